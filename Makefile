@@ -1,0 +1,40 @@
+# make demo   set up, then plan, render, synthesise and deploy environments/prod.yaml to a local AWS
+# make test   set up, then run every test
+# make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
+SHELL := /bin/bash
+ROOMS := sizing facts environments configurations dashboards stacks operations lab cli
+BIN   := .venv/bin
+READY := .venv/.ready
+ARGS  ?=
+
+.PHONY: help setup demo test check format clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+setup: $(READY)
+
+$(READY): pyproject.toml uv.lock package.json package-lock.json setup.sh
+	@./setup.sh
+	@touch $@
+
+demo: setup
+	@$(BIN)/warmbase demo $(ARGS)
+
+test: setup
+	$(BIN)/pytest $(ARGS)
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/shellcheck setup.sh .ci/run bootstrap-actions/*.sh
+	$(BIN)/shfmt -d -i 2 -ci setup.sh .ci/run bootstrap-actions/*.sh
+
+format: setup
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	$(BIN)/shfmt -w -i 2 -ci setup.sh .ci/run bootstrap-actions/*.sh
+
+clean:
+	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
