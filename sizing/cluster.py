@@ -1,0 +1,60 @@
+"""What a person has decided about one cluster; None is left to the calculator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.units import GIB, MIB
+
+__all__ = ["ClusterChoice", "CoreChoice", "Volume"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """One kind of data volume on every node of a group. EBS sells whole GiB and whole MiB/s.
+
+    `purpose` is `cache` (BucketCache file and its index) or `system` (HDFS, YARN, logs); `count` is per node.
+    """
+
+    purpose: str
+    type: str
+    count: int
+    size_gib: int
+    iops: int
+    throughput_mib_s: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of one such volume."""
+        return self.size_gib * GIB
+
+    @property
+    def bytes_per_second(self) -> int:
+        """What one such volume is provisioned to carry."""
+        return self.throughput_mib_s * MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreChoice:
+    """Core nodes: the RegionServers. `families` limits what an unpinned type may be."""
+
+    type: str | None
+    count: int | None
+    volumes: tuple[Volume, ...] | None
+    families: tuple[str, ...]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether nothing is left to choose, so that the cluster is evaluated instead of searched."""
+        return None not in (self.type, self.count, self.volumes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterChoice:
+    """One named cluster of an environment. `colour` is its name; `role` is active or replica."""
+
+    colour: str
+    role: str
+    primaries: int
+    primary_type: str | None
+    core: CoreChoice

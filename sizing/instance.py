@@ -1,0 +1,41 @@
+"""An EC2 instance type, with what it sustains kept apart from what it bursts to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.release import Version
+
+__all__ = ["InstanceType"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceType:
+    """What one node of this type has.
+
+    `*_sustained_*` holds for ever; `*_burst_*` for about 30 minutes a day where the two differ.
+    `emr_since` is the first release that lists the type; None where none does.
+    """
+
+    name: str
+    architecture: str
+    vcpus: int
+    memory_bytes: int
+    network_sustained_bytes_per_second: int
+    network_burst_bytes_per_second: int
+    ebs_sustained_bytes_per_second: int
+    ebs_burst_bytes_per_second: int
+    ebs_sustained_iops: int
+    ebs_burst_iops: int
+    nvme_disks: int
+    nvme_disk_bytes: int
+    emr_since: Version | None
+
+    @property
+    def family(self) -> str:
+        """The part before the point: `r8g` of `r8g.2xlarge`."""
+        return self.name.partition(".")[0]
+
+    def offered_by(self, release: Version) -> bool:
+        """Whether this EMR release lists the type."""
+        return self.emr_since is not None and self.emr_since <= release

@@ -1,0 +1,45 @@
+"""What things cost in one region, with the date of the price list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["ComputePrice", "PriceTable", "ServicePrice"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputePrice:
+    """Hourly price of one instance. The EMR fee is an estimate until it is refreshed from the Pricing API."""
+
+    ec2_usd_per_hour: float
+    emr_fee_usd_per_hour: float
+
+    @property
+    def usd_per_hour(self) -> float:
+        """Both together, which is what a node costs without its disks."""
+        return self.ec2_usd_per_hour + self.emr_fee_usd_per_hour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServicePrice:
+    """Price of one unit of a service; `confidence` is list, secondary or estimate."""
+
+    usd: float
+    per: str
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTable:
+    """Prices of one region: instances by type, services by item."""
+
+    region: str
+    as_of: str
+    compute: Mapping[str, ComputePrice]
+    services: Mapping[str, ServicePrice]
+
+    def usd(self, item: str) -> float:
+        """Price of one unit of a service item, in the unit its row states."""
+        return self.services[item].usd

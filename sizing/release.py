@@ -1,0 +1,54 @@
+"""An EMR release: what it ships, and what that lets us set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Release", "Version", "parse_version", "version_text"]
+
+Version = tuple[int, int, int]
+
+
+def parse_version(text: str) -> Version:
+    """`2.6.2` as (2, 6, 2). Raises ValueError when the text is not three numbers with points."""
+    major, minor, patch = (int(part) for part in text.split("."))
+    return (major, minor, patch)
+
+
+def version_text(version: Version) -> str:
+    """(2, 6, 2) as `2.6.2`."""
+    return ".".join(map(str, version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One EMR release with HBase 2.6. Amazon's own backports are unknown: the gates say what upstream has."""
+
+    label: str
+    hbase: Version
+    hadoop: Version
+    zookeeper: Version
+    java_default: int
+    zgc_documented: bool
+    s3_connector: str
+    read_policy_defect: bool
+
+    @property
+    def emr(self) -> Version:
+        """The label's numbers: (7, 12, 0) of `emr-7.12.0`."""
+        return parse_version(self.label.removeprefix("emr-"))
+
+    @property
+    def index_restored_in_background(self) -> bool:
+        """From HBase 2.6.5 the cache index is read by a thread, before that inside the start (HBASE-28804)."""
+        return self.hbase >= (2, 6, 5)
+
+    @property
+    def collector(self) -> str:
+        """`zgc` where EMR documents Java 21 for RegionServers, else `g1`, the default of Java 17."""
+        return "zgc" if self.zgc_documented else "g1"
+
+    @property
+    def java_home(self) -> str:
+        """Where EMR keeps that Java (Release Guide, emr-hbase-configure and configuring-java8)."""
+        return "/usr/lib/jvm/jre-21" if self.zgc_documented else "/usr/lib/jvm/jre-17"

@@ -1,0 +1,106 @@
+"""Sizes, times, shares and rates as people write them, and back.
+
+Sizes need a binary unit: `64GB` and `64G` are refused, because EC2, the JVM and HBase read them differently.
+Each parser raises ValueError whose text says what was expected; whoever knows the file adds the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+KIB: Final = 2**10
+MIB: Final = 2**20
+GIB: Final = 2**30
+TIB: Final = 2**40
+HOURS_PER_MONTH: Final = 730  # 8,760 hours a year over 12: AWS's own monthly figure
+SECONDS_PER_MONTH: Final = HOURS_PER_MONTH * 3600
+
+SIZE_UNITS: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "PiB": 2**50}
+TIME_UNITS: Final = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)}
+
+_QUANTITY = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z%]*)\s*")
+_LARGER_FIRST = tuple(reversed(SIZE_UNITS.items()))
+
+
+def _quantity(text: str, units: Mapping[str, int | Fraction], example: str) -> Fraction:
+    match = _QUANTITY.fullmatch(text)
+    if not match:
+        raise ValueError(f"expected a number with a unit, such as {example}")
+    number, unit = match.groups()
+    if unit not in units:
+        said = f"unit {unit!r} is not one of" if unit else "no unit; write one of"
+        raise ValueError(f"{said} {', '.join(units)}, as in {example}")
+    return Fraction(number.replace("_", "")) * units[unit]
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte."""
+    return round(_quantity(text, SIZE_UNITS, "64 KiB"))
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a time such as `12 h` or `250 ms`."""
+    return float(_quantity(text, TIME_UNITS, "12 h"))
+
+
+def parse_rate(text: str) -> int:
+    """Bytes per second of a rate such as `125 MiB/s`, to the nearest byte."""
+    size, slash, per = text.partition("/")
+    if not slash or per.strip() != "s":
+        raise ValueError("expected a size per second, such as 125 MiB/s")
+    return parse_size(size)
+
+
+def parse_fraction(value: float | str) -> float:
+    """A share between 0 and 1, from `0.95` or `95 %`."""
+    share = float(_quantity(value, {"%": Fraction(1, 100)}, "95 %") if isinstance(value, str) else value)
+    if not 0 <= share <= 1:
+        raise ValueError(f"a share lies between 0 and 1 (or 0 % and 100 %), not {value}")
+    return share
+
+
+def format_size(size_bytes: float) -> str:
+    """At most four figures and a binary unit: `1.21 TiB`, `64 KiB`, `0 B`."""
+    for unit, factor in _LARGER_FIRST:
+        if size_bytes >= factor or unit == "B":
+            return f"{_figures(size_bytes / factor)} {unit}"
+    raise AssertionError
+
+
+def exact_size(size_bytes: int) -> str:
+    """The size in the largest unit in which it is whole, so that parsing it gives it back."""
+    for unit, factor in _LARGER_FIRST:
+        if size_bytes % factor == 0 and size_bytes:
+            return f"{size_bytes // factor} {unit}"
+    return "0 B"
+
+
+def format_rate(bytes_per_second: float) -> str:
+    """A size per second: `125 MiB/s`."""
+    return f"{format_size(bytes_per_second)}/s"
+
+
+def format_duration(seconds: float) -> str:
+    """At most three figures and the largest fitting unit: `2.3 h`, `41 s`, `1.2 ms`."""
+    for unit, factor in reversed(TIME_UNITS.items()):
+        if seconds >= factor or unit == "ms":
+            return f"{_figures(seconds / float(factor))} {unit}"
+    raise AssertionError
+
+
+def format_percent(fraction: float) -> str:
+    """A share as people read it: `95.3 %`."""
+    return f"{_figures(100 * fraction)} %"
+
+
+def format_usd(usd: float) -> str:
+    """Dollars, whole from a hundred up: `$3,412`, `$0.42`."""
+    return f"${usd:,.0f}" if usd >= 100 else f"${usd:,.2f}"  # noqa: PLR2004 - where cents stop mattering
+
+
+def _figures(value: float) -> str:
+    decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2  # noqa: PLR2004 - three figures
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:,.0f}"
