@@ -1,0 +1,298 @@
+"""What a read needs of each resource of a cluster, and which resource gives out first.
+
+Everything is per cluster and per read, with sustained limits only: what an instance or a volume can do in a
+burst is not capacity. `max_reads_per_second` is the bound that a resource sets by itself (the utilisation
+law); queueing takes off a little more, and is in `sizing/queueing.py`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Final, Literal
+
+from sizing.units import MIB
+
+ResourceName = Literal[
+    "cpu",
+    "network",
+    "ebs-throughput",
+    "ebs-iops",
+    "nvme-throughput",
+    "nvme-iops",
+    "s3-requests",
+    "handlers",
+    "concurrency",
+]
+DiskKind = Literal["ebs", "nvme"]
+DISK_RESOURCES: Final[dict[DiskKind, tuple[ResourceName, ResourceName]]] = {
+    "ebs": ("ebs-throughput", "ebs-iops"),
+    "nvme": ("nvme-throughput", "nvme-iops"),
+}
+
+# Linux reads a file through its page cache in whole pages: a FileIOEngine has no O_DIRECT (HBase 2.6 source).
+PAGE_BYTES: Final = 4096
+# Slots start at multiples of 256 bytes (BucketCache stores offsets shifted by 8: HBase 2.6 source).
+SLOT_STEP_BYTES: Final = 256
+# EBS User Guide, "I/O characteristics": an SSD volume counts up to 256 KiB of one request as one IO.
+EBS_IO_BYTES: Final = 256 * 1024
+# judgement: an NVMe drive splits at its transfer limit, and 128 KiB is the usual one; no source states it.
+NVME_IO_BYTES: Final = 128 * 1024
+# judgement: a recycled slot is overwritten off page boundaries, so its first and last page are read before
+# the write, when the page cache has lost them.
+PARTIAL_PAGES_PER_FILL: Final = 2
+# Amazon S3 User Guide, "Optimizing performance": at least 5,500 GET or HEAD a second for each prefix.
+S3_GETS_PER_SECOND_PER_PREFIX: Final = 5_500
+# EC2 states network and EBS limits of an instance in decimal units; EBS states a volume's throughput in MiB.
+GBIT_BYTES: Final = 125_000_000
+MB_BYTES: Final = 1_000_000
+
+# judgement: 15,344 cached reads a second of one 64 KiB block, on two cores that also ran the client, is 130
+# µs a read (measured with HBase 2.6.4, JDK 21, ZGC); 50 of them for the call and 80 for the block is a guess.
+RPC_CPU_SECONDS: Final = 50e-6
+BLOCK_CPU_SECONDS_PER_BYTE: Final = 80e-6 / 65_536
+# judgement: decompressing and checking 64 KiB takes 60-200 µs of a core; the middle.
+DECOMPRESS_CPU_SECONDS_PER_BYTE: Final = 130e-6 / 65_536
+# judgement: measured, 1.82-1.89 ms of RegionServer CPU for each GET through open-source S3A without TLS;
+# EMR's own S3A is said to be cheaper, TLS is dearer.
+S3_GET_CPU_SECONDS: Final = 1.85e-3
+# judgement: EBS promises "single-digit milliseconds" for gp3; an idle volume is commonly seen near 1.
+DISK_LATENCY_SECONDS: Final = 1e-3
+# judgement: Amazon S3 User Guide gives roughly 100-200 ms for a small object or first byte; the middle.
+S3_FIRST_BYTE_SECONDS: Final = 0.15
+# judgement: 40-90 MB/s for one stream; the low end, because the plan must hold on a bad day.
+S3_STREAM_BYTES_PER_SECOND: Final = 40e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One thing a read uses up: the cluster has `capacity` of it, in `unit`; a read takes its demand."""
+
+    name: ResourceName
+    capacity: float
+    unit: str
+    demand_per_read: float
+
+    @property
+    def max_reads_per_second(self) -> float:
+        """Reads a second when this resource is fully used; infinite when a read needs none of it."""
+        return self.capacity / self.demand_per_read if self.demand_per_read > 0 else inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """What one RegionServer may take from the disk of its BucketCache, for ever."""
+
+    kind: DiskKind
+    bytes_per_second: float
+    ios_per_second: float
+    latency_seconds: float = DISK_LATENCY_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EbsLimits:
+    """The EBS volumes of one cache, and what the instance sustains to all its EBS (burst apart)."""
+
+    volumes: int
+    volume_mib_per_second: float
+    volume_iops: float
+    instance_mb_per_second: float
+    instance_iops: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """n equal RegionServers over which reads spread evenly; `disk` is None when there is no BucketCache."""
+
+    servers: int
+    vcpus: int
+    network_gbit_per_second: float
+    handlers: int
+    disk: Disk | None
+    s3_prefixes: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One request: `blocks` data blocks in `runs` stretches of neighbouring slots, and the bytes answered.
+
+    The blocks of a row are cached one after the other and share their edge pages: one run. Where many writer
+    threads interleave files, runs tend to blocks, and a 64 KiB block costs up to 6 % more EBS bytes.
+    """
+
+    blocks: float
+    cached_length_bytes: int
+    on_disk_length_bytes: int
+    answer_bytes: int
+    runs: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """Share of blocks found in the BucketCache, and the share of those that the page cache answers.
+
+    judgement: a plan that counts on the page cache breaks when the heap grows, so it counts on none.
+    """
+
+    ratio: float
+    page_cache_fraction: float = 0.0
+
+    @property
+    def from_disk(self) -> float:
+        """Share of blocks that are read from the cache's disk."""
+        return self.ratio * (1 - self.page_cache_fraction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """CPU and waiting of the parts of a read when nothing queues; `block_cpu_seconds` is for one block."""
+
+    rpc_cpu_seconds: float = RPC_CPU_SECONDS
+    block_cpu_seconds: float = BLOCK_CPU_SECONDS_PER_BYTE * 65_536
+    get_cpu_seconds: float = S3_GET_CPU_SECONDS
+    s3_first_byte_seconds: float = S3_FIRST_BYTE_SECONDS
+    s3_stream_bytes_per_second: float = S3_STREAM_BYTES_PER_SECOND
+
+
+def blocks_per_row(row_bytes: float, cell_bytes: float, payload_bytes: float) -> float:
+    """Blocks that a contiguous row touches when it starts anywhere: 1 + (row - cell) / payload, at least 1.
+
+    Blocks end at cells: of the row's (row / cell - 1) inner cell ends, a share cell / payload ends a block.
+    """
+    return 1 + max(0.0, row_bytes - cell_bytes) / payload_bytes
+
+
+def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
+    """CPU to serve one block from the cache; compressed blocks are decompressed on every hit."""
+    decompressing = DECOMPRESS_CPU_SECONDS_PER_BYTE if compressed else 0.0
+    return payload_bytes * (BLOCK_CPU_SECONDS_PER_BYTE + decompressing)
+
+
+def aligned_bytes(length_bytes: int) -> int:
+    """Mean bytes of the whole pages under a block whose slot starts at any multiple of 256 bytes.
+
+    Before it lie 0, 256, … 3840 bytes of its first page, after it as many of its last: 1920 each in the mean.
+    """
+    return ceil(length_bytes / SLOT_STEP_BYTES) * SLOT_STEP_BYTES + PAGE_BYTES - SLOT_STEP_BYTES
+
+
+def ios_per_block(length_bytes: int, kind: DiskKind) -> int:
+    """IOs to read or write one block: its pages, split where the device splits. Neighbours do not merge.
+
+    Each block is one synchronous read, so the device never sees two of them together.
+    """
+    return ceil(aligned_bytes(length_bytes) / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
+
+
+def ebs_disk(limits: EbsLimits) -> Disk:
+    """The disk that the volumes and the instance allow together: the smaller, in throughput and in IOPS.
+
+    Several volumes add up only once the cache is full: `files:` fills the first before the second.
+    """
+    return Disk(
+        kind="ebs",
+        bytes_per_second=min(
+            limits.volumes * limits.volume_mib_per_second * MIB,
+            limits.instance_mb_per_second * MB_BYTES,
+        ),
+        ios_per_second=min(limits.volumes * limits.volume_iops, limits.instance_iops),
+    )
+
+
+def disk_bytes_per_read(read: Read, hits: Hits) -> float:
+    """Bytes that a read moves on the cache disks: hits are read, misses are written into their slots.
+
+    A miss never costs the disk less than a hit, so more misses never raise what the disk allows.
+    """
+    whole_pages = aligned_bytes(read.cached_length_bytes)
+    edges = min(read.runs, read.blocks) * (whole_pages - read.cached_length_bytes)
+    fill = whole_pages + PARTIAL_PAGES_PER_FILL * PAGE_BYTES
+    hit = read.blocks * read.cached_length_bytes + edges
+    return hits.from_disk * hit + (1 - hits.ratio) * read.blocks * fill
+
+
+def disk_ios_per_read(read: Read, hits: Hits, kind: DiskKind) -> float:
+    """IOs that a read causes on the cache disks, fills included."""
+    per_block = ios_per_block(read.cached_length_bytes, kind)
+    return read.blocks * (hits.from_disk * per_block + (1 - hits.ratio) * (per_block + PARTIAL_PAGES_PER_FILL))
+
+
+def cpu_seconds_per_read(read: Read, hits: Hits, timings: Timings) -> float:
+    """CPU of the RegionServer for one read: the call, its blocks, and the GET of each missing block."""
+    misses = read.blocks * (1 - hits.ratio)
+    return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds + misses * timings.get_cpu_seconds
+
+
+def delay_seconds(cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> float:
+    """How long a read waits for disks and for S3 apart from queueing: its blocks come one after the other.
+
+    Each missing block is one GET; there is no read-ahead.
+    """
+    get = timings.s3_first_byte_seconds + read.on_disk_length_bytes / timings.s3_stream_bytes_per_second
+    disk = cluster.disk.latency_seconds if cluster.disk else 0.0
+    return read.blocks * (hits.from_disk * disk + (1 - hits.ratio) * get)
+
+
+def seconds_alone(cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> float:
+    """How long one read takes and holds its handler when nothing else runs."""
+    disk = _disk_resources(cluster, read, hits)
+    moving = max((cluster.servers / resource.max_reads_per_second for resource in disk), default=0.0)
+    answering = cluster.servers / _network(cluster, read, hits).max_reads_per_second
+    busy = cpu_seconds_per_read(read, hits, timings) + moving + answering
+    return busy + delay_seconds(cluster, read, hits, timings)
+
+
+def resources(cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> tuple[Resource, ...]:
+    """Every resource of the cluster that reads use; without a disk, hits.ratio must be 0.
+
+    Raises ValueError for hits without a cache to have them in.
+    """
+    if cluster.disk is None and hits.ratio > 0:
+        raise ValueError(f"a hit ratio of {hits.ratio:.2f} needs a cache disk, and there is none")
+    misses = read.blocks * (1 - hits.ratio)
+    return (
+        _resource("cpu", cluster, cluster.vcpus, "core", cpu_seconds_per_read(read, hits, timings)),
+        _network(cluster, read, hits),
+        *_disk_resources(cluster, read, hits),
+        Resource(
+            name="s3-requests",
+            capacity=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX,
+            unit="GET/s",
+            demand_per_read=misses,
+        ),
+        _resource("handlers", cluster, cluster.handlers, "handler", seconds_alone(cluster, read, hits, timings)),
+    )
+
+
+def concurrency(requests: float, seconds: float) -> Resource:
+    """The bound of a closed load: `requests` in flight, each for at least `seconds`, think time included."""
+    return Resource(name="concurrency", capacity=requests, unit="request", demand_per_read=seconds)
+
+
+def bottleneck(found: Iterable[Resource]) -> Resource:
+    """The resource that allows the fewest reads a second, the first of equals. Raises ValueError if none."""
+    return min(found, key=lambda resource: resource.max_reads_per_second)
+
+
+def _resource(name: ResourceName, cluster: Cluster, per_server: float, unit: str, demand: float) -> Resource:
+    """A resource that every RegionServer has alike."""
+    return Resource(name=name, capacity=cluster.servers * per_server, unit=unit, demand_per_read=demand)
+
+
+def _network(cluster: Cluster, read: Read, hits: Hits) -> Resource:
+    """Network of the instances, which is full duplex: misses come in from S3, answers go out."""
+    arriving = read.blocks * (1 - hits.ratio) * read.on_disk_length_bytes
+    per_server = cluster.network_gbit_per_second * GBIT_BYTES
+    return _resource("network", cluster, per_server, "B/s", max(arriving, read.answer_bytes))
+
+
+def _disk_resources(cluster: Cluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
+    """Throughput and IOPS of the cache disks, under the names of their kind; none without a disk."""
+    disk = cluster.disk
+    if disk is None:
+        return ()
+    throughput, iops = DISK_RESOURCES[disk.kind]
+    moved, ios = disk_bytes_per_read(read, hits), disk_ios_per_read(read, hits, disk.kind)
+    return (
+        _resource(throughput, cluster, disk.bytes_per_second, "B/s", moved),
+        _resource(iops, cluster, disk.ios_per_second, "IO/s", ios),
+    )

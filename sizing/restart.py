@@ -1,0 +1,124 @@
+"""How long a RegionServer is away when it restarts with its cache kept, and how long its regions wait for it.
+
+The master holds the regions for their old server (`hbase.master.scp.retain.assignment.force`), sleeping 50
+ms, 100 ms, 200 ms … between looks. `hbase.master.scp.retain.assignment.force.retries` ends that: the default
+of 600 never does, so a server that does not come back (a replaced EMR node has a new name) would keep its
+regions offline for good.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from sizing.persistence import DUMP_SECONDS_PER_BLOCK
+from sizing.units import GIB
+
+# judgement: pre-touching zeroes every page; kernels zero 4-10 GiB/s with several threads, and less while the
+# other services of the node start.
+PRE_TOUCH_BYTES_PER_SECOND: Final = 2 * GIB
+# Measured with HBase 2.6.2: 8 to 9.5 µs a block, one thread, rebuilding a skip list.
+RESTORE_SECONDS_PER_BLOCK: Final = 9.5e-6
+# judgement: measured, 24.8 s from start to the last of 18 regions on two shared cores, of which opening them
+# is about 4; a node of eight cores will boot its JVM and RegionServer faster.
+BOOT_SECONDS: Final = 20.0
+# judgement: measured, 140-200 GETs to open 18 regions, and about as many HEADs and LISTs.
+S3_TRIPS_PER_REGION: Final = 22
+# HBase 2.6 default of `hbase.regionserver.executor.openregion.threads`.
+OPEN_REGION_THREADS: Final = 3
+# HBase 2.6 default of `hbase.master.scp.retain.assignment.force.wait-interval`.
+RETAIN_WAIT_SECONDS: Final = 0.05
+# 50 ms x 2^26 is more than an int holds: that look throws instead of giving up (measured with HBase 2.6.2).
+MOST_RETRIES: Final = 25
+# judgement: an estimate made of four judgements is easily half too short, and the window doubles anyway.
+RETAIN_MARGIN: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionServer:
+    """What decides how long one RegionServer takes to restart."""
+
+    heap_bytes: int
+    cached_blocks: int
+    regions: int
+    open_region_threads: int
+    s3_trip_seconds: float
+    pre_touch: bool
+    restores_in_background: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """One restart in seconds; `retain_retries` is the value for `…retain.assignment.force.retries`.
+
+    stop = writing the index before the regions close. away = from its death in ZooKeeper to its return, which
+    the retention window must cover. late = the rest of the sleep in which the master then is. opening =
+    regions open; from HBase 2.6.5 the index is restored meanwhile and each store file waits for it. `seconds`
+    = all of it. `crash_offline_seconds`: regions of a server that never comes back are offline this long,
+    then open elsewhere, uncached. That is the price of retention.
+    """
+
+    stop_seconds: float
+    pre_touch_seconds: float
+    restore_seconds: float
+    boot_seconds: float
+    away_seconds: float
+    late_seconds: float
+    opening_seconds: float
+    seconds: float
+    retain_retries: int
+    retention_window_seconds: float
+    crash_offline_seconds: float
+
+
+def retention_window_seconds(retries: int) -> float:
+    """How long the master waits for a server: 50 ms x (2^retries - 1). Raises ValueError past 25 retries."""
+    if not 0 <= retries <= MOST_RETRIES:
+        raise ValueError(f"retries must be from 0 to {MOST_RETRIES}, not {retries}: 50 ms x 2^26 overflows an int")
+    return RETAIN_WAIT_SECONDS * ((1 << retries) - 1)
+
+
+def retain_retries(restart_seconds: float, margin: float = RETAIN_MARGIN) -> int:
+    """Fewest retries whose window is at least `margin` times the restart. Raises ValueError past 19 days."""
+    retries = 1
+    while retention_window_seconds(retries) < restart_seconds * margin:
+        retries += 1
+    return retries
+
+
+def late_seconds(away_seconds: float) -> float:
+    """What is left of the master's sleep when the server is back: at most as long again as it was away."""
+    return retention_window_seconds(retain_retries(away_seconds, margin=1.0)) - away_seconds
+
+
+def opening_seconds(server: RegionServer) -> float:
+    """Time to open all regions, a few at a time, each a chain of S3 round trips."""
+    rounds = ceil(server.regions / server.open_region_threads)
+    return rounds * S3_TRIPS_PER_REGION * server.s3_trip_seconds
+
+
+def restart(server: RegionServer) -> Restart:
+    """The phases of one clean restart, and the retries that let the server keep its regions through it.
+
+    The window covers the restore even where it runs in the background, and the opening too: a first region
+    that is slow to open must not lose the rest. Source of the phases: HBase 2.6.2-2.6.5, read and measured.
+    """
+    pre_touch = server.heap_bytes / PRE_TOUCH_BYTES_PER_SECOND if server.pre_touch else 0.0
+    restore = server.cached_blocks * RESTORE_SECONDS_PER_BLOCK
+    away = BOOT_SECONDS + pre_touch + (0.0 if server.restores_in_background else restore)
+    late = late_seconds(away)
+    opening = opening_seconds(server) + (max(0.0, restore - late) if server.restores_in_background else 0.0)
+    stop = server.cached_blocks * DUMP_SECONDS_PER_BLOCK
+    retries = retain_retries(away + opening)
+    return Restart(
+        stop_seconds=stop,
+        pre_touch_seconds=pre_touch,
+        restore_seconds=restore,
+        boot_seconds=BOOT_SECONDS,
+        away_seconds=away,
+        late_seconds=late,
+        opening_seconds=opening,
+        seconds=stop + away + late + opening,
+        retain_retries=retries,
+        retention_window_seconds=retention_window_seconds(retries),
+        crash_offline_seconds=retention_window_seconds(retries),
+    )
