@@ -1,0 +1,40 @@
+"""EC2 instance types by name, from facts/instance-types.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from facts.table import rows
+from sizing.instance import InstanceType
+from sizing.release import parse_version
+from sizing.units import MIB
+
+MEGABYTE = 10**6  # EC2 states EBS throughput in decimal MB/s
+GIGABYTE = 10**9  # ... and instance store in decimal GB
+GIGABIT_BYTES = 10**9 // 8
+
+
+@cache
+def instance_types() -> Mapping[str, InstanceType]:
+    """All types in the table, whether EMR lists them or not."""
+    return {row["instance_type"]: _instance_type(row) for row in rows("instance-types.csv")}
+
+
+def _instance_type(row: Mapping[str, str]) -> InstanceType:
+    listed = row["emr_min_7x"]
+    return InstanceType(
+        name=row["instance_type"],
+        architecture=row["arch"],
+        vcpus=int(row["vcpu"]),
+        memory_bytes=int(row["memory_mib"]) * MIB,
+        network_sustained_bytes_per_second=round(float(row["net_base_gbps"]) * GIGABIT_BYTES),
+        network_burst_bytes_per_second=round(float(row["net_peak_gbps"]) * GIGABIT_BYTES),
+        ebs_sustained_bytes_per_second=round(float(row["ebs_base_mbps"]) * MEGABYTE),
+        ebs_burst_bytes_per_second=round(float(row["ebs_max_mbps"]) * MEGABYTE),
+        ebs_sustained_iops=int(row["ebs_base_iops"]),
+        ebs_burst_iops=int(row["ebs_max_iops"]),
+        nvme_disks=int(row["nvme_count"]),
+        nvme_disk_bytes=round(float(row["nvme_gb_each"]) * GIGABYTE),
+        emr_since=None if listed == "not-listed" else parse_version(listed),
+    )

@@ -1,0 +1,21 @@
+"""A data file of ours: CSV with its provenance in leading `#` lines."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+HOME = Path(__file__).parent
+
+
+def rows(name: str) -> Iterator[dict[str, str]]:
+    """The rows of `facts/NAME` by column, without its provenance lines."""
+    with (HOME / name).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(line for line in file if not line.startswith("#"))
+
+
+def provenance(name: str) -> tuple[str, ...]:
+    """What the file says of itself, line by line."""
+    with (HOME / name).open(encoding="utf-8") as file:
+        return tuple(line.removeprefix("#").strip() for line in file if line.startswith("#"))
