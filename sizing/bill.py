@@ -1,0 +1,70 @@
+"""The bill of a candidate: its nodes, its primaries, and the services that the stacks create around them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sizing.candidate import Candidate
+from sizing.cluster import Volume
+from sizing.cost import Bill, Cost, Group, cost
+from sizing.workload import OpenLoad
+
+__all__ = ["PRIMARY_TYPE", "PRIMARY_VOLUMES", "candidate_cost", "gets_per_second", "primary_type"]
+
+PRIMARY_TYPE: Final = "m8g.xlarge"
+"""judgement: HMaster, NameNode and ResourceManager of a cluster whose data is not in HDFS fit 16 GiB."""
+LARGE_PRIMARY_TYPE: Final = "m8g.2xlarge"
+LARGE_CLUSTER_NODES: Final = 50  # judgement: regions and heartbeats grow with the nodes
+PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib=64, iops=3000, throughput_mib_s=125),)
+"""Two of 64 GiB, as in the published recipe: NameNode, ZooKeeper and logs."""
+
+# What the stacks create around the nodes; tests hold these against the synthesised templates.
+REGION_SERVER_METRICS: Final = 12
+EMR_DEFAULT_METRICS: Final = 34  # of each node, when the CloudWatch agent is installed
+DASHBOARDS: Final = 1
+ALARMS: Final = 2
+INTERFACE_ENDPOINTS: Final = 5
+KMS_KEYS: Final = 2
+
+
+def primary_type(candidate: Candidate) -> str:
+    """The pinned type, or one that suits the number of core nodes."""
+    pinned = candidate.question.requirements.cluster.primary_type
+    if pinned is not None:
+        return pinned
+    return LARGE_PRIMARY_TYPE if candidate.count > LARGE_CLUSTER_NODES else PRIMARY_TYPE
+
+
+def gets_per_second(candidate: Candidate) -> float:
+    """GETs that warm caches on all nodes leave to S3 under an open load; a benchmark is no month's load."""
+    load = candidate.question.requirements.workload.load
+    if not isinstance(load, OpenLoad):
+        return 0.0
+    missed = 1 - candidate.hit_ratio(candidate.count)
+    return load.reads_per_second * candidate.question.read.blocks * missed
+
+
+def candidate_cost(candidate: Candidate) -> Cost:
+    """The whole environment for a month with this candidate as its cluster."""
+    requirements = candidate.question.requirements
+    primaries = requirements.cluster.primaries
+    nodes = candidate.count + primaries
+    groups = (
+        Group(
+            role="core",
+            instance_type=candidate.instance.name,
+            count=candidate.count,
+            volumes=candidate.volumes,
+        ),
+        Group(role="primary", instance_type=primary_type(candidate), count=primaries, volumes=PRIMARY_VOLUMES),
+    )
+    bill = Bill(
+        stored_bytes=requirements.workload.stored_bytes,
+        gets_per_second=gets_per_second(candidate),
+        custom_metrics=nodes * EMR_DEFAULT_METRICS + candidate.count * REGION_SERVER_METRICS,
+        dashboards=DASHBOARDS,
+        alarms=ALARMS,
+        interface_endpoints=INTERFACE_ENDPOINTS,
+        kms_keys=KMS_KEYS,
+    )
+    return cost(groups, bill, candidate.question.world.prices)

@@ -1,0 +1,110 @@
+"""The sizing plan: what to buy, how to set it, what it will do, what it costs, and why each figure is what it is.
+
+Field names are the keys of `warmbase plan ENV --output json`. `bucket_cache`, `memory`, `heap` and `persistence`
+are for one RegionServer, volumes are counted for one node, all else is for the cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.because import Reasons
+from sizing.bucket_cache import BucketCache
+from sizing.cluster import Volume
+from sizing.cost import Cost
+from sizing.heap import Heap
+from sizing.memory import Memory
+from sizing.persistence import Persistence
+from sizing.resource import Resource
+from sizing.restart import Restart
+from sizing.warning import Warning  # noqa: A004 - the plan's own word
+
+__all__ = ["CoreGroup", "HitRatio", "Plan", "PrimaryGroup", "Rejected", "Throughput"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreGroup:
+    """The core nodes, each a RegionServer and a DataNode."""
+
+    instance_type: str
+    count: int
+    volumes: tuple[Volume, ...]
+
+    def volume(self, purpose: str) -> Volume:
+        """The volume of that purpose; a plan has one of each."""
+        return next(volume for volume in self.volumes if volume.purpose == purpose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrimaryGroup:
+    """The primary nodes: HMaster, NameNode, ResourceManager, ZooKeeper."""
+
+    instance_type: str
+    count: int
+    volumes: tuple[Volume, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitRatio:
+    """Share of block reads that the BucketCache answers once it is warm."""
+
+    predicted: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """What the warm cluster does with all its nodes, and what limits it.
+
+    `reads_per_second` is what it serves of the load: all of an open load below saturation, what the clients of a
+    closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
+    `saturation_reads_per_second` is the bottleneck's own bound.
+    """
+
+    reads_per_second: float
+    offered_reads_per_second: float | None
+    saturation_reads_per_second: float
+    bottleneck: str
+    concurrency: float
+    mean_latency_ms: float
+    resources: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A candidate that cannot serve: why, and which resource ends it (None where it is memory or disk)."""
+
+    instance_type: str
+    count: int
+    reason: str
+    bottleneck: str | None
+    usd_per_month: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One cluster, decided. `nearest` says what would make an infeasible one feasible."""
+
+    environment: str
+    cluster: str
+    release: str
+    prices_as_of: str
+    mode: str
+    root: str
+    feasible: bool
+    nearest: tuple[str, ...]
+    core: CoreGroup
+    primary: PrimaryGroup
+    memory: Memory
+    yarn_mib: int
+    heap: Heap
+    handlers: int
+    prefetch_threads: int
+    bucket_cache: BucketCache
+    persistence: Persistence
+    hit_ratio: HitRatio
+    throughput: Throughput
+    restart: Restart
+    cost: Cost
+    because: Reasons
+    warnings: tuple[Warning, ...]
+    rejected: tuple[Rejected, ...]

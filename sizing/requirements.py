@@ -1,0 +1,46 @@
+"""The calculator's question: what must be served, and what the world offers to serve it with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sizing.cluster import ClusterChoice
+from sizing.instance import InstanceType
+from sizing.prices import PriceTable
+from sizing.release import Release
+from sizing.targets import Targets
+from sizing.workload import Workload
+
+__all__ = ["Requirements", "World"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """One cluster of one environment, as asked for. `root` is `hbase.rootdir`."""
+
+    environment: str
+    root: str
+    mode: str
+    workload: Workload
+    targets: Targets
+    cluster: ClusterChoice
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What there is to buy, and the release that will run on it."""
+
+    instance_types: Mapping[str, InstanceType]
+    prices: PriceTable
+    release: Release
+
+    @cached_property
+    def offered(self) -> tuple[InstanceType, ...]:
+        """Types that the release lists and that have a price."""
+        return tuple(
+            instance_type
+            for name, instance_type in self.instance_types.items()
+            if instance_type.offered_by(self.release.emr) and name in self.prices.compute
+        )
