@@ -1,0 +1,1 @@
+"""What a person writes: one YAML file per environment, the schema for editors, and `reader`, which reads them."""

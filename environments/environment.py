@@ -1,0 +1,63 @@
+"""One environment file, read and checked: the proof that nothing in it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sizing.cluster import ClusterChoice
+from sizing.targets import Targets
+from sizing.workload import Workload
+
+__all__ = ["Access", "Environment"]
+
+ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
+"""What CloudFormation puts the account in for; names carry it while the file names no account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Who may reach ZooKeeper, master and RegionServers, beside the cluster's own nodes."""
+
+    security_groups: tuple[str, ...]
+    cidrs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """Everything a person decided about one environment. `source` is the file, for messages."""
+
+    source: str
+    name: str
+    account: str | None
+    region: str
+    availability_zone: str
+    release: str
+    mode: str
+    access: Access
+    encrypt_local_disks: bool
+    tags: Mapping[str, str]
+    workload: Workload
+    targets: Targets
+    clusters: Mapping[str, ClusterChoice]
+    alarm_email: str | None
+
+    @property
+    def root_bucket(self) -> str:
+        """The bucket that holds the HBase root; `${AWS::AccountId}` in it is CloudFormation's to fill in."""
+        return f"warmbase-{self.name}-root-{self.account or ACCOUNT_PSEUDO_PARAMETER}-{self.region}"
+
+    @property
+    def log_bucket(self) -> str:
+        """The bucket that takes EMR's logs and the root bucket's access log."""
+        return f"warmbase-{self.name}-logs-{self.account or ACCOUNT_PSEUDO_PARAMETER}-{self.region}"
+
+    @property
+    def root(self) -> str:
+        """`hbase.rootdir`. The slash at the end matters: EMR asks for it."""
+        return f"s3://{self.root_bucket}/hbase/"
+
+    @property
+    def active(self) -> ClusterChoice:
+        """The one cluster that may write to the root."""
+        return next(cluster for cluster in self.clusters.values() if cluster.role == "active")
