@@ -1,0 +1,81 @@
+"""One EMR classification, as the EMR API spells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = ["Classification", "ClassificationPath", "Classifications", "flattened", "merged"]
+
+ClassificationPath = str
+"""Names from the outside in: `hbase-site`, `hbase-env/export`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classification:
+    """Properties are strings, as EMR wants them; nested classifications keep their order."""
+
+    name: str
+    properties: Mapping[str, str]
+    nested: tuple[Classification, ...] = ()
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any]) -> Classification:
+        """From the API's JSON. Raises TypeError for a property that is not a string, KeyError without a name."""
+        properties = value.get("Properties") or {}
+        for key, text in properties.items():
+            if not isinstance(text, str):
+                raise TypeError(f"{value['Classification']}: {key} is {text!r}, and EMR takes strings")
+        return cls(
+            name=value["Classification"],
+            properties=properties,
+            nested=tuple(cls.parse(inner) for inner in value.get("Configurations") or ()),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The API's JSON: RunJobFlow, ModifyInstanceGroups and `aws emr create-cluster` take it."""
+        document: dict[str, Any] = {"Classification": self.name, "Properties": dict(self.properties)}
+        if self.nested:
+            document["Configurations"] = [inner.document() for inner in self.nested]
+        return document
+
+
+class Classifications(NamedTuple):
+    """What a cluster is launched with: storage identity for all nodes, everything tunable by instance group."""
+
+    cluster: tuple[Classification, ...]
+    primary: tuple[Classification, ...]
+    core: tuple[Classification, ...]
+
+    def effective(self, group: str) -> tuple[Classification, ...]:
+        """What nodes of a group (`primary`, `core`) see: the cluster's level with the group's laid over it."""
+        return merged(self.cluster, getattr(self, group))
+
+
+def merged(below: Iterable[Classification], above: Iterable[Classification]) -> tuple[Classification, ...]:
+    """Both levels as one, property by property; `above` wins."""
+    levels = {classification.name: classification for classification in below}
+    for classification in above:
+        under = levels.get(classification.name)
+        levels[classification.name] = classification if under is None else _laid_over(under, classification)
+    return tuple(levels.values())
+
+
+def _laid_over(below: Classification, above: Classification) -> Classification:
+    return Classification(
+        name=above.name,
+        properties={**below.properties, **above.properties},
+        nested=merged(below.nested, above.nested),
+    )
+
+
+def flattened(
+    classifications: Iterable[Classification], inside: ClassificationPath = ""
+) -> Iterator[tuple[ClassificationPath, str, str]]:
+    """Every property as (classification path, key, value)."""
+    for classification in classifications:
+        path = f"{inside}/{classification.name}".removeprefix("/")
+        for key, value in classification.properties.items():
+            yield path, key, value
+        yield from flattened(classification.nested, path)
