@@ -1,0 +1,321 @@
+"""The program that systemd runs before each RegionServer start, taken out of the action that carries it."""
+
+import ast
+import getpass
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.bootstrap_actions.node import GIB, Node, Unavailable
+
+MIB = 1 << 20
+SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
+PROGRAM = SCRIPT.read_text(encoding="utf-8").partition("<<'PYTHON'\n")[2].partition("\nPYTHON\n")[0] + "\n"
+
+
+def varint(number: int) -> bytes:
+    """A protobuf integer: seven bits a byte, least first, the top bit set on all but the last."""
+    encoded = bytearray()
+    while number >= 0x80:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*encoded, number])
+
+
+def header(announced: int, magic: bytes = b"V2UF") -> bytes:
+    return magic + (1_000_000).to_bytes(8, "big") + announced.to_bytes(8, "big", signed=True)
+
+
+def index(chunks: list[int], announced: int | None = None) -> bytes:
+    """A persistence index of HBase 2.6.1 to 2.6.4 with chunks of these sizes in bytes."""
+    body = b"".join(varint(size) + b"\xff" * size for size in chunks)
+    return header(len(chunks) if announced is None else announced) + body
+
+
+def index_damage() -> Callable[[Path], str]:
+    """The judgement itself, for cases by the hundred."""
+    module: dict[str, Any] = {"__name__": "before_regionserver"}
+    exec(compile(PROGRAM, "before-regionserver", "exec"), module)  # noqa: S102 - our own program
+    judgement: Callable[[Path], str] = module["index_damage"]
+    return judgement
+
+
+def damage(content: bytes) -> str:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return index_damage()(Path(file.name))
+
+
+class Volume:
+    """A directory as the cache volume, and the program run on it as the current user."""
+
+    def __init__(self, directory: Path) -> None:
+        self.program = directory / "before-regionserver"
+        self.program.write_text(PROGRAM, encoding="utf-8")
+        self.mount = next(parent for parent in directory.parents if os.path.ismount(parent))
+        self.cache = directory / "bucketcache" / "cache"
+        self.index = directory / "persistence" / "index"
+        self.index.parent.mkdir()
+
+    def start(self, *changes: str) -> subprocess.CompletedProcess[str]:
+        """What the program answers, a MiB of cache and a chunked index being expected unless changed."""
+        given = [
+            f"--volume={self.mount}",
+            f"--owner={getpass.getuser()}",
+            f"--cache-file={self.cache}",
+            "--cache-mib=1",
+            f"--index-file={self.index}",
+            "--index-mib=1",
+            "--index-format=chunked",
+        ]
+        command = [sys.executable, str(self.program), *given, *changes]  # argparse: the last one counts
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+
+    def beside_index(self) -> list[str]:
+        """The names in the persistence directory."""
+        return sorted(path.name for path in self.index.parent.iterdir())
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Volume:
+    return Volume(tmp_path)
+
+
+def test_program_is_python_3_9() -> None:
+    ast.parse(PROGRAM, feature_version=(3, 9))
+
+
+def test_directories_are_made_for_the_owner_alone(volume: Volume) -> None:
+    volume.index.parent.rmdir()
+    answer = volume.start()
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr == ""
+    for directory in (volume.cache.parent, volume.index.parent):
+        assert directory.stat().st_mode & 0o7777 == 0o750
+
+
+@pytest.mark.parametrize("chunks", [[200], [200, 100], [127, 128, 16_383, 16_384, 1]])
+def test_good_index_is_left_alone(volume: Volume, chunks: list[int]) -> None:
+    volume.index.write_bytes(index(chunks))
+    answer = volume.start()
+    assert answer.returncode == 0, answer.stderr
+    assert volume.index.read_bytes() == index(chunks)
+    assert volume.beside_index() == ["index"]
+
+
+GOOD = index([300, 200, 100])
+DAMAGED = [
+    (b"", "0 bytes: there is no chunk"),
+    (b"V2UF", "4 bytes: there is no chunk"),
+    (header(1), "20 bytes: there is no chunk"),
+    (b"XXXX" + GOOD[4:], "begins with b'XXXX'"),
+    (bytes(len(GOOD)), "begins with b'\\x00\\x00\\x00\\x00'"),
+    (index([300, 200], announced=3), "2 chunks, 3 announced"),
+    (index([300], announced=-1), "1 chunks, -1 announced"),
+    (GOOD[:-1], "chunk 3 of 3, at byte 524 of 624, is cut off"),
+    (GOOD[:21], "chunk 1 of 3, at byte 20 of 21, is cut off"),
+    (GOOD + b"\xff", "chunk 4 of 3, at byte 625 of 626, is cut off or not a chunk"),
+    (GOOD + bytes(4096), "chunk 4 of 3, at byte 625 of 4721, is cut off or not a chunk"),
+    (header(1) + b"\xff" * 11, "chunk 1 of 1, at byte 20 of 31"),
+]
+
+
+@pytest.mark.parametrize(("content", "reason"), DAMAGED)
+def test_damaged_index_is_moved_aside(volume: Volume, content: bytes, reason: str) -> None:
+    volume.index.write_bytes(content)
+    answer = volume.start()
+    assert answer.returncode == 0
+    assert reason in answer.stderr
+    assert "touch /etc/warmbase/skip-index-guard" in answer.stderr
+    (aside,) = volume.beside_index()
+    assert aside.startswith("index.damaged-")
+    assert (volume.index.parent / aside).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        # The cache grew while it was dumped: HBase reads the announced chunks and ignores the rest.
+        index([300, 200, 100], announced=2),
+        index([300], announced=0),
+        # HBase 2.6.0 and before.
+        b"PBUF" + varint(300) + bytes(300),
+    ],
+)
+def test_index_that_hbase_reads_is_not_called_damaged(content: bytes) -> None:
+    assert damage(content) == ""
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), chunks=st.lists(st.integers(1, 20_000), min_size=1, max_size=6))
+def test_cutting_a_good_index_anywhere_is_noticed(data: st.DataObject, chunks: list[int]) -> None:
+    content = index(chunks)
+    assert damage(content) == ""
+    cut = data.draw(st.integers(0, len(content) - 1))
+    assert damage(content[:cut]) != ""
+
+
+@pytest.mark.parametrize("content", [content for content, _ in DAMAGED])
+def test_streamed_layout_is_never_judged(volume: Volume, content: bytes) -> None:
+    volume.index.write_bytes(content)
+    assert volume.start("--index-format=streamed").returncode == 0
+    assert volume.beside_index() == ["index"]
+
+
+def test_index_of_many_gib_is_walked_by_seeking(volume: Volume) -> None:
+    with volume.index.open("wb") as file:
+        file.write(header(3))
+        for _ in range(3):
+            file.write(varint(GIB))
+            file.seek(GIB, os.SEEK_CUR)  # a hole: nothing is written
+        file.truncate()
+    judge = index_damage()
+    io = Path("/proc/self/io")
+    if not io.exists():
+        pytest.skip("no /proc/self/io to count what is read")
+    before = int(io.read_text().split()[1])
+    assert judge(volume.index) == ""
+    assert int(io.read_text().split()[1]) - before < 64 * 1024
+
+
+def test_last_two_damaged_copies_are_kept(volume: Volume) -> None:
+    for epoch in (1_700_000_001, 1_700_000_002, 1_700_000_003):
+        (volume.index.parent / f"index.damaged-{epoch}").touch()
+    volume.index.write_bytes(header(5))
+    assert volume.start().returncode == 0
+    older, newest = volume.beside_index()
+    assert older == "index.damaged-1700000003"
+    assert newest > older
+
+
+def test_dump_cut_short_by_a_crash_is_removed_and_nothing_else(volume: Volume) -> None:
+    others = ["index", "index.damaged-1700000001", "index1", "index17000000000001", "other1700000000000"]
+    for name in others:
+        (volume.index.parent / name).write_bytes(GOOD)
+    (volume.index.parent / "index1700000000000").touch()
+    answer = volume.start()
+    assert "index1700000000000: a dump that a crash has cut short" in answer.stderr
+    assert volume.beside_index() == sorted(others)
+
+
+def test_fault_of_the_guard_itself_does_not_stop_the_start(volume: Volume) -> None:
+    volume.index.write_bytes(GOOD)
+    volume.program.write_text(PROGRAM.replace("size = index.stat().st_size", "size = int(str(index))"))  # raises
+    answer = volume.start()
+    assert answer.returncode == 0
+    assert "index guard failed itself: ValueError" in answer.stderr
+    assert "touch /etc/warmbase/skip-index-guard" in answer.stderr
+
+
+def test_unmounted_volume_stops_the_start(volume: Volume) -> None:
+    answer = volume.start(f"--volume={volume.index.parent}")
+    assert answer.returncode == 1
+    assert "is not mounted; the cache would fill the root disk" in answer.stderr
+    assert "fix: " in answer.stderr
+
+
+def test_missing_owner_stops_the_start_by_name(volume: Volume) -> None:
+    answer = volume.start("--owner=no-such-user")
+    assert answer.returncode == 1
+    assert "no-such-user" in answer.stderr
+
+
+@pytest.fixture
+def small_volume(tmp_path: Path) -> Iterator[Node]:
+    """A node whose /warmbase/cache has 64 MiB, with the program and a user hbase."""
+    directory = tmp_path / "node"
+    directory.mkdir()
+    try:
+        node = Node(directory)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    try:
+        node.write("/before-regionserver", PROGRAM, mode=0o755)
+        node.ask("sh", "-c", "id hbase >/dev/null 2>&1 || useradd --system hbase")
+        node.ask("mkdir", "-p", "/warmbase/cache", "/etc/warmbase")
+        node.ask("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", "/warmbase/cache")
+        node.ask("mkdir", "/warmbase/cache/bucketcache", "/warmbase/cache/persistence")
+        yield node
+    finally:
+        node.close()
+
+
+CACHE = "/warmbase/cache/bucketcache/cache"
+INDEX = "/warmbase/cache/persistence/index"
+
+
+def start(node: Node, cache_mib: int, index_mib: int) -> subprocess.CompletedProcess[str]:
+    files = (f"--cache-file={CACHE}", f"--index-file={INDEX}", "--index-format=chunked")
+    sizes = (f"--cache-mib={cache_mib}", f"--index-mib={index_mib}")
+    return node.run(sys.executable, "/before-regionserver", "--volume=/warmbase/cache", "--owner=hbase", *files, *sizes)
+
+
+def fill(node: Node, path: str, size_mib: int) -> None:
+    node.ask("dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={size_mib}", "conv=notrunc")
+
+
+def test_exactly_enough_room_is_accepted(small_volume: Node) -> None:
+    assert start(small_volume, 60, 2).returncode == 0
+    assert start(small_volume, 60, 3).returncode == 1
+
+
+def test_sparse_cache_on_a_nearly_full_volume_is_our_own_room(small_volume: Node) -> None:
+    small_volume.ask("truncate", "--size=56M", CACHE)
+    fill(small_volume, CACHE, 50)
+    small_volume.write(INDEX, "")
+    (small_volume.root / INDEX.lstrip("/")).write_bytes(index([3 * MIB]))
+    answer = start(small_volume, 56, 4)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr == ""
+
+
+def test_sparse_size_is_not_taken_for_room(small_volume: Node) -> None:
+    small_volume.ask("truncate", "--size=60M", CACHE)
+    fill(small_volume, "/warmbase/cache/other", 10)
+    assert start(small_volume, 60, 1).returncode == 1
+
+
+def test_too_little_room_is_refused_with_what_why_and_how(small_volume: Node) -> None:
+    fill(small_volume, "/warmbase/cache/other", 20)
+    fill(small_volume, CACHE, 8)
+    answer = start(small_volume, 50, 2)
+    assert answer.returncode == 1
+    for part in (
+        "/warmbase/cache has no room for the BucketCache",
+        "54 MiB needed; 36 MiB free and 8 MiB already ours",
+        f"because {CACHE} will fill",
+        "fix: remove what else lies on the volume",
+        "touch /etc/warmbase/skip-room-check",
+    ):
+        assert part in answer.stderr
+
+
+def test_damaged_copies_give_way_to_the_cache(small_volume: Node) -> None:
+    copies = [f"{INDEX}.damaged-170000000{n}" for n in (1, 2)]
+    for copy in copies:
+        fill(small_volume, copy, 4)
+    answer = start(small_volume, 56, 2)
+    assert answer.returncode == 0, answer.stderr
+    assert f"removed {copies[0]} to make room" in answer.stderr
+    assert not (small_volume.root / copies[0].lstrip("/")).exists()
+    assert (small_volume.root / copies[1].lstrip("/")).exists()
+
+
+def test_each_guard_can_be_switched_off(small_volume: Node) -> None:
+    small_volume.write("/etc/warmbase/skip-room-check", "")
+    small_volume.write("/etc/warmbase/skip-index-guard", "")
+    (small_volume.root / INDEX.lstrip("/")).write_bytes(header(1))
+    answer = start(small_volume, 1000, 2)
+    assert answer.returncode == 0
+    assert "index guard skipped, because /etc/warmbase/skip-index-guard exists" in answer.stderr
+    assert "room check skipped, because /etc/warmbase/skip-room-check exists" in answer.stderr
+    assert (small_volume.root / INDEX.lstrip("/")).read_bytes() == header(1)
