@@ -1,0 +1,99 @@
+"""The dashboard of one cluster's cache: how full, hits and misses, what still goes to S3.
+
+The lifetime ratio `l2CacheHitRatio` is not drawn: it averages over everything since each server's start. What is
+drawn are differences of counters, summed over the servers before they are divided.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from dashboards.alarm import ROOT_METRICS_FILTER
+from dashboards.metric import search
+from sizing.plan import Plan
+from sizing.units import MIB
+
+__all__ = ["dashboard_body", "dashboard_name"]
+
+MINUTE: Final = 60
+FIVE_MINUTES: Final = 300
+WIDTH: Final = 12
+HEIGHT: Final = 6
+COLUMNS: Final = 2
+
+
+def dashboard_name(plan: Plan) -> str:
+    """One dashboard for each cluster."""
+    return f"warmbase-{plan.environment}-{plan.cluster}-cache"
+
+
+def dashboard_body(plan: Plan, region: str, root_bucket: str) -> str:
+    """The DashboardBody, as JSON; `${ClusterId}` in it is CloudFormation's to fill in."""
+    graphs = (_fill(plan), _hits_and_misses(), _hit_ratio(), _s3_gets(root_bucket))
+    widgets = [
+        {
+            "type": "metric",
+            "x": WIDTH * (index % COLUMNS),
+            "y": HEIGHT * (index // COLUMNS),
+            "width": WIDTH,
+            "height": HEIGHT,
+            "properties": {"region": region, "view": "timeSeries", "stacked": False, **graph},
+        }
+        for index, graph in enumerate(graphs)
+    ]
+    return json.dumps({"widgets": widgets}, indent=1)
+
+
+def _expression(expression: str, label: str, identity: str, *, visible: bool = True) -> list[dict[str, Any]]:
+    return [{"expression": expression, "label": label, "id": identity, "visible": visible}]
+
+
+def _fill(plan: Plan) -> dict[str, Any]:
+    capacity_bytes = plan.bucket_cache.size_mib * MIB
+    return {
+        "title": "Cache filled, by RegionServer (bytes of slots; eviction starts at 95 %)",
+        "metrics": [_expression(search("l2CacheSize", "Average", MINUTE), "", "fill")],
+        "period": MINUTE,
+        "yAxis": {"left": {"min": 0, "label": "bytes", "showUnits": False}},
+        "annotations": {"horizontal": [{"label": "planned size", "value": capacity_bytes}]},
+    }
+
+
+def _hits_and_misses() -> dict[str, Any]:
+    return {
+        "title": "Block reads a second, all RegionServers (a dip below zero is a restart: counters begin again)",
+        "metrics": [
+            _expression(_rate("l2CacheHitCount"), "hits", "hits"),
+            _expression(_rate("l2CacheMissCount"), "misses", "misses"),
+        ],
+        "period": MINUTE,
+        "yAxis": {"left": {"label": "blocks/s", "showUnits": False}},
+    }
+
+
+def _hit_ratio() -> dict[str, Any]:
+    return {
+        "title": "Hit ratio by the minute, weighted by requests, all RegionServers",
+        "metrics": [
+            _expression(_rate("l2CacheHitCount"), "hits", "hits", visible=False),
+            _expression(_rate("l2CacheMissCount"), "misses", "misses", visible=False),
+            _expression("hits / (hits + misses)", "hit ratio", "ratio"),
+        ],
+        "period": MINUTE,
+        "yAxis": {"left": {"min": 0, "max": 1, "label": "0 to 1", "showUnits": False}},
+    }
+
+
+def _s3_gets(root_bucket: str) -> dict[str, Any]:
+    metric = ["AWS/S3", "GetRequests", "BucketName", root_bucket, "FilterId", ROOT_METRICS_FILTER]
+    return {
+        "title": "GETs of the HBase root in five minutes",
+        "metrics": [[*metric, {"stat": "Sum", "label": "GETs"}]],
+        "period": FIVE_MINUTES,
+        "yAxis": {"left": {"min": 0, "label": "requests", "showUnits": False}},
+    }
+
+
+def _rate(attribute: str) -> str:
+    return f"SUM(RATE({search(attribute, 'Maximum', MINUTE)}))"

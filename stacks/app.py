@@ -1,0 +1,42 @@
+"""The CDK app, the same whether the CDK command line, a test or the demo synthesises it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import App
+
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Environment
+
+__all__ = ["App", "environment_stack", "filled_in", "new_app"]
+
+PROJECT = Path(__file__).parents[1]
+
+
+def new_app(outdir: str | None = None) -> App:
+    """An app with cdk.json's feature flags, which only the CDK command line would pass by itself.
+
+    It neither validates templates at synthesis (cfn-lint and cdk-nag are run on them) nor writes the rule that
+    reads the bootstrap version: the account's bootstrap is checked by the command line.
+    """
+    context = json.loads((PROJECT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    return App(
+        outdir=outdir,
+        context=context,
+        builtin_cloud_formation_validation=False,
+        default_stack_synthesizer=cdk.DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
+    )
+
+
+def environment_stack(environment: Environment) -> cdk.Environment:
+    """Where stacks go: the file's region, and its account or else that of the credentials."""
+    return cdk.Environment(account=environment.account, region=environment.region)
+
+
+def filled_in(text: str, **names: str) -> str:
+    """Text in which CloudFormation fills in the account and the given names; plain text stays as it is."""
+    if ACCOUNT_PSEUDO_PARAMETER in text or any(f"${{{name}}}" in text for name in names):
+        return cdk.Fn.sub(text, names or None)
+    return text

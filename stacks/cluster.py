@@ -1,0 +1,192 @@
+"""The cluster: roles, security configuration, instance groups with their classifications, bootstrap actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_emr as emr
+from aws_cdk import aws_s3_assets as assets
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from configurations.bootstrap import prepare_cache_volume_arguments
+from configurations.classification import Classification, Classifications
+from environments.environment import Environment
+from sizing.cluster import Volume
+from sizing.cost import EMR_ROOT_VOLUME
+from sizing.plan import CoreGroup, Plan, PrimaryGroup
+from stacks.app import PROJECT, environment_stack, filled_in
+from stacks.network import EMR_TAG, NetworkStack
+from stacks.roles import Roles, allow
+from stacks.storage import StorageStack
+
+__all__ = ["ClusterStack", "Launch", "cluster_id_parameter"]
+
+APPLICATIONS = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
+BOOTSTRAP_ACTION = "prepare-cache-volume"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What one cluster is launched with."""
+
+    environment: Environment
+    plan: Plan
+    settings: Classifications
+
+
+def cluster_id_parameter(plan: Plan) -> str:
+    """The SSM parameter by which the cluster's id travels; an export would block the cluster's replacement."""
+    return f"/warmbase/{plan.environment}/{plan.cluster}/cluster-id"
+
+
+class ClusterStack(cdk.Stack):
+    """One EMR cluster over the environment's root."""
+
+    def __init__(self, scope: Construct, launch: Launch, network: NetworkStack, storage: StorageStack) -> None:
+        environment, plan, settings = launch.environment, launch.plan, launch.settings
+        name = f"warmbase-{plan.environment}-{plan.cluster}"
+        super().__init__(
+            scope,
+            f"{name}-cluster",
+            env=environment_stack(environment),
+            tags={EMR_TAG: "true", **environment.tags},
+            termination_protection=True,
+        )
+        self._roles = Roles(self, storage, f"{name}-{environment.region}")
+        script = assets.Asset(
+            self, "PrepareCacheVolume", path=str(PROJECT / "bootstrap-actions" / f"{BOOTSTRAP_ACTION}.sh")
+        )
+        allow(self._roles.nodes, ["s3:GetObject"], script.bucket.arn_for_objects(script.s3_object_key))
+        self.cluster = emr.CfnCluster(
+            self,
+            "Cluster",
+            name=name,
+            release_label=plan.release,
+            applications=[emr.CfnCluster.ApplicationProperty(name=each) for each in APPLICATIONS],
+            service_role=self._roles.service.role_arn,
+            job_flow_role=self._roles.profile.ref,
+            security_configuration=self._security(environment, storage).ref,
+            log_uri=f"s3://{storage.logs.bucket_name}/emr/",
+            configurations=_configurations(settings.cluster),
+            bootstrap_actions=[_bootstrap_action(plan, script)],
+            instances=_instances(plan, settings, network),
+            placement_group_configs=_placement(plan.primary),
+            scale_down_behavior="TERMINATE_AT_TASK_COMPLETION",
+            ebs_root_volume_size=EMR_ROOT_VOLUME.size_gib,
+            ebs_root_volume_iops=EMR_ROOT_VOLUME.iops,
+            ebs_root_volume_throughput=EMR_ROOT_VOLUME.throughput_mib_s,
+            step_concurrency_level=1,
+            visible_to_all_users=True,
+            tags=[cdk.CfnTag(key=EMR_TAG, value="true")],
+        )
+        # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
+        for role in (self._roles.nodes, self._roles.service):
+            self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
+        ssm.StringParameter(self, "ClusterId", parameter_name=cluster_id_parameter(plan), string_value=self.cluster.ref)
+
+    def _security(self, environment: Environment, storage: StorageStack) -> emr.CfnSecurityConfiguration:
+        at_rest: dict[str, Any] = {
+            "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.key.key_arn}
+        }
+        if environment.encrypt_local_disks:
+            at_rest["LocalDiskEncryptionConfiguration"] = {
+                "EncryptionKeyProviderType": "AwsKms",
+                "AwsKmsKey": storage.key.key_arn,
+                "EnableEbsEncryption": True,
+            }
+        return emr.CfnSecurityConfiguration(
+            self,
+            "Security",
+            security_configuration={
+                "EncryptionConfiguration": {
+                    "EnableInTransitEncryption": False,
+                    "EnableAtRestEncryption": True,
+                    "AtRestEncryptionConfiguration": at_rest,
+                },
+                "InstanceMetadataServiceConfiguration": {
+                    "MinimumInstanceMetadataServiceVersion": 2,
+                    "HttpPutResponseHopLimit": 1,
+                },
+            },
+        )
+
+
+def _instances(
+    plan: Plan, settings: Classifications, network: NetworkStack
+) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
+    groups = network.security_groups
+    return emr.CfnCluster.JobFlowInstancesConfigProperty(
+        ec2_subnet_ids=[network.subnet.subnet_id],
+        emr_managed_master_security_group=groups.primary.security_group_id,
+        emr_managed_slave_security_group=groups.core.security_group_id,
+        service_access_security_group=groups.service.security_group_id,
+        keep_job_flow_alive_when_no_steps=True,
+        termination_protected=True,
+        unhealthy_node_replacement=True,
+        master_instance_group=_group("primary", plan.primary, settings.primary),
+        core_instance_group=_group("core", plan.core, settings.core),
+    )
+
+
+def _group(
+    name: str, group: CoreGroup | PrimaryGroup, settings: Iterable[Classification]
+) -> emr.CfnCluster.InstanceGroupConfigProperty:
+    return emr.CfnCluster.InstanceGroupConfigProperty(
+        name=name,
+        instance_type=group.instance_type,
+        instance_count=group.count,
+        market="ON_DEMAND",
+        configurations=_configurations(settings),
+        ebs_configuration=emr.CfnCluster.EbsConfigurationProperty(
+            ebs_optimized=True, ebs_block_device_configs=[_volume(each) for each in _system_first(group.volumes)]
+        ),
+    )
+
+
+def _system_first(volumes: Iterable[Volume]) -> list[Volume]:
+    """EMR mostly mounts the first at /mnt and logs there. Nothing relies on it: the node goes by size."""
+    return sorted(volumes, key=lambda volume: volume.purpose == "cache")
+
+
+def _volume(volume: Volume) -> emr.CfnCluster.EbsBlockDeviceConfigProperty:
+    return emr.CfnCluster.EbsBlockDeviceConfigProperty(
+        volumes_per_instance=volume.count,
+        volume_specification=emr.CfnCluster.VolumeSpecificationProperty(
+            volume_type=volume.type,
+            size_in_gb=volume.size_gib,
+            iops=volume.iops,
+            throughput=volume.throughput_mib_s,
+        ),
+    )
+
+
+def _bootstrap_action(plan: Plan, script: assets.Asset) -> emr.CfnCluster.BootstrapActionConfigProperty:
+    return emr.CfnCluster.BootstrapActionConfigProperty(
+        name=BOOTSTRAP_ACTION,
+        script_bootstrap_action=emr.CfnCluster.ScriptBootstrapActionConfigProperty(
+            path=script.s3_object_url, args=list(prepare_cache_volume_arguments(plan))
+        ),
+    )
+
+
+def _placement(primary: PrimaryGroup) -> list[emr.CfnCluster.PlacementGroupConfigProperty] | None:
+    """Three primaries stand on different hardware."""
+    if primary.count == 1:
+        return None
+    return [emr.CfnCluster.PlacementGroupConfigProperty(instance_role="MASTER", placement_strategy="SPREAD")]
+
+
+def _configurations(settings: Iterable[Classification]) -> list[emr.CfnCluster.ConfigurationProperty]:
+    """Classifications as CloudFormation spells them: ConfigurationProperties where the API says Properties."""
+    return [
+        emr.CfnCluster.ConfigurationProperty(
+            classification=each.name,
+            configuration_properties={key: filled_in(value) for key, value in each.properties.items()},
+            configurations=_configurations(each.nested) if each.nested else None,
+        )
+        for each in settings
+    ]

@@ -1,0 +1,89 @@
+"""Monitoring: the dashboard, the alarms, and the topic they publish to."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from dashboards.alarm import Alarm, alarms
+from dashboards.cache import dashboard_body, dashboard_name
+from environments.environment import Environment
+from stacks.app import environment_stack, filled_in
+from stacks.cluster import ClusterStack, Launch, cluster_id_parameter
+
+__all__ = ["MonitoringStack"]
+
+
+class MonitoringStack(cdk.Stack):
+    """What one looks at, and what calls."""
+
+    def __init__(self, scope: Construct, launch: Launch, cluster: ClusterStack) -> None:
+        environment, plan = launch.environment, launch.plan
+        super().__init__(
+            scope,
+            f"warmbase-{plan.environment}-{plan.cluster}-monitoring",
+            env=environment_stack(environment),
+            tags=dict(environment.tags),
+        )
+        self.add_stack_dependency(cluster)
+        self._cluster_id = ssm.StringParameter.value_for_string_parameter(self, cluster_id_parameter(plan))
+        self._topic = self._alarm_topic(environment)
+        cloudwatch.CfnDashboard(
+            self,
+            "Dashboard",
+            dashboard_name=dashboard_name(plan),
+            dashboard_body=self._filled_in(dashboard_body(plan, environment.region, environment.root_bucket)),
+        )
+        for alarm in alarms(plan, environment.root_bucket):
+            self._alarm(alarm)
+
+    def _filled_in(self, text: str) -> str:
+        return filled_in(text, ClusterId=self._cluster_id)
+
+    def _alarm_topic(self, environment: Environment) -> sns.Topic:
+        key = kms.Key(
+            self,
+            "TopicKey",
+            description=f"Alarms of warmbase environment {environment.name}",
+            enable_key_rotation=True,
+        )
+        # An alarm on an encrypted topic is silent unless CloudWatch may use the key.
+        key.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+                resources=["*"],
+            )
+        )
+        topic = sns.Topic(self, "Topic", master_key=key, enforce_ssl=True)
+        if environment.alarm_email:
+            topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
+        return topic
+
+    def _alarm(self, alarm: Alarm) -> None:
+        cloudwatch.CfnAlarm(
+            self,
+            "".join(word.title() for word in alarm.name.split("-")),
+            alarm_name=alarm.name,
+            alarm_description=alarm.description,
+            namespace=alarm.namespace,
+            metric_name=alarm.metric,
+            dimensions=[
+                cloudwatch.CfnAlarm.DimensionProperty(name=name, value=self._filled_in(value))
+                for name, value in alarm.dimensions.items()
+            ],
+            statistic=alarm.statistic,
+            period=alarm.period_seconds,
+            evaluation_periods=alarm.periods,
+            comparison_operator=alarm.comparison,
+            threshold=alarm.threshold,
+            treat_missing_data=alarm.missing_data,
+            alarm_actions=[self._topic.topic_arn],
+            ok_actions=[self._topic.topic_arn],
+        )

@@ -1,0 +1,88 @@
+"""The two roles of a cluster: what EMR may do for us, and what the nodes may do themselves."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from stacks.storage import StorageStack
+
+__all__ = ["Roles"]
+
+# EMR Management Guide, emr-iam-role-for-ec2: what HBase on S3 needs of the root; nothing creates or deletes buckets.
+ROOT_OBJECT_ACTIONS = (
+    "s3:AbortMultipartUpload",
+    "s3:DeleteObject",
+    "s3:GetObject",
+    "s3:GetObjectTagging",
+    "s3:GetObjectVersion",
+    "s3:ListMultipartUploadParts",
+    "s3:PutObject",
+    "s3:PutObjectTagging",
+)
+ROOT_BUCKET_ACTIONS = (
+    "s3:GetBucketLocation",
+    "s3:GetBucketVersioning",
+    "s3:ListBucket",
+    "s3:ListBucketMultipartUploads",
+    "s3:ListBucketVersions",
+)
+KEY_ACTIONS = ("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*")
+METRIC_NAMESPACES = ("CWAgent", "warmbase")
+
+
+class Roles(Construct):
+    """`service` for EMR, `nodes` with its instance profile of the same name, which EMR asks for."""
+
+    def __init__(self, scope: Construct, storage: StorageStack, name: str) -> None:
+        super().__init__(scope, "Roles")
+        self.nodes = self._nodes(storage, name)
+        self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.nodes.role_name], instance_profile_name=name)
+        self.service = self._service(storage)
+
+    def _nodes(self, storage: StorageStack, name: str) -> iam.Role:
+        role = iam.Role(
+            self,
+            "Node",
+            role_name=name,
+            description="Nodes of a warmbase cluster: the HBase root, logs, metrics, Session Manager",
+            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
+        )
+        allow(role, ROOT_OBJECT_ACTIONS, storage.root.arn_for_objects("hbase/*"))
+        allow(role, ROOT_BUCKET_ACTIONS, storage.root.bucket_arn)
+        allow(role, ["s3:PutObject"], storage.logs.arn_for_objects("emr/*"))
+        allow(role, KEY_ACTIONS, storage.key.key_arn)
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["cloudwatch:PutMetricData"],
+                resources=["*"],
+                conditions={"StringEquals": {"cloudwatch:namespace": list(METRIC_NAMESPACES)}},
+            )
+        )
+        return role
+
+    def _service(self, storage: StorageStack) -> iam.Role:
+        account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
+        role = iam.Role(
+            self,
+            "Service",
+            description="Amazon EMR, for a warmbase cluster",
+            assumed_by=iam.ServicePrincipal("elasticmapreduce.amazonaws.com", conditions=account),
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("service-role/AmazonEMRServicePolicy_v2")],
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["iam:PassRole"],
+                resources=[self.nodes.role_arn],
+                conditions={"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
+            )
+        )
+        allow(role, (*KEY_ACTIONS, "kms:CreateGrant"), storage.key.key_arn)
+        return role
+
+
+def allow(role: iam.Role, actions: tuple[str, ...] | list[str], resource: str) -> None:
+    """Lets a role do these things to one resource."""
+    role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[resource]))

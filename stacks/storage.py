@@ -1,0 +1,75 @@
+"""Storage: the HBase root, its key and the logs. They outlive every cluster and every deletion of a stack."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from dashboards.alarm import ROOT_METRICS_FILTER
+from environments.environment import Environment
+from stacks.app import environment_stack, filled_in
+
+__all__ = ["StorageStack"]
+
+# Compaction replaces store files: without an end to old versions the bucket would keep every file for ever.
+NONCURRENT_DAYS = 3
+INCOMPLETE_UPLOAD_DAYS = 3
+LOG_DAYS = 90  # judgement: a quarter to look back on
+
+
+class StorageStack(cdk.Stack):
+    """Retained and protected from deletion."""
+
+    def __init__(self, scope: Construct, environment: Environment) -> None:
+        super().__init__(
+            scope,
+            f"warmbase-{environment.name}-storage",
+            env=environment_stack(environment),
+            termination_protection=True,
+        )
+        self.key = kms.Key(
+            self,
+            "RootKey",
+            description=f"HBase root and local disks of warmbase environment {environment.name}",
+            enable_key_rotation=True,
+            removal_policy=cdk.RemovalPolicy.RETAIN,
+        )
+        self.logs = self._logs(environment)
+        self.root = self._root(environment)
+
+    def _logs(self, environment: Environment) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            "Logs",
+            bucket_name=filled_in(environment.log_bucket),
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            removal_policy=cdk.RemovalPolicy.RETAIN,
+            lifecycle_rules=[s3.LifecycleRule(expiration=cdk.Duration.days(LOG_DAYS))],
+        )
+
+    def _root(self, environment: Environment) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            "Root",
+            bucket_name=filled_in(environment.root_bucket),
+            encryption=s3.BucketEncryption.KMS,
+            encryption_key=self.key,
+            bucket_key_enabled=True,
+            enforce_ssl=True,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            versioned=True,
+            removal_policy=cdk.RemovalPolicy.RETAIN,
+            server_access_logs_bucket=self.logs,
+            server_access_logs_prefix="access/root/",
+            metrics=[s3.BucketMetrics(id=ROOT_METRICS_FILTER, prefix="hbase/")],
+            lifecycle_rules=[
+                s3.LifecycleRule(
+                    abort_incomplete_multipart_upload_after=cdk.Duration.days(INCOMPLETE_UPLOAD_DAYS),
+                    noncurrent_version_expiration=cdk.Duration.days(NONCURRENT_DAYS),
+                )
+            ],
+        )
