@@ -2,12 +2,13 @@
 
 import sys
 
+from configurations.launch import Launch
 from configurations.rendering import classifications
 from environments.question import plan_of
 from environments.reader import read_environment
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
-from stacks.cluster import ClusterStack, Launch
+from stacks.cluster import ClusterStack
 from stacks.monitoring import MonitoringStack
 from stacks.network import NetworkStack
 from stacks.storage import StorageStack

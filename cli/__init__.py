@@ -1,0 +1,1 @@
+"""`warmbase`: parse, call one function, print."""

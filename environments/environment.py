@@ -61,3 +61,7 @@ class Environment:
     def active(self) -> ClusterChoice:
         """The one cluster that may write to the root."""
         return next(cluster for cluster in self.clusters.values() if cluster.role == "active")
+
+    def in_account(self, text: str, account: str) -> str:
+        """A text of ours with the account that CloudFormation fills in."""
+        return text.replace(ACCOUNT_PSEUDO_PARAMETER, account)

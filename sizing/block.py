@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from sizing.problem import InvalidInput, Problem
@@ -26,9 +27,9 @@ TYPE_BYTES: Final = 1
 # A Hadoop vint of 0: compaction zeroes the sequence numbers that no scanner needs; a fresh flush takes up to 9.
 # Measured on a file of 2.6.2: 64 cells of 1,000-byte values with 28-byte keys make a payload of 64 x 1,037.
 SEQUENCE_ID_BYTES: Final = 1
-# judgement: enough for one point every 256 bytes (one bucket step) of the cells that share a block.
+# judgement: overshoots told apart; at a 64 KiB cell one every 64 bytes, a quarter of the step of bucket sizes.
 OVERSHOOT_POINTS: Final = 1024
-# judgement: five blocks of the spread around a compression ratio are told apart; slots are coarser than that.
+# judgement: ratios told apart within the spread of a compression ratio.
 RATIO_POINTS: Final = 9
 
 
@@ -46,7 +47,7 @@ class LengthHistogram:
         lengths = [length for length, _ in self.pairs]
         if not lengths or min(lengths) < 1 or min(blocks for _, blocks in self.pairs) < 1:
             raise InvalidInput([_bad_histogram("it is empty, or holds a length or a count below 1")])
-        if any(left >= right for left, right in zip(lengths, lengths[1:], strict=False)):
+        if any(left >= right for left, right in pairwise(lengths)):
             raise InvalidInput([_bad_histogram("its lengths are not ascending; build it with LengthHistogram.of")])
 
     @classmethod

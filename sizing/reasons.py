@@ -63,9 +63,9 @@ def _cache(candidate: Candidate) -> dict[str, Because]:
 
 
 def _disk(candidate: Candidate) -> dict[str, Because]:
-    question = candidate.question
-    hits = HitsOf(ratio=candidate.hit_ratio(candidate.survivors))
-    offered = question.offered_reads_per_second
+    if candidate.question.requirements.cluster.core.volumes is not None:
+        pinned = because("as the environment file says", "pinned: the cache is made to fit it")
+        return {"core.volumes.cache.size_gib": pinned, "core.volumes.cache.throughput_mib_s": pinned}
     return {
         "core.volumes.cache.size_gib": because(
             "(cache + 2 x index) / fill",
@@ -74,15 +74,24 @@ def _disk(candidate: Candidate) -> dict[str, Because]:
             index=(round(candidate.region_server.persistence.index_bytes / GIB, 2), "GiB"),
             fill=(FILL_FRACTION, ""),
         ),
-        "core.volumes.cache.throughput_mib_s": because(
-            "offered reads x bytes per read / survivors / utilisation, at least what gp3 includes",
-            "a volume left at its default of 125 MiB/s is the ceiling of the published benchmark",
-            offered=(offered if offered is not None else "closed load", "reads/s"),
-            bytes_per_read=(round(disk_bytes_per_read(question.read, hits)), "B"),
-            survivors=(candidate.survivors, "nodes"),
-            utilisation=(UTILISATION, ""),
-        ),
+        "core.volumes.cache.throughput_mib_s": _provisioned(candidate),
     }
+
+
+def _provisioned(candidate: Candidate) -> Because:
+    question = candidate.question
+    if question.offered_reads_per_second is None:
+        return because("what gp3 includes", "a closed load offers no rate to provision for")
+    hits = HitsOf(ratio=candidate.hit_ratio(candidate.survivors))
+    return because(
+        "offered reads x bytes per read / survivors / utilisation; at least what gp3 includes, at most what the "
+        "instance sustains",
+        "a volume left at its default of 125 MiB/s is the ceiling of the published benchmark",
+        offered=(question.offered_reads_per_second, "reads/s"),
+        bytes_per_read=(round(disk_bytes_per_read(question.read, hits)), "B"),
+        survivors=(candidate.survivors, "nodes"),
+        utilisation=(UTILISATION, ""),
+    )
 
 
 def _memory(candidate: Candidate) -> dict[str, Because]:

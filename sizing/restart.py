@@ -23,8 +23,6 @@ RESTORE_SECONDS_PER_BLOCK: Final = 9.5e-6
 BOOT_SECONDS: Final = 20.0
 # judgement: measured, 140-200 GETs to open 18 regions, and about as many HEADs and LISTs.
 S3_TRIPS_PER_REGION: Final = 22
-# HBase 2.6 default of `hbase.regionserver.executor.openregion.threads`.
-OPEN_REGION_THREADS: Final = 3
 # HBase 2.6 default of `hbase.master.scp.retain.assignment.force.wait-interval`.
 RETAIN_WAIT_SECONDS: Final = 0.05
 # 50 ms x 2^26 is more than an int holds: that look throws instead of giving up (measured with HBase 2.6.2).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import aws_cdk as cdk
@@ -14,6 +13,7 @@ from constructs import Construct
 
 from configurations.bootstrap import prepare_cache_volume_arguments
 from configurations.classification import Classification, Classifications
+from configurations.launch import Launch
 from environments.environment import Environment
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
@@ -23,19 +23,10 @@ from stacks.network import EMR_TAG, NetworkStack
 from stacks.roles import Roles, allow
 from stacks.storage import StorageStack
 
-__all__ = ["ClusterStack", "Launch", "cluster_id_parameter"]
+__all__ = ["ClusterStack", "cluster_id_parameter"]
 
 APPLICATIONS = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
 BOOTSTRAP_ACTION = "prepare-cache-volume"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """What one cluster is launched with."""
-
-    environment: Environment
-    plan: Plan
-    settings: Classifications
 
 
 def cluster_id_parameter(plan: Plan) -> str:

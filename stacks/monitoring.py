@@ -11,11 +11,12 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from configurations.launch import Launch
 from dashboards.alarm import Alarm, alarms
 from dashboards.cache import dashboard_body, dashboard_name
 from environments.environment import Environment
 from stacks.app import environment_stack, filled_in
-from stacks.cluster import ClusterStack, Launch, cluster_id_parameter
+from stacks.cluster import ClusterStack, cluster_id_parameter
 
 __all__ = ["MonitoringStack"]
 

@@ -1,0 +1,88 @@
+"""warmbase demo: the whole chain on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+
+from cli.plan_page import print_plan
+from lab.aws.server import LocalAws
+from lab.demo import Demo, run_demo
+from sizing.plan import Plan
+
+__all__ = ["demo"]
+
+# What an AWS client needs to find the local AWS, and nothing else.
+SHOWN_VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
+
+
+class TerminalProgress:
+    """Steps on stderr, one line each with its outcome and time; a spinner while it runs, on a terminal only."""
+
+    def __init__(self) -> None:
+        """Counts the steps from one."""
+        self._console = Console(stderr=True, highlight=False)
+        self._number = 0
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Callable[[str], None]]:
+        """Prints the step when it has ended; its last line of progress is its outcome."""
+        self._number += 1
+        began, said = time.monotonic(), ""
+        if not self._console.is_terminal:
+            self._console.print(f"{self._number:2} {title} ...", markup=False)
+        with self._console.status(f"{self._number:2} {title}") as status:
+
+            def say(line: str) -> None:
+                nonlocal said
+                said = line.strip() or said
+                status.update(f"{self._number:2} {title}\n   [dim]{said[: self._console.width - 4]}[/dim]")
+
+            yield say
+        self._console.print(f"{self._number:2} {title}" if self._console.is_terminal else "  ", end="", markup=False)
+        self._console.print(f"   {said}, {time.monotonic() - began:.1f} s", markup=False)
+
+    def show(self, plan: Plan) -> None:
+        """The plan on stdout."""
+        print_plan(plan)
+
+
+@click.command()
+@click.argument("environment", metavar="[ENV]", default="prod")
+@click.option("--keep", is_flag=True, help="Leave the local AWS up, and print what to export to explore it.")
+def demo(environment: str, *, keep: bool) -> None:
+    """Deploy an environment to a local AWS on this machine, check it, and remove it.
+
+    An emulator answers for AWS: no account is needed, no node starts and no HBase runs. What runs is the real CDK
+    command line on the same app that `cdk deploy` takes to a real account.
+
+    \b
+    Example:
+      warmbase demo
+      warmbase demo dev --keep
+    """
+    shown = run_demo(environment, TerminalProgress(), keep=keep)
+    click.echo()
+    _print_comparisons(shown)
+    if shown.kept:
+        _print_kept(shown.kept)
+    else:
+        click.echo(f"Removed again; retained, as always: {', '.join(shown.retained_buckets)}")
+
+
+def _print_comparisons(shown: Demo) -> None:
+    click.echo(f"Cluster {shown.cluster_id}, as the services described it:")
+    for comparison in shown.comparisons:
+        click.echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} not")
+
+
+def _print_kept(local: LocalAws) -> None:
+    variables = local.environment
+    click.echo("\nThe local AWS is still up. To look at it with any AWS client:")
+    for name in SHOWN_VARIABLES:
+        click.echo(f"  export {name}={variables[name]}")
+    click.echo(f"To end it: kill {local.process_id}")

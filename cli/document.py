@@ -1,0 +1,34 @@
+"""Our types as JSON: field names are keys, and what JSON cannot say is null."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from sizing.resource import Resource
+
+__all__ = ["json_text", "plain"]
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
+    """Dataclasses, mappings and tuples as dicts and lists; a bound that is infinite as None."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        if isinstance(value, Resource):
+            fields["max_reads_per_second"] = plain(value.max_reads_per_second)
+        return fields
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def json_text(value: object) -> str:
+    """The document, indented, keys in the order of their fields."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False)

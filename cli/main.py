@@ -1,0 +1,66 @@
+"""The command line: which commands there are, and how an error ends.
+
+Commands are imported when they are called, so that `warmbase --help` loads nothing but click.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from sizing.problem import WarmbaseError
+
+__all__ = ["COMMANDS", "main", "warmbase"]
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "plan": "Size a cluster: what to buy, what it will do, why, and what it costs.",
+    "render": "Print the EMR classifications of a cluster, or its hbase-site.xml.",
+    "demo": "Deploy an environment to a local AWS on this machine, check it, and remove it.",
+}
+"""Every command with the first line of its help; a test holds the two against each other."""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and imports the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The commands in the order in which one meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command, imported now; None for a name that is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - a fault of ours
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The list of commands from the table above, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(package_name="warmbase", message="%(prog)s %(version)s")
+def warmbase() -> None:
+    """Size, configure and deploy cache-tuned HBase on Amazon EMR.
+
+    ENV is the name of a file in environments/ (prod) or a path to one.
+
+    \b
+    Exit codes: 0 done; 1 it failed; 2 the input is wrong; 3 the answer is no.
+    """
+
+
+def main() -> None:
+    """Runs a command; an error of ours is its message on stderr and its exit code."""
+    try:
+        warmbase.main(prog_name="warmbase")
+    except WarmbaseError as error:
+        click.echo(str(error), err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,41 @@
+"""warmbase plan: what to buy, what it will do, why, and what it costs."""
+
+from __future__ import annotations
+
+import click
+
+from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from environments.question import plan_of
+from environments.reader import read_environment
+from sizing.problem import Infeasible
+
+__all__ = ["plan"]
+
+
+@click.command()
+@environment_argument
+@cluster_option
+@output_option
+def plan(environment: str, cluster: str | None, output: str) -> None:
+    """Size a cluster: what to buy, what it will do, why, and what it costs.
+
+    A cluster whose type, count and volumes are all pinned is evaluated instead of chosen. Exits with 3 when
+    nothing meets the targets.
+
+    \b
+    Example:
+      warmbase plan prod
+      warmbase plan prod --output json
+    """
+    read = read_environment(environment)
+    sized = plan_of(read, chosen_cluster(read, cluster))
+    if output == "json":
+        from cli.document import json_text  # noqa: PLC0415 - each output loads what it needs
+
+        click.echo(json_text(sized))
+    else:
+        from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
+
+        print_plan(sized)
+    if not sized.feasible:
+        raise Infeasible("nothing meets the targets: " + "; ".join(sized.nearest))

@@ -1,0 +1,62 @@
+"""Clients of one account and region, all from the same variables that the CDK command line gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import boto3
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_emr import EMRClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_ssm import SSMClient
+
+__all__ = ["Aws"]
+
+
+class Aws:
+    """boto3 clients by service; made when first used."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        """From environment variables; `AWS_ENDPOINT_URL` leads to a local AWS."""
+        self._session = boto3.Session(
+            aws_access_key_id=variables.get("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=variables.get("AWS_SECRET_ACCESS_KEY"),
+            aws_session_token=variables.get("AWS_SESSION_TOKEN"),
+            region_name=variables.get("AWS_REGION"),
+        )
+        self._endpoint = variables.get("AWS_ENDPOINT_URL")
+
+    @cached_property
+    def emr(self) -> EMRClient:
+        """Amazon EMR."""
+        return self._session.client("emr", endpoint_url=self._endpoint)
+
+    @cached_property
+    def cloudformation(self) -> CloudFormationClient:
+        """AWS CloudFormation."""
+        return self._session.client("cloudformation", endpoint_url=self._endpoint)
+
+    @cached_property
+    def cloudwatch(self) -> CloudWatchClient:
+        """Amazon CloudWatch."""
+        return self._session.client("cloudwatch", endpoint_url=self._endpoint)
+
+    @cached_property
+    def s3(self) -> S3Client:
+        """Amazon S3."""
+        return self._session.client("s3", endpoint_url=self._endpoint)
+
+    @cached_property
+    def ssm(self) -> SSMClient:
+        """AWS Systems Manager."""
+        return self._session.client("ssm", endpoint_url=self._endpoint)
+
+    @cached_property
+    def account(self) -> str:
+        """The account of the credentials."""
+        return str(self._session.client("sts", endpoint_url=self._endpoint).get_caller_identity()["Account"])

@@ -1,0 +1,57 @@
+"""The CDK command line, as a process whose lines can be followed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from sizing.problem import OperationFailed
+
+__all__ = ["run_cdk"]
+
+PROJECT: Final = Path(__file__).parents[1]
+COMMAND: Final = PROJECT / "node_modules" / ".bin" / "cdk"
+LAST_LINES: Final = 25
+
+
+def run_cdk(
+    arguments: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None] = lambda _: None
+) -> None:
+    """Runs `cdk ARGUMENTS` in the project with these environment variables; each line of output goes to on_line.
+
+    Raises OperationFailed with the last lines when it is missing or ends badly.
+    """
+    if not COMMAND.exists():
+        raise OperationFailed(f"{COMMAND.relative_to(PROJECT)} is not there\n  fix: run `make setup`")
+    last: deque[str] = deque(maxlen=LAST_LINES)
+    command = [str(COMMAND), *arguments, "--no-notices", "--no-color"]
+    with subprocess.Popen(
+        command,
+        cwd=PROJECT,
+        env=_variables(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                last.append(line.rstrip())
+                on_line(line.rstrip())
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        said = "\n  ".join(last)
+        raise OperationFailed(f"cdk {' '.join(arguments)} ended with {process.returncode}; it said:\n  {said}")
+
+
+def _variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables with the virtual environment's programs first, among them Node where a package brought it."""
+    programs = PROJECT / ".venv" / "bin"
+    path = os.pathsep.join((str(programs), variables.get("PATH", os.defpath)))
+    return {**variables, "PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true", "NODE_NO_WARNINGS": "1"}

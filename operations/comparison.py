@@ -1,0 +1,159 @@
+"""What was rendered against what the services describe: how much was compared, and every difference."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from configurations.bootstrap import prepare_cache_volume_arguments
+from configurations.classification import Classification, flattened
+from configurations.launch import Launch
+from dashboards.alarm import Alarm, alarms
+from dashboards.cache import dashboard_body, dashboard_name
+from dashboards.metric import CLUSTER_ID
+from operations.aws import Aws
+from operations.description import (
+    DescribedCluster,
+    DescribedGroup,
+    DescribedVolume,
+    described_alarms,
+    described_cluster,
+    described_dashboard,
+)
+from sizing.plan import CoreGroup, PrimaryGroup
+
+__all__ = ["Comparison", "compared"]
+
+SCRIPTS: Final = Path(__file__).parents[1] / "bootstrap-actions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How many facts of one kind were compared, and those that differ."""
+
+    subject: str
+    facts: int
+    differences: tuple[str, ...]
+
+
+def compared(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparison, ...]]:
+    """Every classification, group, volume, bootstrap action, dashboard and alarm of a launched cluster."""
+    plan, settings = launch.plan, launch.settings
+    cluster = described_cluster(aws, plan.environment, plan.cluster)
+    results = (
+        _settings_compared("cluster", settings.cluster, cluster.settings, aws.account, launch),
+        _settings_compared("primary", settings.primary, cluster.groups["primary"].settings, aws.account, launch),
+        _settings_compared("core", settings.core, cluster.groups["core"].settings, aws.account, launch),
+        _facts("instance groups", _expected_groups(launch), _groups(cluster.groups)),
+        _facts("bootstrap actions", _expected_actions(launch), _actions(cluster)),
+        _facts("dashboard", *_dashboards(aws, launch, cluster.id)),
+        _facts("alarms", *_alarms(aws, launch, cluster.id)),
+        _facts("root bucket", _expected_bucket(), _bucket(aws, launch)),
+    )
+    return cluster, results
+
+
+Facts = Mapping[str, object]
+
+
+def _facts(subject: str, expected: Facts, found: Facts) -> Comparison:
+    """Both sides key by key; a key on one side only is a difference as well."""
+    return Comparison(
+        subject=subject,
+        facts=len(expected),
+        differences=tuple(_differences(expected, found)),
+    )
+
+
+def _differences(expected: Facts, found: Facts) -> Iterator[str]:
+    for key in sorted({*expected, *found}):
+        if expected.get(key) != found.get(key):
+            yield f"{key}: rendered {expected.get(key)!r}, found {found.get(key)!r}"
+
+
+def _settings_compared(
+    group: str,
+    rendered: Iterable[Classification],
+    found: Iterable[Classification],
+    account: str,
+    launch: Launch,
+) -> Comparison:
+    expected = {
+        f"{path} {key}": launch.environment.in_account(value, account) for path, key, value in flattened(rendered)
+    }
+    return _facts(
+        f"{group} classifications", expected, {f"{path} {key}": value for path, key, value in flattened(found)}
+    )
+
+
+def _expected_groups(launch: Launch) -> Facts:
+    return {"primary": _group_fact(launch.plan.primary), "core": _group_fact(launch.plan.core)}
+
+
+def _group_fact(group: CoreGroup | PrimaryGroup) -> object:
+    volumes = sorted(
+        DescribedVolume(
+            size_gib=volume.size_gib,
+            type=volume.type,
+            iops=volume.iops,
+            throughput_mib_s=volume.throughput_mib_s,
+        )
+        for volume in group.volumes
+        for _ in range(volume.count)
+    )
+    return (group.instance_type, group.count, tuple(volumes))
+
+
+def _groups(groups: Mapping[str, DescribedGroup]) -> Facts:
+    return {name: (group.instance_type, group.count, group.volumes) for name, group in groups.items()}
+
+
+def _expected_actions(launch: Launch) -> Facts:
+    script = SCRIPTS / "prepare-cache-volume.sh"
+    return {script.stem: (hashlib.sha256(script.read_bytes()).hexdigest(), prepare_cache_volume_arguments(launch.plan))}
+
+
+def _actions(cluster: DescribedCluster) -> Facts:
+    return {action.name: (action.script_sha256, action.arguments) for action in cluster.bootstrap_actions}
+
+
+def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
+    name = dashboard_name(launch.plan)
+    environment = launch.environment
+    body = dashboard_body(launch.plan, environment.region, environment.root_bucket)
+    expected = json.loads(_launched(body, launch, aws.account, cluster_id))
+    return {name: expected}, {name: described_dashboard(aws, name)}
+
+
+def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
+    def launched(alarm: Alarm) -> Alarm:
+        dimensions = {
+            name: _launched(value, launch, aws.account, cluster_id) for name, value in alarm.dimensions.items()
+        }
+        return replace(alarm, dimensions=dimensions)
+
+    expected = {alarm.name: launched(alarm) for alarm in alarms(launch.plan, launch.environment.root_bucket)}
+    return expected, described_alarms(aws, f"warmbase-{launch.plan.environment}-{launch.plan.cluster}-")
+
+
+def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:
+    return launch.environment.in_account(text, account).replace(CLUSTER_ID, cluster_id)
+
+
+def _expected_bucket() -> Facts:
+    return {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
+
+
+def _bucket(aws: Aws, launch: Launch) -> Facts:
+    bucket = launch.environment.in_account(launch.environment.root_bucket, aws.account)
+    rules = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
+    blocked = aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
+    return {
+        "versioning": aws.s3.get_bucket_versioning(Bucket=bucket).get("Status"),
+        "encryption": rules[0].get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm"),
+        "public access blocked": all(blocked.values()),
+    }

@@ -1,0 +1,76 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sizing.persistence import IndexFormat, dump_seconds, index_bytes, interval_ms, persistence
+
+laws = settings(max_examples=200, deadline=None)
+
+# Blocks of 64 KiB that a TiB of cache holds before it evicts, with HBase's default bucket sizes.
+BLOCKS_PER_TIB = 15_690_000
+GP3_BYTES_PER_SECOND = 125 * 1024**2
+
+
+def test_index_of_a_full_tebibyte_is_one_point_three_gigabytes() -> None:
+    assert index_bytes(BLOCKS_PER_TIB, IndexFormat.UNTIL_2_6_4) == pytest.approx(1.3e9, rel=0.03)
+
+
+def test_the_measured_index_files_come_out() -> None:
+    # 18.8 k blocks made 1.46 MB with HBase 2.6.4; 81.5 B a block is of larger caches.
+    assert index_bytes(18_766, IndexFormat.UNTIL_2_6_4) == pytest.approx(1.46e6, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("index_format", "characters", "bytes_per_block"),
+    [
+        (IndexFormat.UNTIL_2_6_4, 32, 81.5),
+        (IndexFormat.FROM_2_6_5, 32, 117.5),
+        (IndexFormat.UNTIL_2_6_4, 20, 81.5),
+        (IndexFormat.UNTIL_2_6_4, 44, 93.5),
+    ],
+)
+def test_an_entry_repeats_its_file_name(index_format: IndexFormat, characters: int, bytes_per_block: float) -> None:
+    assert index_bytes(1_000_000, index_format, characters) == bytes_per_block * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected_ms"),
+    [(0.1, 300_000), (15.0, 300_000), (15.1, 360_000), (37.7, 780_000), (45.0, 900_000), (400.0, 900_000)],
+)
+def test_the_interval_is_whole_minutes_from_five_to_fifteen(seconds: float, expected_ms: int) -> None:
+    assert interval_ms(seconds) == expected_ms
+
+
+def test_a_slow_volume_makes_the_dump_as_long_as_writing_it() -> None:
+    assert dump_seconds(1_000_000, 81_500_000, disk_bytes_per_second=1e6) == pytest.approx(81.5)
+    assert dump_seconds(1_000_000, 81_500_000, disk_bytes_per_second=1e9) == pytest.approx(2.4)
+
+
+def test_a_tebibyte_on_gp3() -> None:
+    kept = persistence(BLOCKS_PER_TIB, GP3_BYTES_PER_SECOND, IndexFormat.UNTIL_2_6_4)
+    assert 8 <= kept.dump_seconds <= 38
+    assert kept.interval_ms == 780_000
+    assert kept.chunk_blocks == 1_000_000
+    assert kept.chunk_heap_bytes == 200_000_000
+    assert kept.file_bytes == 2 * kept.index_bytes
+    assert kept.write_bytes_per_second == pytest.approx(1.64e6, rel=0.01)
+
+
+@laws
+@given(st.integers(0, 10**9), st.floats(1e6, 4e9), st.sampled_from(IndexFormat), st.floats(0.001, 1.0))
+def test_dumping_takes_at_most_its_fraction_unless_the_interval_is_the_longest(
+    blocks: int, disk: float, index_format: IndexFormat, fraction: float
+) -> None:
+    kept = persistence(blocks, disk, index_format, fraction)
+    assert 300_000 <= kept.interval_ms <= 900_000
+    assert kept.dump_fraction <= fraction * (1 + 1e-9) or kept.interval_ms == 900_000
+    assert kept.chunk_heap_bytes <= 200 * 1_000_000
+
+
+@laws
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_more_blocks_never_cost_less(one: int, other: int) -> None:
+    fewer, more = (persistence(blocks, GP3_BYTES_PER_SECOND, IndexFormat.FROM_2_6_5) for blocks in sorted((one, other)))
+    assert more.index_bytes >= fewer.index_bytes
+    assert more.dump_seconds >= fewer.dump_seconds
+    assert more.interval_ms >= fewer.interval_ms
