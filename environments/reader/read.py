@@ -13,6 +13,7 @@ from environments.environment import Environment
 from environments.reader.document import Document, YamlPath, load_document, path_text
 from environments.reader.schema import EnvironmentFile
 from facts.instance_types import instance_types
+from facts.prices import priced_regions
 from facts.releases import releases
 from sizing.problem import InvalidInput, Problem
 
@@ -132,7 +133,7 @@ def _across_sections(document: Document) -> list[Problem]:
 def _zone_elsewhere(document: Document, values: Mapping[str, Any]) -> Iterator[Problem]:
     region, network = values.get("region"), values.get("network")
     zone = network.get("availability_zone") if isinstance(network, dict) else None
-    if isinstance(region, str) and isinstance(zone, str) and zone[:-1] != region:
+    if region in priced_regions() and isinstance(zone, str) and zone[:-1] != region:
         yield Problem(
             where=document.where(("network", "availability_zone")),
             what="network.availability_zone",

@@ -1,0 +1,79 @@
+"""What tests share: one synthesis of each environment, and golden files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configurations.launch import Launch
+from configurations.rendering import classifications
+from environments.question import plan_of
+from environments.reader import read_environment
+
+GOLDEN = Path(__file__).parent / "golden"
+
+Templates = Mapping[str, Mapping[str, Any]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what is made now")
+
+
+@cache
+def launch_of(name: str) -> Launch:
+    """Environment, plan and classifications of the active cluster."""
+    environment = read_environment(name)
+    plan = plan_of(environment, environment.active)
+    return Launch(environment=environment, plan=plan, settings=classifications(plan))
+
+
+@pytest.fixture(scope="session")
+def launches() -> Callable[[str], Launch]:
+    return launch_of
+
+
+@pytest.fixture(scope="session")
+def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The cloud assembly of an environment, synthesised once in the whole run."""
+
+    @cache
+    def synthesised(name: str) -> Path:
+        import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
+
+        directory = tmp_path_factory.mktemp(name) / "cdk.out"
+        app.environment_app(name, str(directory)).synth()
+        return directory
+
+    return synthesised
+
+
+@pytest.fixture(scope="session")
+def templates(assemblies: Callable[[str], Path]) -> Callable[[str], Templates]:
+    """The templates of an environment by stack name."""
+
+    @cache
+    def read(name: str) -> Templates:
+        files = sorted(assemblies(name).glob("*.template.json"))
+        return {file.name.removesuffix(".template.json"): json.loads(file.read_text()) for file in files}
+
+    return read
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Holds a text against tests/golden/NAME; with --update-golden writes it there instead."""
+
+    def same(name: str, text: str) -> None:
+        file = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert file.exists(), f"no {file}; pytest --update-golden writes it"
+        assert text == file.read_text(encoding="utf-8")
+
+    return same

@@ -1,0 +1,3 @@
+"""The environments that ship with the project."""
+
+ENVIRONMENTS = ("dev", "prod", "published-emr")

@@ -1,0 +1,168 @@
+"""The hit ratio's laws, its agreement with a cache replayed read by read, and its speed."""
+
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizing.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
+from sizing.block import LengthHistogram, block_lengths
+from sizing.bucket_sizes import bucket_sizes
+from sizing.hit_ratio import Swing, hit_ratio, hit_ratio_curve, misses
+from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
+from sizing.replay import Replay
+
+BLOCKS = 6_000
+READS = 30_000
+WARMING_READS = 70_000  # a cold block of the hot set is read once in 54,000
+ROWS: dict[str, RowPopularity] = {
+    "uniform": UNIFORM,
+    "zipf 0.7": Zipf(theta=0.7),
+    "zipf 0.99": Zipf(theta=0.99),
+    "hot set": hot_set(rows_fraction=0.1, reads_fraction=0.9),
+}
+ONE_LENGTH = LengthHistogram.of([(66_000, 1)])
+TEN_KILOBYTES = block_lengths(65536, 10_000)
+LISTS = {
+    "one size": (ONE_LENGTH, (66_048, 132_096)),
+    "one size, the largest": (ONE_LENGTH, (66_048,)),
+    "ours": (TEN_KILOBYTES, bucket_sizes(TEN_KILOBYTES, capacity_bytes=BLOCKS * 70_000)),
+    "HBase's": (block_lengths(65536, 2000), DEFAULT_BUCKET_SIZES),
+}
+READ_AS = [("uniform", 1), ("zipf 0.7", 8), ("zipf 0.99", 1), ("zipf 0.99", 8), ("hot set", 1), ("hot set", 8)]
+POPULARITIES = st.builds(
+    block_popularity,
+    st.sampled_from(list(ROWS.values())),
+    st.floats(1e3, 1e9),
+    st.floats(0.01, 500),
+)
+
+
+@cache
+def trace(rows_name: str, rows_per_block: int) -> list[int]:
+    """Reads of blocks whose rows lie anywhere."""
+    rng = np.random.default_rng(7)
+    stored = BLOCKS * rows_per_block
+    each = np.diff(ROWS[rows_name].reads_of_hottest(np.arange(stored + 1.0), stored))
+    weights = rng.permutation(each).reshape(BLOCKS, rows_per_block).sum(axis=1)
+    read: list[int] = rng.choice(BLOCKS, size=WARMING_READS + READS, p=weights / weights.sum()).tolist()
+    return read
+
+
+@pytest.mark.parametrize("promotes", [False, True], ids=["2.6.0-2.6.4", "2.6.5+"])
+@pytest.mark.parametrize("list_name", LISTS)
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize(("rows_name", "rows_per_block"), READ_AS)
+def test_prediction_agrees_with_the_replayed_cache(
+    rows_name: str, rows_per_block: int, share: float, list_name: str, *, promotes: bool
+) -> None:
+    histogram, sizes = LISTS[list_name]
+    allocator = BucketAllocator(capacity_bytes=int(share * BLOCKS * histogram.mean_bytes), sizes=sizes)
+    lengths = np.random.default_rng(3).choice([length for length, _ in histogram.pairs], size=BLOCKS).tolist()
+    reads, cached = trace(rows_name, rows_per_block), Replay(allocator, inserts_single=promotes)
+    cached.replay(reads[:WARMING_READS], lengths)
+    cached.forget()
+    measured = cached.replay(reads[WARMING_READS:], lengths)
+    popularity = block_popularity(ROWS[rows_name], BLOCKS, rows_per_block)
+    predicted = hit_ratio(popularity, Swing.of(allocator, histogram, promotes=promotes))
+    assert 100 * predicted == pytest.approx(100 * measured, abs=1.5)
+
+
+@given(popularity=POPULARITIES, share=st.floats(0.001, 1.2), more=st.floats(1, 3), promotes=st.booleans())
+def test_more_cache_never_misses_more(popularity: Popularity, share: float, more: float, *, promotes: bool) -> None:
+    full = share * popularity.total_blocks
+    swing = Swing(full_blocks=full, kept_blocks=0.85 * full, room_blocks=full / 0.95, promotes=promotes)
+    tolerance = 0.004 if promotes else 1e-7  # promotion is read off a grid of times
+    assert hit_ratio(popularity, swing.scaled(more)) >= hit_ratio(popularity, swing) - tolerance
+
+
+@given(popularity=POPULARITIES, promotes=st.booleans(), share=st.floats(1, 10))
+def test_everything_held_is_always_hit(popularity: Popularity, share: float, *, promotes: bool) -> None:
+    full = popularity.total_blocks * share
+    assert hit_ratio(popularity, Swing(full_blocks=full, kept_blocks=0.8 * full, promotes=promotes)) == 1
+
+
+@given(blocks=st.floats(10, 1e9), share=st.floats(0.001, 0.99))
+def test_uniform_reads_hit_the_share_that_is_held(blocks: float, share: float) -> None:
+    held = Swing(full_blocks=share * blocks, kept_blocks=share * blocks)
+    assert hit_ratio(block_popularity(UNIFORM, blocks, 1), held) == pytest.approx(share, abs=1e-6)
+
+
+@given(popularity=POPULARITIES, share=st.floats(0.001, 0.99))
+def test_a_hit_ratio_is_between_what_is_kept_and_the_best_choice(popularity: Popularity, share: float) -> None:
+    kept = share * popularity.total_blocks
+    best = np.interp(
+        kept,
+        np.cumsum(popularity.blocks),
+        np.cumsum(popularity.blocks * popularity.weights),
+        left=float(popularity.weights[0]) * kept,
+    )
+    ratio = hit_ratio(popularity, Swing(full_blocks=kept, kept_blocks=kept))
+    assert share - 1e-6 <= ratio <= best + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("sizes", "full", "kept"),
+    [
+        # A size that is not the largest loses 15 % of its own full buckets, the largest has the spare ones too.
+        ((66_048, 132_096), 0.95, 0.95 * 0.85),
+        ((66_048,), 0.95, 0.85),
+    ],
+)
+def test_an_eviction_frees_a_share_of_each_size_s_own_buckets(sizes: tuple[int, ...], full: float, kept: float) -> None:
+    allocator = BucketAllocator(capacity_bytes=2**40, sizes=sizes)
+    swing = Swing.of(allocator, LengthHistogram.of([(66_048, 1)]))
+    assert swing.full_blocks * 66_048 / allocator.total_bytes == pytest.approx(full, abs=1e-4)
+    assert swing.kept_blocks * 66_048 / allocator.total_bytes == pytest.approx(kept, abs=1e-3)
+
+
+@given(popularity=POPULARITIES, share=st.floats(0.01, 2))
+def test_the_curve_runs_from_nothing_to_everything(popularity: Popularity, share: float) -> None:
+    full = share * popularity.total_blocks
+    curve = hit_ratio_curve(popularity, Swing(full_blocks=full, kept_blocks=0.85 * full), 10**12)
+    sizes, ratios = zip(*curve.points, strict=True)
+    assert list(sizes) == sorted(sizes)
+    assert np.all(np.diff(ratios) >= -1e-7)
+    assert sizes[0] == 0
+    assert ratios[0] == pytest.approx(0, abs=1e-12)
+    assert sizes[-1] == pytest.approx(10**12 / full * popularity.total_blocks, abs=1)
+    assert ratios[-1] == 1
+    assert curve.knee_bytes in sizes
+
+
+def test_skewed_reads_have_a_knee_and_uniform_ones_have_none() -> None:
+    swing = Swing(full_blocks=1e5, kept_blocks=9e4)
+    assert hit_ratio_curve(block_popularity(UNIFORM, 1e6, 1), swing, 10**9).knee_bytes == 10**10
+    knee = hit_ratio_curve(block_popularity(Zipf(theta=0.99), 1e6, 1), swing, 10**9).knee_bytes
+    assert 0.02 * 10**10 < knee < 0.2 * 10**10
+
+
+@given(popularity=POPULARITIES, share=st.floats(0.01, 2), reads=st.floats(0, 1e12), more=st.floats(1, 100))
+def test_cold_misses_fade_and_leave_the_steady_ones(
+    popularity: Popularity, share: float, reads: float, more: float
+) -> None:
+    full = share * popularity.total_blocks
+    swing = Swing(full_blocks=full, kept_blocks=0.85 * full)
+    sooner, later = misses(popularity, swing, reads), misses(popularity, swing, reads * more)
+    assert misses(popularity, swing, 0).cold == pytest.approx(1)
+    assert later.cold <= sooner.cold + 1e-12
+    endless = misses(popularity, swing, 1e6 / popularity.weights[-1])
+    assert endless.cold == 0
+    assert endless.steady == pytest.approx(1 - hit_ratio(popularity, swing), abs=1e-9)
+
+
+@pytest.mark.parametrize("promotes", [False, True])
+def test_a_point_takes_two_milliseconds_and_a_curve_thirty(*, promotes: bool) -> None:
+    popularity = block_popularity(Zipf(theta=0.99), 1e9, 30)
+    swing = Swing(full_blocks=3e8, kept_blocks=2.6e8, room_blocks=3.2e8, promotes=promotes)
+    hit_ratio(popularity, swing)
+    begun = time.process_time()
+    for _ in range(10):
+        hit_ratio(popularity, swing)
+    between = time.process_time()
+    hit_ratio_curve(popularity, swing, 10**12)
+    assert between - begun < 10 * 0.004  # twice the target: the clock of a shared machine
+    assert time.process_time() - between < 0.06

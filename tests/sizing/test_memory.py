@@ -1,0 +1,68 @@
+"""RAM and heap of a RegionServer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizing.heap import FREE_FRACTION, Heap, HeapNeeds, heap, within_heap_limit
+from sizing.memory import PAGE_CACHE_FRACTION, NotEnoughMemory, direct_bytes, split_memory
+from sizing.units import GIB, MIB
+
+NEEDS = st.builds(
+    HeapNeeds,
+    l1_bytes=st.integers(min_value=0, max_value=20 * GIB),
+    memstore_bytes=st.integers(min_value=0, max_value=20 * GIB),
+    index_bytes=st.integers(min_value=0, max_value=64 * GIB),
+    write_queue_bytes=st.integers(min_value=0, max_value=GIB),
+    persist_chunk_bytes=st.integers(min_value=0, max_value=GIB),
+)
+
+
+def of_gib(gib: int) -> Heap:
+    return Heap(xmx_mib=gib * 1024, collector="zgc", l1_fraction=0.1, memstore_fraction=0.1)
+
+
+@given(
+    ram_gib=st.integers(min_value=16, max_value=1024),
+    heap_gib=st.integers(min_value=4, max_value=256),
+    handlers=st.integers(min_value=1, max_value=512),
+)
+def test_parts_sum_to_ram(ram_gib: int, heap_gib: int, handlers: int) -> None:
+    try:
+        memory = split_memory(ram_gib * GIB, of_gib(heap_gib), handlers)
+    except NotEnoughMemory:
+        return
+    assert sum(memory.parts.values()) == memory.ram_bytes == ram_gib * GIB
+    assert memory.parts["page_cache"] >= PAGE_CACHE_FRACTION * memory.ram_bytes
+
+
+def test_a_heap_that_leaves_too_little_page_cache_says_how_much_is_missing() -> None:
+    with pytest.raises(NotEnoughMemory, match=r"25\.0 GiB of heap in 32 GiB of RAM leave .* GiB too little"):
+        split_memory(32 * GIB, of_gib(25), 30)
+
+
+@given(NEEDS)
+def test_a_heap_holds_its_needs_and_leaves_a_fifth(needs: HeapNeeds) -> None:
+    settled = heap(needs, "zgc")
+    fixed = needs.index_bytes + needs.write_queue_bytes + needs.persist_chunk_bytes
+    taken = (settled.l1_fraction + settled.memstore_fraction) * settled.xmx_bytes + fixed
+    assert settled.l1_fraction * settled.xmx_bytes >= needs.l1_bytes
+    assert settled.memstore_fraction * settled.xmx_bytes >= needs.memstore_bytes
+    assert taken <= (1 - FREE_FRACTION) * settled.xmx_bytes * (1 + 1e-9)
+    assert within_heap_limit(settled.l1_fraction, settled.memstore_fraction)
+
+
+@pytest.mark.parametrize(
+    ("l1_fraction", "memstore_fraction", "starts"),
+    # Truncated float32: 0.53 reads as 52 and 0.59 as 58, so 0.53 with 0.28 passes HBase's check at 80.
+    [(0.4, 0.4, True), (0.4, 0.41, False), (0.53, 0.28, True), (0.59, 0.22, True), (0.5, 0.31, False)],
+)
+def test_the_limit_is_hbases_own_truncated_sum(l1_fraction: float, memstore_fraction: float, starts: bool) -> None:  # noqa: FBT001
+    assert within_heap_limit(l1_fraction, memstore_fraction) is starts
+
+
+def test_direct_memory_is_whole_mib_and_holds_the_buffer_pool() -> None:
+    assert direct_bytes(30) % MIB == 0
+    assert direct_bytes(30) > 30 * 31 * 2 * 66_560

@@ -1,0 +1,79 @@
+"""Sizes, times and shares as people write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizing.units import (
+    GIB,
+    MIB,
+    TIB,
+    exact_size,
+    format_duration,
+    format_percent,
+    format_rate,
+    format_size,
+    format_usd,
+    parse_duration,
+    parse_fraction,
+    parse_rate,
+    parse_size,
+)
+
+
+@given(st.integers(min_value=0, max_value=2**60))
+def test_parse_after_exact_format_is_the_identity(size_bytes: int) -> None:
+    assert parse_size(exact_size(size_bytes)) == size_bytes
+
+
+@given(st.integers(min_value=1, max_value=2**50))
+def test_a_printed_size_is_within_half_a_percent(size_bytes: int) -> None:
+    printed = parse_size(format_size(size_bytes).replace(",", ""))
+    assert abs(printed - size_bytes) <= 0.005 * size_bytes + 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [("64 KiB", 65536), ("0 B", 0), ("7.185 TiB", round(7.185 * TIB)), ("1_024MiB", GIB), (" 2 GiB ", 2 * GIB)],
+)
+def test_sizes(text: str, size_bytes: int) -> None:
+    assert parse_size(text) == size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("64", "no unit"),
+        ("64GB", "'GB' is not one of"),
+        ("64G", "'G' is not one of"),
+        ("64 kib", "'kib' is not one of"),
+        ("-1 KiB", "expected a number with a unit"),
+        ("many", "expected a number with a unit"),
+        ("", "expected a number with a unit"),
+    ],
+)
+def test_a_size_without_a_binary_unit_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        parse_size(text)
+
+
+def test_rates_durations_and_shares() -> None:
+    assert parse_rate("125 MiB/s") == 125 * MIB
+    assert parse_duration("12 h") == 43200
+    assert parse_duration("250 ms") == 0.25
+    assert parse_fraction("95 %") == parse_fraction(0.95) == 0.95
+    with pytest.raises(ValueError, match="per second"):
+        parse_rate("125 MiB")
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        parse_fraction(95)
+
+
+def test_units_are_always_printed() -> None:
+    assert format_size(92 * GIB) == "92 GiB"
+    assert format_rate(125 * MIB) == "125 MiB/s"
+    assert format_duration(0.0004) == "0.4 ms"
+    assert format_duration(8280) == "2.3 h"
+    assert format_percent(0.953) == "95.3 %"
+    assert (format_usd(3412.4), format_usd(0.42)) == ("$3,412", "$0.42")

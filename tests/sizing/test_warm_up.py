@@ -1,0 +1,271 @@
+import time
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sizing.popularity import Popularity
+from sizing.warm_up import (
+    Course,
+    Fill,
+    Prefetch,
+    Rates,
+    Room,
+    Streams,
+    characteristic_accesses,
+    curve,
+    hours_to,
+    prefetch,
+    rate_between,
+    writer_bytes_per_second,
+)
+
+laws = settings(max_examples=200, deadline=None)
+
+MIB, TIB = 2**20, 2**40
+ROWS = 49_828_500
+EVERYTHING = Room(kept_blocks=ROWS, prefetch_stops_blocks=ROWS)
+PUBLISHED_RATES = rate_between(371.93, 888.67)
+DEMAND = Course(accesses_per_second=PUBLISHED_RATES, prefetched_blocks_per_second=0.0, hours=24)
+FAST = Rates(network_bytes_per_second=1e12, fill_bytes_per_second=1e12, vcpus=64, s3_gets_per_second=1e9)
+
+
+def zipf(exponent: float, blocks: int, classes: int = 1_500) -> Popularity:
+    """Zipf in classes that widen with the rank; sums over a class by the midpoint rule, exact where it is one block."""
+    edges = np.unique(np.geomspace(1, blocks + 1, classes).round())
+    counts = np.diff(edges)
+    if exponent == 0:
+        mass = counts
+    else:
+        mass = ((edges[1:] - 0.5) ** (1 - exponent) - (edges[:-1] - 0.5) ** (1 - exponent)) / (1 - exponent)
+    return Popularity(weights=mass / mass.sum() / counts, blocks=counts)
+
+
+def at(hours: float, drawn: tuple[tuple[float, float], ...]) -> float:
+    return float(np.interp(hours, [hour for hour, _ in drawn], [ratio for _, ratio in drawn]))
+
+
+popularities = st.builds(zipf, st.floats(0, 0.99), st.integers(2, 10**8), st.just(60))
+courses = st.builds(
+    Course,
+    accesses_per_second=st.builds(rate_between, st.floats(1, 1_000), st.floats(1_000, 20_000)),
+    prefetched_blocks_per_second=st.floats(0, 100_000),
+    hours=st.floats(0.1, 200),
+    points=st.just(24),
+)
+fills = st.builds(
+    Fill, blocks=st.integers(1, 10**9), s3_bytes=st.integers(1, 10**14), slot_bytes=st.integers(1, 10**14)
+)
+streams = st.builds(
+    Streams,
+    threads=st.integers(1, 64),
+    get_bytes=st.floats(4_096, 1e9),
+    first_byte_seconds=st.floats(0.001, 1),
+    stream_bytes_per_second=st.floats(1e6, 1e9),
+)
+rates = st.builds(
+    Rates,
+    network_bytes_per_second=st.floats(1e7, 1e10),
+    fill_bytes_per_second=st.floats(1e7, 1e10),
+    vcpus=st.integers(2, 192),
+    s3_gets_per_second=st.floats(10, 10_000),
+)
+
+
+# -- prefetch
+
+
+@laws
+@given(fills, streams, rates, st.integers(1, 32))
+def test_more_threads_never_prefetch_slower(fill: Fill, few: Streams, rate: Rates, more: int) -> None:
+    many = replace(few, threads=few.threads + more)
+    assert prefetch(fill, many, rate).seconds <= prefetch(fill, few, rate).seconds
+
+
+@laws
+@given(fills, streams, rates)
+def test_the_limit_is_the_longest_term(fill: Fill, reading: Streams, rate: Rates) -> None:
+    found = prefetch(fill, reading, rate)
+    assert found.seconds == max(seconds for _, seconds in found.terms) == dict(found.terms)[found.limit]
+
+
+def blocks_read(blocks: int, threads: int, first_byte_seconds: float) -> Prefetch:
+    """A prefetch with one GET for each block of 64 KiB, over a link that costs nothing but its latency."""
+    reading = Streams(
+        threads=threads,
+        get_bytes=66_800,
+        first_byte_seconds=first_byte_seconds,
+        stream_bytes_per_second=1e12,
+    )
+    return prefetch(Fill(blocks=blocks, s3_bytes=blocks * 66_800, slot_bytes=blocks * 66_800), reading, FAST)
+
+
+def test_the_measured_prefetch_is_threads_over_latency() -> None:
+    # Measured: 18.8 k blocks, 4 threads, 26 ms a GET: about 120 s at 155 GET/s.
+    found = blocks_read(18_800, threads=4, first_byte_seconds=0.026)
+    assert found.limit == "s3-streams"
+    assert found.seconds == pytest.approx(120, rel=0.03)
+    assert 18_800 / found.seconds == pytest.approx(155, rel=0.02)
+
+
+def test_a_terabyte_block_by_block_takes_more_than_a_day() -> None:
+    found = blocks_read(10**12 // 66_800, threads=4, first_byte_seconds=0.026)
+    assert found.seconds == pytest.approx(30 * 3_600, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("fill_mib_per_second", "streams_bytes_per_second", "limit", "minutes"),
+    [(500, 1e9, "fill", 35), (125, 1e9, "fill", 140), (1e6, 4 * 50e6, "s3-streams", 29)],
+)
+def test_a_tebibyte_of_slots_compressed_three_to_one(
+    fill_mib_per_second: float, streams_bytes_per_second: float, limit: str, minutes: float
+) -> None:
+    reading = Streams(threads=4, get_bytes=1e12, stream_bytes_per_second=streams_bytes_per_second / 4)
+    found = prefetch(
+        Fill(blocks=1, s3_bytes=TIB // 3, slot_bytes=TIB),
+        reading,
+        replace(FAST, fill_bytes_per_second=fill_mib_per_second * MIB),
+    )
+    assert found.limit == limit
+    assert found.seconds / 60 == pytest.approx(minutes, rel=0.06)
+
+
+def test_twenty_published_terabytes_take_the_published_two_hours() -> None:
+    share = 20 * 10**12 // 20
+    fill = Fill(blocks=share // 66_000, s3_bytes=share, slot_bytes=share)
+    # Published rate, 2.62 GB/s over 20 workers.
+    published = prefetch(fill, Streams(threads=64, get_bytes=1e9), replace(FAST, fill_bytes_per_second=2.62e9 / 20))
+    assert 126 <= published.seconds / 60 <= 130
+    # HBase's 4 threads, each streaming 64 MiB a GET at the low end of what a stream is taken to bring.
+    streamed = prefetch(fill, Streams(get_bytes=64 * MIB), FAST)
+    assert streamed.limit == "s3-streams"
+    assert streamed.seconds / 60 == pytest.approx(130, rel=0.15)
+
+
+def test_a_worker_with_one_and_a_half_terabytes_takes_the_published_hours() -> None:
+    # Published: three to five hours. One gp3 volume as it comes.
+    size = 1_500 * 10**9
+    found = prefetch(
+        Fill(blocks=size // 66_000, s3_bytes=size, slot_bytes=size),
+        Streams(threads=16, get_bytes=64 * MIB),
+        replace(FAST, fill_bytes_per_second=125 * MIB),
+    )
+    assert found.limit == "fill"
+    assert 3 <= found.seconds / 3_600 <= 5
+
+
+def test_small_requests_run_into_the_request_limit() -> None:
+    size = 10**12
+    found = prefetch(
+        Fill(blocks=size // 16_384, s3_bytes=size, slot_bytes=size),
+        Streams(threads=64, get_bytes=16_384, first_byte_seconds=0.02),
+        replace(FAST, s3_gets_per_second=5_500 / 20),
+    )
+    assert found.limit == "s3-requests"
+
+
+def test_longer_batches_spread_the_cost_of_a_sync() -> None:
+    short, long = (writer_bytes_per_second(blocks, 66_560, 125 * MIB) for blocks in (1, 512))
+    assert short == pytest.approx(66_560 / (66_560 / (125 * MIB) + 0.005))
+    assert short < 0.15 * 125 * MIB < 0.95 * 125 * MIB < long < 125 * MIB
+
+
+# -- the curve
+
+
+@pytest.mark.parametrize(("exponent", "half_a_day", "a_day"), [(0.99, 0.83, 0.87), (0.0, 0.30, 0.54)])
+def test_the_published_benchmark_fills_by_demand(exponent: float, half_a_day: float, a_day: float) -> None:
+    drawn = curve(zipf(exponent, ROWS), EVERYTHING, DEMAND)
+    assert at(12, drawn) == pytest.approx(half_a_day, abs=0.006)
+    assert at(24, drawn) == pytest.approx(a_day, abs=0.006)
+
+
+def test_demand_fill_of_equal_blocks_is_its_closed_form() -> None:
+    course = replace(DEMAND, accesses_per_second=lambda _: 500.0)
+    drawn = curve(zipf(0.0, ROWS), EVERYTHING, course)
+    assert drawn[0] == (0.0, 0.0)
+    for hours, ratio in drawn:
+        assert ratio == pytest.approx(1 - np.exp(-500 * hours * 3_600 / ROWS), abs=1e-6)
+
+
+@laws
+@given(popularities, st.floats(0.01, 1.2), st.floats(0.9, 1.1), courses)
+def test_the_curve_never_falls(popularity: Popularity, size: float, stops: float, course: Course) -> None:
+    blocks = float(popularity.blocks.sum())
+    drawn = curve(popularity, Room(kept_blocks=size * blocks, prefetch_stops_blocks=stops * size * blocks), course)
+    assert all(before <= after and low <= high for (before, low), (after, high) in pairwise(drawn))
+    assert all(0 <= ratio <= 1 for _, ratio in drawn)
+    assert drawn[-1][0] == pytest.approx(course.hours)
+    assert len(drawn) == course.points + 1
+
+
+@laws
+@given(popularities, st.floats(0.05, 1.2), courses)
+def test_prefetch_never_hurts(popularity: Popularity, size: float, course: Course) -> None:
+    room = Room(kept_blocks=size * float(popularity.blocks.sum()), prefetch_stops_blocks=float("inf"))
+    alone = curve(popularity, room, replace(course, prefetched_blocks_per_second=0.0))
+    for (_, low), (_, high) in zip(alone, curve(popularity, room, course), strict=True):
+        assert high >= low - 1e-9
+
+
+@laws
+@given(popularities, st.floats(0.05, 1.0), st.floats(1.0, 3.0), courses)
+def test_more_room_never_lowers_the_curve(popularity: Popularity, size: float, more: float, course: Course) -> None:
+    blocks = size * float(popularity.blocks.sum())
+    small, large = (
+        curve(popularity, Room(kept_blocks=kept, prefetch_stops_blocks=0.95 * kept), course)
+        for kept in (blocks, blocks * more)
+    )
+    for (_, low), (_, high) in zip(small, large, strict=True):
+        assert high >= low - 1e-6
+
+
+def test_a_full_cache_ends_at_ches_ratio() -> None:
+    popularity, kept = zipf(0.99, 10**6), 200_000.0
+    low, high = 0.0, 1e12
+    for _ in range(200):
+        middle = (low + high) / 2
+        cached = float((popularity.blocks * -np.expm1(-popularity.weights * middle)).sum())
+        low, high = (middle, high) if cached < kept else (low, middle)
+    che = float((popularity.blocks * popularity.weights * -np.expm1(-popularity.weights * low)).sum())
+    for prefetched in (0.0, 500.0):
+        course = replace(DEMAND, prefetched_blocks_per_second=prefetched)
+        drawn = curve(popularity, Room(kept_blocks=kept, prefetch_stops_blocks=kept), course)
+        assert drawn[-1][1] == pytest.approx(che, abs=1e-3)
+
+
+def test_prefetch_alone_stops_at_its_fill() -> None:
+    popularity = zipf(0.0, 1_000_000)
+    course = Course(accesses_per_second=lambda _: 1e-9, prefetched_blocks_per_second=1_000.0, hours=1)
+    drawn = curve(popularity, Room.of(slots=1e6, kept_blocks=1e6), course)
+    assert at(0.125, drawn) == pytest.approx(0.45)
+    assert drawn[-1][1] == pytest.approx(0.95)
+
+
+def test_blocks_that_nobody_reads_never_come_by_demand() -> None:
+    popularity = Popularity(weights=np.array([0.01, 0.0]), blocks=np.array([100.0, 900.0]))
+    course = replace(DEMAND, accesses_per_second=lambda _: 1_000.0, hours=1)
+    drawn = curve(popularity, Room(kept_blocks=500, prefetch_stops_blocks=500), course)
+    assert drawn[-1][1] == pytest.approx(1.0)
+    assert characteristic_accesses(popularity, 500) == inf
+
+
+def test_hours_to_a_ratio_lie_between_points() -> None:
+    drawn = ((0.0, 0.0), (1.0, 0.5), (2.0, 0.5), (3.0, 0.9))
+    assert hours_to(0.25, drawn) == pytest.approx(0.5)
+    assert hours_to(0.5, drawn) == pytest.approx(1.0)
+    assert hours_to(0.7, drawn) == pytest.approx(2.5)
+    assert hours_to(0.95, drawn) is None
+
+
+def test_a_curve_takes_under_sixty_milliseconds() -> None:
+    popularity = zipf(0.99, ROWS)
+    times = [time.perf_counter()]
+    for _ in range(5):
+        curve(popularity, Room(kept_blocks=0.6 * ROWS, prefetch_stops_blocks=0.6 * ROWS), DEMAND)
+        times.append(time.perf_counter())
+    assert min(after - before for before, after in pairwise(times)) < 60e-3
