@@ -10,7 +10,10 @@ from aws_cdk import App
 
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Environment
 
-__all__ = ["App", "environment_stack", "filled_in", "new_app"]
+__all__ = ["EMR_TAG", "PROJECT", "App", "environment_stack", "filled_in", "new_app", "tag"]
+
+EMR_TAG = "for-use-with-amazon-emr-managed-policies"
+"""AmazonEMRServicePolicy_v2 may only touch what carries it (Management Guide, emr-managed-iam-policies)."""
 
 PROJECT = Path(__file__).parents[1]
 
@@ -33,6 +36,15 @@ def new_app(outdir: str | None = None) -> App:
 def environment_stack(environment: Environment) -> cdk.Environment:
     """Where stacks go: the file's region, and its account or else that of the credentials."""
     return cdk.Environment(account=environment.account, region=environment.region)
+
+
+def tag(stack: cdk.Stack, environment: Environment) -> None:
+    """Tags every resource of a stack as the environment asks, and as EMR's managed policy demands.
+
+    Stack tags would do on AWS, but only CloudFormation would ever see them: here they stand in the template.
+    """
+    for key, value in {EMR_TAG: "true", **environment.tags}.items():
+        cdk.Tags.of(stack).add(key, value)
 
 
 def filled_in(text: str, **names: str) -> str:

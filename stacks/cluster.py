@@ -18,8 +18,8 @@ from environments.environment import Environment
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import CoreGroup, Plan, PrimaryGroup
-from stacks.app import PROJECT, environment_stack, filled_in
-from stacks.network import EMR_TAG, NetworkStack
+from stacks.app import PROJECT, environment_stack, filled_in, tag
+from stacks.network import NetworkStack
 from stacks.roles import Roles, allow
 from stacks.storage import StorageStack
 
@@ -44,9 +44,9 @@ class ClusterStack(cdk.Stack):
             scope,
             f"{name}-cluster",
             env=environment_stack(environment),
-            tags={EMR_TAG: "true", **environment.tags},
             termination_protection=True,
         )
+        tag(self, environment)
         self._roles = Roles(self, storage, f"{name}-{environment.region}")
         script = assets.Asset(
             self, "PrepareCacheVolume", path=str(PROJECT / "bootstrap-actions" / f"{BOOTSTRAP_ACTION}.sh")
@@ -72,7 +72,6 @@ class ClusterStack(cdk.Stack):
             ebs_root_volume_throughput=EMR_ROOT_VOLUME.throughput_mib_s,
             step_concurrency_level=1,
             visible_to_all_users=True,
-            tags=[cdk.CfnTag(key=EMR_TAG, value="true")],
         )
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):

@@ -15,7 +15,7 @@ from configurations.launch import Launch
 from dashboards.alarm import Alarm, alarms
 from dashboards.cache import dashboard_body, dashboard_name
 from environments.environment import Environment
-from stacks.app import environment_stack, filled_in
+from stacks.app import environment_stack, filled_in, tag
 from stacks.cluster import ClusterStack, cluster_id_parameter
 
 __all__ = ["MonitoringStack"]
@@ -30,8 +30,8 @@ class MonitoringStack(cdk.Stack):
             scope,
             f"warmbase-{plan.environment}-{plan.cluster}-monitoring",
             env=environment_stack(environment),
-            tags=dict(environment.tags),
         )
+        tag(self, environment)
         self.add_stack_dependency(cluster)
         self._cluster_id = ssm.StringParameter.value_for_string_parameter(self, cluster_id_parameter(plan))
         self._topic = self._alarm_topic(environment)

@@ -10,15 +10,12 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from environments.environment import Environment
-from stacks.app import environment_stack
+from stacks.app import environment_stack, tag
 
 __all__ = ["NetworkStack", "SecurityGroups"]
 
 CIDR = "10.40.0.0/16"
 SUBNET_BITS = 20
-EMR_TAG = "for-use-with-amazon-emr-managed-policies"
-"""AmazonEMRServicePolicy_v2 may only touch what carries it (Management Guide, emr-managed-iam-policies)."""
-
 SERVICE_TO_NODES = 8443
 PRIMARY_TO_SERVICE = 9443
 CLIENT_PORTS = {"ZooKeeper": 2181, "HBase master": 16000, "HBase RegionServer": 16020}
@@ -72,9 +69,8 @@ class NetworkStack(cdk.Stack):
 
     def __init__(self, scope: Construct, environment: Environment) -> None:
         self._zone = environment.availability_zone
-        super().__init__(
-            scope, f"warmbase-{environment.name}-network", env=environment_stack(environment), tags={EMR_TAG: "true"}
-        )
+        super().__init__(scope, f"warmbase-{environment.name}-network", env=environment_stack(environment))
+        tag(self, environment)
         self.vpc = ec2.Vpc(
             self,
             "Vpc",

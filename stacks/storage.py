@@ -9,7 +9,7 @@ from constructs import Construct
 
 from dashboards.alarm import ROOT_METRICS_FILTER
 from environments.environment import Environment
-from stacks.app import environment_stack, filled_in
+from stacks.app import environment_stack, filled_in, tag
 
 __all__ = ["StorageStack"]
 
@@ -29,6 +29,7 @@ class StorageStack(cdk.Stack):
             env=environment_stack(environment),
             termination_protection=True,
         )
+        tag(self, environment)
         self.key = kms.Key(
             self,
             "RootKey",

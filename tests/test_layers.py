@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[1]
-ROOMS = ("sizing", "facts", "environments", "hfile", "configurations", "dashboards", "stacks", "operations", "lab", "cli")
+ROOMS = (
+    "sizing",
+    "facts",
+    "environments",
+    "hfile",
+    "configurations",
+    "dashboards",
+    "stacks",
+    "operations",
+    "lab",
+    "cli",
+)
 HOMES = {
     "aws_cdk": {"stacks", "app.py"},
     "constructs": {"stacks"},

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -70,7 +70,9 @@ def test_every_key_of_the_published_recipe_is_rendered(name: str, launches: Laun
     settings = launches(name).settings
     rendered = values(settings.effective("primary")) | values(settings.effective("core"))
     assert set(rendered) >= RECIPE
-    metrics = rendered["emr-metrics/emr-hbase-region-server-metrics", "Hadoop:service=HBase,name=RegionServer,sub=Server"]
+    metrics = rendered[
+        "emr-metrics/emr-hbase-region-server-metrics", "Hadoop:service=HBase,name=RegionServer,sub=Server"
+    ]
     assert set(metrics.split(",")) >= RECIPE_METRICS
 
 
@@ -131,7 +133,7 @@ def test_hdfs_and_yarn_stay_off_the_cache_volume(launches: Launches) -> None:
 
 def test_hbase_site_parses_as_xml_and_says_the_same(launches: Launches) -> None:
     settings = launches("prod").settings.effective("core")
-    root = ElementTree.fromstring(hbase_site_xml(settings))  # noqa: S314 - our own text
+    root = ET.fromstring(hbase_site_xml(settings))  # noqa: S314 - our own text
     found = {element.findtext("name"): element.findtext("value") for element in root.iter("property")}
     assert found == {key: value for (path, key), value in values(settings).items() if path == "hbase-site"}
 

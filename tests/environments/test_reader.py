@@ -110,13 +110,12 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "instead", "where", "why", "fix"), FAULTS)
-def test_each_fault_says_where_why_and_how_to_mend_it(  # noqa: PLR0913 - a table of cases
-    write: Write, line: str, instead: str, where: str, why: str, fix: str
-) -> None:
+@pytest.mark.parametrize(("line", "instead", "said"), [(line, instead, said) for line, instead, *said in FAULTS])
+def test_each_fault_says_where_why_and_how_to_mend_it(write: Write, line: str, instead: str, said: list[str]) -> None:
     assert line in GOOD
     [found] = problems(write(GOOD.replace(line, instead)))
     first, reason, mend = found.splitlines()
+    where, why, fix = said
     assert where in f"{first} {reason}"
     assert why in reason
     assert mend.startswith("  fix: ")

@@ -1,0 +1,219 @@
+"""The synthesised templates: what they create, protect and grant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configurations.bootstrap import prepare_cache_volume_arguments
+from configurations.classification import Classification
+from configurations.launch import Launch
+from configurations.metrics import REGION_SERVER_ATTRIBUTES
+from lab.aws.template_lint import lint_errors
+from sizing.bill import ALARMS, DASHBOARDS, INTERFACE_ENDPOINTS, KMS_KEYS, REGION_SERVER_METRICS
+from stacks.app import EMR_TAG
+from tests.shipped import ENVIRONMENTS
+
+Templates = Mapping[str, Mapping[str, Any]]
+Launches = Callable[[str], Launch]
+
+
+def of_type(template: Mapping[str, Any], resource_type: str) -> dict[str, Any]:
+    return {name: each for name, each in template["Resources"].items() if each["Type"] == resource_type}
+
+
+def all_of_type(templates: Templates, resource_type: str) -> list[Any]:
+    return [each for template in templates.values() for each in of_type(template, resource_type).values()]
+
+
+def cluster(templates: Templates, name: str) -> Any:
+    [found] = of_type(templates[f"warmbase-{name}-blue-cluster"], "AWS::EMR::Cluster").values()
+    return found["Properties"]
+
+
+def api_spelling(configurations: list[Any]) -> list[Any]:
+    """CloudFormation's ConfigurationProperties as the API's Properties, with Fn::Sub undone."""
+    spelled = []
+    for each in configurations:
+        properties = {
+            key: value["Fn::Sub"] if isinstance(value, dict) else value
+            for key, value in each.get("ConfigurationProperties", {}).items()
+        }
+        document: dict[str, Any] = {"Classification": each["Classification"], "Properties": properties}
+        if each.get("Configurations"):
+            document["Configurations"] = api_spelling(each["Configurations"])
+        spelled.append(document)
+    return spelled
+
+
+def documents(settings: tuple[Classification, ...]) -> list[Any]:
+    return [each.document() for each in settings]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_cfn_lint_finds_no_error(name: str, assemblies: Callable[[str], Path]) -> None:
+    linted, errors = lint_errors(assemblies(name))
+    assert linted == 4
+    assert errors == ()
+
+
+def test_stacks_are_named_by_environment_and_colour(templates: Callable[[str], Templates]) -> None:
+    assert set(templates("prod")) == {
+        "warmbase-prod-network",
+        "warmbase-prod-storage",
+        "warmbase-prod-blue-cluster",
+        "warmbase-prod-blue-monitoring",
+    }
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_cluster_is_launched_with_what_was_rendered(
+    name: str, templates: Callable[[str], Templates], launches: Launches
+) -> None:
+    properties, settings = cluster(templates(name), name), launches(name).settings
+    instances = properties["Instances"]
+    assert api_spelling(properties["Configurations"]) == documents(settings.cluster)
+    assert api_spelling(instances["MasterInstanceGroup"]["Configurations"]) == documents(settings.primary)
+    assert api_spelling(instances["CoreInstanceGroup"]["Configurations"]) == documents(settings.core)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_volume_states_its_throughput(name: str, templates: Callable[[str], Templates]) -> None:
+    properties = cluster(templates(name), name)
+    for group in ("MasterInstanceGroup", "CoreInstanceGroup"):
+        for block in properties["Instances"][group]["EbsConfiguration"]["EbsBlockDeviceConfigs"]:
+            assert {"VolumeType", "SizeInGB", "Iops", "Throughput"} == set(block["VolumeSpecification"])
+    assert properties["EbsRootVolumeThroughput"] == 125
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_bootstrap_action_gets_the_plans_figures_each_argument_once(
+    name: str, templates: Callable[[str], Templates], launches: Launches
+) -> None:
+    [action] = cluster(templates(name), name)["BootstrapActions"]
+    arguments = action["ScriptBootstrapAction"]["Args"]
+    assert arguments == list(prepare_cache_volume_arguments(launches(name).plan))
+    assert len(set(arguments)) == len(arguments)
+
+
+def test_three_primaries_are_spread_and_one_is_not(templates: Callable[[str], Templates]) -> None:
+    assert cluster(templates("prod"), "prod")["PlacementGroupConfigs"] == [
+        {"InstanceRole": "MASTER", "PlacementStrategy": "SPREAD"}
+    ]
+    assert "PlacementGroupConfigs" not in cluster(templates("dev"), "dev")
+
+
+def test_the_cluster_is_protected_and_replaces_unhealthy_nodes(templates: Callable[[str], Templates]) -> None:
+    instances = cluster(templates("prod"), "prod")["Instances"]
+    assert instances["TerminationProtected"] is True
+    assert instances["UnhealthyNodeReplacement"] is True
+    assert "Ec2KeyName" not in instances
+
+
+def test_storage_and_cluster_stacks_are_protected_from_deletion(assemblies: Callable[[str], Path]) -> None:
+    artifacts = json.loads((assemblies("prod") / "manifest.json").read_text())["artifacts"]
+    protected = {
+        name
+        for name, artifact in artifacts.items()
+        if artifact["type"] == "aws:cloudformation:stack" and artifact["properties"].get("terminationProtection")
+    }
+    assert protected == {"warmbase-prod-storage", "warmbase-prod-blue-cluster"}
+
+
+def test_data_key_and_logs_are_retained(templates: Callable[[str], Templates]) -> None:
+    storage = templates("prod")["warmbase-prod-storage"]
+    kept = {**of_type(storage, "AWS::S3::Bucket"), **of_type(storage, "AWS::KMS::Key")}
+    assert len(kept) == 3
+    for each in kept.values():
+        assert each["DeletionPolicy"] == each["UpdateReplacePolicy"] == "Retain"
+
+
+def test_the_root_bucket_forgets_old_versions_and_broken_uploads(templates: Callable[[str], Templates]) -> None:
+    buckets = of_type(templates("prod")["warmbase-prod-storage"], "AWS::S3::Bucket")
+    [root] = [bucket["Properties"] for name, bucket in buckets.items() if name.startswith("Root")]
+    [rule] = root["LifecycleConfiguration"]["Rules"]
+    assert root["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 3}
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 3}
+    assert root["MetricsConfigurations"] == [{"Id": "hbase-root", "Prefix": "hbase/"}]
+
+
+def test_nodes_have_no_way_out_but_endpoints(templates: Callable[[str], Templates]) -> None:
+    network = templates("prod")["warmbase-prod-network"]
+    for resource_type in ("AWS::EC2::InternetGateway", "AWS::EC2::NatGateway"):
+        assert not of_type(network, resource_type)
+    for subnet in of_type(network, "AWS::EC2::Subnet").values():
+        assert subnet["Properties"]["MapPublicIpOnLaunch"] is False
+        assert subnet["Properties"]["AvailabilityZone"] == "us-east-1a"
+
+
+def test_nothing_is_open_to_the_world(templates: Callable[[str], Templates]) -> None:
+    for rule in ingress_rules(templates("prod")):
+        assert rule.get("CidrIp") != "0.0.0.0/0"
+        assert rule.get("CidrIpv6") != "::/0"
+
+
+def ingress_rules(templates: Templates) -> Iterator[Mapping[str, Any]]:
+    for group in all_of_type(templates, "AWS::EC2::SecurityGroup"):
+        yield from group["Properties"].get("SecurityGroupIngress", [])
+    for rule in all_of_type(templates, "AWS::EC2::SecurityGroupIngress"):
+        yield rule["Properties"]
+
+
+def test_what_emr_may_touch_carries_its_tag(templates: Callable[[str], Templates]) -> None:
+    tag = {"Key": EMR_TAG, "Value": "true"}
+    stacks = templates("prod")
+    tagged = [
+        *all_of_type(stacks, "AWS::EMR::Cluster"),
+        *all_of_type(stacks, "AWS::EC2::Subnet"),
+        *all_of_type(stacks, "AWS::EC2::SecurityGroup"),
+    ]
+    for each in tagged:
+        assert tag in each["Properties"]["Tags"]
+
+
+def test_no_policy_allows_everything_on_everything(templates: Callable[[str], Templates]) -> None:
+    for policy in all_of_type(templates("prod"), "AWS::IAM::Policy"):
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+            assert not any(action in {"*", "s3:*", "kms:*"} for action in actions)
+            if statement["Resource"] == "*":
+                assert statement.get("Condition"), statement
+
+
+def test_role_and_instance_profile_share_their_name(templates: Callable[[str], Templates]) -> None:
+    stack = templates("prod")["warmbase-prod-blue-cluster"]
+    [profile] = of_type(stack, "AWS::IAM::InstanceProfile").values()
+    names = {role["Properties"].get("RoleName") for role in of_type(stack, "AWS::IAM::Role").values()}
+    assert profile["Properties"]["InstanceProfileName"] in names
+
+
+def test_no_export_carries_the_cluster_id(templates: Callable[[str], Templates]) -> None:
+    stack = templates("prod")["warmbase-prod-blue-cluster"]
+    assert "Outputs" not in stack
+    [parameter] = of_type(stack, "AWS::SSM::Parameter").values()
+    assert parameter["Properties"]["Name"] == "/warmbase/prod/blue/cluster-id"
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[str], Templates]) -> None:
+    stacks = templates(name)
+    interfaces = [
+        each
+        for each in all_of_type(stacks, "AWS::EC2::VPCEndpoint")
+        if each["Properties"]["VpcEndpointType"] == "Interface"
+    ]
+    assert len(interfaces) == INTERFACE_ENDPOINTS
+    assert len(all_of_type(stacks, "AWS::KMS::Key")) == KMS_KEYS
+    assert len(all_of_type(stacks, "AWS::CloudWatch::Alarm")) == ALARMS
+    assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS
+    assert len(REGION_SERVER_ATTRIBUTES) == REGION_SERVER_METRICS
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_synthesis_asks_no_account(name: str, assemblies: Callable[[str], Path]) -> None:
+    assert "missing" not in json.loads((assemblies(name) / "manifest.json").read_text())
