@@ -6,15 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from sizing.allocator import ACCEPT_FACTOR, MIN_FACTOR, BucketAllocator
+from sizing.allocator import ACCEPT_FACTOR, BucketAllocator
 from sizing.bucket_sizes import bucket_sizes
 from sizing.stored_blocks import StoredBlocks
 from sizing.units import GIB, MIB
 
 __all__ = ["EFFECTIVE_FRACTION", "BucketCache", "CacheDemand"]
 
-EFFECTIVE_FRACTION: Final = (ACCEPT_FACTOR + MIN_FACTOR) / 2
-"""Mean share of the slots that stay claimed once eviction runs: it swings between 95 % and 85 %."""
+EFFECTIVE_FRACTION: Final = 0.88
+"""Mean share of the slots that stay claimed once eviction runs: it swings between 95 % and 81 %.
+
+Eviction wants 15 % of each size's own slots free (HBase 2.6.2 BucketAllocator.freeSpace), and the replay of that
+algorithm swings so for a size that is not the largest of the list.
+"""
 
 # judgement: eight threads, each with a few hundred blocks to batch, amortise the fsync that ends every batch
 # without taking the heap that more would (2 x threads x length x block).
@@ -66,8 +70,8 @@ class CacheDemand:
     def size_mib(self, hit_ratio: float, servers: int) -> int:
         """Cache for each of `servers` that gives the hit ratio however reads spread over the data; whole GiB.
 
-        Either everything is held and nothing evicted, or eviction runs and 90 % of the slots hold blocks. With
-        the second, a share of the data larger than 0.90 / 0.95 costs more than all of it, so all is held then.
+        Either everything is held and nothing evicted, or eviction runs and 88 % of the slots hold blocks. With
+        the second, a share of the data larger than 0.88 / 0.95 costs more than all of it, so all is held then.
         """
         share = min(1.0, hit_ratio * ACCEPT_FACTOR / EFFECTIVE_FRACTION)
         return math.ceil(self.blocks.count * self.claimed_bytes * share / servers / GIB) * 1024

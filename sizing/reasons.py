@@ -37,7 +37,7 @@ def _cache(candidate: Candidate) -> dict[str, Because]:
     return {
         "bucket_cache.size_mib": because(
             "blocks x capacity per block x min(1, hit ratio x accept / effective) / survivors, up to a whole GiB",
-            f"{ALLOCATOR}: eviction starts at {ACCEPT_FACTOR} of the slots and swings down to 0.85",
+            f"{ALLOCATOR}: eviction starts at {ACCEPT_FACTOR} of the slots and swings down to 0.81",
             blocks=(demand.blocks.count, "blocks"),
             capacity_per_block=(round(demand.claimed_bytes), "B"),
             hit_ratio=(targets.hit_ratio, ""),
@@ -55,7 +55,7 @@ def _cache(candidate: Candidate) -> dict[str, Because]:
         ),
         "hit_ratio.predicted": because(
             "1 when all blocks fit without eviction, else share held x effective / accept; cold misses apart",
-            "share of the data, which no popularity can make worse; eviction keeps 90 % of the slots filled",
+            "share of the data, which no popularity can make worse; eviction keeps 88 % of the slots filled",
             cache=(candidate.cache_mib * candidate.count / 1024, "GiB"),
             needed=(round(demand.blocks.count * demand.claimed_bytes / GIB, 1), "GiB"),
         ),

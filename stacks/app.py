@@ -19,15 +19,16 @@ PROJECT = Path(__file__).parents[1]
 
 
 def new_app(outdir: str | None = None) -> App:
-    """An app with cdk.json's feature flags, which only the CDK command line would pass by itself.
+    """An app whose templates are the same however it is run: bare, by a test, by the CDK command line.
 
-    It neither validates templates at synthesis (cfn-lint and cdk-nag are run on them) nor writes the rule that
+    The command line alone would pass cdk.json's feature flags and ask for path metadata. The app neither validates templates at synthesis (cfn-lint and cdk-nag are run on them) nor writes the rule that
     reads the bootstrap version: the account's bootstrap is checked by the command line.
     """
     context = json.loads((PROJECT / "cdk.json").read_text(encoding="utf-8"))["context"]
     return App(
         outdir=outdir,
-        context=context,
+        context={"aws:cdk:enable-path-metadata": True, **context},
+        analytics_reporting=False,
         builtin_cloud_formation_validation=False,
         default_stack_synthesizer=cdk.DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
     )

@@ -18,6 +18,7 @@ from environments.environment import Environment
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import CoreGroup, Plan, PrimaryGroup
+from stacks.acknowledged import acknowledge
 from stacks.app import PROJECT, environment_stack, filled_in, tag
 from stacks.network import NetworkStack
 from stacks.roles import Roles, allow
@@ -47,7 +48,7 @@ class ClusterStack(cdk.Stack):
             termination_protection=True,
         )
         tag(self, environment)
-        self._roles = Roles(self, storage, f"{name}-{environment.region}")
+        self._roles = Roles(self, environment, storage, f"{name}-{environment.region}")
         script = assets.Asset(
             self, "PrepareCacheVolume", path=str(PROJECT / "bootstrap-actions" / f"{BOOTSTRAP_ACTION}.sh")
         )
@@ -73,6 +74,7 @@ class ClusterStack(cdk.Stack):
             step_concurrency_level=1,
             visible_to_all_users=True,
         )
+        acknowledge(self.cluster, "EMR4", "EMR5", "EMR6")
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):
             self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))

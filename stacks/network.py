@@ -16,6 +16,7 @@ __all__ = ["NetworkStack", "SecurityGroups"]
 
 CIDR = "10.40.0.0/16"
 SUBNET_BITS = 20
+HTTPS = 443
 SERVICE_TO_NODES = 8443
 PRIMARY_TO_SERVICE = 9443
 CLIENT_PORTS = {"ZooKeeper": 2181, "HBase master": 16000, "HBase RegionServer": 16020}
@@ -87,8 +88,13 @@ class NetworkStack(cdk.Stack):
         )
         self.vpc.add_flow_log("FlowLog", traffic_type=ec2.FlowLogTrafficType.REJECT)
         self.security_groups = SecurityGroups(self, self.vpc, environment)
+        self._interface_endpoints()
+
+    def _interface_endpoints(self) -> None:
+        group = ec2.SecurityGroup(self, "Endpoints", vpc=self.vpc, description="warmbase interface endpoints")
+        group.add_ingress_rule(ec2.Peer.ipv4(CIDR), ec2.Port.tcp(HTTPS), "nodes")
         for name, service in INTERFACE_ENDPOINTS.items():
-            self.vpc.add_interface_endpoint(name, service=service)
+            self.vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
 
     @property
     def availability_zones(self) -> list[str]:

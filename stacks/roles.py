@@ -6,6 +6,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from environments.environment import Environment
+from stacks.acknowledged import acknowledge, objects_of
 from stacks.storage import StorageStack
 
 __all__ = ["Roles"]
@@ -28,20 +30,28 @@ ROOT_BUCKET_ACTIONS = (
     "s3:ListBucketMultipartUploads",
     "s3:ListBucketVersions",
 )
-KEY_ACTIONS = ("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*")
+KEY_ACTIONS = (
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:Encrypt",
+    "kms:GenerateDataKey",
+    "kms:GenerateDataKeyWithoutPlaintext",
+    "kms:ReEncryptFrom",
+    "kms:ReEncryptTo",
+)
 METRIC_NAMESPACES = ("CWAgent", "warmbase")
 
 
 class Roles(Construct):
     """`service` for EMR, `nodes` with its instance profile of the same name, which EMR asks for."""
 
-    def __init__(self, scope: Construct, storage: StorageStack, name: str) -> None:
+    def __init__(self, scope: Construct, environment: Environment, storage: StorageStack, name: str) -> None:
         super().__init__(scope, "Roles")
-        self.nodes = self._nodes(storage, name)
+        self.nodes = self._nodes(environment, storage, name)
         self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.nodes.role_name], instance_profile_name=name)
         self.service = self._service(storage)
 
-    def _nodes(self, storage: StorageStack, name: str) -> iam.Role:
+    def _nodes(self, environment: Environment, storage: StorageStack, name: str) -> iam.Role:
         role = iam.Role(
             self,
             "Node",
@@ -50,9 +60,10 @@ class Roles(Construct):
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
-        allow(role, ROOT_OBJECT_ACTIONS, storage.root.arn_for_objects("hbase/*"))
-        allow(role, ROOT_BUCKET_ACTIONS, storage.root.bucket_arn)
-        allow(role, ["s3:PutObject"], storage.logs.arn_for_objects("emr/*"))
+        root_objects, log_objects = f"{environment.root_bucket}/hbase/*", f"{environment.log_bucket}/emr/*"
+        allow(role, ROOT_OBJECT_ACTIONS, bucket_arn(root_objects))
+        allow(role, ROOT_BUCKET_ACTIONS, bucket_arn(environment.root_bucket))
+        allow(role, ["s3:PutObject"], bucket_arn(log_objects))
         allow(role, KEY_ACTIONS, storage.key.key_arn)
         role.add_to_policy(
             iam.PolicyStatement(
@@ -61,6 +72,8 @@ class Roles(Construct):
                 conditions={"StringEquals": {"cloudwatch:namespace": list(METRIC_NAMESPACES)}},
             )
         )
+        acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
+        acknowledge(role, "IAM5[Resource::*]", objects_of(root_objects), objects_of(log_objects))
         return role
 
     def _service(self, storage: StorageStack) -> iam.Role:
@@ -80,7 +93,13 @@ class Roles(Construct):
             )
         )
         allow(role, (*KEY_ACTIONS, "kms:CreateGrant"), storage.key.key_arn)
+        acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]")
         return role
+
+
+def bucket_arn(bucket_or_objects: str) -> str:
+    """The ARN of a bucket, or of the objects that a pattern in it names."""
+    return cdk.Fn.sub(f"arn:${{AWS::Partition}}:s3:::{bucket_or_objects}")
 
 
 def allow(role: iam.Role, actions: tuple[str, ...] | list[str], resource: str) -> None:

@@ -48,7 +48,7 @@ def brute_force(histogram: LengthHistogram, k: int, largest: range, capacity_byt
 
 
 @given(histogram=SMALL, k=st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_the_list_is_the_best_of_all_lists(histogram: LengthHistogram, k: int) -> None:
     least = -(-histogram.largest_bytes // 256) * 256
     sizes = bucket_sizes(histogram, k)
@@ -58,7 +58,7 @@ def test_the_list_is_the_best_of_all_lists(histogram: LengthHistogram, k: int) -
 
 
 @given(histogram=SMALL, k=st.integers(1, 3), steps=st.integers(0, 400))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_the_list_is_the_best_for_its_capacity(histogram: LengthHistogram, k: int, steps: int) -> None:
     least = -(-histogram.largest_bytes // 256) * 256
     capacity = 4 * least + 777 * steps
@@ -69,7 +69,7 @@ def test_the_list_is_the_best_for_its_capacity(histogram: LengthHistogram, k: in
 
 
 @given(histogram=ANY)
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_no_histogram_is_served_worse_than_by_hbase_itself(histogram: LengthHistogram) -> None:
     sizes = bucket_sizes(histogram)
     assert claimed(histogram, sizes) <= claimed(histogram, DEFAULT_BUCKET_SIZES) * (1 + 1e-9)
@@ -98,7 +98,7 @@ def test_two_kilobyte_cells_waste_a_fiftieth_instead_of_a_fifth() -> None:
 
 
 @given(histogram=ANY, k=st.integers(1, 16), must_fit=st.integers(0, 10**6))
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_every_block_fits_and_every_size_is_legal(histogram: LengthHistogram, k: int, must_fit: int) -> None:
     sizes = bucket_sizes(histogram, k, must_fit_bytes=must_fit)
     assert len(sizes) <= k
@@ -108,7 +108,7 @@ def test_every_block_fits_and_every_size_is_legal(histogram: LengthHistogram, k:
 
 
 @given(histogram=ANY, k=st.integers(1, 15))
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_a_further_size_never_claims_more(histogram: LengthHistogram, k: int) -> None:
     assert claimed(histogram, bucket_sizes(histogram, k + 1)) <= claimed(histogram, bucket_sizes(histogram, k)) * (
         1 + 1e-9

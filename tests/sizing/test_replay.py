@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.allocator import BucketAllocator
@@ -77,7 +77,6 @@ def test_a_size_that_starves_gets_buckets_that_others_held() -> None:
     lengths=st.lists(st.integers(1, 4200), min_size=61, max_size=61),
     inserts_single=st.booleans(),
 )
-@settings(max_examples=100)
 def test_books_always_balance(reads: list[tuple[int, bool]], lengths: list[int], *, inserts_single: bool) -> None:
     allocator = BucketAllocator(capacity_bytes=6 * 16384, sizes=SIZES)
     cached = Replay(allocator, inserts_single=inserts_single)

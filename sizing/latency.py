@@ -1,0 +1,165 @@
+"""Estimated percentiles of read latency, by a small seeded simulation of the read path.
+
+Means come from `sizing/queueing.py`; this adds the shape: the long tail of S3's first byte, the spread of a
+disk, the spread of waiting. All of it is an estimate, and the same seed gives the same figures.
+"""
+
+from dataclasses import dataclass, replace
+from math import exp, log, sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Two hundred samples lie beyond p99 and twenty beyond p99.9.
+READS: Final = 20_000
+SEED: Final = 20_260
+
+# judgement: Amazon S3 User Guide gives roughly 100-200 ms for a first byte; taken as what two thirds of the
+# requests see, that is a lognormal with this median and spread: mean 150 ms, p99 317 ms.
+S3_MEDIAN_SECONDS: Final = sqrt(0.100 * 0.200)
+S3_SIGMA: Final = log(0.200 / 0.100) / 2
+# judgement: gp3 is "single-digit milliseconds": near 1 ms in the mean, and 1 in 1,000 above 4 ms.
+DISK_SIGMA: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A lognormal time: half of all are below `median_seconds`; `sigma` is the spread of its logarithm."""
+
+    median_seconds: float
+    sigma: float
+
+    @property
+    def mean_seconds(self) -> float:
+        """The mean, which the tail pulls above the median."""
+        return self.median_seconds * exp(self.sigma**2 / 2)
+
+
+S3_FIRST_BYTE: Final = Spread(median_seconds=S3_MEDIAN_SECONDS, sigma=S3_SIGMA)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Queueing of a read: `probability` that it waits at all, and the mean over all reads.
+
+    In an open load what waits, waits an exponential time (exact for M/M/c). In a closed load of N requests
+    over `closed_servers` equal ones the queue of a server is a Beta(1, n - 1) share of N: never more than all
+    of them.
+    """
+
+    mean_seconds: float
+    probability: float = 1.0
+    closed_servers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPath:
+    """One read: `blocks` one after the other, each from the disk of the cache or from S3, and fixed time.
+
+    `together`: the blocks of a read are all cached or all not, because one read cached them (judgement: true
+    of whole rows, false of scans). `fixed_seconds` is CPU and moving bytes; `s3_moving_seconds` is moving one
+    block from S3.
+    """
+
+    blocks: float
+    hit_ratio: float
+    disk: Spread
+    waiting: Waiting
+    s3_first_byte: Spread = S3_FIRST_BYTE
+    s3_moving_seconds: float = 0.0
+    fixed_seconds: float = 0.0
+    together: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentiles:
+    """Estimated latency of reads."""
+
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    p999_ms: float
+
+
+def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
+    """The lognormal of that mean."""
+    return Spread(median_seconds=mean_seconds * exp(-(sigma**2) / 2), sigma=sigma)
+
+
+def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
+    """Simulated latencies in seconds, ascending; shape (reads,)."""
+    rng = np.random.default_rng(seed)
+    whole = int(path.blocks)
+    blocks = whole + (rng.random(reads) < path.blocks - whole)
+    if path.together:
+        misses = np.where(rng.random(reads) < path.hit_ratio, 0, blocks)
+    else:
+        misses = rng.binomial(blocks, 1 - path.hit_ratio)
+    seconds = path.fixed_seconds + _waits(path.waiting, rng, reads)
+    seconds += _sum_of(path.disk, blocks - misses, rng)
+    seconds += _sum_of(path.s3_first_byte, misses, rng) + misses * path.s3_moving_seconds
+    return np.sort(seconds)
+
+
+def percentiles(path: ReadPath, seed: int = SEED) -> Percentiles:
+    """Estimated percentiles of one read."""
+    seconds = samples(path, seed)
+    quantiles = np.quantile(seconds, [0.5, 0.95, 0.99, 0.999])
+    return _percentiles(float(seconds.mean()), quantiles)
+
+
+def fan_out(path: ReadPath, servers: int, slowest_hit_ratio: float | None = None, seed: int = SEED) -> Percentiles:
+    """Percentiles of a multi-get that waits for `servers` answers: of their maximum, F(t)^servers.
+
+    `path` is the share of one server. `slowest_hit_ratio` sets one server's apart: the slowest decides, which
+    is why the worst server's ratio is watched and not the mean. Raises ValueError for fewer than one server.
+    """
+    if servers < 1:
+        raise ValueError(f"a multi-get goes to at least one server, not {servers}")
+    usual = samples(path, seed)
+    slow = usual if slowest_hit_ratio is None else samples(replace(path, hit_ratio=slowest_hit_ratio), seed)
+    times = np.sort(np.concatenate([usual, slow]))
+    below = _share_below(usual, times) ** (servers - 1) * _share_below(slow, times)
+    at = np.searchsorted(below, [0.5, 0.95, 0.99, 0.999])
+    mean = float(times[0] + ((1 - below[:-1]) * np.diff(times)).sum())
+    return _percentiles(mean, times[np.minimum(at, len(times) - 1)])
+
+
+def _share_below(ascending: Floats, times: Floats) -> Floats:
+    """The distribution function of a sample: the share that is at most each of `times`."""
+    share: Floats = np.searchsorted(ascending, times, side="right") / len(ascending)
+    return share
+
+
+def _waits(waiting: Waiting, rng: np.random.Generator, reads: int) -> Floats:
+    """Queueing time of each read, with the mean given."""
+    if waiting.mean_seconds <= 0:
+        return np.zeros(reads)
+    if waiting.closed_servers is None:
+        longest = waiting.mean_seconds / waiting.probability
+        return np.where(rng.random(reads) < waiting.probability, rng.exponential(longest, reads), 0.0)
+    if waiting.closed_servers == 1:
+        return np.full(reads, waiting.mean_seconds)
+    return waiting.mean_seconds * waiting.closed_servers * rng.beta(1, waiting.closed_servers - 1, reads)
+
+
+def _sum_of(spread: Spread, counts: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    """Sum of `counts` independent times of that spread, in one draw: a lognormal of equal mean and variance.
+
+    Fenton and Wilkinson's approximation: exact for one, and good above the median, which is the part that is
+    read.
+    """
+    several = np.maximum(counts, 1)
+    variance = np.log1p((exp(spread.sigma**2) - 1) / several)
+    around_one: Floats = np.exp(np.sqrt(variance) * rng.standard_normal(len(counts)) - variance / 2)
+    total: Floats = counts * spread.mean_seconds * around_one
+    return total
+
+
+def _percentiles(mean_seconds: float, quantiles: Floats) -> Percentiles:
+    p50, p95, p99, p999 = (float(seconds) * 1000 for seconds in quantiles)
+    return Percentiles(mean_ms=mean_seconds * 1000, p50_ms=p50, p95_ms=p95, p99_ms=p99, p999_ms=p999)

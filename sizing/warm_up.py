@@ -1,0 +1,211 @@
+"""How long a cold cache takes to become useful: by prefetch, by the reads themselves, and by both together.
+
+Prefetch on S3 is bound by its streams, not by bandwidth: one thread reads one store file block after block,
+and pays the first byte of S3 for every request it makes. How many bytes one request brings decides
+everything: a block, with the `random` read policy of S3A; megabytes, with `sequential`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sizing.popularity import Popularity
+from sizing.resource import S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
+
+Floats = NDArray[np.float64]
+Limit = Literal["s3-streams", "network", "s3-requests", "fill", "cpu"]
+
+# HBase 2.6 default of `hbase.hfile.thread.prefetch`.
+PREFETCH_THREADS: Final = 4
+# HBase 2.6 source: prefetch gives up a file when the cache is this full (the accept factor).
+PREFETCH_STOPS_FRACTION: Final = 0.95
+# judgement: decompressing and checking 64 KiB takes 60-200 µs and inserting it 3-5 µs; near the upper end.
+CPU_SECONDS_PER_BLOCK: Final = 150e-6
+# judgement: fsync of a cache file on gp3 is one or two journal writes of 1 ms each, with others queued
+# before.
+FSYNC_SECONDS: Final = 5e-3
+SECONDS_PER_HOUR: Final = 3_600
+# judgement: with 48 points, 192 steps: within a thousandth of the closed form where there is one.
+STEPS_PER_POINT: Final = 4
+# Halves an interval of accesses to the last bit of a double.
+BISECTIONS: Final = 60
+# Less than any count of blocks, and not zero.
+SMALLEST: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streams:
+    """How a prefetch reads S3: `threads` at a time, each with GETs of `get_bytes` one after the other."""
+
+    threads: int = PREFETCH_THREADS
+    get_bytes: float
+    first_byte_seconds: float = S3_FIRST_BYTE_SECONDS
+    stream_bytes_per_second: float = S3_STREAM_BYTES_PER_SECOND
+
+    @property
+    def seconds_per_get(self) -> float:
+        """Time of one request: the wait for its first byte and the bytes."""
+        return self.first_byte_seconds + self.get_bytes / self.stream_bytes_per_second
+
+    @property
+    def bytes_per_second(self) -> float:
+        """What all threads read together."""
+        return self.threads * self.get_bytes / self.seconds_per_get
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fill:
+    """What one RegionServer prefetches: its blocks, their bytes in S3, and of the slots they fill."""
+
+    blocks: int
+    s3_bytes: int
+    slot_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """What one RegionServer can do: its GETs are its share of what S3 allows the prefixes."""
+
+    network_bytes_per_second: float
+    fill_bytes_per_second: float
+    vcpus: int
+    s3_gets_per_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefetch:
+    """Time to prefetch: the longest of the five `terms` in seconds, which is `limit`."""
+
+    seconds: float
+    limit: Limit
+    terms: tuple[tuple[Limit, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Blocks the cache keeps under eviction, and at which prefetch stops (0.95 of all slots)."""
+
+    kept_blocks: float
+    prefetch_stops_blocks: float
+
+    @classmethod
+    def of(cls, *, slots: float, kept_blocks: float) -> "Room":
+        """The room of a cache with so many slots, of which eviction leaves `kept_blocks` in use."""
+        return cls(kept_blocks=kept_blocks, prefetch_stops_blocks=PREFETCH_STOPS_FRACTION * slots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What drives a warm-up: block accesses a second at a hit ratio, prefetched blocks a second, how long."""
+
+    accesses_per_second: Callable[[float], float]
+    prefetched_blocks_per_second: float
+    hours: float
+    points: int = 48
+
+
+def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
+    """Time of one RegionServer's prefetch; all servers work at the same time.
+
+    T = max(S3 bytes / what the streams or the network bring, GETs / S3's limit, slot bytes / fill rate, CPU).
+    Only one file of a `files:` list fills at a time, so the fill rate is one volume's.
+    """
+    terms: tuple[tuple[Limit, float], ...] = (
+        ("s3-streams", fill.s3_bytes / streams.bytes_per_second),
+        ("network", fill.s3_bytes / rates.network_bytes_per_second),
+        ("s3-requests", fill.s3_bytes / streams.get_bytes / rates.s3_gets_per_second),
+        ("fill", fill.slot_bytes / rates.fill_bytes_per_second),
+        ("cpu", fill.blocks * CPU_SECONDS_PER_BLOCK / min(streams.threads, rates.vcpus)),
+    )
+    limit, seconds = max(terms, key=lambda term: term[1])
+    return Prefetch(seconds=seconds, limit=limit, terms=terms)
+
+
+def writer_bytes_per_second(
+    batch_blocks: int, slot_bytes: float, disk_bytes_per_second: float, files: int = 1
+) -> float:
+    """What one writer thread writes: it syncs every cache file after each batch that it drained."""
+    batch = batch_blocks * slot_bytes
+    return batch / (batch / disk_bytes_per_second + FSYNC_SECONDS * files)
+
+
+def rate_between(cold_per_second: float, warm_per_second: float) -> Callable[[float], float]:
+    """Accesses a second by hit ratio for a closed load: mean latency is a straight line from cold to warm."""
+
+    def at(hit_ratio: float) -> float:
+        return 1 / ((1 - hit_ratio) / cold_per_second + hit_ratio / warm_per_second)
+
+    return at
+
+
+def curve(popularity: Popularity, room: Room, course: Course) -> tuple[tuple[float, float], ...]:
+    """Hit ratio over time from an empty cache, as (hours, ratio) pairs, never falling.
+
+    After A accesses a block of weight w has been read with chance 1 - e^(-wA); prefetch takes blocks whatever their
+    weight. When the cache is full, reads push out what was only prefetched, and the curve ends where Che's
+    approximation of LRU puts that many blocks.
+    """
+    step_seconds = course.hours * SECONDS_PER_HOUR / (course.points * STEPS_PER_POINT)
+    per_step = course.prefetched_blocks_per_second * step_seconds / float(popularity.blocks.sum())
+    most = characteristic_accesses(popularity, room.kept_blocks)
+    accesses, prefetched, ratio = 0.0, 0.0, 0.0
+    drawn = [(0.0, 0.0)]
+    for step in range(1, course.points * STEPS_PER_POINT + 1):
+        halfway = min(most, accesses + course.accesses_per_second(ratio) * step_seconds / 2)
+        middle = _warmth(popularity, room, halfway, (prefetched, prefetched + per_step / 2))[0]
+        accesses = min(most, accesses + course.accesses_per_second(max(ratio, middle)) * step_seconds)
+        found, prefetched = _warmth(popularity, room, accesses, (prefetched, prefetched + per_step))
+        ratio = max(ratio, found)
+        if step % STEPS_PER_POINT == 0:
+            drawn.append((step * step_seconds / SECONDS_PER_HOUR, ratio))
+    return tuple(drawn)
+
+
+def characteristic_accesses(popularity: Popularity, kept_blocks: float) -> float:
+    """Accesses after which so many different blocks have been read: Che's characteristic time; infinite for all."""
+    if kept_blocks >= popularity.total_blocks:
+        return inf
+    left_out = float(popularity.blocks.sum()) - kept_blocks
+    low, high = 0.0, 1 / float(popularity.weights.max())
+    while _unread(popularity, high).sum() > left_out:
+        low, high = high, 2 * high
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _unread(popularity, middle).sum() > left_out else (low, middle)
+    return low
+
+
+def hours_to(ratio: float, drawn: tuple[tuple[float, float], ...]) -> float | None:
+    """First hour at which the curve is at `ratio`, straight between its points; None if it never is."""
+    for (before, low), (after, high) in pairwise(drawn):
+        if high >= ratio:
+            return before + (after - before) * max(0.0, ratio - low) / (high - low) if high > low else before
+    return None
+
+
+def _unread(popularity: Popularity, accesses: float) -> Floats:
+    """Blocks of each class that so many accesses have not read; shape (classes,)."""
+    unread: Floats = popularity.blocks * np.exp(-popularity.weights * accesses)
+    return unread
+
+
+def _warmth(
+    popularity: Popularity, room: Room, accesses: float, prefetched: tuple[float, float]
+) -> tuple[float, float]:
+    """Hit ratio, and the share of the unread blocks that prefetch holds, from (share before, share wished).
+
+    A share p of the unread blocks is cached when N - (1 - p) x unread blocks are in all: prefetch raises it to its own
+    stop, and eviction lowers it to what the cache keeps.
+    """
+    before, wished = prefetched
+    unread = _unread(popularity, accesses)
+    all_blocks, not_read = float(popularity.blocks.sum()), max(float(unread.sum()), SMALLEST)
+    stop = 1 - (all_blocks - room.prefetch_stops_blocks) / not_read
+    fits = 1 - (all_blocks - min(room.kept_blocks, all_blocks)) / not_read
+    share = max(0.0, min(max(before, min(wished, stop)), fits, 1.0))
+    return max(0.0, 1 - (1 - share) * float((popularity.weights * unread).sum())), share

@@ -1,0 +1,37 @@
+"""Findings of cdk-nag's AwsSolutions pack that we know and leave, each with its reason, at the resource it is about."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from constructs import Construct
+
+__all__ = ["acknowledge", "objects_of"]
+
+REASONS = {
+    "EMR4": "local disks are encrypted; the rule looks for the setting one level above where EMR documents it",
+    "EMR5": "encryption in transit needs certificates, which the environment file cannot name yet",
+    "EMR6": "no key pair on purpose: nodes are reached by Session Manager, and nothing needs SSH",
+    "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
+        "what Session Manager asks for, kept up to date by AWS"
+    ),
+    "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]": (
+        "EMR's own policy, limited by the tag that our resources carry"
+    ),
+    "IAM5[Resource::*]": "PutMetricData knows no resources; the statement is limited to two namespaces",
+}
+OBJECTS_OF_A_PREFIX = "the objects of one prefix; HBase makes their names"
+
+
+def acknowledge(construct: Construct, *rules: str) -> None:
+    """Acknowledges rules of the pack by id, for this construct and what is in it. Every rule has a reason here."""
+    cdk.Validations.of(construct).acknowledge(
+        *(
+            cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=REASONS.get(rule, OBJECTS_OF_A_PREFIX))
+            for rule in rules
+        )
+    )
+
+
+def objects_of(pattern: str) -> str:
+    """The finding about a policy for the objects that a pattern names, as cdk-nag spells it."""
+    return f"IAM5[Resource::arn:<AWS::Partition>:s3:::{pattern.replace('${AWS::AccountId}', '<AWS::AccountId>')}]"

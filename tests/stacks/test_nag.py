@@ -1,0 +1,23 @@
+"""cdk-nag's AwsSolutions pack: nothing found that is not acknowledged with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import aws_cdk as cdk
+import cdk_nag
+import pytest
+
+import app
+from stacks.acknowledged import OBJECTS_OF_A_PREFIX, REASONS
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_aws_solutions_pack_finds_nothing_unacknowledged(name: str, tmp_path: Path) -> None:
+    built = app.environment_app(name, str(tmp_path / "cdk.out"))
+    cdk.Validations.of(built).add_plugins(cdk_nag.AwsSolutionsChecks(built, verbose=False))
+    built.synth()
+
+
+def test_every_acknowledgement_has_a_reason() -> None:
+    assert all(reason.strip() for reason in (*REASONS.values(), OBJECTS_OF_A_PREFIX))
