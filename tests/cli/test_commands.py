@@ -1,0 +1,158 @@
+"""The command line as a process: what it prints where, how it ends, what it loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from cli.main import COMMANDS, warmbase
+from tests.shipped import ENVIRONMENTS
+
+PROJECT = Path(__file__).parents[2]
+WARMBASE = Path(sys.executable).parent / "warmbase"
+
+# The keys that programs rely on, by path; more may be added.
+PLAN_KEYS = """
+environment cluster release prices_as_of mode root feasible nearest core.instance_type core.count core.volumes
+primary.instance_type primary.count memory.ram_bytes memory.parts yarn_mib heap.xmx_mib heap.collector
+heap.l1_fraction heap.memstore_fraction handlers prefetch_threads bucket_cache.size_mib bucket_cache.bucket_sizes
+bucket_cache.nominal_block_bytes bucket_cache.blocks_held bucket_cache.slot_efficiency_fraction
+bucket_cache.writer_threads bucket_cache.writer_queue_length persistence.interval_ms persistence.chunk_blocks
+persistence.index_bytes persistence.dump_seconds hit_ratio.predicted throughput.reads_per_second
+throughput.offered_reads_per_second throughput.bottleneck throughput.concurrency throughput.mean_latency_ms
+throughput.resources restart.seconds restart.retain_retries restart.retention_window_seconds cost.usd_per_month
+cost.lines because warnings rejected
+""".split()
+
+
+def run(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(WARMBASE), *arguments],
+        cwd=PROJECT,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": str(columns), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level modules that a fresh interpreter has loaded after running some code."""
+    script = f"import sys, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n {code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_plan_fits_a_terminal_of_80_columns(name: str) -> None:
+    done = run("plan", name)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_plan_as_json_has_every_key(name: str) -> None:
+    document = json.loads(run("plan", name, "--output", "json").stdout)
+    for path in PLAN_KEYS:
+        value = document
+        for key in path.split("."):
+            assert key in value, path
+            value = value[key]
+
+
+def test_every_figure_on_the_page_is_in_the_document() -> None:
+    page, document = run("plan", "prod").stdout, json.loads(run("plan", "prod", "--output", "json").stdout)
+    assert f"{document['core']['count']} x {document['core']['instance_type']}" in page
+    assert f"${document['cost']['usd_per_month']:,.0f}" in page
+    for path in document["because"]:
+        assert path in page
+
+
+def test_an_environment_may_be_a_path() -> None:
+    by_name, by_path = run("plan", "dev"), run("plan", "environments/dev.yaml")
+    assert by_name.stdout == by_path.stdout
+
+
+def test_render_emr_is_the_api_list_of_the_group_with_the_clusters_level() -> None:
+    for group, key in (("core", "hbase.bucketcache.size"), ("primary", "hbase.master.loadbalancer.class")):
+        listed = json.loads(run("render", "prod", "--format", "emr", "--group", group).stdout)
+        site = {each["Classification"]: each["Properties"] for each in listed}["hbase-site"]
+        assert key in site
+        assert "hbase.rootdir" in site
+
+
+def test_render_defaults_to_core_and_emr() -> None:
+    assert run("render", "prod").stdout == run("render", "prod", "--format", "emr", "--group", "core").stdout
+
+
+def test_render_hbase_site_is_xml() -> None:
+    root = ET.fromstring(run("render", "prod", "--format", "hbase-site").stdout)  # noqa: S314 - our own text
+    assert "hbase.bucketcache.ioengine" in {name.text for name in root.iter("name")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (("plan", "prd"), 2, "did you mean 'prod'?"),
+        (("plan", "prod", "--cluster", "green"), 2, "one of: blue"),
+        (("plan",), 2, "Missing argument 'ENV'"),
+        (("plan", "prod", "--output", "xml"), 2, "'xml' is not one of"),
+        (("plam", "prod"), 2, "No such command 'plam'"),
+        (("render", "nowhere/none.yaml"), 2, "cannot be read"),
+    ],
+)
+def test_wrong_input_ends_with_2_and_says_so_on_stderr(arguments: tuple[str, ...], exit_code: int, said: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == exit_code
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -> None:
+    text = (PROJECT / "environments/prod.yaml").read_text().replace("month: 9000", "month: 90")
+    file = tmp_path / "cheap.yaml"
+    file.write_text(text)
+    done = run("plan", str(file), "--output", "json")
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["feasible"] is False
+    assert "the budget is $90" in done.stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    loaded = loaded_after("from cli.main import warmbase; warmbase.main(['--help'], standalone_mode=False)")
+    assert not loaded & {"aws_cdk", "boto3", "botocore", "pydantic", "numpy", "jinja2", "rich", "yaml"}
+
+
+def test_plan_loads_neither_cdk_nor_boto3() -> None:
+    loaded = loaded_after("from cli.main import warmbase; warmbase.main(['plan', 'prod'], standalone_mode=False)")
+    assert not loaded & {"aws_cdk", "boto3", "botocore", "moto"}
+
+
+def test_help_is_quick() -> None:
+    """At most 0.15 s above an interpreter that does nothing; best of several, for the machine may be busy."""
+
+    def seconds(*command: str) -> float:
+        began = time.perf_counter()
+        subprocess.run(command, cwd=PROJECT, capture_output=True, check=True)
+        return time.perf_counter() - began
+
+    pairs = [(seconds(str(WARMBASE), "--help"), seconds(sys.executable, "-c", "pass")) for _ in range(5)]
+    assert min(pair[0] for pair in pairs) - min(pair[1] for pair in pairs) <= 0.15
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_its_line_of_help_and_an_example(name: str) -> None:
+    with warmbase.make_context("warmbase", [name], resilient_parsing=True) as context:
+        command = warmbase.get_command(context, name)
+    assert command is not None
+    assert command.help is not None
+    assert command.help.splitlines()[0] == COMMANDS[name]
+    assert f"warmbase {name}" in command.help.partition("Example:")[2]
