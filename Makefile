@@ -22,7 +22,7 @@ demo: setup
 	@$(BIN)/warmbase demo $(ARGS)
 
 test: setup
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 $(ARGS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cli.plan_page import print_plan
 from lab.aws.server import LocalAws
-from lab.demo import Demo, run_demo
+from lab.demo import Demo, Hosting, run_demo
 from sizing.plan import Plan
 
 __all__ = ["demo"]
@@ -53,8 +53,9 @@ class TerminalProgress:
 
 @click.command()
 @click.argument("environment", metavar="[ENV]", default="prod")
+@click.option("--endpoint", metavar="URL", help="Use a local AWS that is already up, as --keep leaves one.")
 @click.option("--keep", is_flag=True, help="Leave the local AWS up, and print what to export to explore it.")
-def demo(environment: str, *, keep: bool) -> None:
+def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
     """Deploy an environment to a local AWS on this machine, check it, and remove it.
 
     An emulator answers for AWS: no account is needed, no node starts and no HBase runs. What runs is the real CDK
@@ -65,7 +66,7 @@ def demo(environment: str, *, keep: bool) -> None:
       warmbase demo
       warmbase demo dev --keep
     """
-    shown = run_demo(environment, TerminalProgress(), keep=keep)
+    shown = run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalProgress())
     click.echo()
     _print_comparisons(shown)
     if shown.kept:
@@ -85,4 +86,5 @@ def _print_kept(local: LocalAws) -> None:
     click.echo("\nThe local AWS is still up. To look at it with any AWS client:")
     for name in SHOWN_VARIABLES:
         click.echo(f"  export {name}={variables[name]}")
-    click.echo(f"To end it: kill {local.process_id}")
+    if local.process_id:
+        click.echo(f"To end it: kill {local.process_id}")

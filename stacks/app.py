@@ -21,8 +21,9 @@ PROJECT = Path(__file__).parents[1]
 def new_app(outdir: str | None = None) -> App:
     """An app whose templates are the same however it is run: bare, by a test, by the CDK command line.
 
-    The command line alone would pass cdk.json's feature flags and ask for path metadata. The app neither validates templates at synthesis (cfn-lint and cdk-nag are run on them) nor writes the rule that
-    reads the bootstrap version: the account's bootstrap is checked by the command line.
+    The command line alone would pass cdk.json's feature flags and ask for path metadata. The app neither validates
+    templates at synthesis (cfn-lint and cdk-nag are run on them) nor writes the rule that reads the bootstrap
+    version: the account's bootstrap is checked by the command line.
     """
     context = json.loads((PROJECT / "cdk.json").read_text(encoding="utf-8"))["context"]
     return App(

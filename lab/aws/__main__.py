@@ -1,0 +1,57 @@
+"""`python -m lab.aws`: serves the local AWS on a loopback address and prints where, until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+from threading import Event, Thread
+
+from moto import mock_aws
+from moto.server import ThreadedMotoServer
+
+from lab.aws.extension import install
+from lab.aws.server import HOST
+
+
+def main() -> None:
+    """Serves until SIGTERM, SIGINT, or, if so asked, the end of standard input."""
+    asked = _parser().parse_args()
+    stopped = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    logging.getLogger("werkzeug").setLevel(logging.INFO if asked.verbose else logging.ERROR)
+    install()
+    # Resources are made through the services' own APIs: this answers those calls inside the process.
+    mock_aws().start()
+    server = ThreadedMotoServer(ip_address=HOST, port=asked.port, verbose=False)
+    server.start()
+    sys.stdout.write("http://{}:{}\n".format(*server.get_host_and_port()))
+    sys.stdout.flush()
+    if asked.until_stdin_closes:
+        Thread(target=_watch_stdin, args=(stopped,), daemon=True).start()
+    stopped.wait()
+    server.stop()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lab.aws", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="loopback port; 0, the default, chooses a free one")
+    parser.add_argument(
+        "--until-stdin-closes",
+        action="store_true",
+        help="also stop at the end of standard input, so that a killed parent leaves nothing running",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
+    return parser
+
+
+def _watch_stdin(stopped: Event) -> None:
+    while sys.stdin.buffer.read(1):
+        pass
+    stopped.set()
+
+
+if __name__ == "__main__":
+    main()

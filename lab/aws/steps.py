@@ -1,0 +1,51 @@
+"""EMR steps: nothing runs, so a step is RUNNING when first looked at and has ended at the next look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moto.core.utils import utcnow
+from moto.emr.models import Cluster, ElasticMapReduceBackend
+
+from lab.aws.control_tags import STEP, control
+from lab.aws.moto_border import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lab.aws.moto_border import Untyped
+
+
+def install() -> None:
+    """Lets moto's steps end, and its clusters go back to WAITING."""
+    wrap(ElasticMapReduceBackend, "describe_step", _looked_at)
+    wrap(ElasticMapReduceBackend, "list_steps", _looked_at)
+    wrap(Cluster, "add_steps", _added)
+
+
+def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -> Untyped:
+    before = getattr(cluster, "state", None)
+    added = original(cluster, steps)
+    cluster.state = "RUNNING" if steps else before
+    for step in added:
+        step.looks = 0
+    return added
+
+
+def _looked_at(
+    original: Callable[..., Untyped], backend: Untyped, cluster_id: str, *rest: Untyped, **named: Untyped
+) -> Untyped:
+    cluster = backend.clusters[cluster_id]
+    for step in cluster.steps:
+        _advance(cluster, step)
+    if cluster.state == "RUNNING" and all(step.end_date_time for step in cluster.steps):
+        cluster.state = "WAITING"
+    return original(backend, cluster_id, *rest, **named)
+
+
+def _advance(cluster: Untyped, step: Untyped) -> None:
+    step.looks += 1
+    if step.looks == 1:
+        step.state, step.start_date_time = "RUNNING", utcnow()
+    elif step.end_date_time is None:
+        step.state, step.end_date_time = control(cluster, STEP) or "COMPLETED", utcnow()

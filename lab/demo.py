@@ -1,0 +1,182 @@
+"""The whole chain on this machine: plan, render, synthesise, lint, deploy to a local AWS, read back, remove.
+
+It is an emulator: the services answer as AWS would, no node starts and no HBase runs. What runs is the real CDK
+command line on the very app that goes to a real account.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from configurations.classification import flattened
+from configurations.launch import Launch
+from configurations.rendering import classifications
+from environments.environment import Environment
+from environments.question import plan_of
+from environments.reader import read_environment
+from lab.aws.server import LocalAws, local_aws, refuse_remote, running_aws
+from lab.aws.teardown import lift_protection, remaining_stacks, root_buckets
+from lab.aws.template_lint import lint_errors
+from operations.aws import Aws
+from operations.cdk import run_cdk
+from operations.comparison import Comparison, compared
+from sizing.plan import Plan
+from sizing.problem import Drifted, OperationFailed
+
+__all__ = ["Demo", "Hosting", "Progress", "run_demo"]
+
+Say = Callable[[str], None]
+
+
+class Progress(Protocol):
+    """How the demo says what it is doing."""
+
+    def step(self, title: str) -> AbstractContextManager[Say]:
+        """One step; what it yields takes a line of progress, and last the outcome."""
+
+    def show(self, plan: Plan) -> None:
+        """The plan, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosting:
+    """Which local AWS: one at `endpoint`, or else a new one; `keep` leaves it and what is deployed to it up."""
+
+    endpoint: str | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """What came of it. `kept` is None unless the local AWS was left up."""
+
+    plan: Plan
+    cluster_id: str
+    comparisons: tuple[Comparison, ...]
+    retained_buckets: tuple[str, ...]
+    kept: LocalAws | None
+
+
+def run_demo(name: str, hosting: Hosting, progress: Progress) -> Demo:
+    """Runs the chain on an environment.
+
+    Raises InvalidInput for a faulty environment or an endpoint that is not on this machine, Drifted when a service
+    describes something else than was rendered, OperationFailed when a step fails.
+    """
+    if hosting.endpoint:
+        refuse_remote(hosting.endpoint)
+    with progress.step("read the environment and plan") as say:
+        launch = _launch(read_environment(name))
+        say(f"{launch.plan.core.count} x {launch.plan.core.instance_type} for {launch.plan.environment}")
+    progress.show(launch.plan)
+    with tempfile.TemporaryDirectory(prefix="warmbase-demo-") as scratch:
+        output = Path(scratch) / "cdk.out"
+        _check(name, launch, output, progress)
+        with _started(hosting, launch.environment.region, progress) as local:
+            return _cycle(Cycle(name, launch, local, output, progress), keep=hosting.keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """What the steps on the local AWS share."""
+
+    name: str
+    launch: Launch
+    local: LocalAws
+    output: Path
+    progress: Progress
+
+    @property
+    def aws(self) -> Aws:
+        """Clients of the local AWS."""
+        return Aws(self.local.environment)
+
+    def cdk(self, title: str, *arguments: str) -> None:
+        """One run of the CDK command line, as a user would type it."""
+        with self.progress.step(title) as say:
+            run_cdk(arguments, self.local.environment, say)
+            say("done")
+
+
+def _launch(environment: Environment) -> Launch:
+    plan = plan_of(environment, environment.active)
+    return Launch(environment=environment, plan=plan, settings=classifications(plan))
+
+
+def _check(name: str, launch: Launch, output: Path, progress: Progress) -> None:
+    with progress.step("render the classifications") as say:
+        properties = [path for level in launch.settings for path, _, _ in flattened(level)]
+        say(f"{len(properties)} properties in {len(set(properties))} classifications")
+    synth = ("synth", "-c", f"environment={name}", "--all", "--quiet", "--output", str(output))
+    with progress.step(f"cdk synth -c environment={name} --all") as say:
+        run_cdk(synth, os.environ, say)
+        say("done")
+    with progress.step("cfn-lint the templates") as say:
+        templates, errors = lint_errors(output)
+        if errors:
+            raise OperationFailed("cfn-lint found errors:\n  " + "\n  ".join(errors))
+        say(f"{templates} templates, no error")
+
+
+@contextmanager
+def _started(hosting: Hosting, region: str, progress: Progress) -> Iterator[LocalAws]:
+    with ExitStack() as stack:
+        with progress.step("start a local AWS (an emulator: no node starts, no HBase runs)") as say:
+            local = stack.enter_context(
+                running_aws(hosting.endpoint, region) if hosting.endpoint else local_aws(region, keep=hosting.keep)
+            )
+            say(local.endpoint)
+        yield local
+
+
+def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
+    cycle.cdk(f"cdk bootstrap -c environment={cycle.name}", "bootstrap", "-c", f"environment={cycle.name}")
+    _deploy(cycle)
+    cluster_id, comparisons = _read_back(cycle)
+    retained = () if keep else _remove(cycle, cluster_id)
+    return Demo(
+        plan=cycle.launch.plan,
+        cluster_id=cluster_id,
+        comparisons=comparisons,
+        retained_buckets=retained,
+        kept=cycle.local if keep else None,
+    )
+
+
+def _deploy(cycle: Cycle) -> None:
+    asked = ("deploy", "-c", f"environment={cycle.name}", "--all")
+    quiet = ("--require-approval", "never", "--output", str(cycle.output))
+    cycle.cdk(f"cdk {' '.join(asked)}", *asked, *quiet)
+
+
+def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
+    with cycle.progress.step("read back what EMR, CloudWatch and S3 now hold, and compare") as say:
+        cluster, comparisons = compared(cycle.aws, cycle.launch)
+        differences = [f"{each.subject}: {line}" for each in comparisons for line in each.differences]
+        if differences:
+            raise Drifted(f"cluster {cluster.id}", differences)
+        say(f"{cluster.id} is {cluster.state}; {sum(each.facts for each in comparisons)} facts, no difference")
+    return cluster.id, comparisons
+
+
+def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
+    environment = cycle.launch.environment.name
+    with cycle.progress.step("lift protection (here only: the endpoint is on this machine)") as say:
+        say(f"{len(lift_protection(cycle.local, environment, cluster_id))} lifted")
+    cycle.cdk(
+        f"cdk destroy -c environment={cycle.name} --all",
+        *("destroy", "-c", f"environment={cycle.name}", "--all", "--force", "--output", str(cycle.output)),
+    )
+    with cycle.progress.step("check what is left") as say:
+        left = remaining_stacks(cycle.aws, environment)
+        retained = root_buckets(cycle.aws, environment)
+        if left or not retained:
+            raise OperationFailed(f"stacks left: {left or 'none'}; buckets left: {retained or 'none'}")
+        say(f"no stack; {len(retained)} buckets retained")
+    return retained
