@@ -93,7 +93,8 @@ def _outcome(plan: Plan) -> Rows:
     yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, in {latency} on average (estimate)"
     yield "in flight", f"{load.concurrency:,.0f} = {load.reads_per_second:,.0f}/s x {latency}"
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s, by {load.bottleneck}"
-    yield "restart", f"{kept}; regions wait {window} for their server"
+    away = format_duration(restart.away_seconds)
+    yield "restart", f"{kept}; away for {away} of it, and its regions wait {window} for it"
 
 
 def _region_server(plan: Plan) -> Rows:

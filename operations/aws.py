@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import boto3
+import botocore.session
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -22,8 +23,9 @@ class Aws:
     """boto3 clients by service; made when first used."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        """From environment variables; `AWS_ENDPOINT_URL` leads to a local AWS."""
+        """From these variables and not from this process's own; `AWS_ENDPOINT_URL` leads to a local AWS."""
         self._session = boto3.Session(
+            botocore_session=_core_session(variables),
             aws_access_key_id=variables.get("AWS_ACCESS_KEY_ID"),
             aws_secret_access_key=variables.get("AWS_SECRET_ACCESS_KEY"),
             aws_session_token=variables.get("AWS_SESSION_TOKEN"),
@@ -60,3 +62,14 @@ class Aws:
     def account(self) -> str:
         """The account of the credentials."""
         return str(self._session.client("sts", endpoint_url=self._endpoint).get_caller_identity()["Account"])
+
+
+def _core_session(variables: Mapping[str, str]) -> botocore.session.Session:
+    """A session whose profile and files are those of the variables: botocore would read its own process's."""
+    settings = {
+        "profile": variables.get("AWS_PROFILE"),
+        "config_file": variables.get("AWS_CONFIG_FILE", "~/.aws/config"),
+        "credentials_file": variables.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
+    }
+    # botocore's form: name in the file, name in the environment, default, conversion.
+    return botocore.session.Session(session_vars={name: (None, None, value, None) for name, value in settings.items()})
