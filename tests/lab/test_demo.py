@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from lab.aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[2]
 WARMBASE = Path(sys.executable).parent / "warmbase"
@@ -25,22 +28,8 @@ def demo(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def children_of_the_lab() -> set[str]:
-    """Process ids of local AWS servers on this machine."""
-    found = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"lab.aws\0" in command and b"--until-stdin-closes" in command:
-            found.add(process.name)
-    return found
-
-
 @pytest.mark.e2e
 def test_demo_deploys_compares_and_removes_with_the_real_command_line() -> None:
-    before = children_of_the_lab()
     # Variables of a real account in the caller's environment must lead nowhere.
     done = demo("dev", AWS_PROFILE="production", AWS_ENDPOINT_URL_EMR="https://emr.us-east-1.amazonaws.com")
     assert done.returncode == 0, done.stderr
@@ -50,7 +39,8 @@ def test_demo_deploys_compares_and_removes_with_the_real_command_line() -> None:
     assert "no difference" in done.stderr
     assert "retained, as always: warmbase-dev-logs-" in done.stdout
     assert ", 0 not" in done.stdout
-    assert children_of_the_lab() <= before
+    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", done.stderr)
+    assert not is_healthy(endpoint)
 
 
 def test_demo_refuses_an_endpoint_that_is_not_on_this_machine() -> None:
