@@ -47,13 +47,16 @@ prepare-cache-volume.sh --cache-volume-gib=N --system-volume-gib=N --cache-mib=N
 
   --cache-volume-gib=N    size by which the disk of the cache is known, in whole GiB
   --system-volume-gib=N   size by which the disk of HDFS, YARN and logs is known, in whole GiB
-  --cache-mib=N           size of the cache file, in MiB: "hbase.bucketcache.size"
-  --index-mib=N           expected size of the persistence index, in MiB; room is kept for two
+  --cache-mib=N           "hbase.bucketcache.size" at launch: what the cache files take together, in MiB
+  --index-mib=N           expected size of that cache's persistence index, in MiB; room is kept for two
   --index-format=F        chunked (HBase 2.6.1 to 2.6.4) or streamed (2.6.5 and later, which guards itself)
-  --cache-file=PATH       the path in "hbase.bucketcache.ioengine" (${argument[cache_file]})
-  --index-file=PATH       "hbase.bucketcache.persistent.path" (${argument[index_file]})
+  --cache-file=PATH       the path in "hbase.bucketcache.ioengine" at launch (${argument[cache_file]})
+  --index-file=PATH       "hbase.bucketcache.persistent.path" at launch (${argument[index_file]})
   --stop-seconds=N        time to write the index and close regions before systemd kills (${argument[stop_seconds]})
   --open-files=N          file descriptors of a RegionServer (${argument[open_files]})
+
+A cluster is tuned in place, but these arguments stay as they were at launch. So before each start of the RegionServer
+its hbase-site.xml is read: the size and the paths there win, and the index is expected to grow with the cache.
 
 example: prepare-cache-volume.sh --cache-volume-gib=1024 --system-volume-gib=128 \\
            --cache-mib=860160 --index-mib=1400 --index-format=chunked
@@ -298,6 +301,7 @@ RequiresMountsFor=/warmbase/cache /warmbase/system
 
 [Service]
 # "+": as root, whatever User= says. It takes well under a second, so TimeoutStartSec= stays EMR's.
+# Sizes and paths are those of the launch; where hbase-site.xml has others, those count.
 ExecStartPre=+$PROGRAM --volume=/warmbase/cache --owner=hbase \\
   --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
   --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
@@ -323,12 +327,16 @@ before_regionserver() {
 """Run by systemd as root before each start of the RegionServer; installed by prepare-cache-volume.sh.
 
 Makes the directories of the cache file and of the persistence index, removes what a crash left behind, moves aside an
-index that would stop HBase 2.6.1 to 2.6.4, and refuses the start when the volume cannot hold the cache. Python 3.9.
+index that would stop HBase 2.6.1 to 2.6.4, and refuses the start when the volume cannot hold the cache.
+
+Sizes and paths come from the node's hbase-site.xml, because a cluster is tuned in place; the arguments are those of the
+launch and serve only where that file does not help, which is then told. Python 3.9.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -336,11 +344,18 @@ import struct
 import sys
 import time
 from pathlib import Path
-from typing import BinaryIO, Callable
+from typing import BinaryIO, Callable, NamedTuple, TypeVar
+from xml.etree import ElementTree
+
+Value = TypeVar("Value")
 
 MIB = 1 << 20
+HBASE_SITE = Path("/etc/hbase/conf/hbase-site.xml")
 SKIP_INDEX_GUARD = Path("/etc/warmbase/skip-index-guard")
 SKIP_ROOM_CHECK = Path("/etc/warmbase/skip-room-check")
+
+# 256 TiB: the BucketCache keeps an offset in 40 bits of 256 bytes each.
+MOST_CACHE_MIB = 1 << 28
 
 # HBase 2.6.1 to 2.6.4, BucketProtoUtils.serializeAsPB: magic, then big-endian blocks per chunk and number of chunks.
 HEADER = struct.Struct(">4sqq")
@@ -360,6 +375,77 @@ class Refused(Exception):
 def say(message: str) -> None:
     """A line in the journal of the unit."""
     sys.stderr.write(f"before-regionserver: {message}\n")
+
+
+class BucketCache(NamedTuple):
+    """The cache that HBase is about to open; its size is split evenly over its files."""
+
+    size_mib: float
+    files: list[Path]
+    index_file: Path
+
+
+def read_size(text: str) -> float:
+    """A size that HBase takes, in MiB."""
+    size_mib = float(text)
+    if not 1 <= size_mib <= MOST_CACHE_MIB:
+        raise ValueError(f"{text!r} is not a number of MiB from 1 to {MOST_CACHE_MIB}")
+    return size_mib
+
+
+def read_path(text: str) -> Path:
+    """Where it really lies, with dots and symbolic links followed."""
+    if not text.startswith("/") or "${" in text:  # Hadoop would put another property in the place of ${...}
+        raise ValueError(f"{text!r} is not a full path")
+    return Path(text).resolve()
+
+
+def read_ioengine(text: str) -> list[Path]:
+    """The cache files as HBase finds them: file: and files: mean the same, only commas separate."""
+    engine, _, paths = text.partition(":")
+    if engine not in ("file", "files"):
+        raise ValueError(f"{text!r} is neither file:PATH nor files:PATH,PATH")
+    return [read_path(path) for path in paths.rstrip(",").split(",")]
+
+
+def properties(site: Path) -> dict[str, str]:
+    """What hbase-site.xml says; the last of a name counts, as in Hadoop. An external entity is an error, never read."""
+    return {
+        item.findtext("name", "").strip(): item.findtext("value", "")
+        for item in ElementTree.parse(site).iter("property")
+    }
+
+
+def bucket_cache(given: argparse.Namespace) -> BucketCache | None:
+    """What hbase-site.xml says, and what the launch said where that is of no use; None when the cache is off."""
+    launched = {
+        "hbase.bucketcache.size": str(given.cache_mib),
+        "hbase.bucketcache.ioengine": f"file:{given.cache_file}",
+        "hbase.bucketcache.persistent.path": str(given.index_file),
+    }
+    try:
+        found = properties(given.hbase_site)
+    except (OSError, ElementTree.ParseError, ValueError, LookupError) as fault:
+        say(f"{given.hbase_site} cannot be read: {fault}. Going by the launch: {launched}")
+        found = launched
+    if found.get("hbase.bucketcache.ioengine", "") in ("", "offheap"):
+        return None
+
+    def current(name: str, read: Callable[[str], Value]) -> Value:
+        try:
+            return read(found[name])
+        except KeyError:
+            why = "is missing"
+        except ValueError as fault:
+            why = f"is of no use: {fault}"
+        say(f"'{name}' in {given.hbase_site} {why}. Going by the launch: {launched[name]}")
+        return read(launched[name])
+
+    return BucketCache(
+        size_mib=current("hbase.bucketcache.size", read_size),
+        files=current("hbase.bucketcache.ioengine", read_ioengine),
+        index_file=current("hbase.bucketcache.persistent.path", read_path),
+    )
 
 
 def message_end(file: BinaryIO, start: int) -> int | None:
@@ -431,25 +517,44 @@ def occupied_bytes(file: Path) -> int:
     return file.stat().st_blocks * 512 if file.exists() else 0
 
 
-def check_room(volume: Path, cache: Path, index: Path, needed_bytes: int) -> None:
+def room(cache: BucketCache, given: argparse.Namespace) -> dict[Path, int]:
+    """The bytes that each file on the volume may come to take; files elsewhere are told and left out.
+
+    The index grows with the cache, and is written beside its predecessor.
+    """
+    index_mib = math.ceil(given.index_mib * cache.size_mib / given.cache_mib)
+    share_bytes = math.ceil(cache.size_mib * MIB / len(cache.files))
+    wanted = {**dict.fromkeys(cache.files, share_bytes), cache.index_file: 2 * index_mib * MIB}
+    for file in [file for file in wanted if given.volume not in file.parents]:
+        say(
+            f"{file} is not under {given.volume}: neither its directory nor its room is seen to, and its disk may be"
+            f" HDFS's or the node's own. fix: name a path under {given.volume} in hbase-site.xml"
+        )
+        del wanted[file]
+    return wanted
+
+
+def check_room(volume: Path, wanted: dict[Path, int]) -> None:
     """Raise Refused unless free space and what our own files already take suffice; damaged copies give way."""
+    needed_bytes = sum(wanted.values())
     while True:
-        free_bytes = shutil.disk_usage(cache.parent).free
-        ours_bytes = occupied_bytes(cache) + occupied_bytes(index)
+        free_bytes = shutil.disk_usage(volume).free
+        ours_bytes = sum(map(occupied_bytes, wanted))
         if free_bytes + ours_bytes >= needed_bytes:
             return
-        copies = damaged_copies(index)
+        copies = [copy for file in wanted for copy in damaged_copies(file)]
         if not copies:
             break
         copies[0].unlink()
         say(f"removed {copies[0]} to make room for the cache")
+    parts = ", ".join(f"{file} {size // MIB} MiB" for file, size in wanted.items())
     raise Refused(
         f"{volume} has no room for the BucketCache\n"
         f"  {needed_bytes // MIB} MiB needed; {free_bytes // MIB} MiB free and {ours_bytes // MIB} MiB already ours,\n"
-        f"  because {cache} will fill, {index} is written beside its predecessor,\n"
+        f"  because these may come to take: {parts} (an index is written beside its predecessor),\n"
         f"  and a cache that runs out of disk switches itself off after a minute of errors\n"
-        f"  fix: remove what else lies on the volume, or make the cache smaller, 'hbase.bucketcache.size' and\n"
-        f"  --cache-mib in the unit's drop-in alike, or start anyway: touch {SKIP_ROOM_CHECK}"
+        f"  fix: remove what else lies on the volume, such as the files of former paths, or make\n"
+        f"  'hbase.bucketcache.size' smaller, or start anyway: touch {SKIP_ROOM_CHECK}"
     )
 
 
@@ -476,6 +581,7 @@ def guarded(name: str, switch: Path, guard: Callable[[], None]) -> None:
 def arguments() -> argparse.Namespace:
     """As the unit's drop-in gives them."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--hbase-site", type=Path, default=HBASE_SITE)
     parser.add_argument("--volume", type=Path, required=True)
     parser.add_argument("--owner", required=True)
     parser.add_argument("--cache-file", type=Path, required=True)
@@ -488,14 +594,18 @@ def arguments() -> argparse.Namespace:
 
 def prepare(given: argparse.Namespace) -> None:
     """Everything, in the order in which each step needs the one before."""
-    cache, index = given.cache_file, given.index_file
+    cache = bucket_cache(given)
+    if cache is None:
+        say(f"the BucketCache uses no disk ('hbase.bucketcache.ioengine' in {given.hbase_site}): nothing to check")
+        return
     if not os.path.ismount(given.volume):
         raise Refused(f"{given.volume} is not mounted; the cache would fill the root disk\n  fix: mount -a")
-    for directory in (cache.parent, index.parent):
-        make_directory(directory, given.owner)
-    guarded("index guard", SKIP_INDEX_GUARD, lambda: guard_index(index, given.index_format))
-    needed_bytes = (given.cache_mib + 2 * given.index_mib) * MIB
-    guarded("room check", SKIP_ROOM_CHECK, lambda: check_room(given.volume, cache, index, needed_bytes))
+    wanted = room(cache, given)
+    for file in wanted:
+        make_directory(file.parent, given.owner)
+    if cache.index_file in wanted:
+        guarded("index guard", SKIP_INDEX_GUARD, lambda: guard_index(cache.index_file, given.index_format))
+    guarded("room check", SKIP_ROOM_CHECK, lambda: check_room(given.volume, wanted))
 
 
 def main() -> int:

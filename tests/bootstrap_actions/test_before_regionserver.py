@@ -1,12 +1,9 @@
 """The program that systemd runs before each RegionServer start, taken out of the action that carries it."""
 
 import ast
-import getpass
 import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.bootstrap_actions.node import GIB, Node, Unavailable
+from tests.bootstrap_actions.before_regionserver import CACHE, INDEX, PROGRAM, Volume, fill, start
+from tests.bootstrap_actions.node import GIB, Node
 
 MIB = 1 << 20
-SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
-PROGRAM = SCRIPT.read_text(encoding="utf-8").partition("<<'PYTHON'\n")[2].partition("\nPYTHON\n")[0] + "\n"
 
 
 def varint(number: int) -> bytes:
@@ -53,41 +49,6 @@ def damage(content: bytes) -> str:
         file.write(content)
         file.flush()
         return index_damage()(Path(file.name))
-
-
-class Volume:
-    """A directory as the cache volume, and the program run on it as the current user."""
-
-    def __init__(self, directory: Path) -> None:
-        self.program = directory / "before-regionserver"
-        self.program.write_text(PROGRAM, encoding="utf-8")
-        self.mount = next(parent for parent in directory.parents if os.path.ismount(parent))
-        self.cache = directory / "bucketcache" / "cache"
-        self.index = directory / "persistence" / "index"
-        self.index.parent.mkdir()
-
-    def start(self, *changes: str) -> subprocess.CompletedProcess[str]:
-        """What the program answers, a MiB of cache and a chunked index being expected unless changed."""
-        given = [
-            f"--volume={self.mount}",
-            f"--owner={getpass.getuser()}",
-            f"--cache-file={self.cache}",
-            "--cache-mib=1",
-            f"--index-file={self.index}",
-            "--index-mib=1",
-            "--index-format=chunked",
-        ]
-        command = [sys.executable, str(self.program), *given, *changes]  # argparse: the last one counts
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
-
-    def beside_index(self) -> list[str]:
-        """The names in the persistence directory."""
-        return sorted(path.name for path in self.index.parent.iterdir())
-
-
-@pytest.fixture
-def volume(tmp_path: Path) -> Volume:
-    return Volume(tmp_path)
 
 
 def test_program_is_python_3_9() -> None:
@@ -229,40 +190,6 @@ def test_missing_owner_stops_the_start_by_name(volume: Volume) -> None:
     assert "no-such-user" in answer.stderr
 
 
-@pytest.fixture
-def small_volume(tmp_path: Path) -> Iterator[Node]:
-    """A node whose /warmbase/cache has 64 MiB, with the program and a user hbase."""
-    directory = tmp_path / "node"
-    directory.mkdir()
-    try:
-        node = Node(directory)
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        node.write("/before-regionserver", PROGRAM, mode=0o755)
-        node.ask("sh", "-c", "id hbase >/dev/null 2>&1 || useradd --system hbase")
-        node.ask("mkdir", "-p", "/warmbase/cache", "/etc/warmbase")
-        node.ask("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", "/warmbase/cache")
-        node.ask("mkdir", "/warmbase/cache/bucketcache", "/warmbase/cache/persistence")
-        yield node
-    finally:
-        node.close()
-
-
-CACHE = "/warmbase/cache/bucketcache/cache"
-INDEX = "/warmbase/cache/persistence/index"
-
-
-def start(node: Node, cache_mib: int, index_mib: int) -> subprocess.CompletedProcess[str]:
-    files = (f"--cache-file={CACHE}", f"--index-file={INDEX}", "--index-format=chunked")
-    sizes = (f"--cache-mib={cache_mib}", f"--index-mib={index_mib}")
-    return node.run(sys.executable, "/before-regionserver", "--volume=/warmbase/cache", "--owner=hbase", *files, *sizes)
-
-
-def fill(node: Node, path: str, size_mib: int) -> None:
-    node.ask("dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={size_mib}", "conv=notrunc")
-
-
 def test_exactly_enough_room_is_accepted(small_volume: Node) -> None:
     assert start(small_volume, 60, 2).returncode == 0
     assert start(small_volume, 60, 3).returncode == 1
@@ -292,7 +219,7 @@ def test_too_little_room_is_refused_with_what_why_and_how(small_volume: Node) ->
     for part in (
         "/warmbase/cache has no room for the BucketCache",
         "54 MiB needed; 36 MiB free and 8 MiB already ours",
-        f"because {CACHE} will fill",
+        f"because these may come to take: {CACHE} 50 MiB, {INDEX} 4 MiB",
         "fix: remove what else lies on the volume",
         "touch /etc/warmbase/skip-room-check",
     ):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bootstrap_actions.before_regionserver import hbase_site
 from tests.bootstrap_actions.node import GIB, Node, Unavailable
 
 SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
@@ -324,13 +325,35 @@ def test_systemd_accepts_what_is_left_for_it(node: Node) -> None:
     assert "10-warmbase.conf" in node.run(*verify).stderr
 
 
+def start_pre(node: Node) -> subprocess.CompletedProcess[str]:
+    """What systemd would be answered before the RegionServer starts."""
+    node.ask("sh", "-c", "id hbase >/dev/null 2>&1 || useradd --system hbase")
+    joined = node.read(DROP_IN).replace("\\\n", " ")
+    command = next(line for line in joined.splitlines() if line.startswith("ExecStartPre=+"))
+    return node.run(*command.removeprefix("ExecStartPre=+").split())
+
+
 def test_left_command_runs_as_systemd_will_run_it(node: Node) -> None:
     attach(node, 1)
     attach(node, 2)
     assert act(node).returncode == 0
-    node.ask("sh", "-c", "id hbase >/dev/null 2>&1 || useradd --system hbase")
-    joined = node.read(DROP_IN).replace("\\\n", " ")
-    command = next(line for line in joined.splitlines() if line.startswith("ExecStartPre=+"))
-    node.ask(*command.removeprefix("ExecStartPre=+").split())
+    answer = start_pre(node)
+    assert answer.returncode == 0, answer.stderr
     for directory in ("bucketcache", "persistence"):
         assert node.ask("stat", "-c", "%U:%G %a", f"/warmbase/cache/{directory}") == "hbase:hbase 750"
+
+
+def test_left_command_goes_by_the_cache_as_it_was_tuned_since(node: Node) -> None:
+    attach(node, 1)
+    attach(node, 2)
+    assert act(node).returncode == 0
+    tuned = {
+        "hbase.bucketcache.ioengine": "files:/warmbase/cache/tuned/blocks",
+        "hbase.bucketcache.size": "1024",
+        "hbase.bucketcache.persistent.path": "/warmbase/cache/tuned-index/index",
+    }
+    node.write("/etc/hbase/conf/hbase-site.xml", hbase_site(tuned))
+    answer = start_pre(node)
+    assert answer.returncode == 1
+    assert "1056 MiB needed" in answer.stderr  # 512 MiB with an index of 8 would have fitted
+    assert set(node.ask("ls", "/warmbase/cache").split()) == {"tuned", "tuned-index"}

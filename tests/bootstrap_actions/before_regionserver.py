@@ -1,0 +1,81 @@
+"""The program that systemd runs before each RegionServer start, taken out of its action, and what it runs on."""
+
+import getpass
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.bootstrap_actions.node import Node
+
+SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
+PROGRAM = SCRIPT.read_text(encoding="utf-8").partition("<<'PYTHON'\n")[2].partition("\nPYTHON\n")[0] + "\n"
+
+CACHE = "/warmbase/cache/bucketcache/cache"
+INDEX = "/warmbase/cache/persistence/index"
+PROPERTIES = {
+    "size": "hbase.bucketcache.size",
+    "ioengine": "hbase.bucketcache.ioengine",
+    "index": "hbase.bucketcache.persistent.path",
+}
+
+
+def hbase_site(properties: dict[str, str]) -> str:
+    """The file that says so, as EMR writes it."""
+    lines = [f"<property><name>{name}</name><value>{value}</value></property>" for name, value in properties.items()]
+    return "<?xml version='1.0'?>\n<configuration>\n" + "\n".join(lines) + "\n</configuration>\n"
+
+
+class Volume:
+    """A directory as the cache volume, and the program run on it as the current user."""
+
+    def __init__(self, directory: Path) -> None:
+        self.program = directory / "before-regionserver"
+        self.program.write_text(PROGRAM, encoding="utf-8")
+        self.mount = next(parent for parent in directory.parents if os.path.ismount(parent))
+        self.cache = directory / "bucketcache" / "cache"
+        self.index = directory / "persistence" / "index"
+        self.index.parent.mkdir()
+        self.site = directory / "hbase-site.xml"
+        self.configure()
+
+    def configure(self, **changes: str | None) -> None:
+        """Write an hbase-site.xml that agrees with the launch but for these: size, ioengine, index; None leaves out."""
+        values = {"size": "1", "ioengine": f"files:{self.cache}", "index": str(self.index)} | changes
+        named = {PROPERTIES[key]: value for key, value in values.items() if value is not None}
+        self.site.write_text(hbase_site(named), encoding="utf-8")
+
+    def start(self, *changes: str) -> subprocess.CompletedProcess[str]:
+        """What the program answers, a MiB of cache and a chunked index being expected unless changed."""
+        given = [
+            f"--volume={self.mount}",
+            f"--owner={getpass.getuser()}",
+            f"--cache-file={self.cache}",
+            "--cache-mib=1",
+            f"--index-file={self.index}",
+            "--index-mib=1",
+            "--index-format=chunked",
+            f"--hbase-site={self.site}",
+        ]
+        command = [sys.executable, str(self.program), *given, *changes]  # argparse: the last one counts
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+
+    def beside_index(self) -> list[str]:
+        """The names in the persistence directory."""
+        return sorted(path.name for path in self.index.parent.iterdir())
+
+
+def start(
+    node: Node, cache_mib: int, index_mib: int, site: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What the program answers after a launch with these figures; hbase-site.xml agrees with them but for `site`."""
+    agreed = {"size": str(cache_mib), "ioengine": f"files:{CACHE}", "index": INDEX}
+    now = {PROPERTIES[key]: value for key, value in (agreed | (site or {})).items()}
+    node.write("/etc/hbase/conf/hbase-site.xml", hbase_site(now))
+    files = (f"--cache-file={CACHE}", f"--index-file={INDEX}", "--index-format=chunked")
+    sizes = (f"--cache-mib={cache_mib}", f"--index-mib={index_mib}")
+    return node.run(sys.executable, "/before-regionserver", "--volume=/warmbase/cache", "--owner=hbase", *files, *sizes)
+
+
+def fill(node: Node, path: str, size_mib: int) -> None:
+    node.ask("dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={size_mib}", "conv=notrunc")

@@ -1,0 +1,34 @@
+"""What the program that systemd runs before each RegionServer start is tried on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bootstrap_actions.before_regionserver import PROGRAM, Volume
+from tests.bootstrap_actions.node import Node, Unavailable
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Volume:
+    return Volume(tmp_path)
+
+
+@pytest.fixture
+def small_volume(tmp_path: Path) -> Iterator[Node]:
+    """A node whose /warmbase/cache has 64 MiB, with the program and a user hbase."""
+    directory = tmp_path / "node"
+    directory.mkdir()
+    try:
+        node = Node(directory)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    try:
+        node.write("/before-regionserver", PROGRAM, mode=0o755)
+        node.ask("sh", "-c", "id hbase >/dev/null 2>&1 || useradd --system hbase")
+        node.ask("mkdir", "-p", "/warmbase/cache", "/etc/warmbase")
+        node.ask("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", "/warmbase/cache")
+        node.ask("mkdir", "/warmbase/cache/bucketcache", "/warmbase/cache/persistence")
+        yield node
+    finally:
+        node.close()
