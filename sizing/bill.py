@@ -7,6 +7,9 @@ from typing import Final
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.cost import Bill, Cost, Group, cost
+from sizing.memory import NotEnoughMemory
+from sizing.question import Question
+from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
 
 __all__ = ["PRIMARY_TYPE", "PRIMARY_VOLUMES", "candidate_cost", "gets_per_second", "primary_type"]
@@ -19,7 +22,7 @@ PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib
 """Two of 64 GiB, as in the published recipe: NameNode, ZooKeeper and logs."""
 
 # What the stacks create around the nodes; tests hold these against the synthesised templates.
-REGION_SERVER_METRICS: Final = 12
+REGION_SERVER_METRICS: Final = 6
 EMR_DEFAULT_METRICS: Final = 34  # of each node, when the CloudWatch agent is installed
 DASHBOARDS: Final = 1
 ALARMS: Final = 2
@@ -36,35 +39,58 @@ def primary_type(candidate: Candidate) -> str:
 
 
 def gets_per_second(candidate: Candidate) -> float:
-    """GETs that warm caches on all nodes leave to S3 under an open load; a benchmark is no month's load."""
+    """GETs that warm caches on all nodes leave to S3 under an open load; a benchmark is no month's load.
+
+    Of a load that is too much, those of the reads that are served.
+    """
     load = candidate.question.requirements.workload.load
-    if not isinstance(load, OpenLoad):
+    if not isinstance(load, OpenLoad) or not candidate.question.reads_from_s3:
         return 0.0
     missed = 1 - candidate.hit_ratio(candidate.count)
-    return load.reads_per_second * candidate.question.read.blocks * missed
+    served = min(load.reads_per_second, _saturation(candidate))
+    return served * candidate.question.read.blocks * missed
+
+
+def _saturation(candidate: Candidate) -> float:
+    try:
+        return bottleneck(candidate.resources(candidate.count)).max_reads_per_second
+    except NotEnoughMemory:
+        return 0.0
 
 
 def candidate_cost(candidate: Candidate) -> Cost:
     """The whole environment for a month with this candidate as its cluster."""
-    requirements = candidate.question.requirements
-    primaries = requirements.cluster.primaries
-    nodes = candidate.count + primaries
-    groups = (
-        Group(
-            role="core",
-            instance_type=candidate.instance.name,
-            count=candidate.count,
-            volumes=candidate.volumes,
-        ),
-        Group(role="primary", instance_type=primary_type(candidate), count=primaries, volumes=PRIMARY_VOLUMES),
+    core = Group(
+        role="core",
+        instance_type=candidate.instance.name,
+        count=candidate.count,
+        volumes=candidate.layout.volumes,
     )
-    bill = Bill(
-        stored_bytes=requirements.workload.stored_bytes,
-        gets_per_second=gets_per_second(candidate),
-        custom_metrics=nodes * EMR_DEFAULT_METRICS + candidate.count * REGION_SERVER_METRICS,
+    question = candidate.question
+    bill = _bill(question, candidate.count, gets_per_second(candidate))
+    return cost((core, _primaries(question, primary_type(candidate))), bill, question.world.prices)
+
+
+def fixed_usd(question: Question) -> float:
+    """What the environment costs a month before the first core node: less than any candidate's bill."""
+    primaries = _primaries(question, question.requirements.cluster.primary_type or PRIMARY_TYPE)
+    return cost((primaries,), _bill(question, 0, 0.0), question.world.prices).usd_per_month
+
+
+def _primaries(question: Question, instance_type: str) -> Group:
+    count = question.requirements.cluster.primaries
+    return Group(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
+
+
+def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
+    nodes = core_nodes + question.requirements.cluster.primaries
+    return Bill(
+        stored_bytes=question.requirements.workload.stored_bytes if question.reads_from_s3 else 0,
+        written_bytes_per_second=question.written_bytes_per_second if question.reads_from_s3 else 0.0,
+        gets_per_second=gets,
+        custom_metrics=nodes * EMR_DEFAULT_METRICS + core_nodes * REGION_SERVER_METRICS,
         dashboards=DASHBOARDS,
         alarms=ALARMS,
         interface_endpoints=INTERFACE_ENDPOINTS,
         kms_keys=KMS_KEYS,
     )
-    return cost(groups, bill, candidate.question.world.prices)

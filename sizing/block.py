@@ -7,6 +7,7 @@ time stamp. Checksums are not stored. Source: HBase 2.6.2 HFileBlock and BucketC
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ SEQUENCE_ID_BYTES: Final = 1
 OVERSHOOT_POINTS: Final = 1024
 # judgement: ratios told apart within the spread of a compression ratio.
 RATIO_POINTS: Final = 9
+TAIL_POINTS: Final = 512  # judgement: the longest block in a thousand is told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +146,39 @@ def block_lengths(
     return LengthHistogram.of(
         (cached_bytes(max(1, round(payload * ratio))), 1) for payload in payloads for ratio in ratios
     )
+
+
+def spread_block_lengths(
+    block_bytes: int,
+    cell_bytes: int,
+    *,
+    payload_ratio: float = 1.0,
+    ratio_spread_fraction: float = 0.0,
+) -> LengthHistogram:
+    """`block_lengths` where only the mean of the cells is known, not that all are alike.
+
+    judgement: half of the blocks overshoot as cells of one size do, uniformly up to a cell, and half as cells of
+    exponentially spread sizes do, exponentially by a cell in the mean, for that law has no memory. Slots made for the
+    first alone would send every longer block to the largest, and hold half of what HBase's default list does.
+    """
+    uniform = block_lengths(
+        block_bytes, cell_bytes, payload_ratio=payload_ratio, ratio_spread_fraction=ratio_spread_fraction
+    )
+    tail = LengthHistogram.of(
+        (cached_bytes(max(1, round((block_bytes + over) * ratio))), 1)
+        for over in _exponential(cell_bytes)
+        for ratio in [payload_ratio * (1 + share) for share in _evenly(-ratio_spread_fraction, ratio_spread_fraction)]
+    )
+    in_tail, in_uniform = tail.blocks, uniform.blocks
+    return LengthHistogram.of(
+        [(length, blocks * in_tail) for length, blocks in uniform.pairs]
+        + [(length, blocks * in_uniform) for length, blocks in tail.pairs]
+    )
+
+
+def _exponential(mean: float) -> list[float]:
+    """Points of equal weight that stand for an exponential spread with that mean; the longest is seven means."""
+    return [-mean * math.log(1 - (point + 0.5) / TAIL_POINTS) for point in range(TAIL_POINTS)]
 
 
 def _evenly(least: float, greatest: float, points: int = RATIO_POINTS) -> list[float]:

@@ -1,29 +1,30 @@
-"""The BucketCache of one RegionServer: how large it must be for its share of the data, and what it then holds."""
+"""The BucketCache: how large it must be for a hit ratio, and what a cache of some size then does."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from sizing.allocator import ACCEPT_FACTOR, BucketAllocator
+import numpy as np
+
+from sizing.allocator import BucketAllocator
 from sizing.bucket_sizes import bucket_sizes
+from sizing.hit_ratio import HitRatioCurve, Swing, hit_ratio, hit_ratio_curve
+from sizing.release import Release
 from sizing.stored_blocks import StoredBlocks
-from sizing.units import GIB, MIB
+from sizing.units import GIB, MIB, TIB
 
-__all__ = ["EFFECTIVE_FRACTION", "BucketCache", "CacheDemand"]
-
-EFFECTIVE_FRACTION: Final = 0.88
-"""Mean share of the slots that stay claimed once eviction runs: it swings between 95 % and 81 %.
-
-Eviction wants 15 % of each size's own slots free (HBase 2.6.2 BucketAllocator.freeSpace), and the replay of that
-algorithm swings so for a size that is not the largest of the list.
-"""
+__all__ = ["BucketCache", "CacheDemand"]
 
 # judgement: eight threads, each with a few hundred blocks to batch, amortise the fsync that ends every batch
 # without taking the heap that more would (2 x threads x length x block).
 WRITER_THREADS: Final = 8
 WRITER_QUEUE_LENGTH: Final = 256
+REFERENCE_BYTES: Final = TIB
+"""The cache whose swing is worked out; others are taken in proportion, for a bucket is a millionth of it."""
+NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,46 +45,82 @@ class BucketCache:
         return self.size_mib * MIB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CacheDemand:
-    """What the data asks of caches: the bucket sizes for its blocks, and capacity claimed by each block.
+    """What the data asks of caches: the bucket sizes for its blocks, and the hit ratio by size.
 
-    `claimed_bytes` is capacity for one block in a cache that never evicts: its slot, its share of what a bucket
-    leaves unused, and the twentieth that stays free.
+    `swing` is that of a cache of `REFERENCE_BYTES`. Reads spread over RegionServers as blocks do, so the caches of a
+    cluster are one cache as large as all of them.
     """
 
     blocks: StoredBlocks
     sizes: tuple[int, ...]
-    claimed_bytes: float
+    swing: Swing
 
     @classmethod
-    def of(cls, blocks: StoredBlocks) -> CacheDemand:
+    def of(cls, blocks: StoredBlocks, release: Release) -> CacheDemand:
         """With the bucket sizes that waste least on these blocks."""
-        sizes = bucket_sizes(blocks.lengths)
-        probe = BucketAllocator(capacity_bytes=1024 * 4 * len(sizes) * sizes[-1], sizes=sizes)
-        return cls(
-            blocks=blocks,
-            sizes=sizes,
-            claimed_bytes=probe.capacity_bytes / probe.blocks_held(blocks.lengths),
-        )
+        sizes = bucket_sizes(blocks.lengths, must_fit_bytes=blocks.longest_bytes)
+        allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
+        swing = Swing.of(allocator, blocks.lengths, promotes=release.promotes_on_second_read)
+        return cls(blocks=blocks, sizes=sizes, swing=swing)
 
-    def size_mib(self, hit_ratio: float, servers: int) -> int:
-        """Cache for each of `servers` that gives the hit ratio however reads spread over the data; whole GiB.
+    @property
+    def claimed_bytes(self) -> float:
+        """Capacity for one block in a cache that never evicts: slot, share of a bucket's waste, and what stays free."""
+        return REFERENCE_BYTES / self.swing.full_blocks
 
-        Either everything is held and nothing evicted, or eviction runs and 88 % of the slots hold blocks. With
-        the second, a share of the data larger than 0.88 / 0.95 costs more than all of it, so all is held then.
+    @property
+    def everything_bytes(self) -> float:
+        """Cache that holds every block without one eviction."""
+        return self.blocks.count * self.claimed_bytes
+
+    @cached_property
+    def curve(self) -> HitRatioCurve:
+        """Hit ratio by cache size, cluster-wide."""
+        return hit_ratio_curve(self.blocks.popularity, self.swing, REFERENCE_BYTES)
+
+    @cached_property
+    def _chords(self) -> tuple[list[float], list[float]]:
+        """The curve below everything, as sizes and ratios. Straight lines between its points never overstate it."""
+        points = [(float(size), ratio) for size, ratio in self.curve.points[:-1]]
+        points.append((self.everything_bytes * NEARLY, self.hit_ratio(self.everything_bytes * NEARLY)))
+        return [size for size, _ in points], [ratio for _, ratio in points]
+
+    def size_mib(self, wanted: float, servers: int) -> int:
+        """Cache for each of `servers` that together give at least that hit ratio; whole GiB.
+
+        With room for one compaction: old and new blocks are both cached until the old files are gone.
+        Just below what holds everything a cache evicts, and then 12 to 19 % of it stand empty at times: a ratio that
+        would need such a cache needs everything.
         """
-        share = min(1.0, hit_ratio * ACCEPT_FACTOR / EFFECTIVE_FRACTION)
-        return math.ceil(self.blocks.count * self.claimed_bytes * share / servers / GIB) * 1024
+        sizes, ratios = self._chords
+        total = self.everything_bytes if wanted > ratios[-1] else float(np.interp(wanted, ratios, sizes))
+        return max(1, math.ceil((total / servers + self.compaction_bytes) / GIB)) * 1024
 
-    def hit_ratio(self, size_mib: int, servers: int) -> float:
-        """Share of block reads that warm caches of this size answer, however reads spread over the data."""
-        share = size_mib * MIB * servers / (self.blocks.count * self.claimed_bytes)
-        return 1.0 if share >= 1 else share * EFFECTIVE_FRACTION / ACCEPT_FACTOR
+    @property
+    def compaction_bytes(self) -> float:
+        """Cache of one RegionServer that a compaction fills a second time."""
+        return self.blocks.compaction_blocks * self.claimed_bytes
+
+    def useful_bytes(self, size_mib: int, servers: int) -> float:
+        """What caches of that size keep for reads, cluster-wide, while each of them compacts."""
+        return max(0.0, size_mib * MIB - self.compaction_bytes) * servers
+
+    def estimated_hit_ratio(self, size_mib: int, servers: int) -> float:
+        """The curve's own chord at that size: quick, and never above `hit_ratio`."""
+        total = self.useful_bytes(size_mib, servers)
+        if total >= self.everything_bytes:
+            return 1.0
+        return float(np.interp(total, *self._chords))
+
+    def hit_ratio(self, total_bytes: float) -> float:
+        """Share of block reads that warm caches answer, of so many useful bytes cluster-wide."""
+        return hit_ratio(self.blocks.popularity, self.swing.scaled(total_bytes / REFERENCE_BYTES))
 
     def blocks_cached(self, size_mib: int, servers: int) -> int:
-        """Blocks that one warm RegionServer holds."""
-        return math.ceil(self.hit_ratio(size_mib, servers) * self.blocks.count / servers)
+        """Blocks that one RegionServer holds at most."""
+        return math.ceil(min(self.blocks.count / servers, size_mib * MIB / self.claimed_bytes))
 
     def bucket_cache(self, size_mib: int) -> BucketCache:
         """The cache with its exact count of blocks, by the allocator's own arithmetic."""
@@ -91,7 +128,7 @@ class CacheDemand:
         return BucketCache(
             size_mib=size_mib,
             bucket_sizes=self.sizes,
-            nominal_block_bytes=round(self.blocks.lengths.mean_bytes),
+            nominal_block_bytes=round(self.blocks.cached_bytes),
             blocks_held=allocator.blocks_held(self.blocks.lengths),
             slot_efficiency_fraction=allocator.slot_efficiency_fraction(self.blocks.lengths),
             writer_threads=WRITER_THREADS,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from sizing.bill import PRIMARY_VOLUMES, candidate_cost, primary_type
-from sizing.bucket_cache import CacheDemand
-from sizing.candidate import Candidate, Question, Shortfall
+from dataclasses import replace
+
+from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
+from sizing.candidate import Candidate
 from sizing.memory import YARN_MIB, NotEnoughMemory
-from sizing.plan import CoreGroup, HitRatio, Plan, PrimaryGroup, Rejected, Throughput
+from sizing.nearest import nearest_changes
+from sizing.plan import CoreGroup, HitRatio, Plan, PrimaryGroup, Rejected, S3Requests, Searched, Throughput, WarmUp
+from sizing.prefetching import fill_seconds, warm_up_curve
 from sizing.problem import Infeasible
-from sizing.queueing import Handlers, Load, Overloaded, closed_load, network, open_load
+from sizing.question import Question
 from sizing.reasons import reasons
 from sizing.requirements import Requirements, World
-from sizing.resource import Hits, bottleneck, delay_seconds
+from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import Found, Try, search
-from sizing.stored_blocks import stored_blocks
-from sizing.units import format_usd
+from sizing.units import MIB, SECONDS_PER_HOUR, format_usd
 from sizing.warning import missed_target, warnings
-from sizing.workload import ClosedLoad
 
 __all__ = ["plan"]
 
@@ -27,21 +28,18 @@ def plan(requirements: Requirements, world: World) -> Plan:
     A plan that misses a target is returned all the same: `feasible` is false and `nearest` names what would do,
     or, for a pinned cluster, each miss is a warning. Raises Infeasible where not even memory suffices anywhere.
     """
-    demand = CacheDemand.of(stored_blocks(requirements.workload))
-    question = Question(requirements=requirements, world=world, demand=demand)
-    found = search(question)
+    question = Question.of(requirements, world)
     try:
-        return _plan(found)
-    except NotEnoughMemory as error:
-        raise Infeasible(f"no instance type offered can hold this cache: {error}") from None
+        return _plan(search(question))
+    except (NotEnoughMemory, LookupError) as error:
+        raise Infeasible(f"no instance type offered can hold this: {error}") from None
 
 
 def _plan(found: Found) -> Plan:
-    candidate = found.best.candidate
+    candidate = replace(found.best.candidate, exact=True)
     requirements, world = candidate.question.requirements, candidate.question.world
-    server = candidate.region_server
-    missed = [*found.best.shortfalls, *_budget_missed(found.best)]
-    pinned = requirements.cluster.core.pinned
+    server, pinned = candidate.region_server, requirements.cluster.core.pinned
+    missed = found.best.shortfalls
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.colour,
@@ -50,8 +48,8 @@ def _plan(found: Found) -> Plan:
         mode=requirements.mode,
         root=requirements.root,
         feasible=pinned or not missed,
-        nearest=() if pinned else tuple(shortfall.reason for shortfall in missed),
-        core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.volumes),
+        nearest=() if pinned or not missed else nearest_changes(found),
+        core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
         primary=PrimaryGroup(
             instance_type=primary_type(candidate),
             count=requirements.cluster.primaries,
@@ -59,59 +57,75 @@ def _plan(found: Found) -> Plan:
         ),
         memory=server.memory,
         yarn_mib=YARN_MIB,
+        wal_replication=wal_replication(candidate.count, requirements.targets.lost_nodes),
+        region_servers_to_start=candidate.survivors,
         heap=server.heap,
         handlers=server.handlers,
         prefetch_threads=server.prefetch_threads,
-        bucket_cache=candidate.question.demand.bucket_cache(candidate.cache_mib),
+        bucket_cache=candidate.question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         persistence=server.persistence,
-        hit_ratio=HitRatio(predicted=candidate.hit_ratio(candidate.count)),
+        hit_ratio=_hit_ratio(candidate),
         throughput=_throughput(candidate),
+        warm_up=_warm_up(candidate),
         restart=server.restart,
+        s3=_s3_requests(candidate),
         cost=candidate_cost(candidate),
         because=reasons(candidate),
         warnings=(*(missed_target(shortfall) for shortfall in missed if pinned), *warnings(candidate)),
         rejected=tuple(_rejected(tried, found.best) for tried in found.others),
+        searched=Searched(evaluated=found.evaluated, pruned=found.pruned),
     )
+
+
+def wal_replication(nodes: int, lost_nodes: int) -> int:
+    """Copies of the write-ahead log in HDFS: one more than may be lost, two at least, and no more than nodes."""
+    return min(nodes, max(2, lost_nodes + 1))
+
+
+def _hit_ratio(candidate: Candidate) -> HitRatio:
+    curve = candidate.question.demand.curve
+    return HitRatio(predicted=candidate.hit_ratio(candidate.count), curve=curve.points, knee_bytes=curve.knee_bytes)
 
 
 def _throughput(candidate: Candidate) -> Throughput:
     limits = candidate.resources(candidate.count)
     limit = bottleneck(limits)
-    load = _load(candidate)
+    got = candidate.performance(candidate.count)
     return Throughput(
-        reads_per_second=load.reads_per_second,
+        reads_per_second=got.load.reads_per_second,
         offered_reads_per_second=candidate.question.offered_reads_per_second,
         saturation_reads_per_second=limit.max_reads_per_second,
         bottleneck=limit.name,
-        concurrency=load.concurrency,
-        mean_latency_ms=1000 * load.latency_seconds,
+        concurrency=got.load.concurrency,
+        mean_latency_ms=1000 * got.load.latency_seconds,
+        p50_latency_ms=got.percentiles.p50_ms,
+        p95_latency_ms=got.percentiles.p95_ms,
+        p99_latency_ms=got.percentiles.p99_ms,
         resources=limits,
     )
 
 
-def _load(candidate: Candidate) -> Load:
-    """What the workload gets from the warm cluster with all nodes; an overload gets what saturation gives."""
-    question = candidate.question
-    hits = Hits(ratio=candidate.hit_ratio(candidate.count))
-    cluster = candidate.cluster(candidate.count)
-    delay = delay_seconds(cluster, question.read, hits, question.timings)
-    stations = network(candidate.resources(candidate.count), candidate.count, candidate.instance.vcpus, delay)
-    handlers = Handlers(servers=candidate.count, per_server=cluster.handlers)
-    load = question.requirements.workload.load
-    if isinstance(load, ClosedLoad):
-        return closed_load(stations, load.concurrency, handlers)
-    try:
-        return open_load(stations, load.reads_per_second, handlers)
-    except Overloaded:
-        return closed_load(stations, candidate.count * cluster.handlers, handlers)
+def _warm_up(candidate: Candidate) -> WarmUp:
+    """From cold caches on all nodes, while the workload reads at its warm rate. Nothing to warm without a cache."""
+    if not candidate.cache_mib:
+        return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(candidate.count)),))
+    demand, servers = candidate.question.demand, candidate.count
+    share = candidate.share_of(servers)
+    filled = fill_seconds(demand, share, candidate.cluster(servers), candidate.prefetch_threads)
+    accesses = candidate.performance(servers).load.reads_per_second * candidate.question.read.blocks
+    drawn = warm_up_curve(demand, candidate.cache_mib * MIB * servers, filled, accesses, share.cached_blocks * servers)
+    return WarmUp(prefetch_seconds=filled.seconds, limit=filled.limit, curve=drawn)
 
 
-def _budget_missed(best: Try) -> list[Shortfall]:
-    budget = best.candidate.question.requirements.targets.budget_usd_per_month
-    if budget is None or best.usd_per_month <= budget:
-        return []
-    reason = f"it costs {format_usd(best.usd_per_month)} a month, the budget is {format_usd(budget)}"
-    return [Shortfall(target="budget", reason=reason, bottleneck=None)]
+def _s3_requests(candidate: Candidate) -> S3Requests:
+    reads_per_second = candidate.performance(candidate.count).load.reads_per_second
+    cold = reads_per_second * candidate.question.read.blocks if candidate.question.reads_from_s3 else 0.0
+    warm = gets_per_second(candidate)
+    return S3Requests(
+        gets_per_hour_cold=cold * SECONDS_PER_HOUR,
+        gets_per_hour_warm=warm * SECONDS_PER_HOUR,
+        prefix_limit_fraction=warm / S3_GETS_PER_SECOND_PER_PREFIX,
+    )
 
 
 def _rejected(tried: Try, best: Try) -> Rejected:
@@ -119,7 +133,7 @@ def _rejected(tried: Try, best: Try) -> Rejected:
         reason, limit = tried.shortfalls[0].reason, tried.shortfalls[0].bottleneck
     else:
         dearer = format_usd(tried.usd_per_month - best.usd_per_month)
-        reason, limit = f"serves, and costs {dearer} a month more", None
+        reason, limit = f"costs {dearer} a month more", None
     return Rejected(
         instance_type=tried.candidate.instance.name,
         count=tried.candidate.count,

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from sizing.units import GIB, MIB
 
-__all__ = ["ClusterChoice", "CoreChoice", "Volume"]
+__all__ = ["ClusterChoice", "CoreChoice", "Layout", "Volume"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
     """One kind of data volume on every node of a group. EBS sells whole GiB and whole MiB/s.
 
-    `purpose` is `cache` (BucketCache file and its index) or `system` (HDFS, YARN, logs); `count` is per node.
+    `purpose` is `cache` (BucketCache file and its index), `data` (HDFS that holds the data) or `system` (the
+    write-ahead log, YARN, logs); `type` is gp3, or nvme for a drive of the instance; `count` is per node.
     """
 
     purpose: str
@@ -32,6 +33,14 @@ class Volume:
     def bytes_per_second(self) -> int:
         """What one such volume is provisioned to carry."""
         return self.throughput_mib_s * MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The volumes of a core node, and the cache on them (0 where there is none)."""
+
+    cache_mib: int
+    volumes: tuple[Volume, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,17 @@ from typing import Final
 
 from sizing import gp3
 from sizing.cluster import Volume
-from sizing.prices import PriceTable
-from sizing.units import HOURS_PER_MONTH
+from sizing.prices import ESTIMATE, LIST, PriceTable
+from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH
 
 __all__ = ["Bill", "Cost", "CostLine", "Group", "cost"]
 
-GB: Final = 10**9  # S3 bills decimal gigabytes
+S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,073,741,824
+NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
+# judgement: S3A uploads a store file in parts of its default size.
+PUT_BYTES: Final = 64 * MIB
+REQUEST_METRICS: Final = 16  # S3 publishes so many request metrics for a filter, at the price of custom ones
+FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand"}
 EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30, iops=3000, throughput_mib_s=125)
 
 
@@ -46,9 +51,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What is billed beside the nodes."""
+    """What is billed beside the nodes; bytes are those that S3 stores and takes, 0 for data in HDFS."""
 
     stored_bytes: int
+    written_bytes_per_second: float
     gets_per_second: float
     custom_metrics: int
     dashboards: int
@@ -58,7 +64,10 @@ class Bill:
 
 
 def cost(groups: Sequence[Group], bill: Bill, prices: PriceTable) -> Cost:
-    """The month's bill at full use, without data transfer, snapshots and support."""
+    """The month's bill at full use, on demand.
+
+    Without data transfer, snapshots, requests to KMS, flow logs and support, which no figure here decides.
+    """
     lines = [line for group in groups for line in _group_lines(group, prices)]
     lines += _service_lines(bill, prices)
     return Cost(usd_per_month=sum(line.usd_per_month for line in lines), lines=tuple(lines))
@@ -74,9 +83,9 @@ def _group_lines(group: Group, prices: PriceTable) -> list[CostLine]:
             because=f"{nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand, {HOURS_PER_MONTH} h",
         ),
         CostLine(
-            item=f"{group.role} EMR fee (estimate)",
+            item=f"{group.role} EMR fee{' (estimate)' if price.emr_fee_confidence == ESTIMATE else ''}",
             usd_per_month=group.count * price.emr_fee_usd_per_hour * HOURS_PER_MONTH,
-            because=f"{nodes} at ${price.emr_fee_usd_per_hour:.4f}/h, a quarter of on demand",
+            because=f"{nodes} at ${price.emr_fee_usd_per_hour:.4f}/h, {FEE_BASIS[price.emr_fee_confidence]}",
         ),
     ]
     lines += [_volume_line(group, volume, prices) for volume in (*group.volumes, EMR_ROOT_VOLUME)]
@@ -94,15 +103,20 @@ def _volume_line(group: Group, volume: Volume, prices: PriceTable) -> CostLine:
 
 def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
     gets_per_month = bill.gets_per_second * 3600 * HOURS_PER_MONTH
-    stored_gb = bill.stored_bytes / GB
+    stored_gb = bill.stored_bytes / S3_GB
+    old_gb = bill.written_bytes_per_second * SECONDS_PER_HOUR * 24 * NONCURRENT_DAYS / S3_GB
+    puts_per_second = bill.written_bytes_per_second / PUT_BYTES
+    metrics = bill.custom_metrics + (REQUEST_METRICS if bill.stored_bytes else 0)
     rows = (
-        ("S3 storage", stored_gb, "s3-gb-month", f"{stored_gb:,.0f} GB"),
-        ("S3 requests", gets_per_month, "s3-get", f"{bill.gets_per_second:,.1f} GETs/s once warm"),
+        ("S3 storage", stored_gb, "s3-gb-month", f"{stored_gb:,.0f} GiB"),
+        ("S3 old versions", old_gb, "s3-gb-month", f"{old_gb:,.0f} GiB of {NONCURRENT_DAYS} days' rewriting"),
+        ("S3 writes", puts_per_second * SECONDS_PER_MONTH, "s3-put", f"{puts_per_second:,.2f} PUTs/s of 64 MiB"),
+        ("S3 reads", gets_per_month, "s3-get", f"{bill.gets_per_second:,.1f} GETs/s once warm"),
         (
             "CloudWatch metrics",
-            bill.custom_metrics,
+            metrics,
             "cloudwatch-metric-month",
-            f"{bill.custom_metrics} metrics",
+            f"{metrics} metrics",
         ),
         (
             "CloudWatch dashboards",

@@ -1,27 +1,73 @@
-"""The data volumes of a core node: one for the cache, one for everything else.
+"""The data volumes of a core node, in every way that could serve.
 
-HDFS, YARN and logs are kept off the cache volume, because YARN calls a disk over 90 % unhealthy and EMR then
-replaces the node, cache and all. `files:` over several volumes is not striped, so the cache has one.
+The cache has a volume of its own: YARN calls a disk over 90 % unhealthy and EMR then replaces the node, cache and
+all. `files:` over several volumes is not striped, so it is one volume, on EBS or an instance's own NVMe drive. In
+HDFS mode the data lies on volumes of the nodes, several where one would be larger than EMR documents.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Final
 
 from sizing import gp3
 from sizing.bucket_cache import CacheDemand
-from sizing.cluster import Volume
+from sizing.cluster import Layout, Volume
+from sizing.cost import EMR_ROOT_VOLUME
+from sizing.instance import InstanceType
+from sizing.mode import Mode
 from sizing.persistence import COPIES_ON_DISK, INDEX_BYTES_PER_BLOCK
+from sizing.question import UTILISATION, Question
+from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
 from sizing.units import GIB, MIB
 
-__all__ = ["FILL_FRACTION", "cache_mib_within", "cache_volume_gib", "node_volumes"]
+__all__ = ["FILL_FRACTION", "HDFS_REPLICATION", "cache_volume_gib", "layouts", "layouts_in_all"]
 
 FILL_FRACTION: Final = 0.85  # cache file and index below 85 % of the volume, clear of every 90 % alarm
 PINNED_FILL_FRACTION: Final = 0.95  # of a volume somebody else chose: the rest is the file system's own
 # judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
 # local files take as much again.
 SYSTEM_GIB: Final = 64
+TAKEN_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
+"""Sizes by which a node knows its other disks."""
+HDFS_REPLICATION: Final = 3  # EMR's default from ten core nodes on, and what data that is nowhere else needs
+HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a while, and a lost node refills others
+INCLUDED: Final = (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS)
+
+
+def layouts(question: Question, instance: InstanceType, servers: int) -> Iterator[Iterator[Layout]]:
+    """Every layout of a node that could serve when so many of them share the data, without those too slow for it.
+
+    One sequence for each size of cache, smallest first, in each the cheapest first: of one size only the first that
+    serves can win, but a larger cache may pay for itself in GETs.
+    """
+    pinned = question.requirements.cluster.core.volumes
+    if pinned is not None:
+        yield iter([_pinned(question, pinned, servers)])
+    elif question.mode is Mode.S3_PLAIN:
+        yield iter([Layout(cache_mib=0, volumes=(_system(),))])
+    elif question.mode is Mode.HDFS:
+        yield _hdfs(question, instance, servers)
+    else:
+        for cache_mib in sorted({question.demand.size_mib(wanted, servers) for wanted in question.wanted_hit_ratios}):
+            yield _cached(question, instance, servers, cache_mib)
+
+
+def layouts_in_all(question: Question, instance: InstanceType) -> int:
+    """How many layouts there are for each count, served or not."""
+    if question.requirements.cluster.core.volumes is not None or question.mode is Mode.S3_PLAIN:
+        return 1
+    ways = len(_provisions(instance))
+    if question.mode is Mode.HDFS:
+        return ways
+    return len(question.wanted_hit_ratios) * (ways + (instance.nvme_disks == 1))
+
+
+def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
+    """The volume for a cache of this size, its index and its temporary copy, 85 % full."""
+    size_gib = math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
+    return size_gib + (size_gib in TAKEN_GIB)
 
 
 def _index_fraction(demand: CacheDemand) -> float:
@@ -29,19 +75,69 @@ def _index_fraction(demand: CacheDemand) -> float:
     return COPIES_ON_DISK * INDEX_BYTES_PER_BLOCK / demand.claimed_bytes
 
 
-def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
-    """The volume for a cache of this size, its index and its temporary copy, 85 % full."""
-    return math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
+def _pinned(question: Question, volumes: tuple[Volume, ...], servers: int) -> Layout:
+    """The cache that holds everything, or as much of it as the given volume takes with its index."""
+    if question.mode is not Mode.S3_CACHED:
+        return Layout(cache_mib=0, volumes=volumes)
+    cache = next(volume for volume in volumes if volume.purpose == "cache")
+    fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
+    room_bytes = cache.count * cache.size_bytes * fill / (1 + _index_fraction(question.demand))
+    return Layout(
+        cache_mib=min(question.demand.size_mib(1.0, servers), math.floor(room_bytes / GIB) * 1024), volumes=volumes
+    )
 
 
-def cache_mib_within(volume: Volume, demand: CacheDemand) -> int:
-    """The largest cache, in whole GiB, that a given volume takes with its index."""
-    room_bytes = volume.count * volume.size_bytes * PINNED_FILL_FRACTION / (1 + _index_fraction(demand))
-    return math.floor(room_bytes / GIB) * 1024
+def _cached(question: Question, instance: InstanceType, servers: int, cache_mib: int) -> Iterator[Layout]:
+    """The ways to hold one size of cache: the instance's own drive, which costs nothing more, and gp3."""
+    size_gib = cache_volume_gib(cache_mib, question.demand)
+    if instance.nvme_disks == 1 and size_gib <= instance.nvme_disk_bytes // GIB:
+        drive = nvme_volume(instance)
+        yield Layout(cache_mib=cache_mib, volumes=(drive, _system()))
+    if size_gib <= gp3.EMR_DOCUMENTED_GIB:
+        hits = Hits(ratio=question.demand.estimated_hit_ratio(cache_mib, servers))
+        for provision in _sufficient(question, instance, servers, hits):
+            cache = gp3.gp3_volume("cache", size_gib, provision)
+            yield Layout(cache_mib=cache_mib, volumes=(cache, _system()))
 
 
-def node_volumes(size_gib: int, throughput_mib_s: int, iops: int) -> tuple[Volume, ...]:
-    """A cache volume with at least these, and a system volume of another size: nodes tell them apart by it."""
-    cache = gp3.gp3_volume("cache", size_gib, throughput_mib_s, iops)
-    system_gib = SYSTEM_GIB + (1 if size_gib == SYSTEM_GIB else 0)
-    return (cache, gp3.gp3_volume("system", system_gib, gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
+def _hdfs(question: Question, instance: InstanceType, servers: int) -> Iterator[Layout]:
+    stored_bytes = question.requirements.workload.stored_bytes * HDFS_REPLICATION
+    node_gib = math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
+    count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
+    size_gib = math.ceil(node_gib / count)
+    if count <= gp3.EMR_MOST_VOLUMES:
+        for provision in _sufficient(question, instance, servers * count, Hits(ratio=1.0)):
+            data = gp3.gp3_volume("data", size_gib + (size_gib in TAKEN_GIB), provision, count)
+            yield Layout(cache_mib=0, volumes=(data, _system()))
+
+
+def _sufficient(question: Question, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
+    """Provisions, the cheapest first, with which so many volumes carry the offered reads."""
+    reads_per_second = (question.offered_reads_per_second or 0.0) / volumes / UTILISATION
+    bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)
+    ios_per_second = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")
+    bytes_per_second += question.written_bytes_per_second / volumes
+    for throughput_mib_s, iops in sorted(_provisions(instance), key=question.provision_usd):
+        if throughput_mib_s * MIB >= bytes_per_second and iops >= ios_per_second:
+            yield throughput_mib_s, iops
+
+
+def _provisions(instance: InstanceType) -> tuple[gp3.Provision, ...]:
+    return gp3.provisions(instance.ebs_sustained_bytes_per_second // MIB, instance.ebs_sustained_iops)
+
+
+def nvme_volume(instance: InstanceType) -> Volume:
+    """The instance's own drive as a cache volume; what it does is a judgement of facts/nvme-rates.csv."""
+    return Volume(
+        purpose="cache",
+        type="nvme",
+        count=1,
+        size_gib=instance.nvme_disk_bytes // GIB,
+        iops=instance.nvme_disk_iops,
+        throughput_mib_s=instance.nvme_disk_bytes_per_second // MIB,
+    )
+
+
+def _system() -> Volume:
+    """The volume for HDFS, YARN and logs; no other disk of a node has its size."""
+    return gp3.gp3_volume("system", SYSTEM_GIB, INCLUDED)

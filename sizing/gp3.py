@@ -1,4 +1,4 @@
-"""What a gp3 volume can be, and the cheapest one that carries a load.
+"""What a gp3 volume can be, and what it costs.
 
 Sources: EBS User Guide, general-purpose volumes (3,000 IOPS and 125 MiB/s included; at most 80,000 IOPS and
 2,000 MiB/s; 500 IOPS for each GiB; 0.25 MiB/s for each IOPS). EMR documents less for its VolumeSpecification:
@@ -8,42 +8,65 @@ the calculator chooses stays inside.
 
 from __future__ import annotations
 
-import math
+from functools import cache
 from typing import Final
 
 from sizing.cluster import Volume
 from sizing.prices import PriceTable
-from sizing.units import MIB
 
-__all__ = ["gp3_volume", "provisioned_throughput_mib_s", "usd_per_month"]
+__all__ = ["Provision", "gp3_volume", "provisions", "usd_per_month"]
 
 INCLUDED_IOPS: Final = 3_000
 INCLUDED_MIB_S: Final = 125
 IOPS_PER_MIB_S: Final = 4
+IOPS_PER_GIB: Final = 500
 EMR_DOCUMENTED_GIB: Final = 1_024
 EMR_DOCUMENTED_MIB_S: Final = 1_000
-STEP_MIB_S: Final = 25  # judgement: a dollar a month; finer steps only make plans differ for nothing
+EMR_MOST_VOLUMES: Final = 24  # 25 for an instance, one of them for the system
+# judgement: steps of a few dollars; finer ones make plans differ for nothing.
+THROUGHPUTS_MIB_S: Final = (125, 150, 175, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1_000)
+IOPS: Final = (3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 16_000, 20_000, 30_000, 40_000)
+
+Provision = tuple[int, int]
+"""Throughput in MiB/s, and IOPS."""
 
 
-def provisioned_throughput_mib_s(bytes_per_second: float) -> int:
-    """What to provision for a load: at least what is included, in whole steps above."""
-    return max(INCLUDED_MIB_S, STEP_MIB_S * math.ceil(bytes_per_second / MIB / STEP_MIB_S))
+@cache
+def provisions(most_mib_s: int, most_iops: int) -> tuple[Provision, ...]:
+    """What may be provisioned on an instance that sustains so much; the included amounts always may.
+
+    The instance's own limit is one of the steps, for provisioning beyond it buys bursts only.
+    """
+    most = max(INCLUDED_MIB_S, min(most_mib_s, EMR_DOCUMENTED_MIB_S))
+    throughputs = (*(step for step in THROUGHPUTS_MIB_S if step < most), most)
+    return tuple(
+        (throughput_mib_s, iops)
+        for throughput_mib_s in throughputs
+        for iops in IOPS
+        if IOPS_PER_MIB_S * throughput_mib_s <= iops <= max(INCLUDED_IOPS, most_iops)
+    )
 
 
-def gp3_volume(purpose: str, size_gib: int, throughput_mib_s: int, iops: int) -> Volume:
-    """A volume with at least these; IOPS are raised where the throughput needs more of them."""
+def gp3_volume(purpose: str, size_gib: int, provision: Provision, count: int = 1) -> Volume:
+    """A volume of that size with that provision."""
+    throughput_mib_s, iops = provision
     return Volume(
         purpose=purpose,
         type="gp3",
-        count=1,
+        count=count,
         size_gib=size_gib,
-        iops=max(INCLUDED_IOPS, iops, IOPS_PER_MIB_S * throughput_mib_s),
+        iops=iops,
         throughput_mib_s=throughput_mib_s,
     )
 
 
 def usd_per_month(volume: Volume, prices: PriceTable) -> float:
-    """Size, and what is provisioned above that which is included, for all volumes of this kind on a node."""
+    """Size, and what is provisioned above that which is included, for all volumes of this kind on a node.
+
+    An instance's own NVMe drives come with it.
+    """
+    if volume.type == "nvme":
+        return 0.0
     one = (
         volume.size_gib * prices.usd("gp3-gib-month")
         + max(0, volume.iops - INCLUDED_IOPS) * prices.usd("gp3-iops-month")

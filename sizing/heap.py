@@ -27,8 +27,6 @@ __all__ = ["Heap", "HeapNeeds", "heap", "index_bytes_per_block", "within_heap_li
 
 # Measured on 2.6.2 by filling, stopping and restoring a cache: bytes of heap for each block, table included.
 RESTORED_ENTRY_BYTES: Final = {"zgc": 540, "g1": 445}
-LEAF_INDEX_ENTRY_BYTES: Final = 16  # offset, size and length before each key in a leaf index block
-BLOOM_BYTES_PER_ROW: Final = 1.2  # ROW Bloom filter at HBase's default error rate of 1 %
 PERSIST_ENTRY_BYTES: Final = 200  # measured, held until the chunk is written
 FREE_FRACTION: Final = 0.20  # HBase refuses to start with L1 and memstore above 0.8; the index is not in its sum
 STEP_MIB: Final = 256
@@ -76,9 +74,9 @@ def index_bytes_per_block(collector: str) -> int:
     return RESTORED_ENTRY_BYTES[collector]
 
 
-def l1_bytes(blocks: float, rows: float, key_bytes: int) -> int:
-    """Leaf indexes and Bloom chunks of the files that one RegionServer hosts."""
-    return math.ceil(L1_SLACK * (blocks * (LEAF_INDEX_ENTRY_BYTES + key_bytes) + rows * BLOOM_BYTES_PER_ROW))
+def l1_bytes(index_and_bloom_bytes: float) -> int:
+    """L1 that keeps the leaf indexes and Bloom chunks of the files that one RegionServer hosts."""
+    return math.ceil(L1_SLACK * index_and_bloom_bytes)
 
 
 def within_heap_limit(l1_fraction: float, memstore_fraction: float) -> bool:

@@ -14,7 +14,8 @@ class InstanceType:
     """What one node of this type has.
 
     `*_sustained_*` holds for ever; `*_burst_*` for about 30 minutes a day where the two differ.
-    `emr_since` is the first release that lists the type; None where none does.
+    What one NVMe drive does is a judgement of facts/nvme-rates.csv. `emr_since` is the first release that lists the
+    type; None where none does.
     """
 
     name: str
@@ -29,6 +30,8 @@ class InstanceType:
     ebs_burst_iops: int
     nvme_disks: int
     nvme_disk_bytes: int
+    nvme_disk_bytes_per_second: int
+    nvme_disk_iops: int
     emr_since: Version | None
 
     @property

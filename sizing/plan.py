@@ -14,12 +14,23 @@ from sizing.cluster import Volume
 from sizing.cost import Cost
 from sizing.heap import Heap
 from sizing.memory import Memory
+from sizing.mode import Mode
 from sizing.persistence import Persistence
 from sizing.resource import Resource
 from sizing.restart import Restart
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
-__all__ = ["CoreGroup", "HitRatio", "Plan", "PrimaryGroup", "Rejected", "Throughput"]
+__all__ = [
+    "CoreGroup",
+    "HitRatio",
+    "Plan",
+    "PrimaryGroup",
+    "Rejected",
+    "S3Requests",
+    "Searched",
+    "Throughput",
+    "WarmUp",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +57,19 @@ class PrimaryGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitRatio:
-    """Share of block reads that the BucketCache answers once it is warm."""
+    """Share of block reads that local disks answer once warm; `curve` and `knee_bytes` are cluster-wide.
+
+    `curve` is (bytes of cache, hit ratio), from none to what holds everything.
+    """
 
     predicted: float
+    curve: tuple[tuple[int, float], ...]
+    knee_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    """What the warm cluster does with all its nodes, and what limits it.
+    """What the warm cluster does with all its nodes, and what limits it. Percentiles are estimates.
 
     `reads_per_second` is what it serves of the load: all of an open load below saturation, what the clients of a
     closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
@@ -66,7 +82,36 @@ class Throughput:
     bottleneck: str
     concurrency: float
     mean_latency_ms: float
+    p50_latency_ms: float
+    p95_latency_ms: float
+    p99_latency_ms: float
     resources: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUp:
+    """From cold caches: how long prefetch takes and what limits it, and hit ratio over (hours, ratio) with reads."""
+
+    prefetch_seconds: float
+    limit: str | None
+    curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3Requests:
+    """GETs of the whole cluster for reads; the share of what S3 promises one prefix that the warm cluster uses."""
+
+    gets_per_hour_cold: float
+    gets_per_hour_warm: float
+    prefix_limit_fraction: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """Candidates with cost, hit ratio and bottleneck computed, and those that could not win and were left out."""
+
+    evaluated: int
+    pruned: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +133,7 @@ class Plan:
     cluster: str
     release: str
     prices_as_of: str
-    mode: str
+    mode: Mode
     root: str
     feasible: bool
     nearest: tuple[str, ...]
@@ -96,15 +141,27 @@ class Plan:
     primary: PrimaryGroup
     memory: Memory
     yarn_mib: int
+    wal_replication: int
+    region_servers_to_start: int
     heap: Heap
     handlers: int
     prefetch_threads: int
-    bucket_cache: BucketCache
+    bucket_cache: BucketCache | None
     persistence: Persistence
     hit_ratio: HitRatio
     throughput: Throughput
+    warm_up: WarmUp
     restart: Restart
+    s3: S3Requests
     cost: Cost
     because: Reasons
     warnings: tuple[Warning, ...]
     rejected: tuple[Rejected, ...]
+    searched: Searched
+
+    @property
+    def cache(self) -> BucketCache:
+        """The BucketCache of a plan that has one. Raises ValueError in a mode without."""
+        if self.bucket_cache is None:
+            raise ValueError(f"mode {self.mode} has no BucketCache")
+        return self.bucket_cache

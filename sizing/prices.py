@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["ComputePrice", "PriceTable", "ServicePrice"]
+__all__ = ["ESTIMATE", "LIST", "ComputePrice", "PriceTable", "ServicePrice"]
+
+LIST: Final = "list"
+ESTIMATE: Final = "estimate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputePrice:
-    """Hourly price of one instance. The EMR fee is an estimate until it is refreshed from the Pricing API."""
+    """Hourly price of one instance; `emr_fee_confidence` is list or estimate."""
 
     ec2_usd_per_hour: float
     emr_fee_usd_per_hour: float
+    emr_fee_confidence: str
 
     @property
     def usd_per_hour(self) -> float:
@@ -43,3 +48,9 @@ class PriceTable:
     def usd(self, item: str) -> float:
         """Price of one unit of a service item, in the unit its row states."""
         return self.services[item].usd
+
+    @property
+    def described(self) -> str:
+        """Of which day the prices are, and whether EMR's fee is a list price."""
+        estimated = any(price.emr_fee_confidence == ESTIMATE for price in self.compute.values())
+        return f"prices of {self.as_of}; the EMR fee is {'an estimate' if estimated else 'a list price'}"

@@ -21,8 +21,6 @@ from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
 from sizing.restart import RegionServer as RestartOf
 from sizing.restart import Restart, restart
-from sizing.stored_blocks import INDEX_KEY_BYTES
-from sizing.workload import Workload
 
 __all__ = ["RegionServer", "Share", "prefetch_threads", "region_server"]
 
@@ -34,6 +32,7 @@ S3_TRIP_SECONDS: Final = 0.15  # judgement: the middle of S3's documented 100 to
 # default of 4 for each core, and never fewer than 16.
 PREFETCH_THREADS_PER_VCPU: Final = 2
 FEWEST_PREFETCH_THREADS: Final = 16
+INFINITE: Final = float("inf")  # the disk of an index that is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +40,17 @@ class Share:
     """What one RegionServer has to carry: its part of regions, rows, writes and cached blocks."""
 
     cached_blocks: int
-    hosted_blocks: float
-    rows: float
+    index_and_bloom_bytes: float
     regions: float
     write_bytes_per_second: float
 
     @classmethod
-    def of(cls, workload: Workload, demand: CacheDemand, size_mib: int, servers: int) -> Share:
+    def of(cls, demand: CacheDemand, size_mib: int, servers: int) -> Share:
         """An even share for each of `servers`."""
+        workload = demand.blocks.workload
         return cls(
-            cached_blocks=demand.blocks_cached(size_mib, servers),
-            hosted_blocks=demand.blocks.count / servers,
-            rows=demand.blocks.rows / servers,
+            cached_blocks=demand.blocks_cached(size_mib, servers) if size_mib else 0,
+            index_and_bloom_bytes=demand.blocks.l1_bytes / servers,
             regions=workload.regions / servers,
             write_bytes_per_second=workload.write_bytes_per_second / servers,
         )
@@ -79,7 +77,7 @@ def region_server(
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
     index_format = IndexFormat.FROM_2_6_5 if release.index_restored_in_background else IndexFormat.UNTIL_2_6_4
-    kept = persistence(share.cached_blocks, disk_bytes_per_second, index_format)
+    kept = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format)
     needs = _heap_needs(share, demand, kept, release)
     settled = heap(needs, release.collector)
     handlers = max(DEFAULT_HANDLERS, HANDLERS_PER_VCPU * instance.vcpus)
@@ -100,12 +98,12 @@ def prefetch_threads(instance: InstanceType) -> int:
 
 
 def _heap_needs(share: Share, demand: CacheDemand, kept: Persistence, release: Release) -> HeapNeeds:
-    queued_blocks = 2 * WRITER_THREADS * WRITER_QUEUE_LENGTH
+    queued_blocks = 2 * WRITER_THREADS * WRITER_QUEUE_LENGTH if share.cached_blocks else 0
     return HeapNeeds(
-        l1_bytes=l1_bytes(share.hosted_blocks, share.rows, INDEX_KEY_BYTES),
+        l1_bytes=l1_bytes(share.index_and_bloom_bytes),
         memstore_bytes=memstore_bytes(share.write_bytes_per_second, share.regions),
         index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
-        write_queue_bytes=math.ceil(queued_blocks * demand.blocks.lengths.mean_bytes),
+        write_queue_bytes=math.ceil(queued_blocks * demand.blocks.cached_bytes),
         persist_chunk_bytes=kept.chunk_heap_bytes,
     )
 

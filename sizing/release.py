@@ -44,6 +44,11 @@ class Release:
         return self.hbase >= (2, 6, 5)
 
     @property
+    def promotes_on_second_read(self) -> bool:
+        """From HBase 2.6.5 a block enters as SINGLE and becomes MULTI when read again (HBASE-29667)."""
+        return self.hbase >= (2, 6, 5)
+
+    @property
     def collector(self) -> str:
         """`zgc` where EMR documents Java 21 for RegionServers, else `g1`, the default of Java 17."""
         return "zgc" if self.zgc_documented else "g1"

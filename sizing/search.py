@@ -1,25 +1,32 @@
-"""Every instance type and node count that could serve, and the cheapest that does."""
+"""Every instance type, node count and layout of volumes that could serve, and the cheapest that does.
+
+The search equals trying every one of them. It leaves out only what cannot win: volumes too slow for the offered
+reads; a dearer provision of a cache of the same size once one serves; nodes and disks that alone cost more than the
+best found; and more nodes of a type whose cheapest layout already does, for a node costs more than its volume includes.
+What is left out is counted as pruned.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from sizing import gp3
-from sizing.bill import candidate_cost
-from sizing.candidate import UTILISATION, Candidate, Question, Shortfall
-from sizing.cluster import Volume
-from sizing.disks import cache_mib_within, cache_volume_gib, node_volumes
+from sizing.bill import candidate_cost, fixed_usd
+from sizing.candidate import Candidate, Shortfall
+from sizing.disks import layouts, layouts_in_all
 from sizing.instance import InstanceType
-from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
-from sizing.units import MIB
+from sizing.memory import NotEnoughMemory
+from sizing.mode import Mode
+from sizing.question import Question
+from sizing.units import HOURS_PER_MONTH, format_usd
 
-__all__ = ["Found", "Try", "search"]
+__all__ = ["Found", "Try", "candidates", "search"]
 
 FEWEST_NODES: Final = 2  # the write-ahead log lies in HDFS and is kept twice
-MOST_NODES: Final = 400  # judgement: past this, split the cluster (one NameNode, one master)
+FEWEST_HDFS_NODES: Final = 3  # each of three copies on a node of its own
+MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,38 +43,174 @@ class Try:
         return not self.shortfalls
 
     @property
-    def rank(self) -> tuple[int, float, int]:
-        """Fewest shortfalls first, then the cheapest, then the fewest nodes."""
-        return (len(self.shortfalls), self.usd_per_month, self.candidate.count)
+    def lacks_memory(self) -> bool:
+        """Whether it cannot run at all."""
+        return any(shortfall.target == "memory" for shortfall in self.shortfalls)
+
+    @property
+    def rank(self) -> tuple[bool, int, float, int]:
+        """What runs first, then fewest shortfalls, then the cheapest, then the fewest nodes."""
+        return (self.lacks_memory, len(self.shortfalls), self.usd_per_month, self.candidate.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The cheapest candidate that serves, or the nearest that does not; the others in order of rank."""
+    """The cheapest candidate that serves, or else the nearest, and the nearest of every other type.
+
+    `evaluated` candidates had cost, hit ratio and bottleneck computed, `pruned` ones were left out.
+    """
 
     best: Try
     others: tuple[Try, ...]
+    evaluated: int
+    pruned: int
+
+
+class Search:
+    """The state of one search: the best so far of each type, and the counts."""
+
+    def __init__(self, question: Question) -> None:
+        """Nothing is tried yet."""
+        self.question = question
+        self.evaluated = 0
+        self.pruned = 0
+        self.fixed_usd = fixed_usd(question)
+        self.limit_usd = question.requirements.targets.budget_usd_per_month or math.inf
+        self.nearest: dict[str, Try] = {}
+        self.only_slow: dict[str, Candidate] = {}
+        self.carried: dict[str, bool] = {}
+
+    def run(self) -> Found:
+        """Tries types from the cheapest node on, so that the limit falls early."""
+        for instance in _instances(self.question):
+            self._counts_of(instance)
+        if not self.nearest:
+            raise LookupError("no instance type has room for this")
+        best, *others = sorted(self.nearest.values(), key=lambda tried: tried.rank)
+        return Found(best=best, others=tuple(others), evaluated=self.evaluated, pruned=self.pruned)
+
+    def _counts_of(self, instance: InstanceType) -> None:
+        counts, ways = list(_counts(self.question)), layouts_in_all(self.question, instance)
+        for position, count in enumerate(counts):
+            tried, dear = self._layouts_of(instance, count)
+            self.pruned += ways - tried
+            if dear or self._hopeless(instance, counts[-1]) or self._no_count_helps(instance):
+                self.pruned += ways * (len(counts) - position - 1)
+                return
+
+    def _hopeless(self, instance: InstanceType, most: int) -> bool:
+        """Whether a type that has been seen to run, and not yet to serve, never will."""
+        nearest = self.nearest.get(instance.name)
+        if nearest is None or nearest.lacks_memory or nearest.serves:
+            return False
+        if instance.name not in self.carried:
+            self.carried[instance.name] = self._carried_by(instance, most)
+        return not self.carried[instance.name]
+
+    def _carried_by(self, instance: InstanceType, most: int) -> bool:
+        """Whether the most nodes of a type could carry the load and warm up in time; fewer can no more than they."""
+        able = (list(shelf)[-1:] for shelf in candidates(self.question, instance, most))
+        return any(not candidate.shortfalls(percentiles=False) for shelf in able for candidate in shelf)
+
+    def _layouts_of(self, instance: InstanceType, count: int) -> tuple[int, bool]:
+        """How many layouts were tried; whether already the cheapest of all was too dear."""
+        before = self.evaluated
+        for position, shelf in enumerate(candidates(self.question, instance, count)):
+            if self._first_that_serves(shelf) and not position:
+                return 0, True
+        return self.evaluated - before, False
+
+    def _first_that_serves(self, shelf: Iterator[Candidate]) -> bool:
+        """Tries the layouts of one size of cache until one serves; true when not even the first was worth it.
+
+        They differ in speed alone and the last is the fastest: where that one misses a target, all do.
+        """
+        first = next(shelf, None)
+        if first is None:
+            return False
+        if first.instance.name in self.nearest and self._too_dear(first):
+            return True
+        tried = self._try(first)
+        if tried.serves or tried.lacks_memory:
+            return False
+        others = list(shelf)
+        if others and not _fastest_misses_too(tried, others[-1]):
+            for candidate in others:
+                if self._too_dear(candidate) or self._try(candidate).serves:
+                    break
+        return False
+
+    def _too_dear(self, candidate: Candidate) -> bool:
+        return self.fixed_usd + core_usd(candidate) >= self.limit_usd
+
+    def _try(self, candidate: Candidate) -> Try:
+        """Evaluates a candidate; the p99, which takes longest, only of one that could win."""
+        usd_per_month = candidate_cost(candidate).usd_per_month
+        could_win = usd_per_month < self.limit_usd or candidate.question.requirements.cluster.core.pinned
+        shortfalls = (
+            *candidate.shortfalls(percentiles=could_win),
+            *_budget_missed(self.question, usd_per_month),
+        )
+        tried = Try(candidate=candidate, usd_per_month=usd_per_month, shortfalls=shortfalls)
+        self.evaluated += 1
+        if tried.serves:
+            self.limit_usd = min(self.limit_usd, usd_per_month)
+        name = candidate.instance.name
+        if {shortfall.target for shortfall in shortfalls} == {"p99"}:
+            self.only_slow.setdefault(name, candidate)
+        if name not in self.nearest or tried.rank < self.nearest[name].rank:
+            self.nearest[name] = tried
+        return tried
+
+    def _no_count_helps(self, instance: InstanceType) -> bool:
+        """A p99 that warm reads miss without waiting is missed at any count: disks and S3 get no faster."""
+        candidate = self.only_slow.get(instance.name)
+        return candidate is not None and _never_fast_enough(candidate, everything_cached=True)
+
+
+def _fastest_misses_too(first: Try, fastest: Candidate) -> bool:
+    if any(shortfall.target == "p99" for shortfall in first.shortfalls):
+        return _never_fast_enough(first.candidate) or bool(fastest.shortfalls())
+    return bool(fastest.shortfalls(percentiles=False))
+
+
+def _never_fast_enough(candidate: Candidate, *, everything_cached: bool = False) -> bool:
+    """Whether reads that neither wait nor move bytes miss the p99 clearly, at this hit ratio or at the highest."""
+    wanted = candidate.question.requirements.targets.p99_seconds
+    if wanted is None:
+        return False
+    try:
+        reads = candidate.performance(candidate.survivors)
+    except NotEnoughMemory:
+        return False
+    best = 1.0 if everything_cached and candidate.cache_mib else reads.path.hit_ratio
+    path = replace(reads.path, hit_ratio=best, fixed_seconds=0.0, waiting=replace(reads.path.waiting, mean_seconds=0.0))
+    return replace(reads, path=path, overloaded=False).p99_clearly_beyond(wanted) is not None
 
 
 def search(question: Question) -> Found:
-    """For each type the fewest nodes that serve; of those the cheapest, of equals the fewest nodes.
+    """The cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
 
-    A cluster of one type costs more with every node, so the first count that serves is that type's cheapest, and
-    a type is given up at the count where it already costs more than the best found.
+    Raises LookupError where no type has room for the data.
     """
-    tries: list[Try] = []
-    limit_usd = math.inf
-    for instance in _instances(question):
-        tried = _fewest_nodes(question, instance, limit_usd)
-        tries.append(tried)
-        if tried.serves:
-            limit_usd = min(limit_usd, tried.usd_per_month)
-    best, *others = sorted(tries, key=lambda tried: tried.rank)
-    return Found(best=best, others=tuple(others))
+    return Search(question).run()
+
+
+def candidates(question: Question, instance: InstanceType, count: int) -> Iterator[Iterator[Candidate]]:
+    """Every layout of so many nodes of a type that is not too slow: by size of cache, the cheapest first."""
+    survivors = max(1, count - question.requirements.targets.lost_nodes)
+    for shelf in layouts(question, instance, survivors):
+        yield (Candidate(question=question, instance=instance, count=count, layout=layout) for layout in shelf)
+
+
+def core_usd(candidate: Candidate) -> float:
+    """What the core nodes and their data volumes cost a month: less than the whole bill, and quick."""
+    question = candidate.question
+    node = question.world.prices.compute[candidate.instance.name].usd_per_hour * HOURS_PER_MONTH
+    return candidate.count * (node + question.disk_usd(candidate.layout))
 
 
 def _instances(question: Question) -> Sequence[InstanceType]:
-    """The types that may be chosen, cheapest node first, so that the limit falls early."""
     choice, world = question.requirements.cluster.core, question.world
     if choice.type is not None:
         return [world.instance_types[choice.type]]
@@ -76,64 +219,19 @@ def _instances(question: Question) -> Sequence[InstanceType]:
 
 
 def _counts(question: Question) -> Iterator[int]:
+    """Counts from which so many nodes may be lost, and at which every survivor has a region to serve."""
     core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
     if core.count is not None:
         yield core.count
         return
-    fewest = max(FEWEST_NODES, lost_nodes + 1)
-    if core.volumes is None:
-        fewest = max(fewest, _nodes_for_documented_volumes(question) + lost_nodes)
-    yield from range(fewest, max(fewest, MOST_NODES) + 1)
+    fewest = max(FEWEST_HDFS_NODES if question.mode is Mode.HDFS else FEWEST_NODES, lost_nodes + 1)
+    most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
+    yield from range(fewest, max(fewest, most) + 1)
 
 
-def _nodes_for_documented_volumes(question: Question) -> int:
-    """Nodes from which on each one's cache fits a volume of the size that EMR documents."""
-    demand, wanted = question.demand, question.requirements.targets.hit_ratio
-    nodes = math.ceil(cache_volume_gib(demand.size_mib(wanted, 1), demand) / gp3.EMR_DOCUMENTED_GIB)
-    while cache_volume_gib(demand.size_mib(wanted, nodes), demand) > gp3.EMR_DOCUMENTED_GIB:
-        nodes += 1
-    return nodes
-
-
-def _fewest_nodes(question: Question, instance: InstanceType, limit_usd: float) -> Try:
-    for count in _counts(question):
-        tried = _try(question, instance, count)
-        if tried.serves or tried.usd_per_month > limit_usd:
-            break
-    return tried
-
-
-def _try(question: Question, instance: InstanceType, count: int) -> Try:
-    candidate = _candidate(question, instance, count)
-    return Try(
-        candidate=candidate,
-        usd_per_month=candidate_cost(candidate).usd_per_month,
-        shortfalls=tuple(candidate.shortfalls()),
-    )
-
-
-def _candidate(question: Question, instance: InstanceType, count: int) -> Candidate:
-    requirements, demand = question.requirements, question.demand
-    survivors = max(1, count - requirements.targets.lost_nodes)
-    cache_mib = demand.size_mib(requirements.targets.hit_ratio, survivors)
-    volumes = requirements.cluster.core.volumes
-    if volumes is None:
-        volumes = _volumes(question, instance, survivors, cache_mib)
-    else:
-        cache = next(volume for volume in volumes if volume.purpose == "cache")
-        cache_mib = min(cache_mib, cache_mib_within(cache, demand))
-    return Candidate(question=question, instance=instance, count=count, volumes=tuple(volumes), cache_mib=cache_mib)
-
-
-def _volumes(question: Question, instance: InstanceType, survivors: int, cache_mib: int) -> tuple[Volume, ...]:
-    """Volumes that carry the offered load on the survivors, as far as EMR and the instance allow."""
-    hits = Hits(ratio=question.demand.hit_ratio(cache_mib, survivors))
-    reads_per_second = (question.offered_reads_per_second or 0.0) / survivors / UTILISATION
-    most_mib_s = min(gp3.EMR_DOCUMENTED_MIB_S, max(gp3.INCLUDED_MIB_S, instance.ebs_sustained_bytes_per_second // MIB))
-    wanted = reads_per_second * disk_bytes_per_read(question.read, hits)
-    ios = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")
-    return node_volumes(
-        cache_volume_gib(cache_mib, question.demand),
-        min(gp3.provisioned_throughput_mib_s(wanted), most_mib_s),
-        math.ceil(min(ios, instance.ebs_sustained_iops)),
-    )
+def _budget_missed(question: Question, usd_per_month: float) -> list[Shortfall]:
+    budget = question.requirements.targets.budget_usd_per_month
+    if budget is None or usd_per_month <= budget:
+        return []
+    reason = f"it costs {format_usd(usd_per_month)} a month, the budget is {format_usd(budget)}"
+    return [Shortfall(target="budget", reason=reason, bottleneck=None)]

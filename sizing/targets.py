@@ -9,8 +9,13 @@ __all__ = ["Targets"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Targets hold with `lost_nodes` core nodes gone. A budget of None is no limit."""
+    """Targets hold with `lost_nodes` core nodes gone; None is no target.
+
+    `warm_up_seconds` is how long a cold cluster may take until everything that fits is prefetched.
+    """
 
     hit_ratio: float
+    p99_seconds: float | None
+    warm_up_seconds: float | None
     lost_nodes: int
     budget_usd_per_month: float | None

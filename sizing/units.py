@@ -16,7 +16,8 @@ MIB: Final = 2**20
 GIB: Final = 2**30
 TIB: Final = 2**40
 HOURS_PER_MONTH: Final = 730  # 8,760 hours a year over 12: AWS's own monthly figure
-SECONDS_PER_MONTH: Final = HOURS_PER_MONTH * 3600
+SECONDS_PER_HOUR: Final = 3_600
+SECONDS_PER_MONTH: Final = HOURS_PER_MONTH * SECONDS_PER_HOUR
 
 SIZE_UNITS: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "PiB": 2**50}
 TIME_UNITS: Final = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)}

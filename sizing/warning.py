@@ -9,7 +9,11 @@ from sizing import gp3
 from sizing.candidate import Candidate, Shortfall
 from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
-from sizing.units import GIB, MIB
+from sizing.units import GIB, MIB, format_duration
+
+MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
+LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
+SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
 
 __all__ = ["Warning", "missed_target", "warnings"]
 
@@ -35,11 +39,46 @@ def missed_target(shortfall: Shortfall) -> Warning:
 
 
 def warnings(candidate: Candidate) -> Iterator[Warning]:
-    """Everything about the cache volume that a price list does not say."""
-    cache = next(volume for volume in candidate.volumes if volume.purpose == "cache")
-    yield from _too_full(candidate, cache)
-    yield from _beyond_documents(cache)
-    yield from _beyond_instance(candidate, cache)
+    """What a price list does not say: slow restarts, and volumes that are more or less than they seem."""
+    yield from _slow_restart(candidate)
+    yield from _regions(candidate)
+    volume = candidate.data_volume
+    if volume is None:
+        return
+    yield from _too_full(candidate, volume)
+    if volume.type != "nvme":
+        yield from _beyond_documents(volume)
+        yield from _beyond_instance(candidate, volume)
+
+
+def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
+    restart, blocks = candidate.region_server.restart, candidate.share.cached_blocks
+    if restart.away_seconds > SLOW_RESTART_SECONDS:
+        yield Warning(
+            id="restart-slow",
+            severity="warning",
+            message=f"a RegionServer with {blocks:,} cached blocks is away for "
+            f"{format_duration(restart.away_seconds)} at a restart (estimate), its regions with it",
+            fix="use more and smaller nodes; from HBase 2.6.5 (no EMR release yet) the index is read in the background",
+        )
+
+
+def _regions(candidate: Candidate) -> Iterator[Warning]:
+    regions, servers = candidate.question.requirements.workload.regions, candidate.count
+    if regions / servers > MOST_REGIONS:
+        yield Warning(
+            id="regions-many",
+            severity="warning",
+            message=f"{regions / servers:,.0f} regions on each RegionServer; the HBase guide has 20 to {MOST_REGIONS}",
+            fix="merge regions (a larger hbase.hregion.max.filesize), or use more nodes",
+        )
+    if regions < servers * LEAST_REGIONS:
+        yield Warning(
+            id="regions-few",
+            severity="info",
+            message=f"{regions} regions spread unevenly over {servers} RegionServers, and the caches with them",
+            fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
+        )
 
 
 def _too_full(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
@@ -67,7 +106,7 @@ def _beyond_documents(cache: Volume) -> Iterator[Warning]:
 
 def _beyond_instance(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
     sustained = candidate.instance.ebs_sustained_bytes_per_second
-    if cache.bytes_per_second > sustained:
+    if cache.count * cache.bytes_per_second > sustained:
         yield Warning(
             id="volume-beyond-instance",
             severity="warning",

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from sizing.block import key_value_bytes
+from sizing.inspection import Inspection
+from sizing.popularity import RowPopularity
 
-__all__ = ["ClosedLoad", "Load", "OpenLoad", "Workload"]
+__all__ = ["ClosedLoad", "Load", "OpenLoad", "Reads", "Workload"]
 
 # judgement: nobody states the key in the environment file. 24 bytes of row key (YCSB's are 23), 2 of family
 # and 8 of qualifier are 5 % of a 1 KiB cell; a shorter or longer key moves the cache size by less than that.
-ROW_KEY_BYTES = 24
-FAMILY_BYTES = 2
-QUALIFIER_BYTES = 8
+ROW_KEY_BYTES: Final = 24
+FAMILY_BYTES: Final = 2
+QUALIFIER_BYTES: Final = 8
+
+# judgement: an encoding shortens keys and lengths, not values. PREFIX leaves about half of a key, DIFF and FAST_DIFF
+# about a quarter; ROW_INDEX_V1 adds an offset to each row. An inspection replaces this.
+KEY_SHARE_LEFT: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_DIFF": 0.25, "ROW_INDEX_V1": 1.05}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,24 +40,48 @@ Load = OpenLoad | ClosedLoad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """The load, and what one read asks for: `kind` is get, multi-get or scan, of `rows` rows."""
+
+    load: Load
+    kind: str = "get"
+    rows: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """Data and load of one HBase. Sizes are means.
 
-    `stored_bytes` is what lies in the HBase root in S3; `cell_bytes` the value of one cell; `row_bytes` what
-    one read touches, contiguous in one store file.
+    `stored_bytes` is what lies in the HBase root; `cell_bytes` the value of one cell; `row_bytes` what one row's read
+    touches, contiguous in one store file; `compression_ratio` bytes before the codec for each byte after.
     """
 
     stored_bytes: int
     block_bytes: int
     cell_bytes: int
     row_bytes: int
-    load: Load
+    codec: str
+    compression_ratio: float
+    encoding: str
+    reads: Reads
     write_bytes_per_second: int
+    popularity: RowPopularity
     regions: int
+    inspection: Inspection | None
+
+    @property
+    def load(self) -> Load:
+        """How reads arrive."""
+        return self.reads.load
+
+    @property
+    def compressed(self) -> bool:
+        """Whether store files are compressed, and so the cache is, too: hits decompress, and more fits."""
+        return self.codec != "none"
 
     @property
     def key_value_bytes(self) -> int:
-        """One serialised cell: the value with its key, as it stands in a block."""
+        """One serialised cell: the value with its key, as it stands in a block without an encoding."""
         return key_value_bytes(
             value_bytes=self.cell_bytes,
             row_key_bytes=ROW_KEY_BYTES,
@@ -59,7 +89,13 @@ class Workload:
             qualifier_bytes=QUALIFIER_BYTES,
         )
 
-    def described(self) -> Mapping[str, tuple[float | str, str]]:
+    @property
+    def encoded_fraction(self) -> float:
+        """Bytes of an encoded block over those of the plain one."""
+        overhead_bytes = self.key_value_bytes - self.cell_bytes
+        return (self.cell_bytes + overhead_bytes * KEY_SHARE_LEFT[self.encoding]) / self.key_value_bytes
+
+    def described(self) -> dict[str, tuple[float | str, str]]:
         """The load as name, value and unit, for reasons and tables."""
         if isinstance(self.load, OpenLoad):
             return {"offered": (self.load.reads_per_second, "reads/s")}

@@ -1,10 +1,22 @@
 """What one block costs in the cache, and how lengths are spread."""
 
+import math
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.block import LengthHistogram, block_lengths, cached_bytes, key_value_bytes, payload_range
+from sizing.allocator import BucketAllocator
+from sizing.block import (
+    LengthHistogram,
+    block_lengths,
+    cached_bytes,
+    key_value_bytes,
+    payload_range,
+    spread_block_lengths,
+)
+from sizing.bucket_sizes import bucket_sizes
 from sizing.problem import InvalidInput
 
 PAIRS = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 1000)), min_size=1, max_size=20)
@@ -71,3 +83,32 @@ def test_an_impossible_histogram_is_refused(pairs: tuple[tuple[int, int], ...]) 
 def test_an_impossible_shape_is_refused(block_bytes: int, cell_bytes: int, ratio: float, spread: float) -> None:
     with pytest.raises(InvalidInput, match="no block has these dimensions"):
         block_lengths(block_bytes, cell_bytes, payload_ratio=ratio, ratio_spread_fraction=spread)
+
+
+def drawn_lengths(kind: str, cell_bytes: int, blocks: int = 1500) -> LengthHistogram:
+    """Blocks filled cell by cell until they reach 64 KiB, with cells of that mean."""
+    rng = random.Random(7)  # noqa: S311 - a test case
+    draw = {
+        "alike": lambda: cell_bytes,
+        "exponential": lambda: rng.expovariate(1 / cell_bytes),
+        "lognormal": lambda: rng.lognormvariate(math.log(cell_bytes) - 0.125, 0.5),
+        "uniform": lambda: rng.uniform(0, 2 * cell_bytes),
+    }[kind]
+    payloads = []
+    for _ in range(blocks):
+        payload = 0.0
+        while payload < 65_536:
+            payload += max(60, draw())
+        payloads.append(round(payload))
+    return LengthHistogram.of((cached_bytes(payload), 1) for payload in payloads)
+
+
+@pytest.mark.parametrize("kind", ["alike", "exponential", "lognormal", "uniform"])
+@pytest.mark.parametrize("cell_bytes", [480, 1_079, 2_100, 10_000])
+def test_sizes_chosen_from_a_mean_hold_no_fewer_blocks_than_the_default_list(kind: str, cell_bytes: int) -> None:
+    """Whatever spread of cells the mean stands for."""
+    longest = cached_bytes(65_536 + 16 * cell_bytes)
+    sizes = bucket_sizes(spread_block_lengths(65_536, cell_bytes), must_fit_bytes=longest)
+    real = drawn_lengths(kind, cell_bytes)
+    ours = BucketAllocator(capacity_bytes=2**38, sizes=sizes).blocks_held(real)
+    assert ours >= BucketAllocator(capacity_bytes=2**38).blocks_held(real)

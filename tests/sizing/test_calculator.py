@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from configurations.launch import Launch
 from environments.question import requirements, world
 from environments.reader import read_environment
 from sizing.calculator import plan
-from sizing.candidate import UTILISATION
+from sizing.mode import Mode
 from sizing.plan import Plan
+from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from sizing.problem import Infeasible
+from sizing.question import UTILISATION
 from sizing.requirements import Requirements
-from sizing.units import GIB, MIB, TIB
-from sizing.workload import OpenLoad
+from sizing.units import GIB, MIB, TIB, parse_duration
+from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
 
 PROD = read_environment("prod")
@@ -25,9 +29,25 @@ WORLD = world(PROD)
 ASKED = requirements(PROD, PROD.active)
 
 
-def asked(stored_bytes: int, reads_per_second: float, hit_ratio: float = 0.95) -> Requirements:
-    workload = replace(ASKED.workload, stored_bytes=stored_bytes, load=OpenLoad(reads_per_second=reads_per_second))
-    return replace(ASKED, workload=workload, targets=replace(ASKED.targets, hit_ratio=hit_ratio))
+POPULARITIES = st.sampled_from(
+    [UNIFORM, Zipf(theta=0.99), Zipf(theta=0.6), hot_set(rows_fraction=0.1, reads_fraction=0.9)]
+)
+
+
+def asked(stored_bytes: int, reads_per_second: float, **targets: float) -> Requirements:
+    """Prod's workload with other data, load and targets; nothing else is asked of it."""
+    reads = Reads(load=OpenLoad(reads_per_second=reads_per_second))
+    workload = replace(ASKED.workload, stored_bytes=stored_bytes, reads=reads)
+    free = replace(ASKED.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+    return replace(ASKED, workload=workload, targets=replace(free, **targets))  # type: ignore[arg-type]
+
+
+def planned(requirements: Requirements) -> Plan | None:
+    """The plan; None where nothing can run it."""
+    try:
+        return plan(requirements, WORLD)
+    except Infeasible:
+        return None
 
 
 def test_prod_meets_its_own_targets(launches: Callable[[str], Launch]) -> None:
@@ -45,7 +65,7 @@ def test_prod_still_serves_with_a_node_lost(launches: Callable[[str], Launch]) -
     survivors = sized.core.count - PROD.targets.lost_nodes
     left = survivors / sized.core.count
     assert UTILISATION * sized.throughput.saturation_reads_per_second * left * (1 + 1e-9) >= 900
-    assert survivors * sized.bucket_cache.blocks_held >= sized_blocks(sized) * PROD.targets.hit_ratio
+    assert survivors * sized.cache.blocks_held >= sized_blocks(sized) * PROD.targets.hit_ratio
 
 
 def sized_blocks(sized: Plan) -> float:
@@ -80,7 +100,7 @@ def test_every_plan_adds_up(name: str, launches: Callable[[str], Launch]) -> Non
 def test_the_cache_volume_holds_the_cache_and_two_indexes(name: str, launches: Callable[[str], Launch]) -> None:
     sized = launches(name).plan
     cache, system = sized.core.volume("cache"), sized.core.volume("system")
-    needed = sized.bucket_cache.size_mib * MIB + 2 * sized.persistence.index_bytes
+    needed = sized.cache.size_mib * MIB + 2 * sized.persistence.index_bytes
     assert needed <= 0.95 * cache.size_bytes
     assert cache.size_gib != system.size_gib
 
@@ -96,37 +116,130 @@ def test_same_input_same_plan() -> None:
     assert plan(ASKED, WORLD) == plan(ASKED, WORLD)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     stored_gib=st.integers(min_value=50, max_value=40_000),
     more=st.floats(min_value=1.05, max_value=4),
     reads_per_second=st.floats(min_value=1, max_value=5_000),
+    popularity=POPULARITIES,
 )
-def test_more_data_never_costs_less(stored_gib: int, more: float, reads_per_second: float) -> None:
-    less = plan(asked(stored_gib * GIB, reads_per_second), WORLD)
-    greater = plan(asked(round(stored_gib * more) * GIB, reads_per_second), WORLD)
-    if less.feasible and greater.feasible:
-        assert greater.cost.usd_per_month >= less.cost.usd_per_month * (1 - 1e-9)
+def test_more_data_never_costs_less(
+    stored_gib: int, more: float, reads_per_second: float, popularity: RowPopularity
+) -> None:
+    def cost(stored_bytes: int) -> float | None:
+        requirements = asked(stored_bytes, reads_per_second)
+        sized = planned(replace(requirements, workload=replace(requirements.workload, popularity=popularity)))
+        return sized.cost.usd_per_month if sized and sized.feasible else None
+
+    less, greater = cost(stored_gib * GIB), cost(round(stored_gib * more) * GIB)
+    if less is not None and greater is not None:
+        assert greater >= less * (1 - 1e-9)
 
 
-@settings(max_examples=30, deadline=None)
-@given(stored_gib=st.integers(min_value=50, max_value=40_000), hit_ratio=st.floats(min_value=0.1, max_value=1))
-def test_every_plan_meets_its_hit_ratio_on_the_survivors(stored_gib: int, hit_ratio: float) -> None:
-    sized = plan(asked(stored_gib * GIB, 100, hit_ratio), WORLD)
-    if not sized.nearest:
-        survivors = sized.core.count - ASKED.targets.lost_nodes
-        held = min(1.0, survivors * sized.bucket_cache.blocks_held / sized_blocks(sized))
-        assert held >= hit_ratio * 0.95
+@given(
+    stored_gib=st.integers(min_value=50, max_value=40_000),
+    hit_ratio=st.floats(min_value=0.1, max_value=1),
+    popularity=POPULARITIES,
+)
+def test_every_feasible_plan_meets_its_hit_ratio(stored_gib: int, hit_ratio: float, popularity: RowPopularity) -> None:
+    requirements = asked(stored_gib * GIB, 100, hit_ratio=hit_ratio)
+    sized = planned(replace(requirements, workload=replace(requirements.workload, popularity=popularity)))
+    if sized and sized.feasible:
+        assert sized.hit_ratio.predicted >= hit_ratio - 1e-9
+
+
+@given(stored_gib=st.integers(min_value=50, max_value=20_000), mode=st.sampled_from(list(Mode)))
+def test_every_plan_adds_up_in_every_mode(stored_gib: int, mode: Mode) -> None:
+    sized = planned(replace(asked(stored_gib * GIB, 20), mode=mode))
+    if sized:
+        load = sized.throughput
+        assert sum(sized.memory.parts.values()) == sized.memory.ram_bytes
+        assert load.reads_per_second * load.mean_latency_ms / 1000 == pytest.approx(load.concurrency)
+        assert load.p50_latency_ms <= load.p95_latency_ms <= load.p99_latency_ms
+        assert (sized.bucket_cache is not None) == (mode is Mode.S3_CACHED)
+        ratios = [ratio for _, ratio in sized.hit_ratio.curve]
+        assert ratios == sorted(ratios)
+
+
+@given(throughput_mib_s=st.integers(min_value=125, max_value=900), faster=st.integers(min_value=1, max_value=100))
+def test_a_faster_volume_never_lowers_throughput(throughput_mib_s: int, faster: int) -> None:
+    def served(mib_s: int) -> float:
+        published = read_environment("published-emr")
+        cache, system = published.active.core.volumes or ()
+        volumes = (replace(cache, throughput_mib_s=mib_s, iops=8_000), system)
+        core = replace(published.active.core, volumes=volumes)
+        cluster = replace(published.active, core=core)
+        return plan(requirements(published, cluster), world(published)).throughput.reads_per_second
+
+    assert served(throughput_mib_s + faster) >= served(throughput_mib_s) * (1 - 1e-9)
+
+
+def test_a_pinned_cluster_that_misses_its_targets_is_told_so_and_evaluated() -> None:
+    published = read_environment("published-emr")
+    asked_more = replace(published.targets, hit_ratio=0.95, p99_seconds=0.1)
+    sized = plan(replace(requirements(published, published.active), targets=asked_more), world(published))
+    assert sized.feasible
+    assert not sized.nearest
+    assert "target-p99" in {warning.id for warning in sized.warnings}
+
+
+def test_a_closed_load_is_sized_for_its_hit_ratio() -> None:
+    workload = replace(ASKED.workload, reads=Reads(load=ClosedLoad(concurrency=200)))
+    sized = plan(replace(ASKED, workload=workload), WORLD)
+    assert sized.throughput.concurrency == pytest.approx(200)
+    assert sized.throughput.offered_reads_per_second is None
+
+
+def test_a_multi_get_waits_for_the_slowest_of_its_servers() -> None:
+    def p99(kind: str, rows: int) -> float:
+        reads = Reads(load=OpenLoad(reads_per_second=10), kind=kind, rows=rows)
+        workload = replace(ASKED.workload, reads=reads, row_bytes=4096, stored_bytes=TIB)
+        free = replace(ASKED.targets, p99_seconds=None, hit_ratio=0.8)
+        return plan(replace(ASKED, workload=workload, targets=free), WORLD).throughput.p99_latency_ms
+
+    assert p99("multi-get", 50) >= p99("get", 1)
+
+
+def test_infeasible_targets_name_each_change_that_would_do() -> None:
+    """Every change that is named is then tried, and serves."""
+    tight = asked(TIB, 900, p99_seconds=0.001)
+    sized = plan(tight, WORLD)
+    assert not sized.feasible
+    [change] = [change for change in sized.nearest if change.startswith("a p99 of")]
+    eased = parse_duration(change.removeprefix("a p99 of ")) * 1.01
+    assert plan(asked(TIB, 900, p99_seconds=eased), WORLD).feasible
+
+
+def test_too_few_pinned_nodes_are_told_how_many_it_takes() -> None:
+    core = replace(ASKED.cluster.core, count=3)
+    sized = plan(replace(asked(7 * TIB, 900), cluster=replace(ASKED.cluster, core=core)), WORLD)
+    assert not sized.feasible
+    [change] = [change for change in sized.nearest if "nodes instead of 3" in change]
+    count = int(change.split()[0])
+    more = replace(core, count=count)
+    assert plan(replace(asked(7 * TIB, 900), cluster=replace(ASKED.cluster, core=more)), WORLD).feasible
+
+
+def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
+    """Under 0.1 s of the processor in a running process; best of several, for the machine may be busy."""
+    plan(ASKED, WORLD)
+    taken = []
+    for _ in range(7):
+        began = time.process_time()
+        plan(ASKED, WORLD)
+        taken.append(time.process_time() - began)
+    assert min(taken) < 0.1
 
 
 def test_a_budget_that_nothing_meets_is_an_answer() -> None:
-    cheap = replace(ASKED, targets=replace(ASKED.targets, budget_usd_per_month=100.0))
-    sized = plan(cheap, WORLD)
+    sized = plan(asked(TIB, 900, budget_usd_per_month=100.0), WORLD)
     assert not sized.feasible
-    assert "the budget is $100" in sized.nearest[0]
+    [change] = [change for change in sized.nearest if change.startswith("a budget of")]
+    budget = float(change.removeprefix("a budget of $").replace(",", "")) + 1
+    assert plan(asked(TIB, 900, budget_usd_per_month=budget), WORLD).feasible
 
 
 def test_rejected_types_keep_their_reason() -> None:
     sized = plan(asked(TIB, 20_000), WORLD)
     assert sized.rejected
     assert all(rejected.reason for rejected in sized.rejected)
+    assert sized.searched.evaluated >= len(sized.rejected)

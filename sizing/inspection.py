@@ -1,0 +1,59 @@
+"""What real store files were found to hold: the histogram of their blocks instead of an estimate of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.block import LengthHistogram
+
+__all__ = ["Family", "Inspection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One column family of one table, all its store files together.
+
+    `lengths` are cached lengths with blocks decompressed (but still encoded), `compressed_lengths` with blocks as on
+    disk, which is what `hbase.block.data.cachecompressed` caches; both count every data block of the family.
+    `index_bytes` are its leaf and root indexes, `bloom_bytes` its Bloom chunks: the combined cache keeps both in L1.
+    """
+
+    table: str
+    name: str
+    lengths: LengthHistogram
+    compressed_lengths: LengthHistogram
+    index_bytes: int
+    bloom_bytes: int
+    cells: int
+    rows: int
+    largest_cell_bytes: int
+    codec: str
+    encoding: str
+    files: int
+    regions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """A whole HBase root, as it was at `inspected_at`; `stored_bytes` is what lay in it."""
+
+    root: str
+    inspected_at: str
+    stored_bytes: int
+    families: tuple[Family, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows of the largest family of each table, for a row has cells in several."""
+        tables = {family.table for family in self.families}
+        return sum(max(family.rows for family in self.families if family.table == table) for table in tables)
+
+    @property
+    def l1_bytes(self) -> int:
+        """Indexes and Bloom chunks of all families."""
+        return sum(family.index_bytes + family.bloom_bytes for family in self.families)
+
+    def lengths(self, *, compressed: bool) -> LengthHistogram:
+        """Cached lengths of all data blocks, as the cache would hold them."""
+        histograms = [family.compressed_lengths if compressed else family.lengths for family in self.families]
+        return LengthHistogram.of(pair for histogram in histograms for pair in histogram.pairs)

@@ -1,0 +1,102 @@
+"""What a workload gets from warm nodes: throughput, mean latency, and estimated percentiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sizing.latency import READS, Percentiles, ReadPath, Spread, Waiting, disk_spread, fan_out, percentiles, samples
+from sizing.question import Question
+from sizing.queueing import Handlers, Load, Network, Overloaded, closed_load, network, open_load
+from sizing.resource import Cluster, Hits, delay_seconds, resources
+from sizing.workload import ClosedLoad
+
+__all__ = ["Performance", "performance"]
+
+CLEARLY = 2.0  # a tenth of the samples puts the p99 within a fifth, far from twice
+NO_DISK = Spread(median_seconds=0.0, sigma=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Performance:
+    """The load that so many nodes carry; with `overloaded`, what they can of an open load that is too much."""
+
+    load: Load
+    overloaded: bool
+    path: ReadPath
+    fan_out_servers: int
+
+    @cached_property
+    def percentiles(self) -> Percentiles:
+        """Estimated latency of a read; of a multi-get, that of the slowest of its servers."""
+        if self.fan_out_servers > 1:
+            return fan_out(self.path, self.fan_out_servers)
+        return percentiles(self.path)
+
+    def p99_clearly_beyond(self, wanted_seconds: float) -> float | None:
+        """A tenth of the simulation's estimate of the p99 where it is over twice what is wanted; else None."""
+        if self.overloaded:
+            return float("inf")
+        coarse = float(np.quantile(samples(self.path, reads=READS // 10), 0.99))
+        return coarse if coarse > CLEARLY * wanted_seconds else None
+
+    @property
+    def p99_seconds(self) -> float:
+        """The estimated 99th percentile; infinite for a load that is too much."""
+        return float("inf") if self.overloaded else self.percentiles.p99_ms / 1000
+
+
+def performance(question: Question, cluster: Cluster, hits: Hits, vcpus: int) -> Performance:
+    """The workload on warm nodes with these hits."""
+    delay = delay_seconds(cluster, question.read, hits, question.timings)
+    stations = network(resources(cluster, question.read, hits, question.timings), cluster.servers, vcpus, delay)
+    load, overloaded = _load(question, cluster, stations)
+    servers = _fan_out_servers(question, cluster)
+    timings = question.timings
+    path = ReadPath(
+        blocks=question.read.blocks / servers,
+        hit_ratio=hits.ratio,
+        disk=disk_spread(cluster.disk.latency_seconds) if cluster.disk else NO_DISK,
+        waiting=_waiting(question, cluster, load),
+        s3_moving_seconds=question.read.on_disk_length_bytes / timings.s3_stream_bytes_per_second,
+        fixed_seconds=max(0.0, load.seconds_alone - delay) / servers,
+        together=question.read.blocks > 1 and question.requirements.workload.reads.kind == "get",
+    )
+    return Performance(load=load, overloaded=overloaded, path=path, fan_out_servers=servers)
+
+
+def _fan_out_servers(question: Question, cluster: Cluster) -> int:
+    reads = question.requirements.workload.reads
+    return min(reads.rows, cluster.servers) if reads.kind == "multi-get" else 1
+
+
+def _load(question: Question, cluster: Cluster, stations: Network) -> tuple[Load, bool]:
+    handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers)
+    load = question.requirements.workload.load
+    if isinstance(load, ClosedLoad):
+        return closed_load(stations, load.concurrency, handlers), False
+    try:
+        return open_load(stations, load.reads_per_second, handlers), False
+    except Overloaded:
+        return _saturated(stations, cluster), True
+
+
+def _saturated(stations: Network, cluster: Cluster) -> Load:
+    """Every handler busy and the bottleneck with them: what is served of a load that is too much (Little's law)."""
+    served = stations.bottleneck.max_reads_per_second
+    return Load(
+        reads_per_second=served,
+        latency_seconds=max(stations.seconds_alone, cluster.servers * cluster.handlers / served),
+        think_seconds=0.0,
+        seconds_alone=stations.seconds_alone,
+        utilisation=tuple((station.name, served / station.max_reads_per_second) for station in stations.stations),
+    )
+
+
+def _waiting(question: Question, cluster: Cluster, load: Load) -> Waiting:
+    if isinstance(question.requirements.workload.load, ClosedLoad):
+        return Waiting(mean_seconds=load.waiting_seconds, closed_servers=cluster.servers)
+    busiest = max((used for _, used in load.utilisation), default=0.0)
+    return Waiting(mean_seconds=load.waiting_seconds, probability=min(1.0, max(busiest, 1e-6)))

@@ -1,0 +1,63 @@
+"""How the cold caches of a cluster fill: by prefetch, and by the reads themselves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
+from sizing.region_server import Share
+from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, Cluster
+from sizing.units import MIB
+from sizing.warm_up import Course, Fill, Prefetch, Rates, Room, Streams, curve, prefetch, writer_bytes_per_second
+
+__all__ = ["fill_seconds", "warm_up_curve"]
+
+# judgement: a prefetch reads a store file from end to end, which S3A's `sequential` policy does in one request; 64 MiB
+# is less than most store files, so this is no worse than it is. With a block for each request it would be a hundred
+# times slower (measured in the lab: threads over first-byte latency).
+GET_BYTES: Final = 64 * MIB
+# judgement: a figure drawn beyond twice the prefetch, and no less than a day, shows where it ends.
+LEAST_HOURS: Final = 24.0
+
+
+def fill_seconds(demand: CacheDemand, share: Share, cluster: Cluster, threads: int) -> Prefetch:
+    """Time until each RegionServer has prefetched what it may cache, and what limits it."""
+    blocks, disk = demand.blocks, cluster.disk
+    if disk is None:
+        raise ValueError("nothing is prefetched without a cache")
+    writers = WRITER_THREADS * writer_bytes_per_second(WRITER_QUEUE_LENGTH, blocks.cached_bytes, disk.bytes_per_second)
+    return prefetch(
+        Fill(
+            blocks=share.cached_blocks,
+            s3_bytes=round(share.cached_blocks * blocks.on_disk_bytes),
+            slot_bytes=round(share.cached_blocks * blocks.cached_bytes),
+        ),
+        Streams(threads=threads, get_bytes=GET_BYTES),
+        Rates(
+            network_bytes_per_second=cluster.network_gbit_per_second * GBIT_BYTES,
+            fill_bytes_per_second=min(disk.bytes_per_second, writers),
+            vcpus=cluster.vcpus,
+            s3_gets_per_second=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX / cluster.servers,
+        ),
+    )
+
+
+def warm_up_curve(
+    demand: CacheDemand, cache_bytes: float, filled: Prefetch, accesses_per_second: float, cached_blocks: int
+) -> tuple[tuple[float, float], ...]:
+    """Hit ratio over hours from cold caches, cluster-wide, while reads go on at the rate of the warm cluster.
+
+    `cached_blocks` is what prefetch brings in all.
+    """
+    slots = cache_bytes / demand.claimed_bytes / 0.95
+    factor = slots * 0.95 / demand.swing.full_blocks
+    kept = demand.blocks.count if slots * 0.95 >= demand.blocks.count else demand.swing.kept_blocks * factor
+    return curve(
+        demand.blocks.popularity,
+        Room.of(slots=slots, kept_blocks=kept),
+        Course(
+            accesses_per_second=lambda _: accesses_per_second,
+            prefetched_blocks_per_second=cached_blocks / filled.seconds,
+            hours=max(LEAST_HOURS, 2 * filled.seconds / 3600),
+        ),
+    )

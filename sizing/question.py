@@ -1,0 +1,97 @@
+"""What is asked of every candidate alike: the requirements, the world, the blocks and the read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from sizing import gp3
+from sizing.bucket_cache import CacheDemand
+from sizing.cluster import Layout
+from sizing.mode import Mode
+from sizing.requirements import Requirements, World
+from sizing.resource import Read, Timings, block_cpu_seconds
+from sizing.stored_blocks import stored_blocks
+from sizing.workload import OpenLoad
+
+__all__ = ["UTILISATION", "WRITE_AMPLIFICATION", "Question"]
+
+WRITE_AMPLIFICATION: Final = 4.0
+"""judgement: a cell is written by its flush and by some three compactions before it rests in a large file."""
+
+UTILISATION: Final = 0.70
+"""judgement: an M/M/1 queue at 70 % answers in 3.3 times its service time; above that latency runs away."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """The requirements with what every candidate shares."""
+
+    requirements: Requirements
+    world: World
+    demand: CacheDemand
+
+    @classmethod
+    def of(cls, requirements: Requirements, world: World) -> Question:
+        """With the blocks of the workload, and the bucket sizes that suit them."""
+        demand = CacheDemand.of(stored_blocks(requirements.workload), world.release)
+        return cls(requirements=requirements, world=world, demand=demand)
+
+    @property
+    def mode(self) -> Mode:
+        """Where the data lies."""
+        return self.requirements.mode
+
+    @property
+    def written_bytes_per_second(self) -> float:
+        """What flushes and compactions write to the cache volumes, or to HDFS, cluster-wide."""
+        copies = 3 if self.mode is Mode.HDFS else 1
+        return self.requirements.workload.write_bytes_per_second * WRITE_AMPLIFICATION * copies
+
+    @property
+    def reads_from_s3(self) -> bool:
+        """Whether what no local disk holds is read from S3."""
+        return self.mode is not Mode.HDFS
+
+    @cached_property
+    def read(self) -> Read:
+        """One read of the workload. What comes from HDFS's own disks is as long as on disk."""
+        blocks, workload = self.demand.blocks, self.requirements.workload
+        cached_bytes = blocks.on_disk_bytes if self.mode is Mode.HDFS else blocks.cached_bytes
+        return Read(
+            blocks=blocks.per_read,
+            cached_length_bytes=round(cached_bytes),
+            on_disk_length_bytes=round(blocks.on_disk_bytes),
+            answer_bytes=workload.row_bytes * workload.reads.rows,
+            runs=min(blocks.per_read, workload.reads.rows if workload.reads.kind == "multi-get" else 1),
+        )
+
+    @cached_property
+    def timings(self) -> Timings:
+        """CPU of a block of this workload; compressed blocks are decompressed on every read."""
+        compressed = self.requirements.workload.compressed
+        return Timings(block_cpu_seconds=block_cpu_seconds(self.demand.blocks.payload_bytes, compressed=compressed))
+
+    @property
+    def offered_reads_per_second(self) -> float | None:
+        """The open load, or None for a closed one."""
+        load = self.requirements.workload.load
+        return load.reads_per_second if isinstance(load, OpenLoad) else None
+
+    def provision_usd(self, provision: gp3.Provision) -> float:
+        """What a provision costs a month above what gp3 includes."""
+        prices = self.world.prices
+        throughput_mib_s, iops = provision
+        return prices.usd("gp3-mib-s-month") * throughput_mib_s + prices.usd("gp3-iops-month") * iops
+
+    def disk_usd(self, layout: Layout) -> float:
+        """What the volumes of one node cost a month."""
+        return sum(gp3.usd_per_month(volume, self.world.prices) for volume in layout.volumes)
+
+    @property
+    def wanted_hit_ratios(self) -> tuple[float, ...]:
+        """Ratios to size caches for: the target, and higher ones that a latency target may need."""
+        wanted = self.requirements.targets.hit_ratio
+        higher = (ratio for ratio in (0.99, 0.999, 1.0) if ratio > wanted)
+        return (wanted, *higher)
