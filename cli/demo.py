@@ -16,8 +16,8 @@ from sizing.plan import Plan
 
 __all__ = ["demo"]
 
-# What an AWS client needs to find the local AWS, and nothing else.
-SHOWN_VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
+# What an AWS client needs to find the local AWS, and nothing else. The region has two names: botocore reads the second.
+SHOWN_VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 class TerminalProgress:
@@ -34,7 +34,7 @@ class TerminalProgress:
         self._number += 1
         began, said = time.monotonic(), ""
         if not self._console.is_terminal:
-            self._console.print(f"{self._number:2} {title} ...", markup=False)
+            self._line(f"{self._number:2} {title} ...")
         with self._console.status(f"{self._number:2} {title}") as status:
 
             def say(line: str) -> None:
@@ -43,8 +43,12 @@ class TerminalProgress:
                 status.update(f"{self._number:2} {title}\n   [dim]{said[: self._console.width - 4]}[/dim]")
 
             yield say
-        self._console.print(f"{self._number:2} {title}" if self._console.is_terminal else "  ", end="", markup=False)
-        self._console.print(f"   {said}, {time.monotonic() - began:.1f} s", markup=False)
+        before = f"{self._number:2} {title}" if self._console.is_terminal else "  "
+        self._line(f"{before}   {said}, {time.monotonic() - began:.1f} s")
+
+    def _line(self, text: str) -> None:
+        # Whole, whatever the width: a path or a command that is cut in two cannot be copied.
+        self._console.print(text, markup=False, soft_wrap=True)
 
     def show(self, plan: Plan) -> None:
         """The plan on stdout."""
@@ -66,13 +70,13 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
       warmbase demo
       warmbase demo dev --keep
     """
-    shown = run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalProgress())
-    click.echo()
-    _print_comparisons(shown)
-    if shown.kept:
-        _print_kept(shown.kept)
-    else:
-        click.echo(f"Removed again; retained, as always: {', '.join(shown.retained_buckets)}")
+    with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalProgress()) as shown:
+        click.echo()
+        _print_comparisons(shown)
+        if shown.kept:
+            _print_kept(shown.kept)
+        else:
+            click.echo(f"Removed again; retained, as always: {', '.join(shown.retained_buckets)}")
 
 
 def _print_comparisons(shown: Demo) -> None:

@@ -6,9 +6,12 @@ Commands are imported when they are called, so that `warmbase --help` loads noth
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Mapping
-from typing import Final
+from types import FrameType
+from typing import Final, NoReturn
 
 import click
 
@@ -18,10 +21,18 @@ __all__ = ["COMMANDS", "main", "warmbase"]
 
 COMMANDS: Final[Mapping[str, str]] = {
     "plan": "Size a cluster: what to buy, what it will do, why, and what it costs.",
+    "explain": "Say why one figure or property is what it is: formula, inputs, source.",
+    "compare": "Set S3 with a cache, S3 without and HDFS side by side, in what they do and cost.",
     "render": "Print the EMR classifications of a cluster, or its hbase-site.xml.",
+    "published": "Print the calculator's figures beside published ones, as Markdown.",
+    "prices": "Refresh the price files that plans are made with.",
     "demo": "Deploy an environment to a local AWS on this machine, check it, and remove it.",
 }
 """Every command with the first line of its help; a test holds the two against each other."""
+
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALLED: Final = 128
+"""What a shell adds to the number of the signal that ended a command."""
 
 
 class LazyGroup(click.Group):
@@ -57,10 +68,43 @@ def warmbase() -> None:
     """
 
 
+class Stopped(BaseException):
+    """A signal that ends the command; on its way out what was begun is removed and what was started is ended."""
+
+    def __init__(self, number: int) -> None:
+        self.exit_code = SIGNALLED + number
+        super().__init__(f"warmbase: ended by {signal.Signals(number).name}")
+
+
 def main() -> None:
     """Runs a command; an error of ours is its message on stderr and its exit code."""
+    for number in ENDING:
+        # What nohup or a shell has made it ignore stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
     try:
-        warmbase.main(prog_name="warmbase")
-    except WarmbaseError as error:
+        _run()
+    except (WarmbaseError, Stopped) as error:
         click.echo(str(error), err=True)
         sys.exit(error.exit_code)
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    # Once is enough: a second signal would stop the cleaning up, which has bounds of its own.
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def _run() -> None:
+    try:
+        try:
+            warmbase.main(prog_name="warmbase")
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        # Python flushes once more as it ends; what could not be written must not fail a second time.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"warmbase: {error.filename or 'cannot write'}: {error.strerror or error}", err=True)
+        sys.exit(1)

@@ -16,7 +16,8 @@ __all__ = ["plan"]
 @environment_argument
 @cluster_option
 @output_option
-def plan(environment: str, cluster: str | None, output: str) -> None:
+@click.option("--explain", is_flag=True, help="Also what was rejected and why, nearest first.")
+def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -> None:
     """Size a cluster: what to buy, what it will do, why, and what it costs.
 
     A cluster whose type, count and volumes are all pinned is evaluated instead of chosen. Exits with 3 when
@@ -25,6 +26,7 @@ def plan(environment: str, cluster: str | None, output: str) -> None:
     \b
     Example:
       warmbase plan prod
+      warmbase plan prod --explain
       warmbase plan prod --output json
     """
     read = read_environment(environment)
@@ -36,6 +38,6 @@ def plan(environment: str, cluster: str | None, output: str) -> None:
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 
-        print_plan(sized)
+        print_plan(sized, explain=explain)
     if not sized.feasible:
-        raise Infeasible("nothing meets the targets: " + "; ".join(sized.nearest))
+        raise Infeasible("nothing meets the targets; what would do: " + "; or ".join(sized.nearest))

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping
 from rich.console import Console
 from rich.table import Table
 
-from sizing.because import Quantity
+from cli.amounts import amount_text, number_text, quantity_text
 from sizing.cluster import Volume
 from sizing.plan import Plan
 from sizing.units import (
     GIB,
-    MIB,
+    SECONDS_PER_HOUR,
     format_duration,
     format_percent,
-    format_rate,
     format_size,
     format_usd,
 )
@@ -23,15 +22,30 @@ from sizing.units import (
 __all__ = ["print_plan"]
 
 PAGE_COLUMNS = 80
+PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and logs"}
 Rows = Iterable[tuple[str, ...]]
 
 
-def print_plan(plan: Plan, console: Console | None = None) -> None:
-    """The page on stdout: what to buy, what it does, why, what limits it, what it costs, what to watch."""
-    console = console or Console(highlight=False)
+def print_plan(plan: Plan, *, explain: bool = False) -> None:
+    """The page on stdout: what to buy, what it does, why, what limits it, what it costs, what to watch.
+
+    With `explain` also what was rejected, nearest first.
+    """
+    console = Console(highlight=False)
+    with console.capture() as page:
+        _print(console, plan, explain=explain)
+    # Tables are padded to their width; what is printed ends where the words do.
+    print("\n".join(line.rstrip() for line in page.get().splitlines()))  # noqa: T201 - the command's answer
+
+
+def _print(console: Console, plan: Plan, *, explain: bool) -> None:
     width = min(PAGE_COLUMNS, console.width)
     console.print(_headline(plan))
-    for title, table in _sections(plan, width).items():
+    sections = _sections(plan, width)
+    if explain:
+        searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} left out"
+        sections = {**sections, f"What else there was: {searched}": _rejected(plan, width)}
+    for title, table in sections.items():
         console.print(f"\n[bold]{title}[/bold]")
         console.print(table)
 
@@ -73,7 +87,7 @@ def _paragraphs(rows: Rows, width: int) -> Table:
 def _purchases(plan: Plan) -> Rows:
     yield "core", f"{plan.core.count} x {plan.core.instance_type}, each with"
     for volume in plan.core.volumes:
-        yield "", f"{_volume(volume)} for {'the cache' if volume.purpose == 'cache' else 'HDFS, YARN and logs'}"
+        yield "", f"{_volume(volume)} for {PURPOSES[volume.purpose]}"
     yield "primary", f"{plan.primary.count} x {plan.primary.instance_type}"
     yield "month", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold]"
 
@@ -86,48 +100,60 @@ def _volume(volume: Volume) -> str:
 def _outcome(plan: Plan) -> Rows:
     load, restart = plan.throughput, plan.restart
     offered = "" if load.offered_reads_per_second is None else f" of {load.offered_reads_per_second:,.0f} offered"
-    kept = f"{format_duration(restart.seconds)} (estimate) with the cache kept"
-    window = format_duration(restart.retention_window_seconds)
-    latency = f"{load.mean_latency_ms:,.0f} ms"
-    yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads, once warm"
-    yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, in {latency} on average (estimate)"
-    yield "in flight", f"{load.concurrency:,.0f} = {load.reads_per_second:,.0f}/s x {latency}"
+    latency = f"{number_text(load.mean_latency_ms)} ms"
+    percentiles = f"p50 {load.p50_latency_ms:,.0f}, p95 {load.p95_latency_ms:,.0f}, p99 {load.p99_latency_ms:,.0f} ms"
+    yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads from local disks, once warm"
+    yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, in {latency} on average"
+    yield "latency", f"{percentiles} (estimates)"
+    yield "in flight", f"{number_text(round(load.concurrency, 1))} = {load.reads_per_second:,.0f}/s x {latency}"
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s, by {load.bottleneck}"
-    away = format_duration(restart.away_seconds)
+    if plan.bucket_cache:
+        knee = format_size(plan.hit_ratio.knee_bytes)
+        yield "cache", f"{_hit_ratios(plan)}; knee at {knee}"
+        yield (
+            "warm-up",
+            f"{format_duration(plan.warm_up.prefetch_seconds)} by prefetch, limited by {plan.warm_up.limit}",
+        )
+    yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} cold, {_gets(plan.s3.gets_per_hour_warm)} warm"
+    kept = f"{format_duration(restart.seconds)} (estimate) with the cache kept"
+    away, window = format_duration(restart.away_seconds), format_duration(restart.retention_window_seconds)
     yield "restart", f"{kept}; away for {away} of it, and its regions wait {window} for it"
+
+
+def _hit_ratios(plan: Plan) -> str:
+    """How much cache the usual hit ratios take, from the curve."""
+    told = []
+    for ratio in (0.8, 0.9, 0.95):
+        size = next((size for size, got in plan.hit_ratio.curve if got >= ratio), None)
+        told.append(f"{ratio:.0%} with {format_size(size or 0)}")
+    return ", ".join(told)
+
+
+def _gets(per_hour: float) -> str:
+    return f"{per_hour / SECONDS_PER_HOUR:,.0f} GETs/s"
 
 
 def _region_server(plan: Plan) -> Rows:
     cache, heap, kept = plan.bucket_cache, plan.heap, plan.persistence
-    sizes = ", ".join(f"{size:,}" for size in cache.bucket_sizes)
+    if cache:
+        sizes = ", ".join(f"{size:,}" for size in cache.bucket_sizes)
+        yield "BucketCache", f"{cache.size_mib / 1024:,.0f} GiB for {cache.blocks_held:,} blocks"
+        yield "bucket sizes", f"{sizes} B; {format_percent(cache.slot_efficiency_fraction)} of a slot is block"
     parts = ", ".join(f"{name.replace('_', ' ')} {size / GIB:.1f}" for name, size in plan.memory.parts.items())
     fractions = f"L1 {heap.l1_fraction}, memstore {heap.memstore_fraction}"
-    dumped = format_duration(kept.interval_ms / 1000)
-    yield "BucketCache", f"{cache.size_mib / 1024:,.0f} GiB for {cache.blocks_held:,} blocks"
-    yield "bucket sizes", f"{sizes} B; {format_percent(cache.slot_efficiency_fraction)} of a slot is block"
     yield "heap", f"{heap.xmx_mib / 1024:,.2f} GiB {heap.collector.upper()}, {fractions}"
     yield "RAM in GiB", f"{plan.memory.ram_bytes / GIB:.0f} = {parts}"
-    yield "cache index", f"{format_size(kept.index_bytes)} on disk, dumped every {dumped}"
+    if cache:
+        dumped = format_duration(kept.interval_ms / 1000)
+        yield "cache index", f"{format_size(kept.index_bytes)} on disk, dumped every {dumped}"
 
 
 def _whys(plan: Plan) -> Rows:
     for path, because in plan.because.items():
         inputs = ", ".join(
-            f"{name.replace('_', ' ')} {_quantity(quantity)}" for name, quantity in because.inputs.items()
+            f"{name.replace('_', ' ')} {quantity_text(quantity)}" for name, quantity in because.inputs.items()
         )
         yield (f"[cyan]{path}[/cyan] = {because.formula}" + (f"\n  [dim]{inputs}[/dim]" if inputs else ""),)
-
-
-def _quantity(quantity: Quantity) -> str:
-    if quantity.unit == "B" and isinstance(quantity.value, int) and quantity.value >= MIB:
-        return format_size(quantity.value)
-    return f"{_number(quantity.value)} {quantity.unit}".rstrip()
-
-
-def _number(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004
 
 
 def _limits(plan: Plan, width: int) -> Table:
@@ -140,20 +166,12 @@ def _limits(plan: Plan, width: int) -> Table:
         used = plan.throughput.reads_per_second / limit
         table.add_row(
             resource.name,
-            _amount(resource.capacity, resource.unit),
-            _amount(resource.demand_per_read, resource.unit.removesuffix("/s")),
+            amount_text(resource.capacity, resource.unit),
+            amount_text(resource.demand_per_read, resource.unit.removesuffix("/s")),
             f"{limit:,.0f}" if limit < float("inf") else "none",
             format_percent(used),
         )
     return table
-
-
-def _amount(value: float, unit: str) -> str:
-    if unit == "B/s":
-        return format_rate(value)
-    if unit == "B":
-        return format_size(value)
-    return f"{_number(round(value, 4))} {unit}"
 
 
 def _costs(plan: Plan, width: int) -> Table:
@@ -167,8 +185,18 @@ def _costs(plan: Plan, width: int) -> Table:
     return table
 
 
+def _rejected(plan: Plan, width: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=width, header_style="dim")
+    table.add_column("nodes", style="cyan", no_wrap=True)
+    table.add_column("a month", justify="right")
+    table.add_column("why not", ratio=1)
+    for each in plan.rejected:
+        table.add_row(f"{each.count} x {each.instance_type}", format_usd(each.usd_per_month), each.reason)
+    return table
+
+
 def _warnings(plan: Plan) -> Rows:
     for reason in plan.nearest:
-        yield "target", reason
+        yield "would do", reason
     for warning in plan.warnings:
         yield warning.severity, f"{warning.message}\n[dim]fix: {warning.fix}[/dim]"

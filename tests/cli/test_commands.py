@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -10,8 +11,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from click.testing import CliRunner
 
 from cli.main import COMMANDS, warmbase
+from configurations.properties import CATALOGUE
 from tests.shipped import ENVIRONMENTS
 
 PROJECT = Path(__file__).parents[2]
@@ -20,11 +23,9 @@ WARMBASE = Path(sys.executable).parent / "warmbase"
 # The keys that programs rely on; more may be added.
 PLAN_KEYS = {
     "environment": (),
-    "cluster": (),
     "release": (),
     "prices_as_of": (),
     "mode": (),
-    "root": (),
     "feasible": (),
     "nearest": (),
     "core": ("instance_type", "count", "volumes"),
@@ -44,20 +45,29 @@ PLAN_KEYS = {
         "writer_queue_length",
     ),
     "persistence": ("interval_ms", "chunk_blocks", "index_bytes", "dump_seconds"),
-    "hit_ratio": ("predicted",),
+    "hit_ratio": ("predicted", "curve", "knee_bytes"),
     "throughput": (
         "reads_per_second",
         "offered_reads_per_second",
         "bottleneck",
         "concurrency",
         "mean_latency_ms",
+        "p99_latency_ms",
         "resources",
     ),
+    "warm_up": ("prefetch_seconds", "curve"),
     "restart": ("seconds", "retain_retries", "retention_window_seconds"),
+    "s3": ("gets_per_hour_cold", "gets_per_hour_warm", "prefix_limit_fraction"),
     "cost": ("usd_per_month", "lines"),
     "because": (),
     "warnings": (),
     "rejected": (),
+}
+# ... and of what is listed.
+ENTRY_KEYS = {
+    ("core", "volumes"): {"purpose", "type", "count", "size_gib", "iops", "throughput_mib_s"},
+    ("throughput", "resources"): {"name", "capacity", "demand_per_read", "max_reads_per_second"},
+    ("cost", "lines"): {"item", "usd_per_month", "because"},
 }
 
 
@@ -97,6 +107,13 @@ def test_plan_as_json_has_every_key(name: str) -> None:
         assert key in document
         for name_inside in inner:
             assert name_inside in document[key], f"{key}.{name_inside}"
+    for (key, name_inside), fields in ENTRY_KEYS.items():
+        assert all(fields <= set(entry) for entry in document[key][name_inside])
+    for because in document["because"].values():
+        assert set(because) == {"formula", "inputs", "source"}
+        assert all(set(given) == {"value", "unit"} for given in because["inputs"].values())
+    for rejected in document["rejected"]:
+        assert set(rejected) >= {"instance_type", "count", "reason", "bottleneck", "usd_per_month"}
 
 
 def test_every_figure_on_the_page_is_in_the_document() -> None:
@@ -154,7 +171,27 @@ def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -
     done = run("plan", str(file), "--output", "json")
     assert done.returncode == 3
     assert json.loads(done.stdout)["feasible"] is False
-    assert "the budget is $90" in done.stderr
+    assert "what would do: a budget of $3," in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("plan", "prod"), ("render", "prod"), ("--help",)], ids=" ".join)
+def test_a_full_disk_is_one_line_and_1(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [str(WARMBASE), *arguments], cwd=PROJECT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "warmbase: cannot write: No space left on device\n"
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [str(WARMBASE), "plan", "prod"], cwd=PROJECT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    assert done.stderr == ""
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -187,3 +224,69 @@ def test_every_command_has_its_line_of_help_and_an_example(name: str) -> None:
     assert command.help is not None
     assert command.help.splitlines()[0] == COMMANDS[name]
     assert f"warmbase {name}" in command.help.partition("Example:")[2]
+
+
+def test_explain_of_every_rendered_property_gives_value_reason_and_source() -> None:
+    """In one process, for each start costs as much as the answer."""
+    runner, described = CliRunner(), 0
+    for (_, key), known in CATALOGUE.items():
+        done = runner.invoke(warmbase, ["explain", "dev", key])
+        assert done.exit_code == 0, done.output
+        assert known.source in done.output
+        if known.figure:
+            described += 1
+            assert f"{known.figure} = " in done.output
+    assert described >= 15
+
+
+def test_explain_shows_formula_inputs_and_source_of_every_figure_with_a_reason() -> None:
+    runner = CliRunner()
+    for path, because in json.loads(run("plan", "prod", "--output", "json").stdout)["because"].items():
+        shown = runner.invoke(warmbase, ["explain", "prod", path]).output
+        assert because["formula"] in shown
+        assert because["source"] in shown
+        assert "= None" not in shown
+
+
+def test_explain_of_nothing_known_names_the_nearest() -> None:
+    done = run("explain", "prod", "heap.xmx")
+    assert done.returncode == 2
+    assert "did you mean heap.xmx_mib?" in done.stderr
+
+
+def test_plan_explain_lists_what_was_rejected_nearest_first() -> None:
+    shown = run("plan", "prod", "--explain").stdout
+    assert "candidates evaluated" in shown
+    rejected = json.loads(run("plan", "prod", "--output", "json").stdout)["rejected"]
+    places = [shown.index(f"{each['count']} x {each['instance_type']}", shown.index("What else")) for each in rejected]
+    assert places == sorted(places)
+
+
+def test_compare_sets_three_modes_side_by_side() -> None:
+    done = run("compare", "prod")
+    assert done.returncode == 0
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    plans = json.loads(run("compare", "prod", "--output", "json").stdout)
+    assert list(plans) == ["s3-cached", "s3-plain", "hdfs"]
+    assert plans["hdfs"]["bucket_cache"] is None
+    assert plans["s3-plain"]["hit_ratio"]["predicted"] == 0
+    assert plans["s3-plain"]["warm_up"]["prefetch_seconds"] == 0
+
+
+def test_plan_is_quick() -> None:
+    """Under 0.6 s for the whole process; best of several, for the machine may be busy."""
+    taken = []
+    for _ in range(4):
+        began = time.perf_counter()
+        assert run("plan", "prod").returncode == 0
+        taken.append(time.perf_counter() - began)
+    assert min(taken) < 0.6
+
+
+def test_a_plan_that_cannot_be_rendered_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "recovery.yaml"
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    file.write_text(text.replace("workload:", "storage: {mode: s3-plain}\nworkload:"))
+    done = run("render", str(file))
+    assert done.returncode == 2
+    assert "not rendered yet" in done.stderr

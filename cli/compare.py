@@ -1,0 +1,104 @@
+"""warmbase compare: three ways to keep the same data, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import click
+
+from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from environments.question import compared_plans
+from environments.reader import read_environment
+from sizing.mode import Mode
+from sizing.plan import Plan
+from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
+
+__all__ = ["compare"]
+
+WHAT = {
+    Mode.S3_CACHED: "data in S3, reads from a cache on the nodes' disks",
+    Mode.S3_PLAIN: "data in S3, every read from S3: disaster recovery",
+    Mode.HDFS: "data on the nodes' disks, three times; ends with the cluster",
+}
+
+
+@click.command()
+@environment_argument
+@cluster_option
+@output_option
+def compare(environment: str, cluster: str | None, output: str) -> None:
+    """Set S3 with a cache, S3 without and HDFS side by side, in what they do and cost.
+
+    Each is the cheapest cluster that meets the targets in its mode, with everything left to the calculator. A mode
+    that cannot meet them says what it could.
+
+    \b
+    Example:
+      warmbase compare prod
+    """
+    read = read_environment(environment)
+    plans = compared_plans(read, chosen_cluster(read, cluster))
+    if output == "json":
+        from cli.document import json_text  # noqa: PLC0415 - each output loads what it needs
+
+        click.echo(json_text(plans))
+    else:
+        _print(plans)
+
+
+def _print(plans: Mapping[Mode, Plan]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - for people
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
+    table.add_column("")
+    for mode in plans:
+        table.add_column(mode.value)
+    for name, figure in ROWS.items():
+        table.add_row(f"[cyan]{name}[/cyan]", *(figure(plan) for plan in plans.values()))
+    console = Console(highlight=False, width=80)
+    with console.capture() as page:
+        console.print(table)
+    for line in page.get().splitlines():
+        click.echo(line.rstrip())
+    click.echo()
+    for mode in plans:
+        click.echo(f"{mode}: {WHAT[mode]}")
+
+
+def _verdict(plan: Plan) -> str:
+    return "yes" if plan.feasible else f"no; {plan.nearest[0]}"
+
+
+def _data_volume(plan: Plan) -> str:
+    found = [volume for volume in plan.core.volumes if volume.purpose != "system"]
+    return "".join(f"{volume.count} x {volume.size_gib:,} GiB {volume.type}" for volume in found) or "none"
+
+
+def _reads(plan: Plan) -> str:
+    return f"{plan.throughput.reads_per_second:,.0f}/s"
+
+
+def _saturation(plan: Plan) -> str:
+    return f"{plan.throughput.saturation_reads_per_second:,.0f}/s, {plan.throughput.bottleneck}"
+
+
+def _per_thousand_reads(plan: Plan) -> str:
+    rate = plan.throughput.reads_per_second
+    return f"{format_usd(plan.cost.usd_per_month / rate * 1000)} a month"
+
+
+ROWS: Mapping[str, Callable[[Plan], str]] = {
+    "meets the targets": _verdict,
+    "core nodes": lambda plan: f"{plan.core.count} x {plan.core.instance_type}",
+    "data volumes, each": _data_volume,
+    "reads": _reads,
+    "saturates": _saturation,
+    "mean latency": lambda plan: f"{plan.throughput.mean_latency_ms:,.0f} ms",
+    "p99 (estimate)": lambda plan: f"{plan.throughput.p99_latency_ms:,.0f} ms",
+    "from local disks": lambda plan: format_percent(plan.hit_ratio.predicted),
+    "GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
+    "cold for": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
+    "a month": lambda plan: format_usd(plan.cost.usd_per_month),
+    "for 1,000 reads/s": _per_thousand_reads,
+}

@@ -1,0 +1,42 @@
+"""Markdown as GitHub shows it: paragraphs, lists, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import fill
+from typing import Final
+
+__all__ = ["bullets", "paragraph", "section", "table"]
+
+WIDTH: Final = 125
+
+
+def section(*parts: str) -> str:
+    """Headings, paragraphs and tables with an empty line between each two."""
+    return "\n\n".join(parts)
+
+
+def paragraph(text: str) -> str:
+    """The text in lines of at most 125 characters."""
+    return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def bullets(*points: str) -> str:
+    """One point for each text."""
+    return "\n".join(
+        fill(
+            f"- {' '.join(point.split())}",
+            WIDTH,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for point in points
+    )
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """A table whose columns at `right` are numbers."""
+    numbers = set(right)
+    rules = ["---:" if column in numbers else "---" for column in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rules, *rows))

@@ -1,0 +1,71 @@
+"""warmbase prices refresh as a process, against a Pricing API on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cli.prices
+from facts.prices import PRICES, price_table
+from operations.price_list import Request
+from tests.operations.price_list.pricing_api import PricingApi
+
+PROJECT = Path(__file__).parents[2]
+WARMBASE = Path(sys.executable).parent / "warmbase"
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(WARMBASE), "prices", "refresh", *arguments],
+        cwd=PROJECT,
+        env={"PATH": "/usr/bin:/bin", "AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1", **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_dry_run_answers_on_stdout_and_talks_on_stderr() -> None:
+    before = {path.name for path in PRICES.iterdir()}
+    with PricingApi() as api:
+        done = run("--dry-run", **api.variables)
+    assert done.returncode == 0, done.stderr
+    assert "us-east-1: 15 prices, prices of 2026-10-26; the EMR fee is a list price" in done.stdout
+    assert "1 changed by more than 0.5 %, 0 new" in done.stdout
+    assert "  r8g.2xlarge EMR fee: $0.1178 → $0.106 per hour, -10 %" in done.stdout
+    assert "Left out, EC2: its price is zero: r6g.xlarge" in done.stdout
+    assert done.stdout.endswith("Nothing is written: it is a dry run.\n")
+    assert done.stderr.splitlines()[0] == "EC2 instances: 9 found"
+    assert {path.name for path in PRICES.iterdir()} == before
+
+
+def test_without_credentials_it_ends_with_1_and_says_what_to_do() -> None:
+    done = run(AWS_CONFIG_FILE="none", AWS_SHARED_CREDENTIALS_FILE="none", HOME="/nowhere")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "Unable to locate credentials" in done.stderr
+    assert "fix: set AWS_PROFILE" in done.stderr
+
+
+def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def elsewhere(*, region: str, dry_run: bool) -> Request:
+        return Request(region=region, dry_run=dry_run, directory=tmp_path)
+
+    monkeypatch.setattr(cli.prices, "Request", elsewhere)
+    with PricingApi() as api:
+        for name, value in api.variables.items():
+            monkeypatch.setenv(name, value)
+        first = CliRunner().invoke(cli.prices.prices, ["refresh"])
+        price_table.cache_clear()
+        second = CliRunner().invoke(cli.prices.prices, ["refresh"])
+    assert first.exit_code == second.exit_code == 0
+    assert "The region had no prices." in first.stdout
+    assert f"Written: {tmp_path}/us-east-1.compute.2026-10-26.csv" in first.stdout
+    assert second.stdout.endswith("Nothing to do: the files of that day have these prices.\n")
