@@ -18,11 +18,12 @@ GIGABIT_BYTES = 10**9 // 8
 @cache
 def instance_types() -> Mapping[str, InstanceType]:
     """All types in the table, whether EMR lists them or not."""
-    return {row["instance_type"]: _instance_type(row) for row in rows("instance-types.csv")}
+    [nvme] = rows("nvme-rates.csv")
+    return {row["instance_type"]: _instance_type(row, nvme) for row in rows("instance-types.csv")}
 
 
-def _instance_type(row: Mapping[str, str]) -> InstanceType:
-    listed = row["emr_min_7x"]
+def _instance_type(row: Mapping[str, str], nvme: Mapping[str, str]) -> InstanceType:
+    listed, nvme_gb = row["emr_min_7x"], float(row["nvme_gb_each"])
     return InstanceType(
         name=row["instance_type"],
         architecture=row["arch"],
@@ -35,6 +36,8 @@ def _instance_type(row: Mapping[str, str]) -> InstanceType:
         ebs_sustained_iops=int(row["ebs_base_iops"]),
         ebs_burst_iops=int(row["ebs_max_iops"]),
         nvme_disks=int(row["nvme_count"]),
-        nvme_disk_bytes=round(float(row["nvme_gb_each"]) * GIGABYTE),
+        nvme_disk_bytes=round(nvme_gb * GIGABYTE),
+        nvme_disk_bytes_per_second=round(nvme_gb * float(nvme["bytes_per_second_per_gb"])),
+        nvme_disk_iops=round(nvme_gb * float(nvme["read_iops_per_gb"])),
         emr_since=None if listed == "not-listed" else parse_version(listed),
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_emr import EMRClient
+    from mypy_boto3_pricing import PricingClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
 
@@ -57,6 +58,11 @@ class Aws:
     def ssm(self) -> SSMClient:
         """AWS Systems Manager."""
         return self._session.client("ssm", endpoint_url=self._endpoint)
+
+    @cached_property
+    def pricing(self) -> PricingClient:
+        """AWS Price List; it answers in three regions only, and in each for all."""
+        return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint)
 
     @cached_property
     def account(self) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,8 @@ __all__ = ["run_cdk"]
 PROJECT: Final = Path(__file__).parents[1]
 COMMAND: Final = PROJECT / "node_modules" / ".bin" / "cdk"
 LAST_LINES: Final = 25
+# judgement: it needs well under a second to end; this is for a loaded machine.
+STOP_SECONDS: Final = 10.0
 
 
 def run_cdk(
@@ -37,17 +41,27 @@ def run_cdk(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        process_group=0,
     ) as process:
         try:
             for line in process.stdout or ():
                 last.append(line.rstrip())
                 on_line(line.rstrip())
         except BaseException:
-            process.terminate()
+            _stop(process)
             raise
     if process.returncode:
         said = "\n  ".join(last)
         raise OperationFailed(f"cdk {' '.join(arguments)} ended with {process.returncode}; it said:\n  {said}")
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Ends it with what it started: the app that it runs would go on writing its templates."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _variables(variables: Mapping[str, str]) -> dict[str, str]:

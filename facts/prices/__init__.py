@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from typing import Final
 
 from facts.table import HOME, rows
 from sizing.prices import ComputePrice, PriceTable, ServicePrice
 
+__all__ = ["PRICES", "newest_file", "price_table", "priced_regions"]
+
+PRICES: Final = HOME / "prices"
+
 
 @cache
-def price_table(region: str) -> PriceTable:
+def price_table(region: str, directory: Path = PRICES) -> PriceTable:
     """The newest prices of the region; dated by the older of its two files.
 
     Raises KeyError when there are none.
     """
-    compute, services = _newest(region, "compute"), _newest(region, "services")
+    compute, services = newest_file(region, "compute", directory), newest_file(region, "services", directory)
     return PriceTable(
         region=region,
         as_of=min(_date(compute), _date(services)),
         compute={
             row["instance_type"]: ComputePrice(
-                ec2_usd_per_hour=float(row["ec2_od_usd_h"]),
-                emr_fee_usd_per_hour=float(row["emr_fee_25pct_usd_h_est"]),
+                ec2_usd_per_hour=float(row["ec2_usd_per_hour"]),
+                emr_fee_usd_per_hour=float(row["emr_fee_usd_per_hour"]),
+                emr_fee_confidence=row["emr_fee_confidence"],
             )
-            for row in rows(f"prices/{compute}")
+            for row in rows(compute)
         },
         services={
             row["item"]: ServicePrice(
                 usd=float(row["usd"]), per=row["per"], confidence=row["confidence"], source=row["source"]
             )
-            for row in rows(f"prices/{services}")
+            for row in rows(services)
         },
     )
 
 
 def priced_regions() -> tuple[str, ...]:
     """Regions for which there is a price list of instances."""
-    return tuple(sorted({path.name.split(".")[0] for path in (HOME / "prices").glob("*.compute.*.csv")}))
+    return tuple(sorted({path.name.split(".")[0] for path in PRICES.glob("*.compute.*.csv")}))
 
 
-def _newest(region: str, kind: str) -> str:
-    found = sorted(path.name for path in (HOME / "prices").glob(f"{region}.{kind}.*.csv"))
+def newest_file(region: str, kind: str, directory: Path = PRICES) -> Path:
+    """The region's file of that kind, compute or services, with the latest date. Raises KeyError when there is none."""
+    found = sorted(directory.glob(f"{region}.{kind}.*.csv"))
     if not found:
         raise KeyError(region)
     return found[-1]
 
 
-def _date(name: str) -> str:
-    return name.split(".")[2]
+def _date(file: Path) -> str:
+    return file.name.split(".")[2]

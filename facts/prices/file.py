@@ -1,0 +1,140 @@
+"""A dated price file: its rows as text, and how it gets to its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+from facts.prices import newest_file
+from sizing.prices import PriceTable
+from sizing.problem import OperationFailed
+
+__all__ = ["COMPUTE_COLUMNS", "SERVICE_COLUMNS", "PriceFile", "compute_rows", "service_rows", "write_files"]
+
+COMPUTE_COLUMNS: Final = ("instance_type", "ec2_usd_per_hour", "emr_fee_usd_per_hour", "emr_fee_confidence")
+SERVICE_COLUMNS: Final = ("item", "usd", "per", "confidence", "source")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceFile:
+    """REGION.KIND.DATE.csv with its provenance and its rows, of which the first has the columns' names."""
+
+    region: str
+    kind: str
+    date: str
+    provenance: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """The name it is found by."""
+        return f"{self.region}.{self.kind}.{self.date}.csv"
+
+    @property
+    def text(self) -> str:
+        """What stands in it."""
+        return "".join(f"# {line}\n" for line in self.provenance) + self.rows_text
+
+    @property
+    def rows_text(self) -> str:
+        """What stands in it below its provenance."""
+        rows = io.StringIO()
+        csv.writer(rows, lineterminator="\n").writerows(self.rows)
+        return rows.getvalue()
+
+
+def compute_rows(table: PriceTable) -> tuple[tuple[str, ...], ...]:
+    """The compute file's rows, in the table's order."""
+    return (
+        COMPUTE_COLUMNS,
+        *(
+            (name, _plain(price.ec2_usd_per_hour), _plain(price.emr_fee_usd_per_hour), price.emr_fee_confidence)
+            for name, price in table.compute.items()
+        ),
+    )
+
+
+def service_rows(table: PriceTable) -> tuple[tuple[str, ...], ...]:
+    """The services file's rows, in the table's order."""
+    return (
+        SERVICE_COLUMNS,
+        *(
+            (item, _plain(price.usd), price.per, price.confidence, price.source)
+            for item, price in table.services.items()
+        ),
+    )
+
+
+def write_files(files: Sequence[PriceFile], directory: Path) -> tuple[Path, ...]:
+    """Writes the files, whole or not at all, in this order; returns those that were not there already.
+
+    A file of that date with the same rows stays as it is. Raises OperationFailed, having written nothing, when one
+    has other rows, when a later file would be read instead, and when the directory cannot be written.
+    """
+    fresh = [file for file in files if not _is_there(file, directory)]
+    for file in fresh:
+        _check_newest(file, directory)
+    try:
+        _place([(file, directory / file.name) for file in fresh])
+    except OSError as error:
+        raise OperationFailed(
+            f"{directory}: price files cannot be written\n  {error}\n"
+            "  fix: refresh in a checkout that you may write to, with room on its disk"
+        ) from error
+    return tuple(directory / file.name for file in fresh)
+
+
+def _is_there(file: PriceFile, directory: Path) -> bool:
+    path = directory / file.name
+    if not path.exists():
+        return False
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if "".join(line for line in lines if not line.startswith("#")) == file.rows_text:
+        return True
+    raise OperationFailed(
+        f"{path} has other prices than the price list\n"
+        "  a dated file is what was read on its day, so it is not overwritten\n"
+        "  fix: remove it, if what it says need not be kept, and refresh again"
+    )
+
+
+def _check_newest(file: PriceFile, directory: Path) -> None:
+    with suppress(KeyError):
+        newest = newest_file(file.region, file.kind, directory)
+        if newest.name > file.name:
+            raise OperationFailed(
+                f"{file.name} would not be read: {newest.name} is later\n"
+                f"  the price list was published on {file.date}\n"
+                f"  fix: remove {newest} if its prices are worth less, and refresh again"
+            )
+
+
+def _place(files: Iterable[tuple[PriceFile, Path]]) -> None:
+    """All texts to temporary files beside their places first; then they are only renamed."""
+    temporary: list[tuple[Path, Path]] = []
+    try:
+        for file, path in files:
+            with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", delete=False) as text:
+                temporary.append((Path(text.name), path))
+                text.write(file.text)
+                text.flush()
+                os.fsync(text.fileno())
+            Path(text.name).chmod(0o644)  # a temporary file is its owner's alone; a fact is everybody's
+        for written, path in temporary:
+            written.replace(path)
+    finally:
+        for written, _ in temporary:
+            written.unlink(missing_ok=True)
+
+
+def _plain(usd: float) -> str:
+    """As few digits as say exactly this, without an exponent."""
+    return format(Decimal(repr(usd)), "f")

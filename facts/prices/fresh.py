@@ -1,0 +1,153 @@
+"""From what a search of the price list found to a table of prices and the two files that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from facts.instance_types import instance_types
+from facts.prices.catalogue import EMR_FEES, HOURLY, INSTANCES, ITEMS, ServiceItem
+from facts.prices.file import PriceFile, compute_rows, service_rows
+from facts.prices.offer import Offer, Quote, Unpriced, quote
+from sizing.prices import LIST, ComputePrice, PriceTable, ServicePrice
+from sizing.problem import OperationFailed
+
+__all__ = ["Found", "FreshPrices", "fresh_prices"]
+
+Found = Mapping[str, Sequence[Offer]]
+"""Offers by the name of the search that found them."""
+
+WRITTEN: Final = "Written by `warmbase prices refresh --region {region}` from the AWS Pricing API."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshPrices:
+    """Prices of a region as the price list has them today.
+
+    `left_out` has each instance type without a price and why; `kept` each service item whose current row stays,
+    because the price list has none, and why.
+    """
+
+    table: PriceTable
+    files: tuple[PriceFile, ...]
+    left_out: Mapping[str, str]
+    kept: Mapping[str, str]
+
+
+def fresh_prices(region: str, found: Found, current: PriceTable | None) -> FreshPrices:
+    """The region's prices in what was found; of instance types, those in facts/instance-types.csv.
+
+    Raises OperationFailed when no instance has a price, or an item has none and had none.
+    """
+    compute, left_out = _compute(region, found)
+    items = {item.item: quote(filter(item.has, found[item.search.name]), item.units) for item in ITEMS}
+    kept = {name: each.why for name, each in items.items() if isinstance(each, Unpriced)}
+    quoted = [each for each in items.values() if isinstance(each, Quote)]
+    compute_date, services_date = _date(each for pair in compute.values() for each in pair), _date(quoted)
+    table = PriceTable(
+        region=region,
+        as_of=min(compute_date, services_date),
+        compute={
+            name: ComputePrice(ec2_usd_per_hour=ec2.usd, emr_fee_usd_per_hour=fee.usd, emr_fee_confidence=LIST)
+            for name, (ec2, fee) in compute.items()
+        },
+        services={item.item: _service_price(item, items[item.item], current) for item in ITEMS},
+    )
+    # Services first: a region counts as priced as soon as it has a compute file.
+    files = (
+        PriceFile(
+            region=region,
+            kind="services",
+            date=services_date,
+            provenance=_services_provenance(region, quoted, kept),
+            rows=service_rows(table),
+        ),
+        PriceFile(
+            region=region,
+            kind="compute",
+            date=compute_date,
+            provenance=_compute_provenance(region, compute.values()),
+            rows=compute_rows(table),
+        ),
+    )
+    return FreshPrices(table=table, files=files, left_out=left_out, kept=kept)
+
+
+def _compute(region: str, found: Found) -> tuple[dict[str, tuple[Quote, Quote]], dict[str, str]]:
+    """EC2's price and EMR's fee of each type that has both; why not, of each that has not."""
+    by_type = {search.name: _by_type(found[search.name]) for search in (INSTANCES, EMR_FEES)}
+    priced: dict[str, tuple[Quote, Quote]] = {}
+    left_out: dict[str, str] = {}
+    for name in instance_types():
+        ec2 = quote(by_type[INSTANCES.name].get(name, ()), HOURLY)
+        fee = quote(by_type[EMR_FEES.name].get(name, ()), HOURLY)
+        if isinstance(ec2, Unpriced):
+            left_out[name] = f"EC2: {ec2.why}"
+        elif isinstance(fee, Unpriced):
+            left_out[name] = f"EMR fee: {fee.why}"
+        else:
+            priced[name] = (ec2, fee)
+    if not priced:
+        raise OperationFailed(
+            f"the AWS price list has no price for any instance type in {region!r}\n"
+            f"  {', '.join(sorted(set(left_out.values())))}\n"
+            "  fix: check the region's name, as in us-east-1, and that EMR is offered there"
+        )
+    return priced, left_out
+
+
+def _by_type(offers: Iterable[Offer]) -> dict[str, list[Offer]]:
+    found: dict[str, list[Offer]] = {}
+    for each in offers:
+        found.setdefault(each.attributes.get("instanceType", ""), []).append(each)
+    return found
+
+
+def _service_price(item: ServiceItem, found: Quote | Unpriced, current: PriceTable | None) -> ServicePrice:
+    if isinstance(found, Quote):
+        usage, effective = found.offer.attributes["usagetype"], found.offer.effective[:10]
+        source = f"AWS Pricing API, {found.offer.service} {usage}, SKU {found.offer.sku}, effective {effective}"
+        return ServicePrice(usd=found.usd, per=item.per, confidence=LIST, source=source)
+    if current is None or item.item not in current.services:
+        raise OperationFailed(
+            f"the AWS price list has no price for {item.item}, and there is none to keep\n"
+            f"  {item.search.service} {item.usage_type}: {found.why}\n"
+            "  fix: mend its entry in facts/prices/catalogue.py"
+        )
+    return current.services[item.item]
+
+
+def _compute_provenance(region: str, compute: Iterable[tuple[Quote, Quote]]) -> tuple[str, ...]:
+    instances, fees = zip(*compute, strict=True)
+    return (
+        f"Prices of instances in {region}, USD per hour. {WRITTEN.format(region=region)}",
+        f"ec2_usd_per_hour: {INSTANCES.service}, on-demand Linux, shared tenancy; {_dated(instances)}.",
+        f"emr_fee_usd_per_hour: {EMR_FEES.service}, software EMR; {_dated(fees)}.",
+        "emr_fee_confidence: list = EMR's published fee; estimate = a quarter of on demand, where no list was read.",
+    )
+
+
+def _services_provenance(region: str, quotes: Sequence[Quote], kept: Mapping[str, str]) -> tuple[str, ...]:
+    origins = sorted({each.offer.service for each in quotes})
+    return (
+        f"Prices of services in {region}, USD. {WRITTEN.format(region=region)}",
+        "confidence: list = published by the vendor; secondary = somebody's copy; estimate = remembered or derived.",
+        *(f"{name}: {_dated([each for each in quotes if each.offer.service == name])}." for name in origins),
+        *(f"{item}: not from there ({why}); its row is older." for item, why in kept.items()),
+    )
+
+
+def _date(quotes: Iterable[Quote]) -> str:
+    """Of several publications the latest: some services publish once in years."""
+    return max((each.offer.published for each in quotes), default="")[:10]
+
+
+def _dated(quotes: Sequence[Quote]) -> str:
+    published = _span(each.offer.published for each in quotes)
+    return f"published {published}, effective {_span(each.offer.effective[:10] for each in quotes)}"
+
+
+def _span(dates: Iterable[str]) -> str:
+    ordered = sorted(dates)
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"

@@ -1,0 +1,109 @@
+"""The AWS price list, searched through the Pricing API, and new price files from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from facts.prices import PRICES, price_table
+from facts.prices.catalogue import SEARCHES, Search
+from facts.prices.change import PriceChange, changes
+from facts.prices.file import write_files
+from facts.prices.fresh import Found, FreshPrices, fresh_prices
+from facts.prices.offer import Offer, offer
+from operations.aws import Aws
+from sizing.prices import PriceTable
+from sizing.problem import OperationFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_pricing import PricingClient
+    from mypy_boto3_pricing.type_defs import FilterTypeDef
+
+__all__ = ["Refresh", "Request", "refresh"]
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Whose prices to refresh, and where their files are."""
+
+    region: str
+    directory: Path = PRICES
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh:
+    """New prices beside the current ones, if any, and which files were written."""
+
+    current: PriceTable | None
+    fresh: FreshPrices
+    changes: tuple[PriceChange, ...]
+    written: tuple[Path, ...]
+
+
+def refresh(variables: Mapping[str, str], request: Request, say: Say = lambda _: None) -> Refresh:
+    """Reads the region's prices with the credentials in these variables, and writes them unless it is a dry run.
+
+    Raises OperationFailed, having written nothing, when the price list cannot be read or lacks what is needed, and
+    when a file of that date has other prices.
+    """
+    current = _current(request)
+    with _failures():
+        # Of the Pricing API's three endpoints the one that is always there; each knows every region's prices.
+        client = Aws(variables).pricing
+        found: Found = {search.name: _offers(client, search, request.region, say) for search in SEARCHES}
+    fresh = fresh_prices(request.region, found, current)
+    return Refresh(
+        current=current,
+        fresh=fresh,
+        changes=() if current is None else changes(current, fresh.table),
+        written=() if request.dry_run else write_files(fresh.files, request.directory),
+    )
+
+
+def _current(request: Request) -> PriceTable | None:
+    try:
+        return price_table(request.region, request.directory)
+    except KeyError:
+        return None
+
+
+def _offers(client: PricingClient, search: Search, region: str, say: Say) -> list[Offer]:
+    filters: list[FilterTypeDef] = [
+        {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in search.filters(region).items()
+    ]
+    pages = client.get_paginator("get_products").paginate(
+        ServiceCode=search.service, Filters=filters, FormatVersion="aws_v1"
+    )
+    found = [offer(text) for page in pages for text in page["PriceList"]]
+    say(f"{search.name}: {len(found)} found")
+    return found
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """What boto3 and the price list say, as what, why and how to mend it."""
+    try:
+        yield
+    except ClientError as error:
+        raise OperationFailed(
+            f"the AWS Pricing API refused\n  {error}\n"
+            "  fix: use credentials that are valid and may call pricing:GetProducts"
+        ) from error
+    except BotoCoreError as error:
+        raise OperationFailed(
+            f"the AWS Pricing API could not be asked\n  {error}\n"
+            "  fix: set AWS_PROFILE or other credentials, and reach api.pricing.us-east-1.amazonaws.com from here"
+        ) from error
+    except ValueError as error:
+        raise OperationFailed(
+            f"the AWS Pricing API answered in an unknown form\n  {error}\n"
+            "  fix: hold the answer against facts/prices/offer.py, which reads the documented one"
+        ) from error
