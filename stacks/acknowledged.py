@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import aws_cdk as cdk
 from constructs import Construct
 
-__all__ = ["acknowledge", "objects_of"]
+__all__ = ["acknowledge", "acknowledge_objects"]
 
 REASONS = {
     "EMR4": "local disks are encrypted; the rule looks for the setting one level above where EMR documents it",
@@ -19,19 +21,31 @@ REASONS = {
     ),
     "IAM5[Resource::*]": "PutMetricData knows no resources; the statement is limited to two namespaces",
 }
-OBJECTS_OF_A_PREFIX = "the objects of one prefix; HBase makes their names"
+OBJECTS_OF_A_PREFIX = "the objects of one prefix; HBase and EMR make their names"
 
 
 def acknowledge(construct: Construct, *rules: str) -> None:
-    """Acknowledges rules of the pack by id, for this construct and what is in it. Every rule has a reason here."""
+    """Acknowledges rules of the pack by id, for this construct and what is in it.
+
+    Raises KeyError for a rule without a reason in REASONS.
+    """
+    _acknowledge(construct, {rule: REASONS[rule] for rule in rules})
+
+
+def acknowledge_objects(construct: Construct, *patterns: str) -> None:
+    """Acknowledges, for this construct and what is in it, policies for the objects that patterns name."""
+    _acknowledge(construct, {_objects_of(pattern): OBJECTS_OF_A_PREFIX for pattern in patterns})
+
+
+def _acknowledge(construct: Construct, reasons: Mapping[str, str]) -> None:
     cdk.Validations.of(construct).acknowledge(
         *(
-            cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=REASONS.get(rule, OBJECTS_OF_A_PREFIX))
-            for rule in rules
+            cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
+            for rule, reason in reasons.items()
         )
     )
 
 
-def objects_of(pattern: str) -> str:
-    """The finding about a policy for the objects that a pattern names, as cdk-nag spells it."""
+def _objects_of(pattern: str) -> str:
+    """The finding about the objects that a pattern names, as cdk-nag spells it."""
     return f"IAM5[Resource::arn:<AWS::Partition>:s3:::{pattern.replace('${AWS::AccountId}', '<AWS::AccountId>')}]"

@@ -48,24 +48,33 @@ class MonitoringStack(cdk.Stack):
         return filled_in(text, ClusterId=self._cluster_id)
 
     def _alarm_topic(self, environment: Environment) -> sns.Topic:
+        topic = sns.Topic(self, "Topic", master_key=self._topic_key(environment), enforce_ssl=True)
+        # A topic's policy replaces the one that SNS gives it, by which alarms of the account could publish.
+        topic.add_to_resource_policy(self._cloudwatch_may(["sns:Publish"], topic.topic_arn))
+        if environment.alarm_email:
+            topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
+        return topic
+
+    def _topic_key(self, environment: Environment) -> kms.Key:
+        """An alarm on an encrypted topic is silent unless CloudWatch may use the key."""
         key = kms.Key(
             self,
             "TopicKey",
             description=f"Alarms of warmbase environment {environment.name}",
             enable_key_rotation=True,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        # An alarm on an encrypted topic is silent unless CloudWatch may use the key.
-        key.add_to_resource_policy(
-            iam.PolicyStatement(
-                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
-                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
-                resources=["*"],
-            )
+        key.add_to_resource_policy(self._cloudwatch_may(["kms:Decrypt", "kms:GenerateDataKey*"], "*"))
+        return key
+
+    def _cloudwatch_may(self, actions: list[str], resource: str) -> iam.PolicyStatement:
+        """For alarms of this account only. Source: SNS Developer Guide, sns-key-management."""
+        account = {"StringEquals": {"aws:SourceAccount": self.account}}
+        return iam.PolicyStatement(
+            principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com", conditions=account)],
+            actions=actions,
+            resources=[resource],
         )
-        topic = sns.Topic(self, "Topic", master_key=key, enforce_ssl=True)
-        if environment.alarm_email:
-            topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
-        return topic
 
     def _alarm(self, alarm: Alarm) -> None:
         cloudwatch.CfnAlarm(

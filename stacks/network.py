@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from environments.environment import Environment
@@ -14,11 +15,15 @@ from stacks.app import environment_stack, tag
 
 __all__ = ["NetworkStack", "SecurityGroups"]
 
+# judgement: private by RFC 1918, and neither 10.0.0.0/16 nor 172.31.0.0/16, which most VPCs have that one may peer.
 CIDR = "10.40.0.0/16"
-SUBNET_BITS = 20
-HTTPS = 443
+SUBNET_BITS = 20  # judgement: 4,091 addresses, more than a cluster has nodes; 15 more such subnets fit
+HTTPS = 443  # RFC 9110, 4.2.2
+# EMR Management Guide, emr-man-sec-groups: private subnets, releases up to 7.x.
 SERVICE_TO_NODES = 8443
 PRIMARY_TO_SERVICE = 9443
+# Defaults in HBase 2.6's hbase-default.xml: hbase.zookeeper.property.clientPort, hbase.master.port,
+# hbase.regionserver.port.
 CLIENT_PORTS = {"ZooKeeper": 2181, "HBase master": 16000, "HBase RegionServer": 16020}
 INTERFACE_ENDPOINTS = {
     "Metrics": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_MONITORING,
@@ -86,9 +91,23 @@ class NetworkStack(cdk.Stack):
             gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
             restrict_default_security_group=False,
         )
-        self.vpc.add_flow_log("FlowLog", traffic_type=ec2.FlowLogTrafficType.REJECT)
+        self._flow_log()
         self.security_groups = SecurityGroups(self, self.vpc, environment)
         self._interface_endpoints()
+
+    def _flow_log(self) -> None:
+        """Rejected traffic. Without a log group of ours CDK would retain one, and its records for two years."""
+        group = logs.LogGroup(
+            self,
+            "Rejected",
+            retention=logs.RetentionDays.ONE_MONTH,  # judgement: who looks for a refused connection looks soon
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        self.vpc.add_flow_log(
+            "FlowLog",
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(group),
+            traffic_type=ec2.FlowLogTrafficType.REJECT,
+        )
 
     def _interface_endpoints(self) -> None:
         group = ec2.SecurityGroup(self, "Endpoints", vpc=self.vpc, description="warmbase interface endpoints")

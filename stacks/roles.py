@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from environments.environment import Environment
-from stacks.acknowledged import acknowledge, objects_of
+from stacks.acknowledged import acknowledge, acknowledge_objects
 from stacks.storage import StorageStack
 
 __all__ = ["Roles"]
@@ -23,6 +25,9 @@ ROOT_OBJECT_ACTIONS = (
     "s3:PutObject",
     "s3:PutObjectTagging",
 )
+# The root is asked for by the key without its slash (S3A), and marked by a key of its own (EMRFS). In Fn::Sub only
+# `${` begins a name: these dollars stay as they are.
+ROOT_OBJECTS = ("hbase", "hbase_$folder$", "hbase/*")
 ROOT_BUCKET_ACTIONS = (
     "s3:GetBucketLocation",
     "s3:GetBucketVersioning",
@@ -60,8 +65,9 @@ class Roles(Construct):
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
-        root_objects, log_objects = f"{environment.root_bucket}/hbase/*", f"{environment.log_bucket}/emr/*"
-        allow(role, ROOT_OBJECT_ACTIONS, bucket_arn(root_objects))
+        root_objects = [f"{environment.root_bucket}/{key}" for key in ROOT_OBJECTS]
+        log_objects = f"{environment.log_bucket}/emr/*"
+        allow(role, ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in root_objects))
         allow(role, ROOT_BUCKET_ACTIONS, bucket_arn(environment.root_bucket))
         allow(role, ["s3:PutObject"], bucket_arn(log_objects))
         allow(role, KEY_ACTIONS, storage.key.key_arn)
@@ -73,7 +79,8 @@ class Roles(Construct):
             )
         )
         acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
-        acknowledge(role, "IAM5[Resource::*]", objects_of(root_objects), objects_of(log_objects))
+        acknowledge(role, "IAM5[Resource::*]")
+        acknowledge_objects(role, *(each for each in (*root_objects, log_objects) if each.endswith("*")))
         return role
 
     def _service(self, storage: StorageStack) -> iam.Role:
@@ -92,7 +99,15 @@ class Roles(Construct):
                 conditions={"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
             )
         )
-        allow(role, (*KEY_ACTIONS, "kms:CreateGrant"), storage.key.key_arn)
+        allow(role, KEY_ACTIONS, storage.key.key_arn)
+        # EBS User Guide, ebs-encryption-requirements: only for the volumes that EC2 attaches.
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["kms:CreateGrant"],
+                resources=[storage.key.key_arn],
+                conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            )
+        )
         acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]")
         return role
 
@@ -102,6 +117,6 @@ def bucket_arn(bucket_or_objects: str) -> str:
     return cdk.Fn.sub(f"arn:${{AWS::Partition}}:s3:::{bucket_or_objects}")
 
 
-def allow(role: iam.Role, actions: tuple[str, ...] | list[str], resource: str) -> None:
-    """Lets a role do these things to one resource."""
-    role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[resource]))
+def allow(role: iam.Role, actions: Sequence[str], *resources: str) -> None:
+    """Lets a role do these things to these resources."""
+    role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))

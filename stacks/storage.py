@@ -13,9 +13,10 @@ from stacks.app import environment_stack, filled_in, tag
 
 __all__ = ["StorageStack"]
 
-# Compaction replaces store files: without an end to old versions the bucket would keep every file for ever.
-NONCURRENT_DAYS = 3
-INCOMPLETE_UPLOAD_DAYS = 3
+# Compaction replaces store files: without an end to old versions the bucket would keep every file for ever, and
+# without an end to delete markers each listing would step over all that there ever was.
+NONCURRENT_DAYS = 3  # judgement: a weekend to notice that something was deleted
+INCOMPLETE_UPLOAD_DAYS = 3  # judgement: no upload of a store file takes as long
 LOG_DAYS = 90  # judgement: a quarter to look back on
 
 
@@ -71,6 +72,7 @@ class StorageStack(cdk.Stack):
                 s3.LifecycleRule(
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(INCOMPLETE_UPLOAD_DAYS),
                     noncurrent_version_expiration=cdk.Duration.days(NONCURRENT_DAYS),
+                    expired_object_delete_marker=True,
                 )
             ],
         )

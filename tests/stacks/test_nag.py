@@ -9,7 +9,7 @@ import cdk_nag
 import pytest
 
 import app
-from stacks.acknowledged import OBJECTS_OF_A_PREFIX, REASONS
+from stacks.acknowledged import OBJECTS_OF_A_PREFIX, REASONS, acknowledge, acknowledge_objects
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])
@@ -21,3 +21,16 @@ def test_aws_solutions_pack_finds_nothing_unacknowledged(name: str, tmp_path: Pa
 
 def test_every_acknowledgement_has_a_reason() -> None:
     assert all(reason.strip() for reason in (*REASONS.values(), OBJECTS_OF_A_PREFIX))
+
+
+def test_a_rule_without_a_reason_is_not_acknowledged() -> None:
+    with pytest.raises(KeyError, match="EMR1"):
+        acknowledge(cdk.Stack(), "EMR1")
+
+
+def test_objects_of_a_prefix_are_acknowledged_with_their_own_reason() -> None:
+    stack = cdk.Stack()
+    acknowledge_objects(stack, "bucket-${AWS::AccountId}/hbase/*")
+    [acknowledged] = [each.data for each in stack.node.metadata if each.type == "aws:cdk:acknowledged-rules"]
+    [reason] = acknowledged.values()
+    assert reason == OBJECTS_OF_A_PREFIX

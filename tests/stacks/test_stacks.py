@@ -1,9 +1,9 @@
-"""The synthesised templates: what they create, protect and grant."""
+"""The synthesised templates: what they create and protect."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +17,9 @@ from lab.aws.template_lint import lint_errors
 from sizing.bill import ALARMS, DASHBOARDS, INTERFACE_ENDPOINTS, KMS_KEYS, REGION_SERVER_METRICS
 from stacks.app import EMR_TAG
 from tests.shipped import ENVIRONMENTS
+from tests.stacks.template import Templates, all_of_type, cluster, only
 
-Templates = Mapping[str, Mapping[str, Any]]
 Launches = Callable[[str], Launch]
-
-
-def of_type(template: Mapping[str, Any], resource_type: str) -> dict[str, Any]:
-    return {name: each for name, each in template["Resources"].items() if each["Type"] == resource_type}
-
-
-def all_of_type(templates: Templates, resource_type: str) -> list[Any]:
-    return [each for template in templates.values() for each in of_type(template, resource_type).values()]
-
-
-def cluster(templates: Templates, name: str) -> Any:
-    [found] = of_type(templates[f"warmbase-{name}-blue-cluster"], "AWS::EMR::Cluster").values()
-    return found["Properties"]
 
 
 def api_spelling(configurations: list[Any]) -> list[Any]:
@@ -124,46 +111,6 @@ def test_storage_and_cluster_stacks_are_protected_from_deletion(assemblies: Call
     assert protected == {"warmbase-prod-storage", "warmbase-prod-blue-cluster"}
 
 
-def test_data_key_and_logs_are_retained(templates: Callable[[str], Templates]) -> None:
-    storage = templates("prod")["warmbase-prod-storage"]
-    kept = {**of_type(storage, "AWS::S3::Bucket"), **of_type(storage, "AWS::KMS::Key")}
-    assert len(kept) == 3
-    for each in kept.values():
-        assert each["DeletionPolicy"] == each["UpdateReplacePolicy"] == "Retain"
-
-
-def test_the_root_bucket_forgets_old_versions_and_broken_uploads(templates: Callable[[str], Templates]) -> None:
-    buckets = of_type(templates("prod")["warmbase-prod-storage"], "AWS::S3::Bucket")
-    [root] = [bucket["Properties"] for name, bucket in buckets.items() if name.startswith("Root")]
-    [rule] = root["LifecycleConfiguration"]["Rules"]
-    assert root["VersioningConfiguration"] == {"Status": "Enabled"}
-    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 3}
-    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 3}
-    assert root["MetricsConfigurations"] == [{"Id": "hbase-root", "Prefix": "hbase/"}]
-
-
-def test_nodes_have_no_way_out_but_endpoints(templates: Callable[[str], Templates]) -> None:
-    network = templates("prod")["warmbase-prod-network"]
-    for resource_type in ("AWS::EC2::InternetGateway", "AWS::EC2::NatGateway"):
-        assert not of_type(network, resource_type)
-    for subnet in of_type(network, "AWS::EC2::Subnet").values():
-        assert subnet["Properties"]["MapPublicIpOnLaunch"] is False
-        assert subnet["Properties"]["AvailabilityZone"] == "us-east-1a"
-
-
-def test_nothing_is_open_to_the_world(templates: Callable[[str], Templates]) -> None:
-    for rule in ingress_rules(templates("prod")):
-        assert rule.get("CidrIp") != "0.0.0.0/0"
-        assert rule.get("CidrIpv6") != "::/0"
-
-
-def ingress_rules(templates: Templates) -> Iterator[Mapping[str, Any]]:
-    for group in all_of_type(templates, "AWS::EC2::SecurityGroup"):
-        yield from group["Properties"].get("SecurityGroupIngress", [])
-    for rule in all_of_type(templates, "AWS::EC2::SecurityGroupIngress"):
-        yield rule["Properties"]
-
-
 def test_what_emr_may_touch_carries_its_tag(templates: Callable[[str], Templates]) -> None:
     tag = {"Key": EMR_TAG, "Value": "true"}
     stacks = templates("prod")
@@ -176,27 +123,10 @@ def test_what_emr_may_touch_carries_its_tag(templates: Callable[[str], Templates
         assert tag in each["Properties"]["Tags"]
 
 
-def test_no_policy_allows_everything_on_everything(templates: Callable[[str], Templates]) -> None:
-    for policy in all_of_type(templates("prod"), "AWS::IAM::Policy"):
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
-            assert not any(action in {"*", "s3:*", "kms:*"} for action in actions)
-            if statement["Resource"] == "*":
-                assert statement.get("Condition"), statement
-
-
-def test_role_and_instance_profile_share_their_name(templates: Callable[[str], Templates]) -> None:
-    stack = templates("prod")["warmbase-prod-blue-cluster"]
-    [profile] = of_type(stack, "AWS::IAM::InstanceProfile").values()
-    names = {role["Properties"].get("RoleName") for role in of_type(stack, "AWS::IAM::Role").values()}
-    assert profile["Properties"]["InstanceProfileName"] in names
-
-
 def test_no_export_carries_the_cluster_id(templates: Callable[[str], Templates]) -> None:
     stack = templates("prod")["warmbase-prod-blue-cluster"]
     assert "Outputs" not in stack
-    [parameter] = of_type(stack, "AWS::SSM::Parameter").values()
-    assert parameter["Properties"]["Name"] == "/warmbase/prod/blue/cluster-id"
+    assert only(stack, "AWS::SSM::Parameter")["Name"] == "/warmbase/prod/blue/cluster-id"
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

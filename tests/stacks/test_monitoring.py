@@ -1,0 +1,60 @@
+"""The monitoring stack: an alarm reaches the topic, and CloudWatch may publish there in spite of its encryption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from configurations.launch import Launch
+from dashboards.alarm import alarms
+from tests.shipped import ENVIRONMENTS
+from tests.stacks.template import Templates, allowing, of_type, only
+
+OF_OUR_ACCOUNT = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+CLOUDWATCH = {"Service": "cloudwatch.amazonaws.com"}
+
+
+def monitoring(templates: Templates, name: str) -> Mapping[str, Any]:
+    return templates[f"warmbase-{name}-blue-monitoring"]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_alarm_calls_the_topic_when_it_begins_and_when_it_ends(
+    name: str, templates: Callable[[str], Templates], launches: Callable[[str], Launch]
+) -> None:
+    stack, launch = monitoring(templates(name), name), launches(name)
+    [topic] = of_type(stack, "AWS::SNS::Topic")
+    made = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::Alarm").values()]
+    asked = alarms(launch.plan, launch.environment.root_bucket)
+    assert {each["AlarmName"] for each in made} == {each.name for each in asked}
+    for each in made:
+        assert each["AlarmActions"] == each["OKActions"] == [{"Ref": topic}]
+        assert each.get("ActionsEnabled", True) is True
+
+
+def test_cloudwatch_may_publish_for_our_account_and_nobody_without_tls(templates: Callable[[str], Templates]) -> None:
+    stack = monitoring(templates("prod"), "prod")
+    policy, [topic] = only(stack, "AWS::SNS::TopicPolicy"), of_type(stack, "AWS::SNS::Topic")
+    said = policy["PolicyDocument"]["Statement"]
+    [publish] = allowing(said, "sns:Publish")
+    [refused] = [each for each in said if each["Effect"] == "Deny"]
+    assert policy["Topics"] == [{"Ref": topic}]
+    assert publish["Resource"] == refused["Resource"] == {"Ref": topic}
+    assert (publish["Principal"], publish["Condition"]) == (CLOUDWATCH, OF_OUR_ACCOUNT)
+    assert refused["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_cloudwatch_may_use_the_topics_key_for_our_account(templates: Callable[[str], Templates]) -> None:
+    stack = monitoring(templates("prod"), "prod")
+    [key] = of_type(stack, "AWS::KMS::Key")
+    [use] = allowing(only(stack, "AWS::KMS::Key")["KeyPolicy"]["Statement"], "kms:Decrypt")
+    assert only(stack, "AWS::SNS::Topic")["KmsMasterKeyId"] == {"Fn::GetAtt": [key, "Arn"]}
+    assert use["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
+    assert (use["Principal"], use["Condition"]) == (CLOUDWATCH, OF_OUR_ACCOUNT)
+
+
+def test_the_topics_key_goes_with_the_stack(templates: Callable[[str], Templates]) -> None:
+    [key] = of_type(monitoring(templates("prod"), "prod"), "AWS::KMS::Key").values()
+    assert key["DeletionPolicy"] == key["UpdateReplacePolicy"] == "Delete"
