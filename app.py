@@ -4,7 +4,7 @@ import sys
 
 from configurations.launch import Launch
 from configurations.rendering import classifications
-from environments.question import plan_of
+from environments.question import feasible_plan_of
 from environments.reader import read_environment
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
@@ -21,7 +21,7 @@ def environment_app(name: str, outdir: str | None = None) -> App:
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
     for choice in environment.clusters.values():
-        plan = plan_of(environment, choice)
+        plan = feasible_plan_of(environment, choice)
         launch = Launch(environment=environment, plan=plan, settings=classifications(plan))
         cluster = ClusterStack(app, launch, network, storage)
         MonitoringStack(app, launch, cluster)

@@ -28,7 +28,7 @@ def prepare_cache_volume_arguments(plan: Plan) -> tuple[str, ...]:
     return (
         f"--cache-volume-gib={plan.core.volume('cache').size_gib}",
         f"--system-volume-gib={plan.core.volume('system').size_gib}",
-        f"--cache-mib={plan.bucket_cache.size_mib}",
+        f"--cache-mib={plan.cache.size_mib}",
         f"--index-mib={index_mib}",
         f"--index-format={'streamed' if streamed else 'chunked'}",
         f"--cache-file={layout.CACHE_FILE}",

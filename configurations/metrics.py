@@ -14,11 +14,5 @@ REGION_SERVER_ATTRIBUTES: Final = (
     "l2CacheMissCount",
     "l2CacheHitRatio",
     "l2CacheSize",
-    "l2CacheFreeSize",
-    "l2CacheCount",
-    "l2CacheEvictionCount",
-    "blockCacheFailedInsertionCount",
-    "l1CacheEvictionCount",
-    "Get_99th_percentile",
 )
 EXPORT_INTERVAL_MS: Final = 60_000

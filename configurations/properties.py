@@ -33,7 +33,11 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
-    """One property that we render. `unit` is that of the value as written; empty for names and switches."""
+    """One property that we render.
+
+    `unit` is that of the value as written, empty for names and switches; `figure` the path of the plan's figure that
+    it states, empty where the value is the same in every plan.
+    """
 
     classification: ClassificationPath
     key: str
@@ -42,6 +46,7 @@ class Property:
     applied: Applied
     reason: str
     source: str
+    figure: str = ""
 
 
 CLUSTER: Final = frozenset({Group.CLUSTER})
@@ -193,7 +198,8 @@ _ROWS: Final = (
     ),
     (
         "hbase-site", "hbase.master.wait.on.regionservers.mintostart", PRIMARY, "RegionServers", "rolling restart",
-        "a full restart does not begin to assign before the servers that hold the cache are there", HBASE_26,
+        "a full restart assigns when the servers that hold the cache are there, less those that may be lost",
+        HBASE_26,
     ),
     (
         "hdfs-site", "dfs.replication", BOTH, "copies", "rolling restart",
@@ -219,7 +225,7 @@ _ROWS: Final = (
     ),
     (
         "emr-metrics/emr-hbase-region-server-metrics", "Hadoop:service=HBase,name=RegionServer,sub=Server", BOTH, "",
-        "rolling restart", "what the dashboard draws and no more: each costs by node and month", EMR_AGENT,
+        "rolling restart", "the recipe's five and what the dashboard draws: each costs by node and month", EMR_AGENT,
     ),
     (
         "emr-metrics/emr-hbase-region-server-metrics", "otel.metric.export.interval", BOTH, "ms", "rolling restart",
@@ -227,6 +233,26 @@ _ROWS: Final = (
         EMR_AGENT,
     ),
 )  # fmt: skip
+
+_FIGURES: Final = {
+    "HBASE_REGIONSERVER_OPTS": "heap.xmx_mib",
+    "hbase.bucketcache.size": "bucket_cache.size_mib",
+    "hbase.bucketcache.bucket.sizes": "bucket_cache.bucket_sizes",
+    "hbase.blockcache.minblocksize": "bucket_cache.nominal_block_bytes",
+    "hbase.bucketcache.writer.threads": "bucket_cache.writer_threads",
+    "hbase.bucketcache.writer.queuelength": "bucket_cache.writer_queue_length",
+    "hbase.bucketcache.persist.intervalinmillis": "persistence.interval_ms",
+    "hbase.bucketcache.persistence.chunksize": "persistence.chunk_blocks",
+    "hfile.block.cache.size": "heap.l1_fraction",
+    "hbase.regionserver.global.memstore.size": "heap.memstore_fraction",
+    "hbase.regionserver.handler.count": "handlers",
+    "hbase.hfile.thread.prefetch": "prefetch_threads",
+    "hbase.master.scp.retain.assignment.force.retries": "restart.retain_retries",
+    "hbase.master.wait.on.regionservers.mintostart": "region_servers_to_start",
+    "dfs.replication": "wal_replication",
+    "yarn.nodemanager.resource.memory-mb": "yarn_mib",
+    "yarn.scheduler.maximum-allocation-mb": "yarn_mib",
+}
 
 CATALOGUE: Final[Mapping[tuple[ClassificationPath, str], Property]] = {
     (classification, key): Property(
@@ -237,6 +263,7 @@ CATALOGUE: Final[Mapping[tuple[ClassificationPath, str], Property]] = {
         applied=Applied(applied),
         reason=reason,
         source=source,
+        figure=_FIGURES.get(key, ""),
     )
     for classification, key, groups, unit, applied, reason, source in _ROWS
 }

@@ -13,7 +13,9 @@ from configurations import layout, metrics
 from configurations.classification import Classification, Classifications, flattened
 from configurations.properties import CATALOGUE, Group
 from facts.releases import releases
+from sizing.mode import Mode
 from sizing.plan import Plan
+from sizing.problem import InvalidInput, Problem
 from sizing.units import MIB
 
 __all__ = ["classifications"]
@@ -28,8 +30,11 @@ COLLECTOR_FLAGS: Final = {
 def classifications(plan: Plan) -> Classifications:
     """What the cluster is launched with: storage identity for all nodes, everything tunable by instance group.
 
-    Raises RenderingError when a template makes something that the catalogue does not know.
+    Raises InvalidInput for a mode that has no templates yet, RenderingError when a template makes something that the
+    catalogue does not know.
     """
+    if plan.mode is not Mode.S3_CACHED:
+        raise InvalidInput([_no_templates(plan)])
     release = releases()[plan.release]
     values = {
         "plan": plan,
@@ -39,6 +44,15 @@ def classifications(plan: Plan) -> Classifications:
         "collector_flags": COLLECTOR_FLAGS[plan.heap.collector],
     }
     return Classifications(*(_group(group, values) for group in Group))
+
+
+def _no_templates(plan: Plan) -> Problem:
+    return Problem(
+        where=plan.environment,
+        what="storage.mode",
+        why=f"{plan.mode} can be planned and compared, and not rendered yet",
+        fix=f"use {Mode.S3_CACHED} to render and deploy",
+    )
 
 
 class RenderingError(AssertionError):

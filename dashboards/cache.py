@@ -50,7 +50,7 @@ def _expression(expression: str, label: str, identity: str, *, visible: bool = T
 
 
 def _fill(plan: Plan) -> dict[str, Any]:
-    capacity_bytes = plan.bucket_cache.size_mib * MIB
+    capacity_bytes = plan.cache.size_mib * MIB
     return {
         "title": "Cache filled, by RegionServer (bytes of slots; eviction starts at 95 %)",
         "metrics": [_expression(search("l2CacheSize", "Average", MINUTE), "", "fill")],

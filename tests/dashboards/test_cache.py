@@ -57,7 +57,7 @@ def test_widgets_do_not_overlap(launches: Launches) -> None:
 def test_the_planned_size_is_drawn_in_bytes(launches: Launches) -> None:
     launch = launches("prod")
     fill = json.loads(body(launch))["widgets"][0]["properties"]
-    assert fill["annotations"]["horizontal"][0]["value"] == launch.plan.bucket_cache.size_mib * 2**20
+    assert fill["annotations"]["horizontal"][0]["value"] == launch.plan.cache.size_mib * 2**20
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
