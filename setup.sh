@@ -5,8 +5,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
+
+# stop WHAT FIX
 stop() {
-  printf 'setup: stopped: %s\n' "$*" >&2
+  printf 'setup: stopped: %s\n  fix: %s\n' "$1" "$2" >&2
   exit 1
 }
 
@@ -18,37 +20,50 @@ find_python() {
       return
     fi
   done
-  stop "no Python 3.11 or newer on the PATH; get one from your system's packages, for instance 'apt-get install python3 python3-venv'"
+  stop "no Python 3.11 or newer on the PATH" \
+    "get one, for instance 'apt-get install python3 python3-venv'"
 }
 
 has_node() {
   command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null
 }
 
+# pip is what a .venv gets last: one without it was left half-made. And it must be the .venv's own: a Python that does not
+# know that it is in one would install into the machine's.
+has_venv() {
+  .venv/bin/python -c 'import sys; sys.exit(sys.prefix == sys.base_prefix)' 2>/dev/null &&
+    .venv/bin/python -m pip --version >/dev/null 2>&1
+}
+
 python=$(find_python)
-if [[ ! -x .venv/bin/python ]]; then
+if ! has_venv; then
   say "making .venv with $("$python" --version)"
-  "$python" -m venv .venv >&2 || stop "'$python -m venv' failed; Debian and Ubuntu keep it apart: 'apt-get install python3-venv'"
+  if ! "$python" -m venv --clear .venv >&2; then
+    rm -rf .venv
+    stop "'$python -m venv' failed; its reason is above" \
+      "on Debian and Ubuntu, 'apt-get install python3-venv'"
+  fi
 fi
 
 locked_uv=$(sed -n '/^name = "uv"$/{n;s/^version = "\(.*\)"$/\1/p;q;}' uv.lock)
 if [[ "$(.venv/bin/uv --version 2>/dev/null | cut -d' ' -f2)" != "$locked_uv" ]]; then
   say "installing uv $locked_uv, which reads the lock file"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$locked_uv" >&2 ||
-    stop "pip could not install uv; is a package index reachable?"
+    stop "pip could not install uv; its reason is above" "let it reach a package index"
 fi
 
 groups=()
 if ! has_node; then
-  say "no Node 20 or newer with npm on the PATH: bringing Node as a Python package"
+  say "no Node 20 with npm on the PATH: bringing it as a Python package"
   groups=(--group node)
 fi
-say "installing the locked Python packages (about half a minute the first time)"
-.venv/bin/uv sync --quiet --frozen --compile-bytecode "${groups[@]}" ||
-  stop "uv could not install the packages in uv.lock; its reason is above"
+say "installing the locked Python packages (half a minute at first)"
+# With the system's certificates, for a company's own may be among them; by itself uv trusts only those it brings.
+.venv/bin/uv sync --quiet --frozen --compile-bytecode --system-certs "${groups[@]}" ||
+  stop "uv could not install what uv.lock names; its reason is above" "mend that, and run it again"
 .venv/bin/python -m compileall -q sizing facts environments configurations dashboards stacks operations lab cli app.py
 
 say "installing the CDK command line"
 PATH="$PWD/.venv/bin:$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund >&2 ||
-  stop "npm could not install what package-lock.json names; its reason is above"
+  stop "npm could not install what package-lock.json names" "run 'npm ci', and read its reason"
 say "ready: .venv/bin/warmbase"

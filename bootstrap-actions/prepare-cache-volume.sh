@@ -171,14 +171,28 @@ primary_node() {
   grep -Eq '"isMaster"[[:space:]]*:[[:space:]]*true' "$INSTANCE"
 }
 
-# disk_of_size GIB: the one disk of so many whole GiB (instance stores are not whole GiB: the rest is dropped).
+# carries_root DISK: whether `/` is on it. The root disk has a size too, and is never a data volume.
+carries_root() {
+  local root
+  root=$(findmnt --noheadings --raw --output MAJ:MIN --mountpoint /)
+  lsblk --noheadings --raw --output MAJ:MIN "$1" | grep -qxF "$root"
+}
+
+# disk_of_size GIB: the one disk of exactly so many GiB, or else the one that has so many whole GiB: an instance store is
+# not whole, and must not pass for a volume that is.
 disk_of_size() {
-  local path type bytes seen=() found=()
+  local path type bytes seen=() exact=() whole=() found
   while read -r path type bytes; do
     if [[ $type != disk ]]; then continue; fi
+    if carries_root "$path"; then
+      seen+=("$path (the root disk)")
+      continue
+    fi
     seen+=("$path $((bytes >> 30)) GiB")
-    if ((bytes >> 30 == $1)); then found+=("$path"); fi
+    if ((bytes == $1 << 30)); then exact+=("$path"); fi
+    if ((bytes >> 30 == $1)); then whole+=("$path"); fi
   done < <(lsblk --bytes --nodeps --noheadings --raw --output PATH,TYPE,SIZE)
+  if ((${#exact[@]} > 0)); then found=("${exact[@]}"); else found=("${whole[@]}"); fi
   if ((${#found[@]} != 1)); then
     die "${#found[@]} disks of $1 GiB, exactly one is needed; seen: $(printf '%s; ' "${seen[@]}")" \
       "fix: give the instance group one volume of each size, and those sizes to this script"

@@ -18,16 +18,17 @@ from configurations.classification import flattened
 from configurations.launch import Launch
 from configurations.rendering import classifications
 from environments.environment import Environment
-from environments.question import plan_of
-from environments.reader import read_environment
-from lab.aws.server import LocalAws, local_aws, refuse_remote, running_aws
+from environments.question import feasible_plan_of
+from environments.reader import locate, read_environment
+from environments.reader.document import load_document
+from lab.aws.server import ACCOUNT, NOWHERE, LocalAws, local_aws, local_environment, refuse_dead, running_aws
 from lab.aws.teardown import lift_protection, remaining_stacks, root_buckets
 from lab.aws.template_lint import lint_errors
 from operations.aws import Aws
 from operations.cdk import run_cdk
 from operations.comparison import Comparison, compared
 from sizing.plan import Plan
-from sizing.problem import Drifted, OperationFailed
+from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
 
 __all__ = ["Demo", "Hosting", "Progress", "run_demo"]
 
@@ -63,30 +64,32 @@ class Demo:
     kept: LocalAws | None
 
 
-def run_demo(name: str, hosting: Hosting, progress: Progress) -> Demo:
-    """Runs the chain on an environment.
+@contextmanager
+def run_demo(name: str, hosting: Hosting, progress: Progress) -> Iterator[Demo]:
+    """The chain run on an environment; the local AWS is up within the block, and after it only when it ended well.
 
-    Raises InvalidInput for a faulty environment or an endpoint that is not on this machine, Drifted when a service
-    describes something else than was rendered, OperationFailed when a step fails.
+    So whoever keeps it says in the block how to end it. Raises InvalidInput for a faulty environment or an endpoint
+    where no local AWS is, Infeasible when nothing meets its targets, Drifted when a service describes something else
+    than was rendered, OperationFailed when a step fails.
     """
     if hosting.endpoint:
-        refuse_remote(hosting.endpoint)
+        refuse_dead(hosting.endpoint)
     with progress.step("read the environment and plan") as say:
-        launch = _launch(read_environment(name))
+        launch = _launch(name)
         say(f"{launch.plan.core.count} x {launch.plan.core.instance_type} for {launch.plan.environment}")
     progress.show(launch.plan)
     with tempfile.TemporaryDirectory(prefix="warmbase-demo-") as scratch:
-        output = Path(scratch) / "cdk.out"
-        _check(name, launch, output, progress)
+        selection, output = _selection(name), Path(scratch) / "cdk.out"
+        _check(selection, launch, output, progress)
         with _started(hosting, launch.environment.region, progress) as local:
-            return _cycle(Cycle(name, launch, local, output, progress), keep=hosting.keep)
+            yield _cycle(Cycle(selection, launch, local, output, progress), keep=hosting.keep)
 
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """What the steps on the local AWS share."""
+    """What the steps on the local AWS share; `selection` is the CDK's option that chooses the environment."""
 
-    name: str
+    selection: str
     launch: Launch
     local: LocalAws
     output: Path
@@ -97,25 +100,47 @@ class Cycle:
         """Clients of the local AWS."""
         return Aws(self.local.environment)
 
-    def cdk(self, title: str, *arguments: str) -> None:
-        """One run of the CDK command line, as a user would type it."""
-        with self.progress.step(title) as say:
-            run_cdk(arguments, self.local.environment, say)
+    def cdk(self, command: str, *asked: str, quiet: tuple[str, ...] = ()) -> None:
+        """One run of the CDK command line: what a user would type, and what makes it quiet and leave no file."""
+        with self.progress.step(" ".join(("cdk", command, "-c", self.selection, *asked))) as say:
+            run_cdk((command, "-c", self.selection, *asked, *quiet), self.local.environment, say)
             say("done")
 
 
-def _launch(environment: Environment) -> Launch:
-    plan = plan_of(environment, environment.active)
+def _launch(name: str) -> Launch:
+    environment = read_environment(name)
+    _refuse_other_account(name, environment)
+    # All of them are deployed, so each must be feasible.
+    plans = {colour: feasible_plan_of(environment, choice) for colour, choice in environment.clusters.items()}
+    plan = plans[environment.active.colour]
     return Launch(environment=environment, plan=plan, settings=classifications(plan))
 
 
-def _check(name: str, launch: Launch, output: Path, progress: Progress) -> None:
+def _refuse_other_account(name: str, environment: Environment) -> None:
+    if environment.account in (None, ACCOUNT):
+        return
+    problem = Problem(
+        where=load_document(locate(name), environment.source).where(("account",)),
+        what="account",
+        why=f"the local AWS has one account, {ACCOUNT}; the file pins {environment.account}",
+        fix="leave `account` out in a copy of the file, and run the demo on the copy",
+    )
+    raise InvalidInput([problem])
+
+
+def _selection(name: str) -> str:
+    """The environment for the CDK command line, which runs in the project: names stay names, paths become whole."""
+    file = locate(name)
+    return f"environment={file.resolve() if file == Path(name) else name}"
+
+
+def _check(selection: str, launch: Launch, output: Path, progress: Progress) -> None:
     with progress.step("render the classifications") as say:
         properties = [path for level in launch.settings for path, _, _ in flattened(level)]
         say(f"{len(properties)} properties in {len(set(properties))} classifications")
-    synth = ("synth", "-c", f"environment={name}", "--all", "--quiet", "--output", str(output))
-    with progress.step(f"cdk synth -c environment={name} --all") as say:
-        run_cdk(synth, os.environ, say)
+    with progress.step(f"cdk synth -c {selection}") as say:
+        no_aws = local_environment(NOWHERE, launch.environment.region, os.environ)
+        run_cdk(("synth", "-c", selection, "--quiet", "--output", str(output)), no_aws, say)
         say("done")
     with progress.step("cfn-lint the templates") as say:
         templates, errors = lint_errors(output)
@@ -127,17 +152,21 @@ def _check(name: str, launch: Launch, output: Path, progress: Progress) -> None:
 @contextmanager
 def _started(hosting: Hosting, region: str, progress: Progress) -> Iterator[LocalAws]:
     with ExitStack() as stack:
-        with progress.step("start a local AWS (an emulator: no node starts, no HBase runs)") as say:
-            local = stack.enter_context(
-                running_aws(hosting.endpoint, region) if hosting.endpoint else local_aws(region, keep=hosting.keep)
-            )
-            say(local.endpoint)
+        if hosting.endpoint:
+            with progress.step(f"use the local AWS at {hosting.endpoint}") as say:
+                local = stack.enter_context(running_aws(hosting.endpoint, region))
+                say("it answers")
+        else:
+            with progress.step("start a local AWS (an emulator: no node starts, no HBase runs)") as say:
+                local = stack.enter_context(local_aws(region, keep=hosting.keep))
+                say(local.endpoint)
         yield local
 
 
 def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
-    cycle.cdk(f"cdk bootstrap -c environment={cycle.name}", "bootstrap", "-c", f"environment={cycle.name}")
-    _deploy(cycle)
+    output = ("--output", str(cycle.output))
+    cycle.cdk("bootstrap")
+    cycle.cdk("deploy", "--all", quiet=("--require-approval", "never", *output))
     cluster_id, comparisons = _read_back(cycle)
     retained = () if keep else _remove(cycle, cluster_id)
     return Demo(
@@ -147,12 +176,6 @@ def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
         retained_buckets=retained,
         kept=cycle.local if keep else None,
     )
-
-
-def _deploy(cycle: Cycle) -> None:
-    asked = ("deploy", "-c", f"environment={cycle.name}", "--all")
-    quiet = ("--require-approval", "never", "--output", str(cycle.output))
-    cycle.cdk(f"cdk {' '.join(asked)}", *asked, *quiet)
 
 
 def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
@@ -169,10 +192,7 @@ def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
     environment = cycle.launch.environment.name
     with cycle.progress.step("lift protection (here only: the endpoint is on this machine)") as say:
         say(f"{len(lift_protection(cycle.local, environment, cluster_id))} lifted")
-    cycle.cdk(
-        f"cdk destroy -c environment={cycle.name} --all",
-        *("destroy", "-c", f"environment={cycle.name}", "--all", "--force", "--output", str(cycle.output)),
-    )
+    cycle.cdk("destroy", "--all", quiet=("--force", "--output", str(cycle.output)))
     with cycle.progress.step("check what is left") as say:
         left = remaining_stacks(cycle.aws, environment)
         retained = root_buckets(cycle.aws, environment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
 from threading import Event, Thread
@@ -12,7 +13,7 @@ from moto import mock_aws
 from moto.server import ThreadedMotoServer
 
 from lab.aws.extension import install
-from lab.aws.server import HOST
+from lab.aws.server import HOST, STAY
 
 
 def main() -> None:
@@ -41,16 +42,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--until-stdin-closes",
         action="store_true",
-        help="also stop at the end of standard input, so that a killed parent leaves nothing running",
+        help=f"also stop when standard input ends without {STAY!r}, so that a killed parent leaves nothing running",
     )
     parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
     return parser
 
 
 def _watch_stdin(stopped: Event) -> None:
-    while sys.stdin.buffer.read(1):
-        pass
-    stopped.set()
+    if sys.stdin.read() == STAY:
+        _let_go_of_output()
+    else:
+        stopped.set()
+
+
+def _let_go_of_output() -> None:
+    """Whoever reads the caller's output must see its end when the caller ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
@@ -9,8 +10,10 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlparse
 
@@ -25,18 +28,14 @@ HOST: Final = "127.0.0.1"
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 10.0
 HEALTH_SECONDS: Final = 5.0
-# What could send a client to a real account, or make it look for credentials elsewhere.
-FOREIGN: Final = (
-    "AWS_PROFILE",
-    "AWS_DEFAULT_PROFILE",
-    "AWS_SESSION_TOKEN",
-    "AWS_SECURITY_TOKEN",
-    "AWS_ROLE_ARN",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_CA_BUNDLE",
-)
+# Where nothing answers: no system of today serves tcpmux, which port 1 is kept for. For what must reach no AWS at all.
+NOWHERE: Final = f"http://{HOST}:1"
+# What could send a client to a real account, make it look for credentials elsewhere, or stand for an option of the CDK
+# command line: CDK_PROFILE is its --profile.
+FOREIGN: Final = ("AWS_", "CDK_")
+STAY: Final = "stay"
+"""What a server reads from its standard input, when that end must not be its own."""
+PROJECT: Final = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +53,9 @@ class LocalAws:
 
 
 def local_environment(endpoint: str, region: str, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The inherited variables without any that lead to a real account, with those that lead to the endpoint."""
+    """The inherited variables without any of AWS or the CDK, with those that lead to the endpoint."""
     refuse_remote(endpoint)
-    kept = {
-        name: value
-        for name, value in inherited.items()
-        if name not in FOREIGN and not name.startswith("AWS_ENDPOINT_URL")
-    }
+    kept = {name: value for name, value in inherited.items() if not name.startswith(FOREIGN)}
     return kept | {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": "local",
@@ -108,26 +103,34 @@ def local_aws(
 ) -> Iterator[LocalAws]:
     """A running local AWS, empty, on a free loopback port; it has ended when the block has.
 
-    It also ends when this process dies: the server watches the pipe on its standard input. With `keep` it outlives
-    both, unless the block fails, until somebody ends its process. Raises OperationFailed when it does not answer in
-    time.
+    It also ends when this process dies, however it dies: the server watches the pipe on its standard input. With `keep`
+    it stays up once the block has ended well, until somebody ends its process. Raises OperationFailed when it does not
+    answer in time.
     """
-    process = _process(keep=keep)
-    ended_well = False
+    process = _process()
+    stays = False
     try:
         deadline = time.monotonic() + start_seconds
         endpoint = _printed_endpoint(process, deadline)
         _wait_until_healthy(endpoint, deadline)
         yield LocalAws(endpoint=endpoint, region=region, process_id=process.pid)
-        ended_well = True
+        if keep:
+            _let_stay(process)
+            stays = True
     finally:
-        if not (ended_well and keep):
+        if not stays:
             stop(process)
 
 
 @contextmanager
 def running_aws(endpoint: str, region: str) -> Iterator[LocalAws]:
     """A local AWS that somebody else started and will end. Raises InvalidInput for one elsewhere or not there."""
+    refuse_dead(endpoint)
+    yield LocalAws(endpoint=endpoint, region=region, process_id=None)
+
+
+def refuse_dead(endpoint: str) -> None:
+    """Raises InvalidInput for an endpoint that is not on this machine, or where no local AWS answers."""
     if not is_healthy(endpoint):
         problem = Problem(
             where=endpoint,
@@ -136,20 +139,30 @@ def running_aws(endpoint: str, region: str) -> Iterator[LocalAws]:
             fix="leave the endpoint out, and one is started",
         )
         raise InvalidInput([problem])
-    yield LocalAws(endpoint=endpoint, region=region, process_id=None)
 
 
-def _process(*, keep: bool) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "lab.aws", "--port", "0"]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+def _process() -> subprocess.Popen[str]:
+    """In a session of its own, so that Ctrl-C reaches only this process, which ends the server last."""
     return subprocess.Popen(
-        command if keep else [*command, "--until-stdin-closes"],
-        env=clean,
-        stdin=subprocess.DEVNULL if keep else subprocess.PIPE,
+        [sys.executable, "-m", "lab.aws", "--port", "0", "--until-stdin-closes"],
+        cwd=PROJECT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=keep,
+        start_new_session=True,
         text=True,
     )
+
+
+def _let_stay(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None  # noqa: S101 - it was made with a pipe
+    try:
+        process.stdin.write(STAY)
+        process.stdin.close()
+    except BrokenPipeError:
+        raise OperationFailed("the local AWS has ended by itself, so it cannot be kept\n  fix: try again") from None
+    if process.stdout:
+        process.stdout.close()
 
 
 def stop(process: subprocess.Popen[str]) -> None:
@@ -192,12 +205,16 @@ def _wait_until_healthy(endpoint: str, deadline: float) -> None:
 def is_healthy(endpoint: str) -> bool:
     """Whether a local AWS answers there."""
     refuse_remote(endpoint)
-    parts = urlparse(endpoint)
-    connection = HTTPConnection(parts.hostname or HOST, parts.port, timeout=HEALTH_SECONDS)
+    try:
+        parts = urlparse(endpoint)
+        connection = HTTPConnection(parts.hostname or HOST, parts.port, timeout=HEALTH_SECONDS)
+    except ValueError:  # a port that is none
+        return False
     try:
         connection.request("GET", "/moto-api/data.json")
-        return connection.getresponse().status == 200  # noqa: PLR2004 - HTTP's OK
-    except OSError:
+        answer = connection.getresponse()
+        return answer.status == HTTPStatus.OK and isinstance(json.load(answer), dict)
+    except (OSError, HTTPException, ValueError):  # nobody, or somebody who speaks something else
         return False
     finally:
         connection.close()

@@ -87,10 +87,10 @@ class Node:
         """The text of a file on the node."""
         return (self.root / path.lstrip("/")).read_text(encoding="utf-8")
 
-    def attach(self, size_gib: int, *, formatted: bool = False) -> str:
-        """A new disk of this size, blank unless formatted; raise Unavailable without loop devices."""
+    def attach(self, size_gib: int, *, beyond_bytes: int = 0, formatted: bool = False) -> str:
+        """A new disk of this size and so much more, blank unless formatted; raise Unavailable without loop devices."""
         backing = Path(tempfile.mkstemp(dir=self.directory.parent)[1])
-        os.truncate(backing, size_gib * GIB)
+        os.truncate(backing, size_gib * GIB + beyond_bytes)
         attached = subprocess.run(
             ["losetup", "--find", "--show", str(backing)], capture_output=True, text=True, check=False
         )

@@ -11,6 +11,7 @@ import pytest
 from tests.bootstrap_actions.before_regionserver import hbase_site
 from tests.bootstrap_actions.node import GIB, Node, Unavailable
 
+MIB = 1 << 20
 SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
 ARGUMENTS = (
     "--cache-volume-gib=1",
@@ -42,9 +43,9 @@ def node(tmp_path: Path) -> Iterator[Node]:
         node.close()
 
 
-def attach(node: Node, size_gib: int, *, formatted: bool = False) -> str:
+def attach(node: Node, size_gib: int, *, beyond_bytes: int = 0, formatted: bool = False) -> str:
     try:
-        return node.attach(size_gib, formatted=formatted)
+        return node.attach(size_gib, beyond_bytes=beyond_bytes, formatted=formatted)
     except Unavailable as reason:
         pytest.skip(str(reason))
 
@@ -203,6 +204,41 @@ def test_ambiguous_sizes_are_refused_before_anything_is_touched(
     for device, size_gib in zip(devices, sizes_gib, strict=True):
         assert f"{device} {size_gib} GiB;" in answer.stderr
     assert state(node) == before
+
+
+@pytest.mark.parametrize("beyond_bytes", [(MIB, 0), (0, MIB)], ids=["store first", "volume first"])
+def test_an_instance_store_is_not_taken_for_a_volume_of_as_many_whole_gib(
+    node: Node, beyond_bytes: tuple[int, int]
+) -> None:
+    devices = {beyond: attach(node, 1, beyond_bytes=beyond) for beyond in beyond_bytes}
+    attach(node, 2)
+    answer = act(node)
+    assert answer.returncode == 0, answer.stderr
+    assert source_of(node, "/warmbase/cache") == f"{devices[0]}[/warmbase-cache]"
+    assert node.run("blkid", "-p", devices[MIB]).returncode == 2  # as blank as it was
+
+
+def test_an_instance_store_is_known_by_its_whole_gib(node: Node) -> None:
+    store = attach(node, 1, beyond_bytes=MIB)
+    attach(node, 2)
+    answer = act(node)
+    assert answer.returncode == 0, answer.stderr
+    assert source_of(node, "/warmbase/cache") == f"{store}[/warmbase-cache]"
+
+
+def test_the_root_disk_is_never_a_data_volume(node: Node) -> None:
+    root, cache = attach(node, 1, formatted=True), attach(node, 1)
+    attach(node, 2)
+    number = node.ask("lsblk", "--noheadings", "--output", "MAJ:MIN", root)
+    stub = (
+        f'#!/bin/sh\ncase "$*" in *"--mountpoint /") echo {number} ;; *) exec {shutil.which("findmnt")} "$@" ;; esac\n'
+    )
+    node.write("/stubs/findmnt", stub, mode=0o755)
+    answer = act(node)
+    assert answer.returncode == 0, answer.stderr
+    assert source_of(node, "/warmbase/cache") == f"{cache}[/warmbase-cache]"
+    refused = act(node, "--cache-volume-gib=3", *ARGUMENTS[1:])
+    assert f"0 disks of 3 GiB, exactly one is needed; seen: {root} (the root disk); {cache} 1 GiB" in refused.stderr
 
 
 @pytest.mark.parametrize("what", ["unknown data", "swap"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,13 @@ from lab.aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[2]
 WARMBASE = Path(sys.executable).parent / "warmbase"
+BOUND_SECONDS = 20.0
 
 
-def demo(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def demo(*arguments: str, directory: Path = PROJECT, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(WARMBASE), "demo", *arguments],
-        cwd=PROJECT,
+        cwd=directory,
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -28,18 +31,94 @@ def demo(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def edited(directory: Path, old: str, new: str) -> Path:
+    """environments/dev.yaml with one change, in this directory."""
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    assert old in text
+    file = directory / "edited.yaml"
+    file.write_text(text.replace(old, new, 1))
+    return file
+
+
 @pytest.mark.e2e
 def test_demo_deploys_compares_and_removes_with_the_real_command_line() -> None:
-    # Variables of a real account in the caller's environment must lead nowhere.
-    done = demo("dev", AWS_PROFILE="production", AWS_ENDPOINT_URL_EMR="https://emr.us-east-1.amazonaws.com")
+    # Variables of a real account in the caller's environment must lead nowhere, nor stand for options of the CDK.
+    done = demo(
+        "dev",
+        AWS_PROFILE="production",
+        AWS_ENDPOINT_URL_EMR="https://emr.us-east-1.amazonaws.com",
+        AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true",
+        CDK_PROFILE="production",
+    )
     assert done.returncode == 0, done.stderr
     for step in ("cdk synth", "cfn-lint", "cdk bootstrap", "cdk deploy", "read back", "cdk destroy"):
         assert step in done.stderr
     assert "an emulator: no node starts, no HBase runs" in done.stderr
     assert "no difference" in done.stderr
+    assert "     3 lifted" in done.stderr  # the cluster, its stack and the storage's
     assert "retained, as always: warmbase-dev-logs-" in done.stdout
     assert ", 0 not" in done.stdout
     [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", done.stderr)
+    assert not is_healthy(endpoint)
+
+
+@pytest.mark.e2e
+def test_a_kept_local_aws_is_told_how_to_reach_and_to_end_and_serves_another_demo(tmp_path: Path) -> None:
+    kept = demo("dev", "--keep")
+    assert kept.returncode == 0, kept.stderr
+    shown = dict(re.findall(r"^  export (\w+)=(.*)$", kept.stdout, flags=re.MULTILINE))
+    process_id = int(kept.stdout.rpartition("To end it: kill ")[2])
+    try:
+        assert shown["AWS_REGION"] == shown["AWS_DEFAULT_REGION"] == "us-east-1"
+        assert is_healthy(shown["AWS_ENDPOINT_URL"])
+        # On it, from another directory, an environment given by a path from there.
+        file = edited(tmp_path, "name: dev", "name: other")
+        again = demo(file.name, "--endpoint", shown["AWS_ENDPOINT_URL"], directory=tmp_path)
+        assert again.returncode == 0, again.stderr
+        assert f"use the local AWS at {shown['AWS_ENDPOINT_URL']} ..." in again.stderr
+        assert f"cdk synth -c environment={file} ..." in again.stderr
+        assert is_healthy(shown["AWS_ENDPOINT_URL"])
+    finally:
+        os.kill(process_id, signal.SIGTERM)
+    assert ends(shown["AWS_ENDPOINT_URL"])
+
+
+def ends(endpoint: str) -> bool:
+    deadline = time.monotonic() + BOUND_SECONDS
+    while is_healthy(endpoint) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not is_healthy(endpoint)
+
+
+# Where pytest was started with SIGINT ignored, as in the background of a script, the demo would inherit that.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from cli.main import main
+main()
+"""
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_ends_the_local_aws_and_removes_what_was_written(number: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTIBLE, "demo", "dev", "--keep"]
+    variables = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=PROJECT, env=variables, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        said = ""
+        while "cdk bootstrap" not in said:
+            line = running.stderr.readline()
+            assert line, said
+            said += line
+        assert list(tmp_path.glob("warmbase-demo-*"))
+        time.sleep(1)
+        running.send_signal(number)
+        said += running.stderr.read()
+    assert running.returncode == 128 + number
+    assert said.endswith(f"warmbase: ended by {number.name}\n")
+    assert not list(tmp_path.glob("warmbase-demo-*"))
+    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", said)
     assert not is_healthy(endpoint)
 
 
@@ -48,6 +127,28 @@ def test_demo_refuses_an_endpoint_that_is_not_on_this_machine() -> None:
     assert done.returncode == 2
     assert "is not on this machine" in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://127.0.0.1:99999"])
+def test_demo_looks_for_the_local_aws_before_anything_else(endpoint: str) -> None:
+    done = demo("dev", "--endpoint", endpoint)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{endpoint}  no local AWS\n")
+
+
+def test_demo_refuses_another_account(tmp_path: Path) -> None:
+    done = demo(str(edited(tmp_path, "name: dev", "name: dev\naccount: '210987654321'")))
+    assert done.returncode == 2
+    assert f"{tmp_path}/edited.yaml:4  account\n  the local AWS has one account, 123456789012;" in done.stderr
+    assert "fix:" in done.stderr
+    assert "cdk" not in done.stderr
+
+
+def test_demo_never_deploys_what_misses_its_targets(tmp_path: Path) -> None:
+    done = demo(str(edited(tmp_path, "targets: {", "targets: {budget_usd_per_month: 1, ")))
+    assert done.returncode == 3
+    assert "nothing meets the targets" in done.stderr
+    assert "cdk" not in done.stderr
 
 
 def test_demo_of_a_faulty_environment_starts_nothing(tmp_path: Path) -> None:

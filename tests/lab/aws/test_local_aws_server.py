@@ -9,7 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import boto3
@@ -60,9 +63,12 @@ def test_environment_leads_nowhere_else() -> None:
         "AWS_SESSION_TOKEN": "secret",
         "AWS_ENDPOINT_URL_S3": "https://s3.amazonaws.com",
         "AWS_ACCESS_KEY_ID": "real",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+        "CDK_PROFILE": "production",
     }
     environment = local_environment("http://127.0.0.1:1", "eu-central-1", inherited)
-    assert {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3"}.isdisjoint(environment)
+    set_for_it = {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID"}
+    assert (inherited.keys() - {"PATH"} - set_for_it).isdisjoint(environment)
     assert environment["PATH"] == "/bin"
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert environment["AWS_ACCESS_KEY_ID"] != "real"
@@ -96,16 +102,17 @@ def process_of(aws: LocalAws) -> int:
 KILLED_INSIDE = """
 import os
 from lab.aws.server import local_aws
-with local_aws() as aws:
-    print(aws.endpoint, flush=True)
+with local_aws(keep=KEEP) as aws:
+    print(aws.endpoint, aws.process_id, flush=True)
     os.kill(os.getpid(), 9)
 """
 
 
-def test_server_ends_when_its_parent_is_killed() -> None:
-    command = [sys.executable, "-c", KILLED_INSIDE]
+@pytest.mark.parametrize("keep", [False, True], ids=["", "though it was to be kept"])
+def test_server_ends_when_its_parent_is_killed(*, keep: bool) -> None:
+    command = [sys.executable, "-c", KILLED_INSIDE.replace("KEEP", str(keep))]
     parent = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    endpoint = parent.stdout.strip()
+    endpoint = parent.stdout.split()[0]
     assert endpoint.startswith("http://127.0.0.1:"), parent.stderr
     deadline = time.monotonic() + BOUND_SECONDS
     while is_healthy(endpoint) and time.monotonic() < deadline:
@@ -122,6 +129,60 @@ def test_kept_server_outlives_the_block() -> None:
         os.kill(process_of(aws), signal.SIGTERM)
         os.waitpid(process_of(aws), 0)
     assert not is_healthy(aws.endpoint)
+
+
+def test_server_is_not_kept_when_the_block_fails() -> None:
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(local_aws(keep=True)).endpoint
+        with pytest.raises(ZeroDivisionError), stack.pop_all():
+            _ = 1 // 0
+    assert not is_healthy(endpoint)
+
+
+LEFT_BEHIND = """
+from lab.aws.server import local_aws
+with local_aws(keep=True) as aws:
+    print(aws.endpoint, aws.process_id)
+"""
+
+
+def test_kept_server_lets_go_of_the_output_of_its_caller() -> None:
+    caller = subprocess.run(
+        [sys.executable, "-c", LEFT_BEHIND], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=True
+    )  # returns at the end of both outputs only
+    endpoint, process_id = caller.stdout.split()
+    assert is_healthy(endpoint)
+    os.kill(int(process_id), signal.SIGTERM)
+
+
+def die(process_id: int) -> None:
+    os.kill(process_id, signal.SIGKILL)
+    os.waitid(os.P_PID, process_id, os.WEXITED | os.WNOWAIT)
+
+
+def test_server_that_dies_cannot_be_kept() -> None:
+    with pytest.raises(OperationFailed, match="ended by itself"), local_aws(keep=True) as aws:
+        die(process_of(aws))
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """Answers whatever it is asked with a page."""
+
+    def do_GET(self) -> None:
+        """The page."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<p>Welcome</p>")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_stranger_is_not_taken_for_the_local_aws() -> None:
+    with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
+        Thread(target=stranger.serve_forever, daemon=True).start()
+        assert not is_healthy(f"http://127.0.0.1:{stranger.server_port}")
+        stranger.shutdown()
 
 
 def test_start_that_takes_too_long_is_a_problem() -> None:

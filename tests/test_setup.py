@@ -1,0 +1,116 @@
+"""setup.sh, with stub commands first on PATH: nothing is installed, what is called is written down."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+TERMINAL_COLUMNS = 80
+
+# Makes a .venv as `python -m venv` does, and stops before it has a pip where ensurepip is missing, as Debian does.
+PYTHON = """#!/bin/sh
+case "$*" in
+  "-c "*) exit 0 ;;
+  --version) echo Python 3.14.0 ;;
+  "-m venv"*)
+    mkdir -p .venv/bin
+    cp {stubs}/venv-python .venv/bin/python
+    if [ ! -e {stubs}/ensurepip ]; then echo "ensurepip is not available"; exit 1; fi
+    touch .venv/pyvenv.cfg .venv/pip
+    ;;
+esac
+"""
+VENV_PYTHON = """#!/bin/sh
+case "$*" in
+  "-c "*) test -e .venv/pyvenv.cfg || exit 1 ;;
+  "-m pip "*) test -e .venv/pip || exit 1 ;;
+esac
+case "$*" in
+  "-m pip install "*) cp {stubs}/uv .venv/bin/uv ;;
+esac
+"""
+RECORDED = """#!/bin/sh
+echo "$(basename "$0") $*" >>{stubs}/calls
+"""
+
+
+@pytest.fixture
+def stubs(tmp_path: Path) -> Path:
+    """A directory of commands, beside a project that holds setup.sh and its lock file."""
+    stubs = tmp_path / "stubs"
+    stubs.mkdir()
+    scripts = {"python3": PYTHON, "venv-python": VENV_PYTHON, "uv": RECORDED, "npm": RECORDED, "node": "#!/bin/sh\n"}
+    for name, script in scripts.items():
+        (stubs / name).write_text(script.replace("{stubs}", str(stubs)))
+        (stubs / name).chmod(0o755)
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("setup.sh", "uv.lock"):
+        shutil.copy(PROJECT / name, project / name)
+    return stubs
+
+
+def setup(stubs: Path) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [str(stubs.parent / "project" / "setup.sh")],
+        env={"PATH": f"{stubs}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert max(len(line) for line in done.stderr.splitlines()) <= TERMINAL_COLUMNS
+    return done
+
+
+def test_a_venv_that_failed_halfway_is_removed_and_the_retry_succeeds(stubs: Path) -> None:
+    failed = setup(stubs)
+    assert failed.returncode == 1
+    assert "ensurepip is not available" in failed.stderr
+    assert "fix: on Debian and Ubuntu, 'apt-get install python3-venv'" in failed.stderr
+    assert not (stubs.parent / "project" / ".venv").exists()
+
+    (stubs / "ensurepip").touch()
+    retried = setup(stubs)
+    assert retried.returncode == 0, retried.stderr
+    assert retried.stderr.endswith("setup: ready: .venv/bin/warmbase\n")
+
+
+@pytest.mark.parametrize("there", ["pyvenv.cfg", "pip"])
+def test_a_venv_without_a_pip_of_its_own_is_made_anew(stubs: Path, there: str) -> None:
+    (stubs / "ensurepip").touch()
+    programs = stubs.parent / "project" / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    shutil.copy(stubs / "venv-python", programs / "python")
+    (programs.parent / there).touch()
+    done = setup(stubs)
+    assert done.returncode == 0, done.stderr
+    assert "setup: making .venv with Python 3.14.0\n" in done.stderr
+    assert "making .venv" not in setup(stubs).stderr
+
+
+def test_packages_come_with_the_certificates_of_the_system(stubs: Path) -> None:
+    (stubs / "ensurepip").touch()
+    assert setup(stubs).returncode == 0
+    [synced] = [call for call in (stubs / "calls").read_text().splitlines() if call.startswith("uv sync")]
+    assert "--system-certs" in synced.split()
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "message"),
+    [
+        ("uv", 1, "setup: stopped: uv could not install what uv.lock names; its reason is above\n"),
+        ("npm", 1, "fix: run 'npm ci', and read its reason\n"),
+        ("node", 0, "setup: no Node 20 with npm on the PATH: bringing it as a Python package\n"),
+    ],
+)
+def test_what_fails_is_named(stubs: Path, program: str, status: int, message: str) -> None:
+    (stubs / "ensurepip").touch()
+    (stubs / program).write_text("#!/bin/sh\nexit 1\n")
+    done = setup(stubs)
+    assert done.returncode == status
+    assert message in done.stderr
