@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from textwrap import fill
 
 import click
 
@@ -56,8 +57,8 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
 def _print_property(known: Property, plan: Plan) -> None:
     click.echo(f"{known.key} = {_rendered(known, plan)}{' ' if known.unit else ''}{known.unit}")
     click.echo(f"  in {known.classification}, for {' and '.join(sorted(known.groups))}; a change: {known.applied}")
-    click.echo(f"  {known.reason}")
-    click.echo(f"  source: {known.source}")
+    click.echo(_indented(known.reason))
+    click.echo(_indented(f"source: {known.source}"))
 
 
 def _rendered(known: Property, plan: Plan) -> str:
@@ -73,10 +74,14 @@ def _rendered(known: Property, plan: Plan) -> str:
 
 def _print_because(path: str, because: Because, plan: Plan) -> None:
     click.echo(f"{path} = {_value(path, plan)}")
-    click.echo(f"  {because.formula}")
+    click.echo(_indented(because.formula))
     for name, quantity in because.inputs.items():
         click.echo(f"    {name.replace('_', ' '):<24} {quantity_text(quantity)}")
-    click.echo(f"  source: {because.source}")
+    click.echo(_indented(f"source: {because.source}"))
+
+
+def _indented(text: str) -> str:
+    return fill(text, width=80, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _value(path: str, plan: Plan) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sizing.cluster import ClusterChoice
+from sizing.mode import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 
@@ -33,7 +34,7 @@ class Environment:
     region: str
     availability_zone: str
     release: str
-    mode: str
+    mode: Mode
     access: Access
     encrypt_local_disks: bool
     tags: Mapping[str, str]

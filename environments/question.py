@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from environments.environment import Environment
 from facts.instance_types import instance_types
 from facts.prices import price_table
 from facts.releases import releases
 from sizing.calculator import plan
 from sizing.cluster import ClusterChoice
+from sizing.mode import Mode
 from sizing.plan import Plan
+from sizing.problem import Infeasible
 from sizing.requirements import Requirements, World
 
-__all__ = ["plan_of", "requirements", "world"]
+__all__ = ["compared_plans", "feasible_plan_of", "plan_of", "requirements", "world"]
 
 
 def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:
@@ -38,3 +42,21 @@ def world(environment: Environment) -> World:
 def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
     """The sizing plan of one cluster."""
     return plan(requirements(environment, cluster), world(environment))
+
+
+def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
+    """A plan that may be deployed. Raises Infeasible for one that misses its targets."""
+    found = plan_of(environment, cluster)
+    if not found.feasible:
+        raise Infeasible(
+            f"{environment.source}: nothing meets the targets; what would do: {'; or '.join(found.nearest)}"
+        )
+    return found
+
+
+def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
+    """The cheapest cluster of each mode for the same workload and targets, nothing pinned."""
+    asked = requirements(environment, cluster)
+    core = replace(cluster.core, type=None, count=None, volumes=None)
+    freed = replace(asked, cluster=replace(cluster, core=core))
+    return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in Mode}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from configurations.launch import Launch
 from configurations.rendering import classifications
@@ -16,6 +18,11 @@ from environments.question import plan_of
 from environments.reader import read_environment
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# Continuous integration tries each law on more examples than a developer waits for.
+settings.register_profile("ci", max_examples=200, deadline=None)
+settings.register_profile("quick", max_examples=25, deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 Templates = Mapping[str, Mapping[str, Any]]
 

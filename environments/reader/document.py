@@ -1,10 +1,11 @@
-"""A YAML file as plain values, with the line of every key and entry."""
+"""A YAML file as plain values, with the line of every key and entry, and each scalar as it was written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -17,14 +18,24 @@ YamlPath = tuple[str | int, ...]
 SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The loader of libyaml where it was built in: the same language, several times faster."""
 
+# judgement: an environment is about 20 lines and 6 levels. Beyond these, a file is a mistake or an attack: aliases
+# that multiply, or brackets that end libyaml's stack.
+MOST_CHARACTERS: Final = 2**20
+MOST_ENTRIES: Final = 2_000
+MOST_LEVELS: Final = 30
+TEXT: Final = "tag:yaml.org,2002:str"
+MERGE: Final = "tag:yaml.org,2002:merge"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The values of a file and where each stands."""
+    """The values of a file, where each stands, and the keys that it says twice."""
 
     source: str
     values: object
     lines: Mapping[YamlPath, int]
+    written: Mapping[YamlPath, str]
+    twice: tuple[Problem, ...]
 
     def where(self, path: YamlPath) -> str:
         """`file:line` of the entry, or of the nearest one around it."""
@@ -35,41 +46,113 @@ class Document:
 
 def path_text(path: YamlPath) -> str:
     """`clusters.blue.core.volumes[0].size`."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".")
+    return "".join(map(_part_text, path)).removeprefix(".")
+
+
+def _part_text(part: str | int) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    return f".{part}" if part.isprintable() and part else f".{part!r}"
 
 
 def load_document(path: Path, source: str) -> Document:
-    """Raises InvalidInput when the file is not there, is not YAML, or says a key twice."""
+    """Raises InvalidInput when the file is not there, or is not YAML. Keys are text, whatever they look like."""
+    found = _Walk(source=source)
     try:
-        loader = SafeLoader(path.read_text(encoding="utf-8"))
+        text = _text(path)
+        _refuse_depth(text)
+        loader = SafeLoader(text)
         node = loader.get_single_node()
+        if node:
+            found.walk(loader, node, ())
         values = loader.construct_document(node) if node else None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput([_unreadable(source, str(error))]) from None
     except yaml.YAMLError as error:
         raise InvalidInput([_not_yaml(source, error)]) from None
-    lines: dict[YamlPath, int] = {}
-    twice = [_said_twice(source, *found) for found in _walk(node, (), lines)] if node else []
-    if twice:
-        raise InvalidInput(twice)
-    return Document(source=source, values=values, lines=lines)
+    return Document(source=source, values=values, lines=found.lines, written=found.written, twice=tuple(found.twice))
 
 
-def _walk(node: yaml.Node, path: YamlPath, lines: dict[YamlPath, int]) -> Iterator[tuple[YamlPath, int, int]]:
-    """Fills `lines`; yields each path that was said before, with this line and the first."""
-    lines.setdefault(path, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            here = (*path, str(key.value))
-            line = key.start_mark.line + 1
-            if here in lines:
-                yield here, line, lines[here]
-            lines[here] = line
-            yield from _walk(value, here, lines)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            yield from _walk(value, (*path, index), lines)
+def _text(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        text = file.read(MOST_CHARACTERS + 1)
+    if len(text) > MOST_CHARACTERS:
+        raise yaml.MarkedYAMLError(problem=f"it is longer than {MOST_CHARACTERS:,} characters")
+    return text
+
+
+def _refuse_depth(text: str) -> None:
+    """Before anything recurses: libyaml's composer ends the process where brackets nest too deep."""
+    level = 0
+    for event in yaml.parse(text, Loader=SafeLoader):
+        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if level > MOST_LEVELS:
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            raise yaml.MarkedYAMLError(problem=f"line {line} nests deeper than {MOST_LEVELS} levels")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """What a walk over the nodes of a file finds."""
+
+    source: str
+    lines: dict[YamlPath, int] = field(default_factory=dict)
+    written: dict[YamlPath, str] = field(default_factory=dict)
+    twice: list[Problem] = field(default_factory=list)
+    entries: int = 0
+
+    def walk(self, loader: yaml.SafeLoader, node: yaml.Node, path: YamlPath) -> None:
+        """Raises YAMLError for a value that cannot be made, and for aliases that have no end."""
+        self.entries += 1
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if self.entries > MOST_ENTRIES or len(path) > MOST_LEVELS:
+            raise _mistake(node, "its aliases refer to themselves, or multiply to more than an environment holds")
+        if isinstance(node, yaml.ScalarNode):
+            self.written[path] = node.value
+            _refuse_scalar(loader, node)
+        for here, value in self._parts(node, path):
+            self.walk(loader, value, here)
+
+    def _parts(self, node: yaml.Node, path: YamlPath) -> Iterator[tuple[YamlPath, yaml.Node]]:
+        if isinstance(node, yaml.SequenceNode):
+            yield from (((*path, index), value) for index, value in enumerate(node.value))
+        if isinstance(node, yaml.MappingNode):
+            node.value = [(_text_key(key), value) for key, value in node.value]
+            for key, value in node.value:
+                here = (*path, str(key.value))
+                self._enter(here, key.start_mark.line + 1)
+                yield here, value
+
+    def _enter(self, path: YamlPath, line: int) -> None:
+        if path in self.lines:
+            self.twice.append(_said_twice(self.source, path, line, self.lines[path]))
+            entries: dict[YamlPath, int] | dict[YamlPath, str]
+            for entries in (self.lines, self.written):
+                for within in [known for known in entries if known[: len(path)] == path]:
+                    del entries[within]
+        self.lines[path] = line
+
+
+def _text_key(key: yaml.Node) -> yaml.Node:
+    """The key as text: no key of ours is a number or a switch, and `on` is one for YAML."""
+    if not isinstance(key, yaml.ScalarNode):
+        raise _mistake(key, "a key is a word, not a list or a mapping")
+    if key.tag == MERGE:
+        return key
+    return yaml.ScalarNode(TEXT, key.value, key.start_mark, key.end_mark)
+
+
+def _refuse_scalar(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> None:
+    """PyYAML's constructors fail in ways of their own: the 30th of February, a number of 5,000 digits."""
+    try:
+        loader.construct_object(node)
+    except (ValueError, ArithmeticError, LookupError, AttributeError):
+        kind = node.tag.rpartition(":")[2]
+        raise _mistake(node, f"{node.value[:20]!r} looks like a value of YAML's type {kind}, and is none") from None
+
+
+def _mistake(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 def _said_twice(source: str, path: YamlPath, line: int, first: int) -> Problem:
@@ -92,9 +175,10 @@ def _unreadable(source: str, reason: str) -> Problem:
 
 def _not_yaml(source: str, error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None)
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
     return Problem(
         where=f"{source}:{mark.line + 1}" if mark else source,
         what="is not YAML",
-        why=str(getattr(error, "problem", None) or error),
-        fix="mend the line; two blanks indent, a tab never does",
+        why=str(reason),
+        fix="mend the line, or put the value in quotes; two blanks indent, a tab never does",
     )

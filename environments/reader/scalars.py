@@ -1,58 +1,117 @@
-"""The scalars of an environment file: text with a unit, `auto`, and values that are not honoured yet."""
+"""The scalars of an environment file: text with a unit, `auto`, bounds, and values that are not honoured yet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema, core_schema
 
-from sizing.units import parse_fraction, parse_rate, parse_size
+from environments.reader.section import refuse
+from environments.reader.shown import flow, shown
+from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
-__all__ = ["Auto", "Rate", "Share", "Size", "only", "refuse"]
+__all__ = ["Auto", "Duration", "PerSecond", "Rate", "Share", "Size", "Within", "not_a_switch", "only", "size_text"]
+
+PRINTED = 10**24
+"""Beyond it a number is not worth the digits; NaN is not below it either."""
 
 
-def refuse(why: str, fix: str) -> PydanticCustomError:
-    """The error of a validator of ours, in the two sentences that a Problem needs."""
-    return PydanticCustomError("warmbase", "{why}", {"why": why, "fix": fix})
-
-
-def _text(parse: Callable[[str], int], example: str) -> BeforeValidator:
-    def parsed(value: object) -> int:
+def _text(parse: Callable[[str], float], example: str) -> BeforeValidator:
+    def parsed(value: object) -> float | None:
+        if value is None:
+            return None
         if not isinstance(value, str):
-            raise refuse(f"{value!r} has no unit", f"write it with a binary unit, such as {example}")
+            raise refuse(f"{shown(value)} has no unit", f"write it with a unit, such as {example}")
         try:
             return parse(value)
-        except ValueError as error:
-            raise refuse(f"{value!r}: {error}", f"write it like {example}") from None
+        except (ValueError, OverflowError) as error:
+            raise refuse(f"{shown(value)}: {error}", f"write it like {example}") from None
 
     return BeforeValidator(parsed)
 
 
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise refuse(f"{value!r} is not a share", "write it like 0.95 or 95 %")
+        raise refuse(f"{shown(value)} is not a share", "write it like 0.95 or 95 %")
     try:
         return parse_fraction(value)
-    except ValueError as error:
-        raise refuse(str(error), "write it like 0.95 or 95 %") from None
+    except (ValueError, OverflowError):
+        raise refuse(
+            f"a share lies between 0 and 1 (or 0 % and 100 %), not {shown(value)}", "write it like 0.95 or 95 %"
+        ) from None
 
 
 def _auto(value: object) -> object:
     return None if value == "auto" else value
 
 
-def only(*honoured: object) -> AfterValidator:
+def not_a_switch(value: object) -> object:
+    """Refuses `yes` for 1: to Python they are equal."""
+    if isinstance(value, bool):
+        raise refuse(f"{shown(value)} is not a number", "write the number")
+    return value
+
+
+def size_text(size_bytes: float) -> str:
+    """A bound as one would write it."""
+    return exact_size(int(size_bytes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """Bounds of a number, with their reason. NaN and infinity lie outside any; `above` is itself outside."""
+
+    because: str
+    most: float
+    least: float | None = None
+    above: float = 0
+    text: Callable[[float], str] = "{:,}".format
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """What there is, then the bounds."""
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The bounds, for a number that is written as one."""
+        described = handler(schema)
+        if described.get("type") in {"integer", "number"}:
+            lower = {"exclusiveMinimum": self.above} if self.least is None else {"minimum": self.least}
+            described |= {**lower, "maximum": self.most}
+        return described
+
+    def _checked(self, value: float | None) -> float | None:
+        if value is None or self._holds(value):
+            return value
+        lower = f"above {self.text(self.above)}" if self.least is None else f"at least {self.text(self.least)}"
+        most = self.text(self.most)
+        said = self.text(value) if -PRINTED < value < PRINTED else shown(value)
+        mend = f"use {most} or less" if value > self.most else f"use a value {lower}"
+        raise refuse(f"must be {lower} and at most {most}, not {said}: {self.because}", mend.replace(",", ""))
+
+    def _holds(self, value: float) -> bool:
+        return (value > self.above if self.least is None else value >= self.least) and value <= self.most
+
+
+def only(*honoured: object, because: str = "") -> AfterValidator:
     """Refuses a value that the schema knows and that nothing behind it honours yet."""
 
     def checked(value: Any) -> Any:  # noqa: ANN401 - any field may use it
         if value in honoured:
             return value
-        names = " or ".join("null" if one is None else str(one) for one in honoured)
-        raise refuse(f"{value!r} is not supported yet", f"use {names}")
+        names = " or ".join(map(flow, honoured))
+        raise refuse(f"{shown(value)} is not supported yet{because and f': {because}'}", f"use {names}")
 
     return AfterValidator(checked)
+
+
+def _without_per_second(value: object) -> object:
+    if isinstance(value, str) and value.replace(" ", "").endswith("/s"):
+        size = value.rpartition("/")[0].strip()
+        raise refuse(f"{shown(value)}: the key says per second already", f"write {size}")
+    return value
 
 
 Size = Annotated[
@@ -62,12 +121,22 @@ Size = Annotated[
 ]
 """Bytes, written with a binary unit."""
 
+PerSecond = Annotated[Size, BeforeValidator(_without_per_second)]
+"""Bytes, where the key says that they are per second."""
+
 Rate = Annotated[
     int,
     _text(parse_rate, "125 MiB/s"),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?([KMGTP]iB|B)/s$", "examples": ["125 MiB/s"]}),
 ]
 """Bytes per second, written with a binary unit."""
+
+Duration = Annotated[
+    float,
+    _text(parse_duration, "12 h"),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?(ms|s|min|h)$", "examples": ["12 h"]}),
+]
+"""Seconds, written with a unit."""
 
 Share = Annotated[
     float,

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from environments.question import plan_of
 from environments.reader import locate, read_environment
+from environments.reader.inspection import inspection_schema_text
 from environments.reader.json_schema import schema_text
+from sizing.popularity import UNIFORM, Curve, Zipf, hot_set
 from sizing.problem import InvalidInput
 from sizing.units import KIB, MIB, TIB
 from sizing.workload import ClosedLoad, OpenLoad
@@ -32,6 +35,10 @@ workload:
 clusters:
   blue: {role: active}
 """
+
+WRONG: tuple[object, ...] = (None, True, 0, -1.5, "", "?", [], {}, [{}], {"a": {}}, 2**80)
+# 3^20 entries by aliases of aliases.
+LAUGHS = "[&a0 x" + "".join(f", &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}]" for n in range(1, 21)) + "]"
 
 Write = Callable[[str], str]
 
@@ -78,21 +85,26 @@ def test_the_published_cluster_is_pinned_as_published() -> None:
 
 # What replaces a line of the good file, and what must be said: line, key, why, fix.
 FAULTS = [
-    ("name: try", "name: Try", ":1  name", "does not look like it should", "match"),
-    ("region: us-east-1", "region: mars-1", ":2  region", "no prices for 'mars-1'", "us-east-1"),
+    ("name: try", "name: Try", ":1  name", "is not a word of lower-case letters", "`name: prod`"),
+    ("region: us-east-1", "region: mars-1", ":2  region", "no prices for 'mars-1'", "prices refresh --region mars-1"),
     ("region: us-east-1", "region: us-east-1\naccount: 111122223333", ":3  account", "not text", '"111122223333"'),
     ("release: emr-7.12.0", "release: emr-7.5.0", ":3  release", "keep its cache over a restart", "emr-7.6.0"),
     ("  stored: 1 TiB", "  stored: 1 TB", ":6  workload.stored", "'TB' is not one of", "64 KiB"),
-    ("  stored: 1 TiB", "  stored: 12", ":6  workload.stored", "no unit", "binary unit"),
-    ("  stored: 1 TiB", "  stored: 0 B", ":6  workload.stored", "0 bytes", "mean size"),
+    ("  stored: 1 TiB", "  stored: 12", ":6  workload.stored", "no unit", "64 KiB"),
+    ("  stored: 1 TiB", "  stored: 0 B", ":6  workload.stored", "must be above 0 B", "above 0 B"),
     ("  cell: 1 KiB\n", "", ":5  workload.cell", "required", "add it"),
     ("  cell: 1 KiB", "  cell: 1 KiB\n  regons: 4", ":8  workload.regons", "unknown key", "did you mean 'regions'?"),
-    ("  row: 10 KiB", "  row: 1 B", ":5  workload", "cannot hold a cell", "all its cells"),
+    ("  row: 10 KiB", "  row: 1 B", ":8  workload.row", "cannot hold a cell of 1 KiB", "all its cells"),
     ("per_second: 100", "per_second: 100, concurrency: 9", ":9  workload.reads", "both are given", "keep per_second"),
     ("per_second: 100", "kind: get", ":9  workload.reads", "neither is given", "keep per_second"),
-    ("per_second: 100", "per_second: 100, kind: scan", ".reads.kind", "'scan' is not supported yet", "use get"),
-    ("  regions: 40", "  regions: many", ":10  workload.regions", "valid integer", "regions: 240"),
-    ("  regions: 40", "  regions: 40\n  popularity: {zipf: 0.99}", "popularity", "not supported yet", "uniform"),
+    ("per_second: 100", "per_second: 100, rows: 5", ":9  workload.reads", "a get of 5 rows", "multi-get"),
+    ("per_second: 100", "per_second: .nan", "reads.per_second", "not nan", "a value above 0"),
+    ("  stored: 1 TiB\n", "", ":5  workload", "neither is given", "stored: 7 TiB"),
+    ("  stored: 1 TiB", "  stored: 1 TiB\n  inspection: a.json", ":5  workload", "both are given", "keep one"),
+    ("  stored: 1 TiB", "  stored: 1 TiB\n  compression: {ratio: 3}", "compression", "without a codec", "codec"),
+    ("  regions: 40", "  regions: many", ":10  workload.regions", "'many' is not a whole number", "`regions: 240`"),
+    ("  regions: 40", "  regions: 40\n  popularity: {hot: 10 %}", "popularity", "has two shares", "of_reads"),
+    ("  regions: 40", "  regions: 40\n  popularity: {hot: 90 %, of_reads: 10 %}", "popularity", "are cold", "swap"),
     ("us-east-1a}", "eu-west-1a}", ":4  network.availability_zone", "not in region us-east-1", "us-east-1a"),
     ("us-east-1a}", "us-east-1a, vpc: vpc-12}", ".vpc", "not supported yet", "use new"),
     ("  blue: {role: active}", "  blue: {role: replica}", "clusters.blue.role", "not supported yet", "active"),
@@ -104,8 +116,80 @@ FAULTS = [
     ("  blue: {role: active}", "  blue: {}\n  green: {}", "clusters", "2 are active", "keep one"),
     ("  blue: {role: active}", "  blue: {}\n  blue: {}", ":13  clusters.blue", "stands in line 12", "remove"),
     ("name: try", "name: [try", "is not YAML", "expected", "mend the line"),
-    ("name: try", "name: try\nstorage: {mode: hdfs}", ":2  storage.mode", "not supported yet", "s3-cached"),
+    ("name: try", "name: try\nstorage: {wal: emr-wal}", ":2  storage.wal", "not supported yet", "hdfs"),
+    ("name: try", "name: try\ntargets: {p99: 5}", ":2  targets.p99", "has no unit", "12 h"),
     ("name: try", "name: try\ntargets: {hit_ratio: 95}", ":2  targets.hit_ratio", "between 0 and 1", "95 %"),
+    ("name: try", "name: try\ntargets: {hit_ratio: 0}", ":2  targets.hit_ratio", "must be above 0", "above 0"),
+    ("name: try", "name: try\ntargets: {p99: 0 s}", ":2  targets.p99", "must be above 0 s", "above 0 s"),
+    ("name: try", f"name: try\ntargets: {{p99: {'9' * 400} h}}", ":2  targets.p99", "99...", "12 h"),
+    ("name: try", "name: try\ntargets: {budget_usd_per_month: .inf}", ":2  targets.budget", "not inf", "or less"),
+    ("name: try", "name: try\ntargets: {lost_nodes: 11}", ":2  targets.lost_nodes", "at most 10", "use 10 or less"),
+    ("per_second: 100", "per_second: .inf", ":9  workload.reads.per_second", "not inf", "use 100000000 or less"),
+    ("per_second: 100", "concurrency: 100001", "reads.concurrency", "at most 100,000", "use 100000 or less"),
+    ("per_second: 100", f"concurrency: 0x{'f' * 6000}", "reads.concurrency", "so large a number", "or less"),
+    ("per_second: 100", "per_second: 1, kind: scan, rows: 100001", "reads.rows", "at most 100,000", "use 100000"),
+    ("per_second: 100", "per_second: yes", ":9  workload.reads.per_second", "true is not a number", "per_second: 900"),
+    ("  reads: {per_second: 100}", "  reads:", ":9  workload.reads", "is empty, and a mapping", "{per_second: 900}"),
+    ("  regions: 40", "  regions: 1000001", ":10  workload.regions", "at most 1,000,000", "use 1000000 or less"),
+    ("  regions: 40", f"  regions: {'9' * 5000}", ":10", "looks like a value of YAML's type int", "in quotes"),
+    (
+        "  regions: 40",
+        "  regions: 40\n  popularity: {zipf: .nan}",
+        ":11  workload.popularity.zipf",
+        "not nan",
+        "above 0",
+    ),
+    ("  regions: 40", "  regions: 40\n  popularity: {hot: 0, of_reads: 1}", "popularity.hot", "above 0", "above 0"),
+    ("  regions: 40", "  regions: 40\n  popularity: zipf", ":11  workload.popularity", "not one of", "{zipf: 0.99}"),
+    ("  regions: 40", '  regions: 40\n  popularity: {curve: "\\0"}', "popularity.curve", "not a CSV file", "trace.csv"),
+    ("  stored: 1 TiB", "  stored: 101 PiB", ":6  workload.stored", "at most 100 PiB", "use 100 PiB or less"),
+    ("  stored: 1 TiB", f"  stored: {'9' * 4000} PiB", ":6  workload.stored", "so large a number", "use 100 PiB"),
+    ("  stored: 1 TiB", "  stored: 1 TiB\n  block_size: 512 B", "block_size", "at least 1 KiB", "at least 1 KiB"),
+    ("  stored: 1 TiB", "  stored: 1 TiB\n  block_size: 32 MiB", "block_size", "hbase.lru.max.block.size", "16 MiB"),
+    (
+        "  stored: 1 TiB",
+        "  stored: 1 TiB\n  compression: {codec: zstd, ratio: .inf}",
+        "ratio",
+        "not inf",
+        "1000 or less",
+    ),
+    (
+        "  stored: 1 TiB",
+        "  stored: 1 TiB\n  writes: {bytes_per_second: 101 GiB}",
+        "writes",
+        "at most 100 GiB",
+        "100 GiB",
+    ),
+    (
+        "  stored: 1 TiB",
+        "  stored: 1 TiB\n  writes: {bytes_per_second: 5 MiB/s}",
+        ":7  workload.writes.bytes_per_second",
+        "the key says per second",
+        "write 5 MiB",
+    ),
+    ("  row: 10 KiB", "  row: 2 GiB", ":8  workload.row", "at most 1 GiB", "use 1 GiB or less"),
+    ("  cell: 1 KiB\n  row: 10 KiB", "  cell: 17 MiB\n  row: 20 MiB", ":7  workload.cell", "at most 16 MiB", "16 MiB"),
+    ("us-east-1a}", "us-east-1!}", ":4  network.availability_zone", "not an availability zone", "us-east-1a"),
+    ("region: us-east-1", "region: us-east-1\naccount: 012345670123", ":3  account", "a number", '"012345670123"'),
+    ("name: try", "name: try\ntags: {on: yes}", ":2  tags.on", "yes is not text", '"yes"'),
+    ("name: try", "name: try\ntags: {AWS:team: x}", ":2  tags.AWS:team", "begin with aws:", "such as owner"),
+    ("name: try", "name: try\ntags: &a {x: *a}", ":2  is not YAML", "aliases refer to themselves", "mend"),
+    ("name: try", f"name: try\ntags: {LAUGHS}", ":2  is not YAML", "multiply", "mend"),
+    ("name: try", f"name: try\ntags: {'[' * 5000}", "is not YAML", "deeper than 30", "mend"),
+    ("name: try", "name: try\ntags: {day: 2026-02-30}", ":2  is not YAML", "YAML's type timestamp", "in quotes"),
+    ("name: try", "name: try\ntags: {? [a] : b}", ":2  is not YAML", "a key is a word", "mend"),
+    ("name: try", "name: try\ntargets: 5", ":2  targets", "5 is not a mapping", "`targets: {hit_ratio: 0.95}`"),
+    ("name: try", "name: try\naccess: {cidrs: [10.0.0.0/33]}", "access.cidrs[0]", "not a network", "10.0.0.0/16"),
+    ("name: try", "name: try\naccess: {cidrs: [10.0.3.1/16]}", "cidrs[0]", "in network 10.0.0.0/16", "10.0.0.0/16"),
+    ("name: try", "name: try\naccess: {security_groups: [sg-1]}", "security_groups", "not supported yet", "use []"),
+    ("  blue: {role: active}", "  {}", ":11  clusters", "is empty", "{blue: {role: active}}"),
+    ("  blue: {role: active}", "  - blue", ":11  clusters", "a list is not a mapping", "{blue: {role: active}}"),
+    ("  blue: {role: active}", "  Blue: {role: active}", ":12  clusters.Blue", "names a cluster", "blue or green"),
+    ("{role: active}", "{primaries: yes}", "clusters.blue.primaries", "true is not a number", "write the number"),
+    ("{role: active}", "{core: {families: []}}", "core.families", "leaves nothing to choose", "r8g"),
+    ("{role: active}", "{core: {families: [r8i, r8id]}}", "core.families", "lists no type of r8i, r8id", "r8g"),
+    ("{role: active}", "{core: {count: 41}}", "core.count", "41 RegionServers share 40 regions", "use 40 or less"),
+    ("{role: active}", "{core: {count: 100000}}", "core.count", "no EMR cluster", "use 10000 or less"),
     ("name: try", "name: try\noverrides: {hbase-site: {a: b}}", ":2  overrides", "not supported yet", "{}"),
 ]
 
@@ -128,6 +212,60 @@ def test_all_problems_of_a_file_are_reported_at_once_in_its_order(write: Write) 
     assert [int(problem.split(":")[1].split()[0]) for problem in found] == [1, 4, 6, 10]
 
 
+def test_rules_speak_beside_wrong_fields_and_keys_said_twice(write: Write) -> None:
+    faulty = GOOD.replace("1 TiB", "200 GB").replace("row: 10 KiB", "row: 100 B").replace("per_second: 100", "knd: get")
+    found = problems(write(f"{faulty}region: us-east-1\n"))
+    for said in (
+        "workload.stored\n  '200 GB': unit 'GB'",
+        "workload.row\n  a row of 100 B cannot hold a cell",
+        "workload.reads\n  a load is open (per_second) or closed (concurrency), and neither",
+        "workload.reads.knd\n  unknown key",
+        ":13  region\n  stands in line 2 already",
+    ):
+        assert any(said in problem for problem in found)
+    assert len(found) == 5
+
+
+def test_rules_are_silent_about_what_is_wrong_by_itself(write: Write) -> None:
+    faulty = GOOD.replace("row: 10 KiB", "row: 10 B/s").replace("per_second: 100", "per_second: many, concurrency: no")
+    assert len(problems(write(faulty))) == 4  # the row, both loads, and that there are two
+
+
+def test_a_section_said_twice_is_one_problem(write: Write) -> None:
+    [found] = problems(write(f"{GOOD}  blue: {{role: active}}\n"))
+    assert "clusters.blue\n" in found
+
+
+@pytest.mark.parametrize("stated", ["targets: {lost_nodes: 3}\n", "targets: {lost_nodes: 4}\n"])
+def test_losing_every_pinned_node_is_refused(write: Write, stated: str) -> None:
+    [found] = problems(write(stated + GOOD.replace("{role: active}", "{core: {count: 3}}")))
+    assert ":1  targets.lost_nodes" in found
+    assert "leave none to serve" in found
+    assert "fix: set lost_nodes to 2 or less" in found
+
+
+def test_no_message_is_pydantics(write: Write) -> None:
+    """Whatever stands anywhere: three lines, and none of them in pydantic's words."""
+    values = yaml.safe_load(GOOD)
+    keys = [*((key,) for key in values), *(("workload", key) for key in values["workload"]), ("clusters", "blue")]
+    for key in keys:
+        for wrong in WRONG:
+            changed = yaml.safe_load(GOOD)
+            (changed if len(key) == 1 else changed[key[0]])[key[-1]] = wrong
+            file = write(yaml.safe_dump(changed))
+            try:
+                read_environment(file)
+            except InvalidInput as error:
+                for problem in error.problems:
+                    assert len(str(problem).splitlines()) == 3
+                    assert not {"input", "valid", "validation", "instance"} & set(problem.why.split())
+
+
+def test_an_endless_file_is_refused() -> None:
+    [found] = problems("/dev/zero")
+    assert "/dev/zero" in found
+
+
 @pytest.mark.parametrize(
     ("volumes", "why"),
     [
@@ -138,11 +276,32 @@ def test_all_problems_of_a_file_are_reported_at_once_in_its_order(write: Write) 
             "at most 0.25 MiB/s per IOPS",
         ),
         ("[{purpose: cache, size: 1500 MiB}, {purpose: system, size: 64 GiB}]", "whole GiB"),
+        ("[{purpose: cache, size: 20 GiB, iops: 10001}, {purpose: system, size: 64 GiB}]", "10,000 for this size"),
+        ("[{purpose: cache, size: 65 TiB}, {purpose: system, size: 64 GiB}]", "at most 64 TiB"),
+        ("[{purpose: cache, size: 500 GiB}, {purpose: system, size: 30 GiB}]", "the root disk has 30 GiB"),
+        ("[{purpose: cache, type: nvme, size: 884 GiB}, {purpose: system, size: 64 GiB}]", "left to the calculator"),
     ],
 )
 def test_volumes_that_ebs_or_the_node_cannot_do_are_refused(write: Write, volumes: str, why: str) -> None:
     [found] = problems(write(GOOD.replace("{role: active}", f"{{core: {{volumes: {volumes}}}}}")))
     assert why in found
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "why"),
+    [
+        ("r8g.2xlarge", "884 GiB", "r8g.2xlarge has 0"),
+        ("r8gd.16xlarge", "884 GiB", "r8gd.16xlarge has 2"),
+        ("r8gd.4xlarge", "885 GiB", "the drive of r8gd.4xlarge has 884 GiB"),
+        ("r8gd.4xlarge", "500 GiB", "the node finds it by that size"),
+    ],
+)
+def test_an_nvme_volume_is_the_one_drive_of_its_type(write: Write, name: str, size: str, why: str) -> None:
+    core = f"{{type: {name}, volumes: [{{purpose: cache, type: nvme, size: SIZE}}, {{purpose: system, size: 64 GiB}}]}}"
+    text = GOOD.replace("{role: active}", f"{{core: {core}}}")
+    [found] = problems(write(text.replace("SIZE", size)))
+    assert why in found
+    assert read_environment(write(text.replace(name, "r8gd.4xlarge").replace("SIZE", "884 GiB"))).active.core.volumes
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
@@ -179,3 +338,58 @@ def test_throughput_defaults_to_gp3s_own(write: Write) -> None:
     environment = read_environment(write(GOOD.replace("{role: active}", f"{{core: {{volumes: {volumes}}}}}")))
     assert environment.active.core.volumes is not None
     assert environment.active.core.volumes[0].bytes_per_second == 125 * MIB
+
+
+def test_popularity_is_read_in_each_of_its_forms(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("rows,reads\n0.1,0.6\n0.5,0.9\n")
+    forms = {
+        "uniform": UNIFORM,
+        "{zipf: 0.99}": Zipf(theta=0.99),
+        "{hot: 10 %, of_reads: 0.9}": hot_set(rows_fraction=0.1, reads_fraction=0.9),
+        "{curve: trace.csv}": Curve(points=((0.1, 0.6), (0.5, 0.9))),
+    }
+    for text, popularity in forms.items():
+        read = read_environment(write(GOOD.replace("regions: 40", f"regions: 40\n  popularity: {text}")))
+        assert read.workload.popularity == popularity
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("rows,reads\n0.1,x\n", "is not two shares"),
+        ("rows,reads\n", "no points"),
+        ("rows,reads\n0.5,0.9\n0.1,0.95\n", "flatten"),
+    ],
+)
+def test_a_curve_that_is_none_is_refused(write: Write, tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "trace.csv").write_text(text)
+    [found] = problems(write(GOOD.replace("regions: 40", "regions: 40\n  popularity: {curve: trace.csv}")))
+    assert "trace.csv" in found
+    assert why in found
+
+
+def test_an_inspection_replaces_what_is_estimated(write: Write, tmp_path: Path) -> None:
+    inspections = HOME.parent / "tests" / "environments"
+    (tmp_path / "inspection.json").write_text((inspections / "inspection.json").read_text())
+    read = read_environment(write(GOOD.replace("stored: 1 TiB", "inspection: inspection.json")))
+    assert read.workload.inspection is not None
+    assert read.workload.stored_bytes == read.workload.inspection.stored_bytes
+    plan = plan_of(read, read.active)
+    assert plan.feasible
+    longest = max(length for family in read.workload.inspection.families for length, _ in family.lengths.pairs)
+    assert max(plan.cache.bucket_sizes) >= longest
+
+
+def test_every_problem_of_an_inspection_is_reported(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "inspection.json").write_text('{"root": "s3://b/hbase/", "families": [{"table": "t"}]}')
+    found = problems(write(GOOD.replace("stored: 1 TiB", "inspection: inspection.json")))
+    assert len(found) > 5
+    assert any("cached_lengths" in problem for problem in found)
+
+
+def test_the_schema_of_inspections_is_current(request: pytest.FixtureRequest) -> None:
+    file = HOME.parent / "inspections" / "schema.json"
+    if request.config.getoption("--update-golden"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(inspection_schema_text())
+    assert file.read_text() == inspection_schema_text()

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -88,17 +89,17 @@ def test_an_impossible_shape_is_refused(block_bytes: int, cell_bytes: int, ratio
 def drawn_lengths(kind: str, cell_bytes: int, blocks: int = 1500) -> LengthHistogram:
     """Blocks filled cell by cell until they reach 64 KiB, with cells of that mean."""
     rng = random.Random(7)  # noqa: S311 - a test case
-    draw = {
+    draws: dict[str, Callable[[], float]] = {
         "alike": lambda: cell_bytes,
         "exponential": lambda: rng.expovariate(1 / cell_bytes),
         "lognormal": lambda: rng.lognormvariate(math.log(cell_bytes) - 0.125, 0.5),
         "uniform": lambda: rng.uniform(0, 2 * cell_bytes),
-    }[kind]
+    }
     payloads = []
     for _ in range(blocks):
         payload = 0.0
         while payload < 65_536:
-            payload += max(60, draw())
+            payload += max(60, draws[kind]())
         payloads.append(round(payload))
     return LengthHistogram.of((cached_bytes(payload), 1) for payload in payloads)
 

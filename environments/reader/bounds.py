@@ -1,0 +1,48 @@
+"""Between which values each number of an environment file makes sense, and why.
+
+A slip of a few zeros otherwise becomes a plan, or an arithmetic error far from the file.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from environments.reader.scalars import Within, size_text
+from sizing import gp3
+from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
+
+PIB: Final = 2**50
+
+STORED = Within(most=100 * PIB, text=size_text, because="no HBase on S3 that is known of holds more")  # judgement
+BLOCK = Within(least=KIB, most=16 * MIB, text=size_text, because="hbase.lru.max.block.size, and it is a mean")
+ROW = Within(most=GIB, text=size_text, because="a RegionServer builds an answer in its heap")  # judgement: of 31 GiB
+CELL = Within(most=16 * MIB, text=size_text, because="the cell's block has to fit hbase.lru.max.block.size")
+WRITES = Within(least=0, most=100 * GIB, text=size_text, because="no cluster that EMR runs takes in more")  # judgement
+RATIO = Within(
+    least=1, most=1_000, because="no codec does better on data worth keeping"
+)  # judgement: zstd's is 3 to 30
+PER_SECOND = Within(most=100_000_000, because="1,000 RegionServers serve 100,000 each")  # judgement
+CONCURRENCY = Within(least=1, most=100_000, because="each request in flight is a thread of some client")  # judgement
+ROWS = Within(least=1, most=100_000, because="one request's rows are answered together")  # judgement
+ZIPF = Within(most=3, because="already at 3 the hottest row gets four fifths of all reads")
+REGIONS = Within(
+    least=1, most=1_000_000, because="one HBase master assigns them all"
+)  # HBase reference guide, HBASE-11165
+HIT_RATIO = Within(most=1, because="a cluster that need not hit needs no cache (storage: {mode: s3-plain})")
+HOT = Within(most=1, because="a hot set of no rows gets no reads")
+TIME = Within(
+    most=8_760 * SECONDS_PER_HOUR, text=lambda seconds: f"{seconds:,.0f} s", because="a year is as long as for ever"
+)
+LOST_NODES = Within(
+    least=0, most=10, because="more at once is not a failure to size for, but another zone"
+)  # judgement
+BUDGET = Within(least=1, most=1_000_000_000, because="it is in US dollars for each month")
+NODES = Within(least=2, most=10_000, because="no EMR cluster has more core nodes")  # judgement
+VOLUME = Within(least=GIB, most=64 * TIB, text=size_text, because="EBS sells no other gp3 volumes")
+IOPS = Within(least=gp3.INCLUDED_IOPS, most=80_000, because="gp3 includes 3,000 IOPS and takes no more than 80,000")
+THROUGHPUT = Within(
+    least=gp3.INCLUDED_MIB_S * MIB,
+    most=2_000 * MIB,
+    text=lambda rate: f"{size_text(rate)}/s",
+    because="gp3 includes 125 MiB/s and takes no more than 2,000",
+)

@@ -1,0 +1,148 @@
+"""What an environment file says of its clusters: what is not stated, the calculator chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from environments.reader import bounds
+from environments.reader.said import Said
+from environments.reader.scalars import Auto, not_a_switch, only
+from environments.reader.section import Refusal, Rule, Section, refuse
+from environments.reader.shown import shown
+from environments.reader.volume_schema import VolumeSection
+from facts.instance_types import instance_types
+from sizing.cluster import ClusterChoice, CoreChoice
+from sizing.units import GIB
+
+__all__ = ["GRAVITON_MEMORY_FAMILIES", "Cluster", "Core", "Primary"]
+
+GRAVITON_MEMORY_FAMILIES = ("r8g", "r8gd", "i8g")
+
+
+def _known_type(name: str) -> str:
+    if name not in instance_types():
+        raise refuse(f"no instance type {shown(name)} in the table", "see facts/instance-types.csv, or use auto")
+    return name
+
+
+def _two_at_least(count: int) -> int:
+    """HDFS keeps the write-ahead log twice."""
+    if count < 2:  # noqa: PLR2004 - two copies
+        raise refuse(f"{shown(count)} core node cannot keep the write-ahead log twice", "use 2 or more, or auto")
+    return count
+
+
+def _known_families(families: list[str]) -> list[str]:
+    known = sorted({instance_type.family for instance_type in instance_types().values()})
+    unknown = [family for family in families if family not in known]
+    if not families:
+        raise refuse("an empty list leaves nothing to choose from", f"known: {', '.join(known)}")
+    if unknown:
+        raise refuse(f"no family {', '.join(map(shown, unknown))} in the table", f"known: {', '.join(known)}")
+    return families
+
+
+def _one_of_each(said: Said) -> Iterator[Refusal]:
+    """One cache volume and one system volume, of different sizes."""
+    volumes = said.entries("volumes")
+    purposes = [volume.text("purpose") for volume in volumes]
+    sizes = [volume.size("size") for volume in volumes]
+    if not isinstance(said.values.get("volumes"), list) or {*purposes, *sizes} & {None}:
+        return
+    if sorted(map(str, purposes)) != ["cache", "system"]:
+        yield Refusal(
+            at=("volumes",), why="a node needs one cache volume and one system volume", fix="state both, or auto"
+        )
+    elif sizes[0] == sizes[1]:
+        yield Refusal(
+            at=("volumes",),
+            why="the node tells its volumes apart by size, and two have the same",
+            fix="make the system volume 1 GiB larger",
+        )
+
+
+def _a_drive_of_the_type(said: Said) -> Iterator[Refusal]:
+    """An nvme volume is the one drive of a type that has one; the node knows it by its whole size."""
+    drives = [
+        (number, volume) for number, volume in enumerate(said.entries("volumes")) if volume.text("type") == "nvme"
+    ]
+    if not drives:
+        return
+    name = said.text("type", "auto")
+    instance = instance_types().get(name or "")
+    if name == "auto" or (instance and instance.nvme_disks != 1):
+        has = f"{name} has {instance.nvme_disks}" if instance else "the type is left to the calculator"
+        yield Refusal(
+            at=("volumes",),
+            why=f"an nvme volume is the one drive of its instance, and {has}",
+            fix="pin a type with one drive, such as r8gd.4xlarge, or use gp3",
+        )
+    elif len(drives) > 1:
+        yield Refusal(at=("volumes",), why=f"{name} has one drive, and two volumes are nvme", fix="make one gp3")
+    elif instance:
+        yield from _whole_drive(*drives[0], instance.nvme_disk_bytes // GIB, instance.name)
+
+
+def _whole_drive(number: int, volume: Said, drive_gib: int, name: str) -> Iterator[Refusal]:
+    size = volume.size("size")
+    if size is not None and size != drive_gib * GIB:
+        yield Refusal(
+            at=("volumes", number, "size"),
+            why=f"the drive of {name} has {drive_gib} GiB, and the node finds it by that size",
+            fix=f"write {drive_gib} GiB",
+        )
+
+
+class Primary(Section):
+    """The primary nodes."""
+
+    type: Annotated[Annotated[str, AfterValidator(_known_type)] | None, Auto, Field(examples=["r8g.2xlarge"])] = None
+
+
+class Core(Section):
+    """The core nodes: what is not stated, the calculator chooses."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_one_of_each, _a_drive_of_the_type)
+
+    type: Annotated[Annotated[str, AfterValidator(_known_type)] | None, Auto, Field(examples=["r8g.2xlarge"])] = None
+    count: Annotated[Annotated[int, AfterValidator(_two_at_least), bounds.NODES] | None, Auto, Field(examples=[6])] = (
+        None
+    )
+    families: Annotated[list[str], AfterValidator(_known_families)] = Field(
+        default_factory=lambda: list(GRAVITON_MEMORY_FAMILIES), examples=[list(GRAVITON_MEMORY_FAMILIES)]
+    )
+    volumes: Annotated[list[VolumeSection] | None, Auto] = Field(
+        default=None,
+        examples=[[{"purpose": "cache", "size": "1420 GiB"}, {"purpose": "system", "size": "64 GiB"}]],
+    )
+
+    def build(self) -> CoreChoice:
+        """As the type the calculator uses."""
+        return CoreChoice(
+            type=self.type,
+            count=self.count,
+            families=tuple(self.families),
+            volumes=None if self.volumes is None else tuple(volume.build() for volume in self.volumes),
+        )
+
+
+class Cluster(Section):
+    """One named cluster over the environment's root."""
+
+    role: Annotated[Literal["active", "replica"], only("active")] = "active"
+    primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch)] = 1
+    primary: Annotated[Primary, Field(examples=[{"type": "r8g.2xlarge"}])] = Primary()
+    core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()
+
+    def build(self, colour: str) -> ClusterChoice:
+        """As the type the calculator uses."""
+        return ClusterChoice(
+            colour=colour,
+            role=self.role,
+            primaries=self.primaries,
+            primary_type=self.primary.type,
+            core=self.core.build(),
+        )

@@ -1,0 +1,102 @@
+"""An inspection file: what real store files were found to hold, as JSON. `inspections/schema.json` describes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sizing.block import LengthHistogram
+from sizing.inspection import Family, Inspection
+from sizing.problem import InvalidInput, Problem
+
+__all__ = ["inspection_schema_text", "read_inspection"]
+
+Length = Annotated[int, Field(ge=1)]
+Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]
+"""[[bytes, blocks], …]: how many blocks have which cached length."""
+
+
+class FamilyFile(BaseModel):
+    """One column family of one table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str
+    family: str
+    cached_lengths: Pairs
+    cached_lengths_compressed: Pairs
+    index_bytes: Annotated[int, Field(ge=0)]
+    bloom_bytes: Annotated[int, Field(ge=0)]
+    cells: Annotated[int, Field(ge=1)]
+    rows: Annotated[int, Field(ge=1)]
+    largest_cell_bytes: Length
+    codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"]
+    encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]
+    files: Length
+    regions: Length
+
+    def build(self) -> Family:
+        """As the type the calculator uses."""
+        return Family(
+            table=self.table,
+            name=self.family,
+            lengths=LengthHistogram.of(self.cached_lengths),
+            compressed_lengths=LengthHistogram.of(self.cached_lengths_compressed),
+            index_bytes=self.index_bytes,
+            bloom_bytes=self.bloom_bytes,
+            cells=self.cells,
+            rows=self.rows,
+            largest_cell_bytes=self.largest_cell_bytes,
+            codec=self.codec,
+            encoding=self.encoding,
+            files=self.files,
+            regions=self.regions,
+        )
+
+
+class InspectionFile(BaseModel):
+    """A whole HBase root, family by family. Lengths are those that a persistent file engine caches."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    root: str
+    inspected_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d", examples=["2026-11-20T09:00:00Z"])]
+    stored_bytes: Length
+    families: Annotated[list[FamilyFile], Field(min_length=1)]
+
+    def build(self) -> Inspection:
+        """As the type the calculator uses."""
+        return Inspection(
+            root=self.root,
+            inspected_at=self.inspected_at,
+            stored_bytes=self.stored_bytes,
+            families=tuple(family.build() for family in self.families),
+        )
+
+
+def read_inspection(path: Path) -> Inspection:
+    """Raises InvalidInput with every problem of the file."""
+    try:
+        return InspectionFile.model_validate_json(path.read_text(encoding="utf-8")).build()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput([_problem(str(path), "cannot be read", str(error))]) from None
+    except ValidationError as error:
+        raise InvalidInput(
+            _problem(str(path), ".".join(map(str, details["loc"])) or "file", details["msg"].lower())
+            for details in error.errors()
+        ) from None
+
+
+def inspection_schema_text() -> str:
+    """The JSON schema of inspection files, as inspections/schema.json holds it."""
+    schema = InspectionFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "warmbase inspection"
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _problem(where: str, what: str, why: str) -> Problem:
+    return Problem(where=where, what=what, why=why, fix="see inspections/schema.json")

@@ -1,0 +1,84 @@
+"""A mapping of the file as it was written, for rules: each value, or None where it is missing or wrong by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Self, TypeVar
+
+from sizing.units import parse_fraction, parse_rate, parse_size
+
+__all__ = ["Said"]
+
+Number = TypeVar("Number", int, float)
+ABSURD: Final = 2**63
+"""Every bound is far below; a rule need not print more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was written, before any validator saw it. A default is what stands for a missing value."""
+
+    values: Mapping[str, object]
+
+    @classmethod
+    def of(cls, values: object) -> Self | None:
+        """None for what is no mapping."""
+        return cls(values) if isinstance(values, dict) else None
+
+    def gives(self, key: str) -> bool:
+        """Whether the key has a value, right or wrong."""
+        return self.values.get(key) is not None
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        """A text."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, str) else None
+
+    def whole(self, key: str, default: int | None = None) -> int | None:
+        """A whole number."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= ABSURD else None
+
+    def number(self, key: str, default: float | None = None) -> float | None:
+        """Any number."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def size(self, key: str, default: int | None = None) -> int | None:
+        """A size, in bytes."""
+        return self._parsed(key, parse_size, default)
+
+    def rate(self, key: str, default: int | None = None) -> int | None:
+        """A rate, in bytes per second."""
+        return self._parsed(key, parse_rate, default)
+
+    def share(self, key: str) -> float | None:
+        """A share, from 0 to 1."""
+        number = self.number(key)
+        if number is not None:
+            return number if 0 <= number <= 1 else None
+        return self._parsed(key, parse_fraction, None)
+
+    def section(self, key: str) -> Said:
+        """A mapping within; empty where there is none."""
+        return Said.of(self.values.get(key)) or Said({})
+
+    def sections(self) -> Iterator[tuple[str, Said]]:
+        """Every mapping within, by its key."""
+        return ((key, said) for key, value in self.values.items() if (said := Said.of(value)))
+
+    def entries(self, key: str) -> list[Said]:
+        """The mappings of a list."""
+        values = self.values.get(key)
+        return [said for value in values if (said := Said.of(value))] if isinstance(values, list) else []
+
+    def _parsed(self, key: str, parse: Callable[[str], Number], default: Number | None) -> Number | None:
+        value = self.values.get(key)
+        if value is None:
+            return default
+        try:
+            parsed = parse(value) if isinstance(value, str) else None
+        except (ValueError, OverflowError):
+            return None
+        return parsed if parsed is not None and parsed <= ABSURD else None

@@ -1,0 +1,129 @@
+"""What pydantic refuses, in our words: why, and how to mend it with an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import UnionType
+from typing import Annotated, Final, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from environments.reader.document import Document, YamlPath, path_text
+from environments.reader.shown import flow, shown
+from sizing.problem import Problem
+
+__all__ = ["problem"]
+
+MARKS: Final = {"[key]", "[name]", "[spread]"}
+"""Steps of pydantic's that are not the file's: into a key, and into a branch of a union."""
+
+EXPECTED: Final = {
+    "model_type": "a mapping",
+    "dict_type": "a mapping",
+    "list_type": "a list",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "string_unicode": "text",
+}
+READ_AS: Final = {bool: "as true or false", int: "as a number", float: "as a number"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What the schema says of a path: the section it is in, its key, and the key's field if it is known."""
+
+    section: type[BaseModel]
+    key: str = ""
+    field: FieldInfo | None = None
+
+    @property
+    def example(self) -> str:
+        """The end of a sentence, such as ", for example `regions: 240`"; empty where there is none."""
+        if self.field is None:
+            return ""
+        examples = self.field.examples or (
+            [] if self.field.is_required() else [self.field.get_default(call_default_factory=True, validated_data={})]
+        )
+        return "".join(f", for example `{self.key}: {flow(first)}`" for first in examples[:1] if first is not None)
+
+
+def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) -> Problem:
+    """One refusal of pydantic's or ours, with its line."""
+    path: YamlPath = tuple(part for part in details["loc"] if part not in MARKS)
+    why, fix = _why_and_fix(_place(schema, path), details, document.written.get(path))
+    return Problem(where=document.where(path), what=path_text(path) or "file", why=why, fix=fix)
+
+
+def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> tuple[str, str]:
+    said, context = details["input"], details.get("ctx", {})
+    match details["type"]:
+        case "warmbase":
+            why_and_fix = str(context["why"]), str(context["fix"])
+        case "extra_forbidden":
+            why_and_fix = "unknown key", _nearest(place)
+        case "missing":
+            why_and_fix = "is required and not there", f"add it{place.example}"
+        case "too_short":
+            why_and_fix = "is empty", f"state one at least{place.example}"
+        case "literal_error":
+            more = place.example if place.field and place.field.examples else ""
+            why_and_fix = f"{shown(said)} is not one of the choices", f"use {context.get('expected')}{more}"
+        case "string_type" if written is not None and said is not None:
+            why_and_fix = _not_text(said, written)
+        case kind:
+            why_and_fix = _not_expected(place, said, kind)
+    return why_and_fix
+
+
+def _not_text(said: object, written: str) -> tuple[str, str]:
+    """A scalar that YAML takes for something else; advice repeats what was written, not what YAML made of it."""
+    read_as = READ_AS.get(type(said), "as something else")
+    short = shown(written)[1:-1]
+    return f"{short} is not text, for YAML reads it {read_as}", f'put it in quotes, as it stands: "{short}"'
+
+
+def _not_expected(place: _Place, said: object, kind: str) -> tuple[str, str]:
+    described = place.field.description if place.field and kind not in EXPECTED else None
+    expected = described or EXPECTED.get(kind, "what is expected here")
+    why = f"is empty, and {expected} is expected" if said is None else f"{shown(said)} is not {expected}"
+    return why, f"write {expected}{place.example}"
+
+
+def _nearest(place: _Place) -> str:
+    known = list(place.section.model_fields)
+    near = get_close_matches(place.key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+
+
+def _place(schema: type[BaseModel], path: YamlPath) -> _Place:
+    """Follows a path through sections, and through mappings and lists of them."""
+    place = _Place(section=schema)
+    annotation: object = schema
+    for part in path:
+        for variant in _variants(annotation):
+            if isinstance(variant, type) and issubclass(variant, BaseModel):
+                place = _Place(section=variant, key=str(part), field=variant.model_fields.get(str(part)))
+                annotation = place.field.annotation if place.field else None
+                break
+            if get_origin(variant) in {dict, list}:
+                annotation = get_args(variant)[-1]
+                break
+    return place
+
+
+def _variants(annotation: object) -> Iterator[object]:
+    """The types that an annotation allows, without what is said about them."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _variants(get_args(annotation)[0])
+    elif origin in {Union, UnionType}:
+        for variant in get_args(annotation):
+            yield from _variants(variant)
+    else:
+        yield annotation

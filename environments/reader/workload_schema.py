@@ -1,0 +1,148 @@
+"""What an environment file says of the workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from environments.reader import bounds
+from environments.reader.inspection import read_inspection
+from environments.reader.popularity_schema import FILE, Popularity
+from environments.reader.said import Said
+from environments.reader.scalars import PerSecond, Size
+from environments.reader.section import Refusal, Rule, Section
+from sizing.popularity import UNIFORM
+from sizing.units import KIB, exact_size
+from sizing.workload import ClosedLoad, Load, OpenLoad, Workload
+from sizing.workload import Reads as ReadsOf
+
+__all__ = ["WorkloadSection"]
+
+
+def _ratio_needs_a_codec(said: Said) -> Iterator[Refusal]:
+    """Nothing is compressed without a codec."""
+    ratio = said.number("ratio", 1.0)
+    if said.text("codec", "none") == "none" and ratio is not None and 1 < ratio <= bounds.RATIO.most:
+        yield Refusal(why=f"a ratio of {ratio} without a codec", fix="name the codec, or leave the ratio at 1.0")
+
+
+class Compression(Section):
+    """Codec of the store files, and bytes before it for each byte after."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_ratio_needs_a_codec,)
+
+    codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"] = "none"
+    ratio: Annotated[float, bounds.RATIO] = 1.0
+
+
+def _one_load(said: Said) -> Iterator[Refusal]:
+    """Exactly one of the two kinds of load."""
+    if said.gives("per_second") == said.gives("concurrency"):
+        given = "both are given" if said.gives("per_second") else "neither is given"
+        yield Refusal(
+            why=f"a load is open (per_second) or closed (concurrency), and {given}",
+            fix="keep per_second for a service with many users, concurrency for a benchmark's threads",
+        )
+
+
+def _a_get_is_of_one_row(said: Said) -> Iterator[Refusal]:
+    """Several rows are a multi-get or a scan."""
+    rows = said.whole("rows", 1)
+    if said.text("kind", "get") == "get" and rows is not None and 1 < rows <= bounds.ROWS.most:
+        yield Refusal(why=f"a get of {rows} rows", fix="use kind: multi-get (rows here and there) or scan (neighbours)")
+
+
+class Reads(Section):
+    """Open load (`per_second`) or closed load (`concurrency`), never both."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_one_load, _a_get_is_of_one_row)
+
+    per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[900])] = None
+    concurrency: Annotated[Annotated[int, bounds.CONCURRENCY] | None, Field(examples=[1000])] = None
+    kind: Literal["get", "multi-get", "scan"] = "get"
+    rows: Annotated[int, bounds.ROWS] = 1
+
+    def build(self) -> ReadsOf:
+        """As the type the calculator uses."""
+        load: Load = ClosedLoad(concurrency=self.concurrency or 1)
+        if self.per_second is not None:
+            load = OpenLoad(reads_per_second=self.per_second)
+        return ReadsOf(load=load, kind=self.kind, rows=self.rows)
+
+
+class Writes(Section):
+    """What is written, as bytes of cells."""
+
+    bytes_per_second: Annotated[PerSecond, bounds.WRITES, Field(examples=["5 MiB"])] = 0
+
+
+def _stored_or_inspected(said: Said) -> Iterator[Refusal]:
+    """How much is stored comes from one place."""
+    if said.gives("stored") == said.gives("inspection"):
+        given = "both are given" if said.gives("stored") else "neither is given"
+        yield Refusal(
+            why=f"data is stated (stored) or inspected (inspection), and {given}",
+            fix="keep one, such as stored: 7 TiB",
+        )
+
+
+def _row_holds_a_cell(said: Said) -> Iterator[Refusal]:
+    """A row is made of cells."""
+    row, cell = said.size("row"), said.size("cell")
+    if row and cell and row < cell:
+        yield Refusal(
+            at=("row",),
+            why=f"a row of {exact_size(row)} cannot hold a cell of {exact_size(cell)}",
+            fix="row is what one read touches: all its cells together",
+        )
+
+
+class WorkloadSection(Section):
+    """What is stored and how it is read. Sizes are means. An inspection states what is stored by itself."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _row_holds_a_cell)
+
+    stored: Annotated[Annotated[Size, bounds.STORED] | None, Field(examples=["7.185 TiB"])] = None
+    inspection: Annotated[
+        str | None,
+        Field(
+            pattern=FILE,
+            examples=["inspections/prod.json"],
+            description="a JSON file, named from the environment's directory",
+        ),
+    ] = None
+    block_size: Annotated[Size, bounds.BLOCK] = 64 * KIB
+    cell: Annotated[Size, bounds.CELL, Field(examples=["425 B"])]
+    row: Annotated[Size, bounds.ROW, Field(examples=["10 KiB"])]
+    compression: Annotated[Compression, Field(examples=[{"codec": "zstd", "ratio": 3.0}])] = Compression()
+    encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE"
+    reads: Annotated[Reads, Field(examples=[{"per_second": 900}])]
+    writes: Annotated[Writes, Field(examples=[{"bytes_per_second": "5 MiB"}])] = Writes()
+    popularity: Annotated[
+        Annotated[Literal["uniform"], Tag("[name]")] | Annotated[Popularity, Tag("[spread]")],
+        Discriminator(lambda value: "[name]" if isinstance(value, str) else "[spread]"),
+        Field(examples=[{"zipf": 0.99}]),
+    ] = "uniform"
+    regions: Annotated[int, bounds.REGIONS, Field(examples=[240])]
+
+    def build(self, directory: Path) -> Workload:
+        """As the type the calculator uses; files are named from the environment's own directory."""
+        inspection = read_inspection(directory / self.inspection) if self.inspection else None
+        popularity = UNIFORM if isinstance(self.popularity, str) else self.popularity.build(directory)
+        return Workload(
+            stored_bytes=inspection.stored_bytes if inspection else self.stored or 0,
+            block_bytes=self.block_size,
+            cell_bytes=self.cell,
+            row_bytes=self.row,
+            codec=self.compression.codec,
+            compression_ratio=self.compression.ratio,
+            encoding=self.encoding,
+            reads=self.reads.build(),
+            write_bytes_per_second=self.writes.bytes_per_second,
+            popularity=popularity,
+            regions=self.regions,
+            inspection=inspection,
+        )
