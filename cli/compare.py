@@ -99,6 +99,7 @@ ROWS: Mapping[str, Callable[[Plan], str]] = {
     "from local disks": lambda plan: format_percent(plan.hit_ratio.predicted),
     "GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
     "cold for": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
+    "snapshot in": lambda plan: format_duration(plan.snapshot.restore_seconds),
     "a month": lambda plan: format_usd(plan.cost.usd_per_month),
     "for 1,000 reads/s": _per_thousand_reads,
 }

@@ -115,6 +115,8 @@ def _outcome(plan: Plan) -> Rows:
             f"{format_duration(plan.warm_up.prefetch_seconds)} by prefetch, limited by {plan.warm_up.limit}",
         )
     yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} cold, {_gets(plan.s3.gets_per_hour_warm)} warm"
+    moved = f"{format_duration(plan.snapshot.export_seconds)} out, {format_duration(plan.snapshot.restore_seconds)} in"
+    yield "snapshot", f"{moved} (estimates), one mapper on each node"
     kept = f"{format_duration(restart.seconds)} (estimate) with the cache kept"
     away, window = format_duration(restart.away_seconds), format_duration(restart.retention_window_seconds)
     yield "restart", f"{kept}; away for {away} of it, and its regions wait {window} for it"

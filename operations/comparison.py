@@ -103,6 +103,7 @@ def _group_fact(group: CoreGroup | PrimaryGroup) -> object:
             throughput_mib_s=volume.throughput_mib_s,
         )
         for volume in group.volumes
+        if volume.type != "nvme"
         for _ in range(volume.count)
     )
     return (group.instance_type, group.count, tuple(volumes))

@@ -6,9 +6,22 @@ from dataclasses import replace
 
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
+from sizing.disks import HDFS_REPLICATION
 from sizing.memory import YARN_MIB, NotEnoughMemory
+from sizing.mode import Mode
 from sizing.nearest import nearest_changes
-from sizing.plan import CoreGroup, HitRatio, Plan, PrimaryGroup, Rejected, S3Requests, Searched, Throughput, WarmUp
+from sizing.plan import (
+    CoreGroup,
+    HitRatio,
+    Plan,
+    PrimaryGroup,
+    Rejected,
+    S3Requests,
+    Searched,
+    Snapshot,
+    Throughput,
+    WarmUp,
+)
 from sizing.prefetching import fill_seconds, warm_up_curve
 from sizing.problem import Infeasible
 from sizing.question import Question
@@ -16,6 +29,7 @@ from sizing.reasons import reasons
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import Found, Try, search
+from sizing.snapshot import Copy, eta
 from sizing.units import MIB, SECONDS_PER_HOUR, format_usd
 from sizing.warning import missed_target, warnings
 
@@ -69,6 +83,7 @@ def _plan(found: Found) -> Plan:
         warm_up=_warm_up(candidate),
         restart=server.restart,
         s3=_s3_requests(candidate),
+        snapshot=_snapshot(candidate),
         cost=candidate_cost(candidate),
         because=reasons(candidate),
         warnings=(*(missed_target(shortfall) for shortfall in missed if pinned), *warnings(candidate)),
@@ -126,6 +141,19 @@ def _s3_requests(candidate: Candidate) -> S3Requests:
         gets_per_hour_warm=warm * SECONDS_PER_HOUR,
         prefix_limit_fraction=warm / S3_GETS_PER_SECOND_PER_PREFIX,
     )
+
+
+def _snapshot(candidate: Candidate) -> Snapshot:
+    """One mapper on each node, which is what YARN's share of a node runs; into HDFS every byte goes three times."""
+    out = Copy(
+        copied_bytes=candidate.question.requirements.workload.stored_bytes,
+        servers=candidate.count,
+        mappers=candidate.count,
+        network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
+    )
+    into_hdfs = candidate.question.mode is Mode.HDFS and candidate.disk is not None
+    back = replace(out, replicas=HDFS_REPLICATION) if into_hdfs else out
+    return Snapshot(export_seconds=eta(out).seconds, restore_seconds=eta(back).seconds)
 
 
 def _rejected(tried: Try, best: Try) -> Rejected:

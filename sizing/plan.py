@@ -28,6 +28,7 @@ __all__ = [
     "Rejected",
     "S3Requests",
     "Searched",
+    "Snapshot",
     "Throughput",
     "WarmUp",
 ]
@@ -107,6 +108,14 @@ class S3Requests:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Estimated time to copy a snapshot of everything out to another bucket, and back in."""
+
+    export_seconds: float
+    restore_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
     """Candidates with cost, hit ratio and bottleneck computed, and those that could not win and were left out."""
 
@@ -153,6 +162,7 @@ class Plan:
     warm_up: WarmUp
     restart: Restart
     s3: S3Requests
+    snapshot: Snapshot
     cost: Cost
     because: Reasons
     warnings: tuple[Warning, ...]

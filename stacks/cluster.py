@@ -140,8 +140,11 @@ def _group(
 
 
 def _system_first(volumes: Iterable[Volume]) -> list[Volume]:
-    """EMR mostly mounts the first at /mnt and logs there. Nothing relies on it: the node goes by size."""
-    return sorted(volumes, key=lambda volume: volume.purpose == "cache")
+    """EMR mostly mounts the first at /mnt and logs there. Nothing relies on it: the node goes by size.
+
+    An instance's own drive comes with it, and is no volume to attach.
+    """
+    return sorted((volume for volume in volumes if volume.type != "nvme"), key=lambda volume: volume.purpose == "cache")
 
 
 def _volume(volume: Volume) -> emr.CfnCluster.EbsBlockDeviceConfigProperty:

@@ -147,3 +147,18 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_synthesis_asks_no_account(name: str, assemblies: Callable[[str], Path]) -> None:
     assert "missing" not in json.loads((assemblies(name) / "manifest.json").read_text())
+
+
+def test_an_instances_own_drive_is_no_volume_to_attach(tmp_path: Path) -> None:
+    """Its size is what the node finds it by, though."""
+    import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
+
+    directory = tmp_path / "cdk.out"
+    app.environment_app("tests/environments/examples/nvme-40tb.yaml", str(directory)).synth()
+    template = json.loads((directory / "warmbase-nvme-blue-cluster.template.json").read_text())
+    found = only(template, "AWS::EMR::Cluster")
+    core = found["Instances"]["CoreInstanceGroup"]
+    [volume] = core["EbsConfiguration"]["EbsBlockDeviceConfigs"]
+    assert volume["VolumeSpecification"]["VolumeType"] == "gp3"
+    [action] = found["BootstrapActions"]
+    assert "--cache-volume-gib=3492" in action["ScriptBootstrapAction"]["Args"]
