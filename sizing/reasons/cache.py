@@ -91,11 +91,12 @@ def _provisioned(candidate: Candidate) -> Because:
         return because("what gp3 includes", "a closed load offers no rate to provision for")
     hits = Hits(ratio=candidate.hit_ratio(candidate.survivors))
     return because(
-        "offered reads x bytes per read / survivors / utilisation; at least what gp3 includes, at most what the "
-        "instance sustains",
+        "(offered reads x bytes per read / utilisation + written bytes) / survivors, up to the next step; at least "
+        "what gp3 includes, at most what the instance sustains; more where a target asks for it",
         "a volume left at its default of 125 MiB/s is the ceiling of the published benchmark",
         offered=(question.offered_reads_per_second, "reads/s"),
         bytes_per_read=(round(disk_bytes_per_read(question.read, hits)), "B"),
+        written=(round(question.written_bytes_per_second), "B"),
         survivors=(candidate.survivors, "nodes"),
         utilisation=(UTILISATION, ""),
     )

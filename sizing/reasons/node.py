@@ -21,7 +21,8 @@ def memory_reasons(candidate: Candidate) -> dict[str, Because]:
     needs = server.heap_needs
     return {
         "heap.xmx_mib": because(
-            "(L1 + memstore + index + write queues + persistence chunk) / (1 - free), up to 256 MiB",
+            "(L1 + memstore + index + write queues + persistence chunk) / (1 - free), up to 256 MiB; more where L1 and "
+            "memstore, each up to a whole percent, need it",
             "HBase 2.6.2 MemorySizeUtil leaves a fifth free; index measured after a restore",
             l1=(needs.l1_bytes, "B"),
             memstore=(needs.memstore_bytes, "B"),

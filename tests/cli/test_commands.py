@@ -296,3 +296,12 @@ def test_a_plan_that_cannot_be_rendered_says_so(tmp_path: Path) -> None:
     done = run("render", str(file))
     assert done.returncode == 2
     assert "not rendered yet" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "example", sorted((PROJECT / "tests/environments/examples").glob("*.yaml")), ids=lambda file: file.stem
+)
+def test_examples_of_every_kind_are_planned_in_80_columns(example: Path) -> None:
+    done = run("plan", str(example), "--explain")
+    assert done.returncode == 0, done.stderr
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
