@@ -27,7 +27,6 @@ __all__ = ["Heap", "HeapNeeds", "heap", "index_bytes_per_block", "within_heap_li
 
 # Measured on 2.6.2 by filling, stopping and restoring a cache: bytes of heap for each block, table included.
 RESTORED_ENTRY_BYTES: Final = {"zgc": 540, "g1": 445}
-PERSIST_ENTRY_BYTES: Final = 200  # measured, held until the chunk is written
 FREE_FRACTION: Final = 0.20  # HBase refuses to start with L1 and memstore above 0.8; the index is not in its sum
 STEP_MIB: Final = 256
 # judgement: below 4 GiB the fixed costs of a RegionServer (RPC, region and file metadata) are no longer small.

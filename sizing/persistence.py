@@ -17,7 +17,6 @@ REGION_AND_FAMILY_BYTES_PER_BLOCK: Final = 36
 FILE_NAME_CHARACTERS: Final = 32
 # Measured with HBase 2.6.2: 0.5 to 2.4 µs a block, by collector and load.
 DUMP_SECONDS_PER_BLOCK: Final = 2.4e-6
-DUMP_SECONDS_PER_BLOCK_AT_BEST: Final = 0.5e-6
 # Measured with HBase 2.6.2: heap of one chunk while it is serialised.
 CHUNK_HEAP_BYTES_PER_BLOCK: Final = 200
 # The default of 10,000,000 blocks would hold 2 GB of heap; a tenth holds 200 MB.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Release", "Version", "parse_version", "version_text"]
+__all__ = ["Release", "Version", "parse_version"]
 
 Version = tuple[int, int, int]
 
@@ -13,11 +13,6 @@ def parse_version(text: str) -> Version:
     """`2.6.2` as (2, 6, 2). Raises ValueError when the text is not three numbers with points."""
     major, minor, patch = (int(part) for part in text.split("."))
     return (major, minor, patch)
-
-
-def version_text(version: Version) -> str:
-    """(2, 6, 2) as `2.6.2`."""
-    return ".".join(map(str, version))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,20 @@ __all__ = ["cache_reasons", "volume_reasons"]
 ALLOCATOR = "HBase 2.6.2 BucketAllocator"
 
 
+WRITERS = {
+    "bucket_cache.writer_threads": because(
+        "fixed",
+        "judgement: every batch ends with an fsync, and eight threads overlap them without much heap",
+        threads=(WRITER_THREADS, ""),
+    ),
+    "bucket_cache.writer_queue_length": because(
+        "fixed, for each thread",
+        "judgement: a few hundred blocks amortise an fsync; a block that finds the queue full is not cached",
+        blocks=(WRITER_QUEUE_LENGTH, "blocks"),
+    ),
+}
+
+
 def cache_reasons(candidate: Candidate) -> dict[str, Because]:
     """Size, buckets and hit ratio of the cache; nothing for a cluster without."""
     question, demand = candidate.question, candidate.question.demand
@@ -45,16 +59,7 @@ def cache_reasons(candidate: Candidate) -> dict[str, Because]:
             "HBase 2.6.2 BucketCache presizes its maps and eviction queues by it",
             mean_length=(round(demand.blocks.cached_bytes), "B"),
         ),
-        "bucket_cache.writer_threads": because(
-            "fixed",
-            "judgement: every batch ends with an fsync, and eight threads overlap them without much heap",
-            threads=(WRITER_THREADS, ""),
-        ),
-        "bucket_cache.writer_queue_length": because(
-            "fixed, for each thread",
-            "judgement: a few hundred blocks amortise an fsync; a block that finds the queue full is not cached",
-            blocks=(WRITER_QUEUE_LENGTH, "blocks"),
-        ),
+        **WRITERS,
         "hit_ratio.predicted": because(
             "1 when all blocks fit without eviction, else the mean of Che's miss ratio over the sizes of a swing",
             "Che, Tung, Wang 2002; checked to 1.5 points against a replay of HBase's own eviction",

@@ -17,6 +17,10 @@ MEMORY_RULE = "HBase 2.6.2 MemorySizeUtil: with L1 at most 0.8, in truncated flo
 
 def memory_reasons(candidate: Candidate) -> dict[str, Because]:
     """Heap, memory, threads and the persisted index."""
+    return {**_heap(candidate), **_shares(candidate), **_persistence(candidate)}
+
+
+def _heap(candidate: Candidate) -> dict[str, Because]:
     server, release = candidate.region_server, candidate.question.world.release
     needs = server.heap_needs
     return {
@@ -45,6 +49,12 @@ def memory_reasons(candidate: Candidate) -> dict[str, Because]:
             needed=(needs.memstore_bytes, "B"),
             heap=(server.heap.xmx_bytes, "B"),
         ),
+    }
+
+
+def _shares(candidate: Candidate) -> dict[str, Because]:
+    server = candidate.region_server
+    return {
         "yarn_mib": because(
             "fixed",
             "judgement: one container of an EMR step; HBase is what the node is for",
@@ -71,6 +81,12 @@ def memory_reasons(candidate: Candidate) -> dict[str, Because]:
             daemons=(DAEMON_BYTES / GIB, "GiB"),
             least=(PAGE_CACHE_FRACTION, ""),
         ),
+    }
+
+
+def _persistence(candidate: Candidate) -> dict[str, Because]:
+    server = candidate.region_server
+    return {
         "persistence.index_bytes": because(
             "cached blocks x bytes per block",
             "measured with HBase 2.6.2 and file names of 32 characters",
