@@ -14,7 +14,8 @@ from environments.reader.section import Refusal, Rule, Section, refuse
 from environments.reader.shown import shown
 from environments.reader.volume_schema import VolumeSection
 from facts.instance_types import instance_types
-from sizing.cluster import ClusterChoice, CoreChoice
+from sizing.cluster import ClusterChoice, CoreChoice, Volume
+from sizing.disks import nvme_volume
 from sizing.units import GIB
 
 __all__ = ["GRAVITON_MEMORY_FAMILIES", "Cluster", "Core", "Primary"]
@@ -125,8 +126,14 @@ class Core(Section):
             type=self.type,
             count=self.count,
             families=tuple(self.families),
-            volumes=None if self.volumes is None else tuple(volume.build() for volume in self.volumes),
+            volumes=None if self.volumes is None else tuple(self._volume(volume) for volume in self.volumes),
         )
+
+    def _volume(self, volume: VolumeSection) -> Volume:
+        """A drive of the instance does what that drive does; IOPS and throughput are bought for EBS only."""
+        if volume.type == "nvme" and self.type is not None:
+            return nvme_volume(instance_types()[self.type])
+        return volume.build()
 
 
 class Cluster(Section):

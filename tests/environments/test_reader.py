@@ -13,9 +13,10 @@ from environments.question import plan_of
 from environments.reader import locate, read_environment
 from environments.reader.inspection import inspection_schema_text
 from environments.reader.json_schema import schema_text
+from facts.instance_types import instance_types
 from sizing.popularity import UNIFORM, Curve, Zipf, hot_set
 from sizing.problem import InvalidInput
-from sizing.units import KIB, MIB, TIB
+from sizing.units import GIB, KIB, MIB, TIB
 from sizing.workload import ClosedLoad, OpenLoad
 from tests.shipped import ENVIRONMENTS
 
@@ -393,3 +394,15 @@ def test_the_schema_of_inspections_is_current(request: pytest.FixtureRequest) ->
         file.parent.mkdir(exist_ok=True)
         file.write_text(inspection_schema_text())
     assert file.read_text() == inspection_schema_text()
+
+
+def test_a_pinned_drive_does_what_the_instance_has(write: Write) -> None:
+    drive = instance_types()["i8g.4xlarge"]
+    volumes = (
+        f"[{{purpose: cache, type: nvme, size: {drive.nvme_disk_bytes // GIB} GiB}}, {{purpose: system, size: 64 GiB}}]"
+    )
+    core = f"{{core: {{type: i8g.4xlarge, count: 3, volumes: {volumes}}}}}"
+    environment = read_environment(write(GOOD.replace("{role: active}", core)))
+    assert environment.active.core.volumes is not None
+    assert environment.active.core.volumes[0].iops == drive.nvme_disk_iops
+    assert plan_of(environment, environment.active).throughput.bottleneck != "ebs-throughput"
