@@ -193,7 +193,8 @@ def _rejected(plan: Plan, width: int) -> Table:
     table.add_column("a month", justify="right")
     table.add_column("why not", ratio=1)
     for each in plan.rejected:
-        table.add_row(f"{each.count} x {each.instance_type}", format_usd(each.usd_per_month), each.reason)
+        limit = f" ({each.bottleneck})" if each.bottleneck and each.bottleneck not in each.reason else ""
+        table.add_row(f"{each.count} x {each.instance_type}", format_usd(each.usd_per_month), each.reason + limit)
     return table
 
 

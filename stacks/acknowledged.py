@@ -10,7 +10,7 @@ from constructs import Construct
 __all__ = ["acknowledge", "acknowledge_objects"]
 
 REASONS = {
-    "EMR4": "local disks are encrypted; the rule looks for the setting one level above where EMR documents it",
+    "EMR4": "local disks are encrypted unless the environment file says otherwise; the rule looks one level too high",
     "EMR5": "encryption in transit needs certificates, which the environment file cannot name yet",
     "EMR6": "no key pair on purpose: nodes are reached by Session Manager, and nothing needs SSH",
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
