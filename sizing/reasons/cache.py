@@ -37,14 +37,15 @@ def cache_reasons(candidate: Candidate) -> dict[str, Because]:
         return {}
     return {
         "bucket_cache.size_mib": because(
-            "the hit ratio curve at the target, over the survivors, up to a whole GiB; a larger one where the p99 or "
-            "the GETs saved ask for it",
+            "the hit ratio curve at the target, over the survivors, with room for one compaction, up to a whole GiB; "
+            "a larger one where the p99 or the GETs saved ask for it",
             f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through",
             blocks=(demand.blocks.count, "blocks"),
             capacity_per_block=(round(demand.claimed_bytes), "B"),
             everything=(round(demand.everything_bytes / GIB, 1), "GiB"),
             hit_ratio=(targets.hit_ratio, ""),
             survivors=(candidate.survivors, "nodes"),
+            compaction=(round(demand.compaction_bytes / GIB, 1), "GiB"),
         ),
         "bucket_cache.bucket_sizes": because(
             "the sizes that waste least on the lengths of the blocks, found exactly",
