@@ -25,6 +25,11 @@ COLLECTOR_FLAGS: Final = {
     "g1": "-XX:+UseG1GC -XX:+AlwaysPreTouch",
 }
 """By collector; EMR documents the first with Java 21 (emr-hbase-configure)."""
+# judgement: a master holds regions and assignments, no blocks; half of the smallest node listed, 8 GiB.
+PRIMARY_HEAP_MIB: Final = 4_096
+# judgement: prefetch, flush and compaction wait a second for room in a writer's queue, at 5 ms for an fsync many
+# batches, rather than leave their block out of the cache. Reads do not wait.
+QUEUE_WAIT_MS: Final = 1_000
 
 
 def classifications(plan: Plan) -> Classifications:
@@ -42,6 +47,8 @@ def classifications(plan: Plan) -> Classifications:
         "layout": layout,
         "metrics": metrics,
         "collector_flags": COLLECTOR_FLAGS[plan.heap.collector],
+        "primary_heap_mib": PRIMARY_HEAP_MIB,
+        "queue_wait_ms": QUEUE_WAIT_MS,
     }
     return Classifications(*(_group(group, values) for group in Group))
 

@@ -15,13 +15,13 @@ from sizing.performance import Performance, performance
 from sizing.prefetching import fill_seconds
 from sizing.question import UTILISATION, Question
 from sizing.region_server import RegionServer, Share, region_server
-from sizing.resource import Cluster, Disk, EbsLimits, Hits, Resource, bottleneck, ebs_disk, resources
+from sizing.resource import GBIT_BYTES, Cluster, Disk, EbsLimits, Hits, Resource, bottleneck, ebs_disk, resources
 from sizing.units import format_duration, format_percent
 
 __all__ = ["Candidate", "Shortfall"]
 
 MB: Final = 10**6
-GBIT_BYTES: Final = 125_000_000
+LEAST_LEFT: Final = 0.01  # of a disk that writes alone would fill: no share is negative, and reads saturate it
 ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
 
 
@@ -122,7 +122,7 @@ class Candidate:
         if self.disk is None:
             return None
         written = self.question.written_bytes_per_second / servers
-        left = max(0.01, 1 - written / self.disk.bytes_per_second)
+        left = max(LEAST_LEFT, 1 - written / self.disk.bytes_per_second)
         return replace(
             self.disk,
             bytes_per_second=self.disk.bytes_per_second * left,

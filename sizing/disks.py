@@ -25,7 +25,8 @@ from sizing.units import GIB, MIB
 __all__ = ["FILL_FRACTION", "HDFS_REPLICATION", "cache_volume_gib", "layouts", "layouts_in_all"]
 
 FILL_FRACTION: Final = 0.85  # cache file and index below 85 % of the volume, clear of every 90 % alarm
-PINNED_FILL_FRACTION: Final = 0.95  # of a volume somebody else chose: the rest is the file system's own
+# judgement: of a volume somebody else chose; the metadata and log of XFS and the index take the rest.
+PINNED_FILL_FRACTION: Final = 0.95
 # judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
 # local files take as much again.
 SYSTEM_GIB: Final = 64

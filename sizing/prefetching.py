@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from sizing.allocator import ACCEPT_FACTOR
 from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
 from sizing.region_server import Share
 from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, Cluster
-from sizing.units import MIB
+from sizing.units import MIB, SECONDS_PER_HOUR
 from sizing.warm_up import Course, Fill, Prefetch, Rates, Room, Streams, curve, prefetch, writer_bytes_per_second
 
 __all__ = ["fill_seconds", "warm_up_curve"]
@@ -49,15 +50,15 @@ def warm_up_curve(
 
     `cached_blocks` is what prefetch brings in all.
     """
-    slots = cache_bytes / demand.claimed_bytes / 0.95
-    factor = slots * 0.95 / demand.swing.full_blocks
-    kept = demand.blocks.count if slots * 0.95 >= demand.blocks.count else demand.swing.kept_blocks * factor
+    slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
+    factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
+    kept = demand.blocks.count if slots * ACCEPT_FACTOR >= demand.blocks.count else demand.swing.kept_blocks * factor
     return curve(
         demand.blocks.popularity,
         Room.of(slots=slots, kept_blocks=kept),
         Course(
             accesses_per_second=lambda _: accesses_per_second,
             prefetched_blocks_per_second=cached_blocks / filled.seconds,
-            hours=max(LEAST_HOURS, 2 * filled.seconds / 3600),
+            hours=max(LEAST_HOURS, 2 * filled.seconds / SECONDS_PER_HOUR),
         ),
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sizing.popularity import Popularity
 from sizing.resource import S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
+from sizing.units import SECONDS_PER_HOUR
 
 Floats = NDArray[np.float64]
 Limit = Literal["s3-streams", "network", "s3-requests", "fill", "cpu"]
@@ -29,7 +30,6 @@ CPU_SECONDS_PER_BLOCK: Final = 150e-6
 # judgement: fsync of a cache file on gp3 is one or two journal writes of 1 ms each, with others queued
 # before.
 FSYNC_SECONDS: Final = 5e-3
-SECONDS_PER_HOUR: Final = 3_600
 # judgement: with 48 points, 192 steps: within a thousandth of the closed form where there is one.
 STEPS_PER_POINT: Final = 4
 # Halves an interval of accesses to the last bit of a double.
