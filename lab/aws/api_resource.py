@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
+from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 
 if TYPE_CHECKING:
     from lab.aws.moto_border import Untyped
@@ -36,7 +36,10 @@ class ApiType:
         return name in self.attributes
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """Every property of such a type is create-only, unless the type says otherwise."""
-        raise NotImplementedError(
-            f"{request.resource_type} has nothing to change in place: {resource.physical_resource_id}"
+        """Refused, for most such types have create-only properties alone; one that can change overrides this.
+
+        Raises ValidationError.
+        """
+        raise ValidationError(
+            message=f"{request.resource_type} has nothing to change in place: {resource.physical_resource_id}"
         )
