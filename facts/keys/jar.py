@@ -1,0 +1,94 @@
+"""The keys that a jar knows: those of its default file, and those in its classes with the defaults these state."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from facts.keys.class_file import ClassFile, Constant, read_class
+from facts.keys.shape import is_key, is_name
+
+__all__ = ["JarKeys", "class_keys", "jar_keys"]
+
+DEFAULT_FILES: Final = frozenset({"core-default.xml", "hbase-default.xml", "hdfs-default.xml", "yarn-default.xml"})
+
+KEY_ENDINGS: Final = re.compile(
+    r"_(?:CONF(?:IG(?:URATION)?)?_(?:KEY|NAME|PROPERTY)|KEY|CONF(?:IG(?:URATION)?)?|NAME|PROP(?:ERTY)?)$"
+)
+KEY_BEGINNINGS: Final = re.compile(r"^(?:CONF|CONFIG|KEY)_")
+DEFAULT_NAMES: Final = ("DEFAULT_{}", "{}_DEFAULT", "DEFAULT_{}_VALUE", "{}_DEFAULT_VALUE", "DEFAULT_VALUE_OF_{}")
+"""What HBase and Hadoop call the default of a key, by what they call the key."""
+
+FLOAT_DIGITS: Final = range(1, 10)
+"""Nine decimal digits tell any two numbers of 32 bits apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JarKeys:
+    """Keys of one jar. In code a key may have no stated default, or several that contradict each other."""
+
+    in_default_file: Mapping[str, str]
+    in_code: Mapping[str, frozenset[str]]
+
+
+def jar_keys(path: Path) -> JarKeys:
+    """The keys of the jar. Raises ValueError when a class in it cannot be read."""
+    in_default_file: dict[str, str] = {}
+    in_code: dict[str, frozenset[str]] = {}
+    with zipfile.ZipFile(path) as jar:
+        for name in sorted(jar.namelist()):
+            if name in DEFAULT_FILES:
+                in_default_file.update(_default_file(jar.read(name)))
+            elif name.endswith(".class"):
+                for key, defaults in class_keys(read_class(jar.read(name))).items():
+                    in_code[key] = in_code.get(key, frozenset()) | defaults
+    return JarKeys(in_default_file=in_default_file, in_code=in_code)
+
+
+def class_keys(read: ClassFile) -> Mapping[str, frozenset[str]]:
+    """Keys among the class's strings, each with the defaults that its constants state."""
+    found: dict[str, frozenset[str]] = {text: frozenset() for text in read.strings if is_key(text)}
+    for name, constant in read.constants.items():
+        if constant.value in found:
+            found[str(constant.value)] |= frozenset(_defaults(name, read.constants))
+    return found
+
+
+def _defaults(name: str, constants: Mapping[str, Constant]) -> Iterator[str]:
+    """The values of those constants that are called what the default of the key of that name is called."""
+    stems = {name, KEY_ENDINGS.sub("", name)}
+    stems |= {KEY_BEGINNINGS.sub("", stem) for stem in stems}
+    for form in DEFAULT_NAMES:
+        for stem in sorted(stems):
+            constant = constants.get(form.format(stem))
+            if constant is not None and not is_key(str(constant.value)):
+                yield _text(constant)
+
+
+def _text(constant: Constant) -> str:
+    """As a site file has it: booleans as words, a float with as many digits as it was written with."""
+    if constant.descriptor == "Z":
+        return "true" if constant.value else "false"
+    if constant.descriptor == "F":
+        value = float(constant.value)
+        shortest = (f"{value:.{digits}g}" for digits in FLOAT_DIGITS)
+        return str(next((float(text) for text in shortest if _as_float(text) == value), value))
+    return str(constant.value)
+
+
+def _as_float(text: str) -> float:
+    return float(struct.unpack("f", struct.pack("f", float(text)))[0])
+
+
+def _default_file(data: bytes) -> Iterator[tuple[str, str]]:
+    root = ET.fromstring(data)  # noqa: S314 - from a jar whose checksum was verified
+    for each in root.iter("property"):
+        name = (each.findtext("name") or "").strip()
+        if is_name(name):  # a few are patterns, `ipc.[port_number].callqueue.impl`
+            yield name, each.findtext("value") or ""

@@ -1,0 +1,138 @@
+"""Jars from Maven Central, fetched by Maven itself, which verifies checksums and honours mirrors and proxies."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import escape
+
+from sizing.problem import OperationFailed
+
+__all__ = ["Artifact", "fetch"]
+
+TIMEOUT_SECONDS: Final = 1800  # judgement: some 250 jars, 300 MB, on a slow line
+THREADS: Final = 6
+PLUGIN_VERSION: Final = "3.8.1"
+
+MODULE: Final = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>warmbase.keys</groupId>
+  <artifactId>{name}</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <build>
+    <plugins>
+      <plugin>
+        <groupId>org.apache.maven.plugins</groupId>
+        <artifactId>maven-dependency-plugin</artifactId>
+        <version>{plugin}</version>
+        <executions>
+          <execution>
+            <id>jar</id>
+            <phase>validate</phase>
+            <goals><goal>copy</goal></goals>
+            <configuration>
+              <artifactItems>
+                <artifactItem>
+                  <groupId>{group}</groupId>
+                  <artifactId>{module}</artifactId>
+                  <version>{version}</version>
+                </artifactItem>
+              </artifactItems>
+              <outputDirectory>{directory}</outputDirectory>
+            </configuration>
+          </execution>
+        </executions>
+      </plugin>
+    </plugins>
+  </build>
+</project>
+"""
+PARENT: Final = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>warmbase.keys</groupId>
+  <artifactId>jars</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <modules>{modules}</modules>
+</project>
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A jar by its coordinates."""
+
+    group: str
+    module: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        """`hbase-server-2.6.2`."""
+        return f"{self.module}-{self.version}"
+
+    def jar(self, cache: Path) -> Path:
+        """Where it is once it has been fetched."""
+        return cache / "jars" / f"{self.name}.jar"
+
+
+def fetch(artifacts: Iterable[Artifact], cache: Path) -> frozenset[Artifact]:
+    """Those of the artifacts that are in the cache in the end; the others are not on Maven Central.
+
+    One run of Maven for all of them, each a module of its own, because the plugin's copy fails as a whole when one
+    jar is missing. Raises OperationFailed when Maven cannot be run, or a jar arrives damaged or not at all.
+    """
+    wanted = frozenset(artifacts)
+    missing = [each for each in wanted if not each.jar(cache).exists()]
+    if missing:
+        _run_maven(_project(missing, cache))
+    return frozenset(each for each in wanted if each.jar(cache).exists())
+
+
+def _project(artifacts: Iterable[Artifact], cache: Path) -> Path:
+    """A directory with a Maven project that copies the jars."""
+    project = cache / "project"
+    shutil.rmtree(project, ignore_errors=True)
+    names = sorted(_write_module(each, project, cache) for each in artifacts)
+    modules = "".join(f"<module>{name}</module>" for name in names)
+    (project / "pom.xml").write_text(PARENT.format(modules=modules), encoding="utf-8")
+    return project
+
+
+def _write_module(artifact: Artifact, project: Path, cache: Path) -> str:
+    text = MODULE.format(
+        name=artifact.name,
+        plugin=PLUGIN_VERSION,
+        group=artifact.group,
+        module=artifact.module,
+        version=artifact.version,
+        directory=escape(str((cache / "jars").absolute())),
+    )
+    (project / artifact.name).mkdir(parents=True)
+    (project / artifact.name / "pom.xml").write_text(text, encoding="utf-8")
+    return artifact.name
+
+
+def _run_maven(project: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise OperationFailed("mvn is not on the PATH\n  jars are fetched by Maven\n  fix: install Apache Maven 3")
+    # Strict checksums; a module that fails does not stop the others.
+    command = [maven, "-B", "-C", "-fae", f"-T{THREADS}", "-f", str(project / "pom.xml"), "validate"]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise OperationFailed(
+            f"Maven did not end in {TIMEOUT_SECONDS} s\n  fix: run it again with the same --cache"
+        ) from error
+    failed = [line for line in ran.stdout.splitlines() if "Could not transfer artifact" in line]
+    if failed or (ran.returncode and "Reactor Summary" not in ran.stdout):
+        said = "\n  ".join(failed[:3] or ran.stdout.splitlines()[-10:])
+        raise OperationFailed(f"Maven could not fetch every jar\n  {said}\n  fix: run it again with the same --cache")
