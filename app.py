@@ -2,9 +2,7 @@
 
 import sys
 
-from configurations.launch import Launch
-from configurations.rendering import classifications
-from environments.question import feasible_plan_of
+from configurations.launch import deployable_launch
 from environments.reader import read_environment
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
@@ -21,8 +19,7 @@ def environment_app(name: str, outdir: str | None = None) -> App:
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
     for choice in environment.clusters.values():
-        plan = feasible_plan_of(environment, choice)
-        launch = Launch(environment=environment, plan=plan, settings=classifications(plan))
+        launch = deployable_launch(environment, choice)
         cluster = ClusterStack(app, launch, network, storage)
         MonitoringStack(app, launch, cluster)
     return app

@@ -13,8 +13,10 @@ from cli.options import chosen_cluster, cluster_option, environment_argument, ou
 from configurations.classification import flattened
 from configurations.properties import CATALOGUE, Property
 from configurations.rendering import classifications
+from environments.environment import Environment
 from environments.question import plan_of
 from environments.reader import read_environment
+from facts.releases import releases
 from sizing.because import Because
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
@@ -49,27 +51,31 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
         click.echo(json_text({"figure": figure, "path": path, "properties": properties, "because": because}))
         return
     for known in properties[:1]:
-        _print_property(known, plan)
+        _print_property(known, read, plan)
     if because is not None:
         _print_because(path, because, plan)
 
 
-def _print_property(known: Property, plan: Plan) -> None:
-    click.echo(f"{known.key} = {_rendered(known, plan)}{' ' if known.unit else ''}{known.unit}")
-    click.echo(f"  in {known.classification}, for {' and '.join(sorted(known.groups))}; a change: {known.applied}")
+def _print_property(known: Property, environment: Environment, plan: Plan) -> None:
+    click.echo(f"{known.key} = {_rendered(known, environment, plan)}{' ' if known.unit else ''}{known.unit}")
+    applied = known.applied_in(releases()[plan.release])
+    click.echo(f"  in {known.classification}, for {' and '.join(sorted(known.groups))}; a change: {applied}")
+    for override in environment.overrides:
+        if (override.classification, override.key) == (known.classification, known.key):
+            click.echo(f"  an override: {override.where}")
     click.echo(_indented(known.reason))
     click.echo(_indented(f"source: {known.source}"))
 
 
-def _rendered(known: Property, plan: Plan) -> str:
-    levels = classifications(plan)
+def _rendered(known: Property, environment: Environment, plan: Plan) -> str:
+    levels = classifications(environment, plan)
     found = [
         value
         for level in levels
         for path, key, value in flattened(level)
         if (path, key) == (known.classification, known.key)
     ]
-    return found[0] if found else "(not rendered for this release)"
+    return found[0] if found else "(not rendered for this cluster)"
 
 
 def _print_because(path: str, because: Because, plan: Plan) -> None:

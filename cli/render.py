@@ -8,8 +8,7 @@ import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument
 from configurations.hbase_site import hbase_site_xml
-from configurations.rendering import classifications
-from environments.question import feasible_plan_of
+from configurations.launch import launch_of
 from environments.reader import read_environment
 
 __all__ = ["render"]
@@ -44,7 +43,7 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
       warmbase render prod --format hbase-site
     """
     read = read_environment(environment)
-    settings = classifications(feasible_plan_of(read, chosen_cluster(read, cluster))).effective(group)
+    settings = launch_of(read, chosen_cluster(read, cluster)).settings.effective(group)
     if form == "emr":
         click.echo(json.dumps([each.document() for each in settings], indent=2))
     else:

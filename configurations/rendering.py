@@ -4,92 +4,106 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import jinja2
 
-from configurations import layout, metrics
+from configurations import layout
 from configurations.classification import Classification, Classifications, flattened
+from configurations.compaction_window import compaction_window
+from configurations.jvm import jvm
+from configurations.metrics import EXPORT_INTERVAL_MS, Daemon, metrics_of
+from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, Group
+from environments.environment import Environment, Wal
 from facts.releases import releases
-from sizing.mode import Mode
 from sizing.plan import Plan
-from sizing.problem import InvalidInput, Problem
-from sizing.units import MIB
 
-__all__ = ["classifications"]
+__all__ = ["RenderingError", "classifications"]
 
-COLLECTOR_FLAGS: Final = {
-    "zgc": "-XX:+UseZGC -XX:+ZGenerational -XX:+AlwaysPreTouch",
-    "g1": "-XX:+UseG1GC -XX:+AlwaysPreTouch",
-}
-"""By collector; EMR documents the first with Java 21 (emr-hbase-configure)."""
 # judgement: a master holds regions and assignments, no blocks; half of the smallest node listed, 8 GiB.
 PRIMARY_HEAP_MIB: Final = 4_096
 # judgement: prefetch, flush and compaction wait a second for room in a writer's queue, at 5 ms for an fsync many
 # batches, rather than leave their block out of the cache. Reads do not wait.
 QUEUE_WAIT_MS: Final = 1_000
+BLOCK_LOCATION_REFRESH_MS: Final = 30_000  # HubSpot's interval (HDFS-16262)
 
 
-def classifications(plan: Plan) -> Classifications:
-    """What the cluster is launched with: storage identity for all nodes, everything tunable by instance group.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throttle:
+    """How a request that S3 told to slow down is tried again: waits that double from the first.
 
-    Raises InvalidInput for a mode that has no templates yet, RenderingError when a template makes something that the
-    catalogue does not know.
+    judgement: 500 ms doubled nine times are four minutes, in which S3 splits a prefix. Hadoop's 20 doublings of 100 ms
+    are 29 hours for which a handler would be gone.
     """
-    if plan.mode is not Mode.S3_CACHED:
-        raise InvalidInput([_no_templates(plan)])
+
+    interval_ms: int = 500
+    tries: int = 9
+
+
+def classifications(environment: Environment, plan: Plan) -> Classifications:
+    """What a cluster is launched with: storage identity for all nodes, everything tunable by instance group.
+
+    The environment's overrides are laid over what the plan gives. Raises InvalidInput for an override of what is no
+    tuning, RenderingError when a template makes something that the catalogue does not know.
+    """
     release = releases()[plan.release]
+    emr_wal = environment.wal is Wal.EMR_WAL and _role(environment, plan) == "active"
     values = {
         "plan": plan,
+        "mode": plan.mode,
+        "role": _role(environment, plan),
+        "wal_workspace": environment.wal_workspace if emr_wal else None,
         "release": release,
         "layout": layout,
-        "metrics": metrics,
-        "collector_flags": COLLECTOR_FLAGS[plan.heap.collector],
+        "jvm": jvm(plan, release),
+        "compactions": compaction_window(environment.region),
+        "throttle": Throttle(),
+        "daemons": (Daemon.REGION_SERVER, Daemon.MASTER),
+        "system": Daemon.SYSTEM,
+        "metrics_of": metrics_of,
+        "export_interval_ms": EXPORT_INTERVAL_MS,
         "primary_heap_mib": PRIMARY_HEAP_MIB,
         "queue_wait_ms": QUEUE_WAIT_MS,
+        "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
     }
-    return Classifications(*(_group(group, values) for group in Group))
+    planned = Classifications(*(_group(group, values) for group in Group))
+    return overridden(planned, environment.overrides)
 
 
-def _no_templates(plan: Plan) -> Problem:
-    return Problem(
-        where=plan.environment,
-        what="storage.mode",
-        why=f"{plan.mode} can be planned and compared, and not rendered yet",
-        fix=f"use {Mode.S3_CACHED} to render and deploy",
-    )
+def _role(environment: Environment, plan: Plan) -> str:
+    return environment.clusters[plan.cluster].role
 
 
 class RenderingError(AssertionError):
     """A template and the catalogue disagree: a fault of ours, not of the input."""
 
 
-def _mib(size_bytes: int) -> int:
-    """A size in MiB, for a property that wants them. Raises RenderingError for a size that is not whole in it."""
-    if size_bytes % MIB:
-        raise RenderingError(f"{size_bytes} bytes are not whole MiB, and a property is never rounded")
-    return size_bytes // MIB
-
-
-def _templates() -> Environment:
-    loader = FileSystemLoader(Path(__file__).parent / "templates")
+def _templates() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
     # Nothing here is HTML: these are JSON files for EMR, and parsing them back is their check.
-    templates = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
-    templates.filters["mib"] = _mib
-    return templates
+    return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
 
 
 def _group(group: Group, values: Mapping[str, Any]) -> tuple[Classification, ...]:
     text = _templates().get_template(f"{group}.json.j2").render(values)
     parsed = json.loads(text, object_pairs_hook=_each_key_once)
     found = tuple(Classification.parse(value) for value in parsed)
-    for path, key, _ in flattened(found):
-        known = CATALOGUE.get((path, key))
-        if known is None or group not in known.groups:
-            raise RenderingError(f"{group}: {path} {key} is not in the catalogue for that group")
+    for path, key, value in flattened(found):
+        _checked(group, path, key, value, values["release"])
     return found
+
+
+def _checked(group: Group, path: str, key: str, value: str, release: Any) -> None:  # noqa: ANN401
+    known = CATALOGUE.get((path, key))
+    if known is None or group not in known.groups:
+        raise RenderingError(f"{group}: {path} {key} is not in the catalogue for that group")
+    if not known.known_in(release):
+        raise RenderingError(f"{group}: {release.label} does not know {path} {key}")
+    if (why := known.values.refusal(value)) is not None:
+        raise RenderingError(f"{group}: {path} {key}: {why}")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The dashboard of one cluster's cache: how full, hits and misses, what still goes to S3.
+"""The dashboard of one cluster: its cache, what still goes to S3, its requests, its nodes.
 
 The lifetime ratio `l2CacheHitRatio` is not drawn: it averages over everything since each server's start. What is
 drawn are differences of counters, summed over the servers before they are divided.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from configurations.metrics import metric
 from dashboards.alarm import ROOT_METRICS_FILTER
 from dashboards.metric import search
 from sizing.plan import Plan
@@ -30,7 +31,18 @@ def dashboard_name(plan: Plan) -> str:
 
 def dashboard_body(plan: Plan, region: str, root_bucket: str) -> str:
     """The DashboardBody, as JSON; `${ClusterId}` in it is CloudFormation's to fill in."""
-    graphs = (_fill(plan), _hits_and_misses(), _hit_ratio(), _s3_gets(root_bucket))
+    graphs = (
+        _fill(plan),
+        _hits_and_misses(),
+        _hit_ratio(),
+        _s3_gets(root_bucket),
+        _lost_blocks(),
+        _requests(),
+        _latency(),
+        _handlers(plan),
+        _standing_still(),
+        _nodes(),
+    )
     widgets = [
         {
             "type": "metric",
@@ -53,7 +65,7 @@ def _fill(plan: Plan) -> dict[str, Any]:
     capacity_bytes = plan.cache.size_mib * MIB
     return {
         "title": "Cache filled, by RegionServer (bytes of slots; eviction starts at 95 %)",
-        "metrics": [_expression(search("l2CacheSize", "Average", MINUTE), "", "fill")],
+        "metrics": [_expression(search(metric("l2CacheSize"), "Average", MINUTE), "", "fill")],
         "period": MINUTE,
         "yAxis": {"left": {"min": 0, "label": "bytes", "showUnits": False}},
         "annotations": {"horizontal": [{"label": "planned size", "value": capacity_bytes}]},
@@ -95,5 +107,77 @@ def _s3_gets(root_bucket: str) -> dict[str, Any]:
     }
 
 
+def _lost_blocks() -> dict[str, Any]:
+    return {
+        "title": "Blocks evicted, and blocks not cached because a writer's queue was full, all RegionServers",
+        "metrics": [
+            _expression(_rate("l2CacheEvictionCount"), "evicted", "evicted"),
+            _expression(_rate("blockCacheFailedInsertionCount"), "not cached", "failed"),
+        ],
+        "period": MINUTE,
+        "yAxis": {"left": {"label": "blocks/s", "showUnits": False}},
+    }
+
+
+def _requests() -> dict[str, Any]:
+    return {
+        "title": "Requests a second, all RegionServers",
+        "metrics": [
+            _expression(_rate("readRequestCount"), "reads", "reads"),
+            _expression(_rate("writeRequestCount"), "writes", "writes"),
+        ],
+        "period": MINUTE,
+        "yAxis": {"left": {"label": "requests/s", "showUnits": False}},
+    }
+
+
+def _latency() -> dict[str, Any]:
+    return {
+        "title": "Gets: 99 of 100 were served within, by RegionServer",
+        "metrics": [_expression(search(metric("Get_99th_percentile"), "Maximum", MINUTE), "", "p99")],
+        "period": MINUTE,
+        "yAxis": {"left": {"min": 0, "label": "ms", "showUnits": False}},
+    }
+
+
+def _handlers(plan: Plan) -> dict[str, Any]:
+    return {
+        "title": "Handlers in use, by RegionServer: when all are, requests queue",
+        "metrics": [_expression(search(metric("numActiveHandler"), "Maximum", MINUTE), "", "handlers")],
+        "period": MINUTE,
+        "yAxis": {"left": {"min": 0, "label": "handlers", "showUnits": False}},
+        "annotations": {"horizontal": [{"label": "all of them", "value": plan.handlers}]},
+    }
+
+
+def _standing_still() -> dict[str, Any]:
+    return {
+        "title": "JVM pauses of a second or longer, and regions long in transition",
+        "metrics": [
+            _expression(_rate("pauseInfoThresholdExceeded"), "pauses/s, all RegionServers", "pauses"),
+            _expression(search(metric("ritCountOverThreshold"), "Maximum", MINUTE), "regions", "regions"),
+        ],
+        "period": MINUTE,
+        "yAxis": {"left": {"min": 0, "label": "pauses/s, regions", "showUnits": False}},
+    }
+
+
+def _nodes() -> dict[str, Any]:
+    worst = (
+        ("waiting for disks, most", "cpu_usage_iowait", "MAX", "Average"),
+        ("fullest disk (YARN calls 90 unhealthy)", "disk_used_percent", "MAX", "Maximum"),
+        ("memory left, least", "mem_available_percent", "MIN", "Average"),
+    )
+    return {
+        "title": "The worst node",
+        "metrics": [
+            _expression(f"{of_nodes}({search(metric(name), statistic, MINUTE)})", label, name)
+            for label, name, of_nodes, statistic in worst
+        ],
+        "period": MINUTE,
+        "yAxis": {"left": {"min": 0, "max": 100, "label": "percent", "showUnits": False}},
+    }
+
+
 def _rate(attribute: str) -> str:
-    return f"SUM(RATE({search(attribute, 'Maximum', MINUTE)}))"
+    return f"SUM(RATE({search(metric(attribute), 'Maximum', MINUTE)}))"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from configurations.metrics import Metric
+
 __all__ = ["CLUSTER_ID", "search"]
 
 CLUSTER_ID: Final = "${ClusterId}"
@@ -17,7 +19,7 @@ CLUSTER_ID: Final = "${ClusterId}"
 DIMENSIONS: Final = '{CWAgent,"cluster.id","instance.id","node.type","service.name"}'
 
 
-def search(attribute: str, statistic: str, period_seconds: int) -> str:
-    """A metric-math SEARCH for one attribute of every RegionServer of the cluster."""
-    terms = f'MetricName="RegionServer.Server.{attribute}" "cluster.id"="{CLUSTER_ID}"'
+def search(metric: Metric, statistic: str, period_seconds: int) -> str:
+    """A metric-math SEARCH for one metric of every daemon, or node, of the cluster that publishes it."""
+    terms = f'MetricName="{metric.cloudwatch}" "cluster.id"="{CLUSTER_ID}"'
     return f"SEARCH('{DIMENSIONS} {terms}', '{statistic}', {period_seconds})"

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
+from environments.override import Override
 from sizing.cluster import ClusterChoice
 from sizing.mode import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 
-__all__ = ["Access", "Environment"]
+__all__ = ["Access", "Environment", "Wal"]
 
 ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
 """What CloudFormation puts the account in for; names carry it while the file names no account."""
+
+
+class Wal(StrEnum):
+    """Where the write-ahead log lies: on the cluster's own HDFS, or in EMR's service, which outlives the cluster."""
+
+    HDFS = "hdfs"
+    EMR_WAL = "emr-wal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +44,7 @@ class Environment:
     availability_zone: str
     release: str
     mode: Mode
+    wal: Wal
     access: Access
     encrypt_local_disks: bool
     tags: Mapping[str, str]
@@ -42,6 +52,7 @@ class Environment:
     targets: Targets
     clusters: Mapping[str, ClusterChoice]
     alarm_email: str | None
+    overrides: tuple[Override, ...]
 
     @property
     def root_bucket(self) -> str:
@@ -57,6 +68,11 @@ class Environment:
     def root(self) -> str:
         """`hbase.rootdir`. The slash at the end matters: EMR asks for it."""
         return f"s3://{self.root_bucket}/hbase/"
+
+    @property
+    def wal_workspace(self) -> str:
+        """The workspace of EMR's write-ahead logs: letters and digits, and a different one for each name."""
+        return f"warmbase{self.name.replace('-', 'X')}"
 
     @property
     def active(self) -> ClusterChoice:

@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 from configurations.classification import flattened
-from configurations.launch import Launch
-from configurations.rendering import classifications
+from configurations.launch import Launch, deployable_launch
 from environments.environment import Environment
-from environments.question import feasible_plan_of
 from environments.reader import locate, read_environment
 from environments.reader.document import load_document
 from lab.aws.server import ACCOUNT, NOWHERE, LocalAws, local_aws, local_environment, refuse_dead, running_aws
@@ -110,10 +108,9 @@ class Cycle:
 def _launch(name: str) -> Launch:
     environment = read_environment(name)
     _refuse_other_account(name, environment)
-    # All of them are deployed, so each must be feasible.
-    plans = {colour: feasible_plan_of(environment, choice) for colour, choice in environment.clusters.items()}
-    plan = plans[environment.active.colour]
-    return Launch(environment=environment, plan=plan, settings=classifications(plan))
+    # All of them are deployed, so each must be deployable.
+    launches = {colour: deployable_launch(environment, choice) for colour, choice in environment.clusters.items()}
+    return launches[environment.active.colour]
 
 
 def _refuse_other_account(name: str, environment: Environment) -> None:

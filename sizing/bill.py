@@ -8,6 +8,7 @@ from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.cost import Bill, Cost, Group, cost
 from sizing.memory import NotEnoughMemory
+from sizing.mode import Mode
 from sizing.question import Question
 from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
@@ -22,8 +23,10 @@ PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib
 """Two of 64 GiB, as in the published recipe: NameNode, ZooKeeper and logs."""
 
 # What the stacks create around the nodes; tests hold these against the synthesised templates.
-REGION_SERVER_METRICS: Final = 6
-EMR_DEFAULT_METRICS: Final = 34  # of each node, when the CloudWatch agent is installed
+REGION_SERVER_METRICS: Final = 5
+REGION_SERVER_CACHE_METRICS: Final = 5  # beside those, where there is a cache
+MASTER_METRICS: Final = 1
+SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
 DASHBOARDS: Final = 1
 ALARMS: Final = 2
 INTERFACE_ENDPOINTS: Final = 5
@@ -83,14 +86,20 @@ def _primaries(question: Question, instance_type: str) -> Group:
 
 
 def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
-    nodes = core_nodes + question.requirements.cluster.primaries
     return Bill(
         stored_bytes=question.requirements.workload.stored_bytes if question.reads_from_s3 else 0,
         written_bytes_per_second=question.written_bytes_per_second if question.reads_from_s3 else 0.0,
         gets_per_second=gets,
-        custom_metrics=nodes * EMR_DEFAULT_METRICS + core_nodes * REGION_SERVER_METRICS,
+        custom_metrics=_custom_metrics(question, core_nodes),
         dashboards=DASHBOARDS,
         alarms=ALARMS,
         interface_endpoints=INTERFACE_ENDPOINTS,
         kms_keys=KMS_KEYS,
     )
+
+
+def _custom_metrics(question: Question, core_nodes: int) -> int:
+    primaries = question.requirements.cluster.primaries
+    of_cache = REGION_SERVER_CACHE_METRICS if question.mode is Mode.S3_CACHED else 0
+    of_core = core_nodes * (REGION_SERVER_METRICS + of_cache)
+    return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

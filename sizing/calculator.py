@@ -71,11 +71,13 @@ def _plan(found: Found) -> Plan:
         ),
         memory=server.memory,
         yarn_mib=YARN_MIB,
-        wal_replication=wal_replication(candidate.count, requirements.targets.lost_nodes),
+        hdfs_replication=hdfs_replication(candidate),
         region_servers_to_start=candidate.survivors,
         heap=server.heap,
         handlers=server.handlers,
+        call_queues=server.call_queues,
         prefetch_threads=server.prefetch_threads,
+        s3_connections=server.s3_connections,
         bucket_cache=candidate.question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         persistence=server.persistence,
         hit_ratio=_hit_ratio(candidate),
@@ -92,9 +94,11 @@ def _plan(found: Found) -> Plan:
     )
 
 
-def wal_replication(nodes: int, lost_nodes: int) -> int:
-    """Copies of the write-ahead log in HDFS: one more than may be lost, two at least, and no more than nodes."""
-    return min(nodes, max(2, lost_nodes + 1))
+def hdfs_replication(candidate: Candidate) -> int:
+    """Copies, no more than nodes: of data three, of a write-ahead log one more than may be lost, two at least."""
+    for_log = max(2, candidate.question.requirements.targets.lost_nodes + 1)
+    wanted = max(HDFS_REPLICATION, for_log) if candidate.question.mode is Mode.HDFS else for_log
+    return min(candidate.count, wanted)
 
 
 def _hit_ratio(candidate: Candidate) -> HitRatio:

@@ -113,7 +113,7 @@ class Candidate:
             servers=servers,
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
-            handlers=self.region_server.handlers,
+            handlers=self.region_server.call_queues.read_handlers,
             disk=self._disk_for_reads(servers),
         )
 

@@ -17,3 +17,13 @@ class Mode(StrEnum):
     S3_CACHED = "s3-cached"
     S3_PLAIN = "s3-plain"
     HDFS = "hdfs"
+
+    @property
+    def in_s3(self) -> bool:
+        """Whether the data outlives the cluster."""
+        return self is not Mode.HDFS
+
+    @property
+    def cached(self) -> bool:
+        """Whether reads are served from a BucketCache."""
+        return self is Mode.S3_CACHED

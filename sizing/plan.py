@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sizing.because import Reasons
 from sizing.bucket_cache import BucketCache
+from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
 from sizing.cost import Cost
 from sizing.heap import Heap
@@ -150,11 +151,13 @@ class Plan:
     primary: PrimaryGroup
     memory: Memory
     yarn_mib: int
-    wal_replication: int
+    hdfs_replication: int
     region_servers_to_start: int
     heap: Heap
     handlers: int
+    call_queues: CallQueues
     prefetch_threads: int
+    s3_connections: int
     bucket_cache: BucketCache | None
     persistence: Persistence
     hit_ratio: HitRatio

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
+from sizing.call_queues import CallQueues, call_queues
 from sizing.heap import (
     Heap,
     HeapNeeds,
@@ -21,11 +22,20 @@ from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
 from sizing.restart import RegionServer as RestartOf
 from sizing.restart import Restart, restart
+from sizing.workload import Workload
 
 __all__ = ["RegionServer", "Share", "prefetch_threads", "region_server"]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
 HANDLERS_PER_VCPU: Final = 4  # judgement: a handler that waits for a disk uses no CPU; four for each core keep it busy
+# judgement: answers are built on the heap; all handlers at once may fill a tenth of it. The HBase guide asks for few
+# handlers where answers are large, and has ten for megabytes.
+ANSWERS_FRACTION: Final = 0.1
+FEWEST_HANDLERS: Final = 10
+DEFAULT_S3_CONNECTIONS: Final = 500  # fs.s3a.connection.maximum
+# judgement: a reader may hold a stream of its own beside the one that it reads with; flush and compaction have theirs.
+S3_CONNECTIONS_PER_THREAD: Final = 2
+WRITING_THREADS: Final = 16
 OPEN_REGION_THREADS: Final = 3  # hbase.regionserver.executor.openregion.threads
 S3_TRIP_SECONDS: Final = 0.15  # judgement: the middle of S3's documented 100 to 200 ms for a first byte
 # judgement: prefetch waits for S3, not for bandwidth: threads over first-byte latency is its speed, so twice the
@@ -64,7 +74,9 @@ class RegionServer:
     heap_needs: HeapNeeds
     memory: Memory
     handlers: int
+    call_queues: CallQueues
     prefetch_threads: int
+    s3_connections: int
     persistence: Persistence
     restart: Restart
 
@@ -80,13 +92,16 @@ def region_server(
     kept = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format)
     needs = _heap_needs(share, demand, kept, release)
     settled = heap(needs, release.collector)
-    handlers = max(DEFAULT_HANDLERS, HANDLERS_PER_VCPU * instance.vcpus)
+    workload, threads = demand.blocks.workload, prefetch_threads(instance)
+    threads_that_answer = handlers(instance, workload, settled)
     return RegionServer(
         heap=settled,
         heap_needs=needs,
-        memory=split_memory(instance.memory_bytes, settled, handlers),
-        handlers=handlers,
-        prefetch_threads=prefetch_threads(instance),
+        memory=split_memory(instance.memory_bytes, settled, threads_that_answer),
+        handlers=threads_that_answer,
+        call_queues=call_queues(threads_that_answer, writes=workload.write_bytes_per_second > 0),
+        prefetch_threads=threads,
+        s3_connections=s3_connections(threads_that_answer, threads),
         persistence=kept,
         restart=restart(_restart_of(settled, share, release)),
     )
@@ -95,6 +110,24 @@ def region_server(
 def prefetch_threads(instance: InstanceType) -> int:
     """`hbase.hfile.thread.prefetch` for this instance."""
     return max(FEWEST_PREFETCH_THREADS, PREFETCH_THREADS_PER_VCPU * instance.vcpus)
+
+
+def handlers(instance: InstanceType, workload: Workload, settled: Heap) -> int:
+    """`hbase.regionserver.handler.count`: by vCPU, fewer where answers are so large that they would fill the heap."""
+    for_vcpus = max(DEFAULT_HANDLERS, HANDLERS_PER_VCPU * instance.vcpus)
+    for_answers = int(ANSWERS_FRACTION * settled.xmx_bytes / answer_bytes(workload))
+    return max(FEWEST_HANDLERS, min(for_vcpus, for_answers))
+
+
+def answer_bytes(workload: Workload) -> int:
+    """What one handler builds."""
+    return max(1, workload.row_bytes * workload.reads.rows)
+
+
+def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:
+    """Connections to S3 for every thread that may hold one, and never fewer than Hadoop's default."""
+    threads = threads_that_answer + threads_that_prefetch + WRITING_THREADS
+    return max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
 
 def _heap_needs(share: Share, demand: CacheDemand, kept: Persistence, release: Release) -> HeapNeeds:

@@ -44,6 +44,16 @@ class Release:
         return self.hbase >= (2, 6, 5)
 
     @property
+    def keeps_blocks_on_split(self) -> bool:
+        """From HBase 2.6.3 a split region's blocks can stay in the cache (HBASE-28596)."""
+        return self.hbase >= (2, 6, 3)
+
+    @property
+    def log4j2(self) -> bool:
+        """From EMR 7.9 logging is set by `hbase-log4j2` (Release Guide, HBase-release-history-changes-790)."""
+        return self.emr >= (7, 9, 0)
+
+    @property
     def collector(self) -> str:
         """`zgc` where EMR documents Java 21 for RegionServers, else `g1`, the default of Java 17."""
         return "zgc" if self.zgc_documented else "g1"

@@ -36,7 +36,7 @@ def launch_of(name: str) -> Launch:
     """Environment, plan and classifications of the active cluster."""
     environment = read_environment(name)
     plan = plan_of(environment, environment.active)
-    return Launch(environment=environment, plan=plan, settings=classifications(plan))
+    return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,28 @@ def _one_writer(said: Said) -> Iterator[Refusal]:
             why=f"one cluster writes to the root, and {len(active)} are active ({', '.join(map(shown, active))})",
             fix="keep one of them",
         )
+    if clusters and not active:
+        yield Refusal(
+            at=("clusters",),
+            why="every cluster is a replica, and nothing would write to a root that is new",
+            fix="make one of them active",
+        )
+
+
+def _needs_s3(said: Said) -> Iterator[Refusal]:
+    """In HDFS mode the data is on the nodes: no other cluster reads it, and no other log outlives it."""
+    storage = said.section("storage")
+    if storage.text("mode", "s3-cached") != "hdfs":
+        return
+    if storage.text("wal", "hdfs") == "emr-wal":
+        yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, and mode is hdfs", fix="use hdfs")
+    for colour, cluster in said.section("clusters").sections():
+        if cluster.text("role", "active") == "replica":
+            yield Refusal(
+                at=("clusters", colour, "role"),
+                why="a replica reads the same root in S3, and mode is hdfs",
+                fix="leave this cluster out, or keep the data in S3",
+            )
 
 
 def _types_not_offered(said: Said) -> Iterator[Refusal]:
@@ -115,6 +137,7 @@ def _release(said: Said) -> Release | None:
 ACROSS: Final[tuple[Rule, ...]] = (
     _zone_elsewhere,
     _one_writer,
+    _needs_s3,
     _types_not_offered,
     _families_not_offered,
     _none_left,

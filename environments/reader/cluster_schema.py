@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from environments.reader import bounds
 from environments.reader.said import Said
-from environments.reader.scalars import Auto, not_a_switch, only
+from environments.reader.scalars import Auto, not_a_switch
 from environments.reader.section import Refusal, Rule, Section, refuse
 from environments.reader.shown import shown
 from environments.reader.volume_schema import VolumeSection
@@ -139,7 +139,7 @@ class Core(Section):
 class Cluster(Section):
     """One named cluster over the environment's root."""
 
-    role: Annotated[Literal["active", "replica"], only("active")] = "active"
+    role: Literal["active", "replica"] = "active"
     primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch)] = 1
     primary: Annotated[Primary, Field(examples=[{"type": "r8g.2xlarge"}])] = Primary()
     core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()

@@ -43,7 +43,7 @@ def read_environment(name_or_path: str) -> Environment:
         problems += [problem(document, EnvironmentFile, details) for details in error.errors(include_url=False)]
     if problems:
         raise InvalidInput(sorted(problems, key=_line))
-    return file.build(document.source)
+    return file.build(document)
 
 
 def _shown(path: Path) -> str:

@@ -7,15 +7,18 @@ ignored. `build` turns each part into the type that the rest of the project uses
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from environments.environment import Access, Environment
+from environments.environment import Access, Environment, Wal
+from environments.override import Override
 from environments.reader.across import ACROSS
 from environments.reader.cluster_schema import Cluster
+from environments.reader.document import Document
 from environments.reader.scalars import only
 from environments.reader.section import Rule, Section, refuse
 from environments.reader.shown import shown
@@ -86,7 +89,7 @@ class Storage(Section):
 
     mode: Literal["s3-cached", "s3-plain", "hdfs"] = "s3-cached"
     root: Annotated[str, Field(pattern=r"^(new|s3://.+/)$", examples=["new"], description=ROOT), only("new")] = "new"
-    wal: Annotated[Literal["hdfs", "emr-wal"], only("hdfs")] = "hdfs"
+    wal: Literal["hdfs", "emr-wal"] = "hdfs"
 
 
 class Network(Section):
@@ -153,23 +156,34 @@ class EnvironmentFile(Section):
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
     alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
-    overrides: Annotated[dict[str, dict[str, str]], only({})] = Field(default_factory=dict)
+    overrides: Annotated[
+        dict[str, dict[str, Annotated[str, Field(min_length=1)]]],
+        Field(examples=[{"hbase-site": {"hbase.regionserver.handler.count": "60"}}]),
+    ] = Field(default_factory=dict)
 
-    def build(self, source: str) -> Environment:
+    def build(self, document: Document) -> Environment:
         """As the type the rest of the project uses."""
         return Environment(
-            source=source,
+            source=document.source,
             name=self.name,
             account=self.account,
             region=self.region,
             availability_zone=self.network.availability_zone,
             release=self.release,
             mode=Mode(self.storage.mode),
+            wal=Wal(self.storage.wal),
             access=self.access.build(),
             encrypt_local_disks=self.security.local_disks,
             tags=self.tags,
-            workload=self.workload.build(Path(source).parent),
+            workload=self.workload.build(Path(document.source).parent),
             targets=self.targets.build(),
             clusters={colour: cluster.build(colour) for colour, cluster in self.clusters.items()},
             alarm_email=self.alarms.email,
+            overrides=tuple(self._overrides(document)),
         )
+
+    def _overrides(self, document: Document) -> Iterator[Override]:
+        for classification, properties in self.overrides.items():
+            for key, value in properties.items():
+                where = document.where(("overrides", classification, key))
+                yield Override(classification=classification, key=key, value=value, where=where)

@@ -7,7 +7,17 @@ from sizing.candidate import Candidate
 from sizing.heap import FREE_FRACTION, L1_SLACK, index_bytes_per_block
 from sizing.memory import DAEMON_BYTES, PAGE_CACHE_FRACTION, SYSTEM_BYTES, YARN_MIB
 from sizing.persistence import CHUNK_BLOCKS, INDEX_BYTES_PER_BLOCK
-from sizing.region_server import DEFAULT_HANDLERS, HANDLERS_PER_VCPU, PREFETCH_THREADS_PER_VCPU
+from sizing.region_server import (
+    ANSWERS_FRACTION,
+    DEFAULT_HANDLERS,
+    DEFAULT_S3_CONNECTIONS,
+    FEWEST_HANDLERS,
+    HANDLERS_PER_VCPU,
+    PREFETCH_THREADS_PER_VCPU,
+    S3_CONNECTIONS_PER_THREAD,
+    WRITING_THREADS,
+    answer_bytes,
+)
 from sizing.units import GIB
 
 __all__ = ["memory_reasons", "restart_reasons"]
@@ -61,11 +71,32 @@ def _shares(candidate: Candidate) -> dict[str, Because]:
             yarn=(YARN_MIB, "MiB"),
         ),
         "handlers": because(
-            "the greater of HBase's default and so many for each vCPU",
-            "judgement: a handler that waits for a disk uses no CPU",
+            "the greater of HBase's default and so many for each vCPU; fewer, but 10, where the answers of all would "
+            "fill more than a tenth of the heap",
+            "judgement: a handler that waits for a disk uses no CPU; HBase Reference Guide for large answers",
             default=(DEFAULT_HANDLERS, ""),
             per_vcpu=(HANDLERS_PER_VCPU, ""),
             vcpus=(candidate.instance.vcpus, ""),
+            answer=(answer_bytes(candidate.question.requirements.workload), "B"),
+            heap=(server.heap.xmx_bytes, "B"),
+            of_heap=(ANSWERS_FRACTION, ""),
+            least=(FEWEST_HANDLERS, ""),
+        ),
+        "call_queues.read_fraction": because(
+            "0 without writes, which shares every queue; else nine tenths for reads",
+            "judgement: a put holds its handler for less time than a read; HBase 2.6.2 RWQueueRpcExecutor splits them",
+            writes=(candidate.question.requirements.workload.write_bytes_per_second, "B/s"),
+            handlers=(server.handlers, ""),
+            for_reads=(server.call_queues.read_handlers, ""),
+        ),
+        "s3_connections": because(
+            "two for each thread that may read or write S3, at least Hadoop's default",
+            "judgement: a thread may hold a stream beside the one that it reads with",
+            handlers=(server.handlers, ""),
+            prefetch=(server.prefetch_threads, ""),
+            flush_and_compaction=(WRITING_THREADS, ""),
+            per_thread=(S3_CONNECTIONS_PER_THREAD, ""),
+            default=(DEFAULT_S3_CONNECTIONS, ""),
         ),
         "prefetch_threads": because(
             "so many for each vCPU, at least 16",
@@ -117,10 +148,11 @@ def restart_reasons(candidate: Candidate) -> dict[str, Because]:
             opening=(round(restart.opening_seconds), "s"),
             window=(round(restart.retention_window_seconds), "s"),
         ),
-        "wal_replication": because(
-            "one copy more than nodes that may be lost, two at least",
-            "the write-ahead log lies in HDFS until it is flushed",
+        "hdfs_replication": because(
+            "three of data that lies in HDFS; one more than nodes that may be lost, two at least; no more than nodes",
+            "the write-ahead log lies in HDFS until it is flushed; EMR's own default is 1 up to three core nodes",
             lost_nodes=(candidate.question.requirements.targets.lost_nodes, "nodes"),
+            core_nodes=(candidate.count, "nodes"),
         ),
         "region_servers_to_start": because(
             "core nodes less those that may be lost",

@@ -289,13 +289,14 @@ def test_plan_is_quick() -> None:
     assert any(taken() < 0.6 for _ in range(12))
 
 
-def test_a_plan_that_cannot_be_rendered_says_so(tmp_path: Path) -> None:
+def test_what_cannot_be_deployed_yet_is_rendered_and_says_so(tmp_path: Path) -> None:
     file = tmp_path / "recovery.yaml"
     text = (PROJECT / "environments/dev.yaml").read_text()
     file.write_text(text.replace("workload:", "storage: {mode: s3-plain}\nworkload:"))
-    done = run("render", str(file))
+    assert run("render", str(file)).returncode == 0
+    done = run("demo", str(file))
     assert done.returncode == 2
-    assert "not rendered yet" in done.stderr
+    assert "s3-plain can be planned, rendered and linted, and not deployed yet" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from configurations.classification import Classification, flattened, merged
+from configurations.compaction_window import compaction_window
 from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch
 from configurations.properties import CATALOGUE, Group
 from configurations.rendering import RenderingError, classifications
+from environments.environment import Wal
 from facts.releases import releases
+from sizing.mode import Mode
+from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
 
 Launches = Callable[[str], Launch]
@@ -45,24 +49,80 @@ RECIPE = {
     ("emr-metrics/emr-hbase-region-server-metrics", "Hadoop:service=HBase,name=RegionServer,sub=Server"),
     ("emr-metrics/emr-hbase-region-server-metrics", "otel.metric.export.interval"),
 }
-RECIPE_METRICS = {"writeRequestCount", "readRequestCount", "l2CacheHitCount", "l2CacheMissCount", "l2CacheHitRatio"}
+# Without l2CacheHitRatio: a lifetime average that nothing draws, at the price of one that something does.
+RECIPE_METRICS = {"writeRequestCount", "readRequestCount", "l2CacheHitCount", "l2CacheMissCount"}
+
+Values = dict[tuple[str, str], str]
 
 
-def values(settings: tuple[Classification, ...]) -> dict[tuple[str, str], str]:
+def values(settings: tuple[Classification, ...]) -> Values:
     return {(path, key): value for path, key, value in flattened(settings)}
+
+
+def levels(launch: Launch) -> Iterator[tuple[Group, Values]]:
+    return ((group, values(level)) for group, level in zip(Group, launch.settings, strict=True))
+
+
+def document(settings: tuple[Classification, ...]) -> str:
+    return json.dumps([each.document() for each in settings], indent=2) + "\n"
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 @pytest.mark.parametrize("group", list(Group))
 def test_classifications_are_as_before(name: str, group: Group, launches: Launches, golden: Golden) -> None:
-    settings = launches(name).settings
-    level = dict(zip(Group, settings, strict=True))[group]
-    golden(f"{name}/{group}.json", json.dumps([each.document() for each in level], indent=2) + "\n")
+    golden(f"{name}/{group}.json", document(getattr(launches(name).settings, group)))
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_hbase_site_of_core_nodes_is_as_before(name: str, launches: Launches, golden: Golden) -> None:
     golden(f"{name}/hbase-site.xml", hbase_site_xml(launches(name).settings.effective("core")))
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("group", list(Group))
+def test_each_mode_and_role_is_rendered_as_before(variant: Variant, group: Group, golden: Golden) -> None:
+    golden(f"{variant}/{group}.json", document(getattr(variant_launch(variant).settings, group)))
+
+
+@pytest.mark.parametrize("label", list(releases()))
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_each_release_knows_what_is_rendered_for_it(variant: Variant, label: str) -> None:
+    """Rendering refuses what the catalogue does not know, a value it does not allow, a version without the key."""
+    launch = variant_launch(variant, label)
+    for group, level in levels(launch):
+        assert level
+        for entry, value in level.items():
+            known = CATALOGUE[entry]
+            assert group in known.groups
+            assert known.known_in(releases()[label])
+            assert known.values.refusal(value) is None
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_three_primaries_are_set_as_one_is(variant: Variant) -> None:
+    """EMR itself spreads HDFS, ZooKeeper and the master over them."""
+    launch = variant_launch(variant)
+    one = replace(launch.plan, primary=replace(launch.plan.primary, count=1))
+    three = replace(launch.plan, primary=replace(launch.plan.primary, count=3))
+    assert classifications(launch.environment, one) == classifications(launch.environment, three)
+
+
+def test_every_key_that_is_needed_somewhere_is_rendered_there() -> None:
+    """What no variant renders is known and left alone: docs/properties.md says which is which."""
+    rendered = {
+        (group, *entry)
+        for variant in VARIANTS
+        for label in releases()
+        for group, level in levels(variant_launch(variant, label))
+        for entry in level
+    }
+    wanted = {
+        (group, *entry)
+        for entry, known in CATALOGUE.items()
+        for group in known.groups
+        if known.figure
+    }
+    assert wanted <= rendered
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -76,18 +136,43 @@ def test_every_key_of_the_published_recipe_is_rendered(name: str, launches: Laun
     assert set(metrics.split(",")) >= RECIPE_METRICS
 
 
-def test_everything_in_the_catalogue_is_rendered_and_nothing_else(launches: Launches) -> None:
-    settings = launches("prod").settings
-    for group, level in zip(Group, settings, strict=True):
-        assert set(values(level)) == {entry for entry, known in CATALOGUE.items() if group in known.groups}
+IDENTITY = {
+    ("hbase", "hbase.emr.storageMode"),
+    ("hbase-site", "hbase.rootdir"),
+    ("hbase-site", "hbase.store.file-tracker.impl"),
+}
+WAL = {("hbase", "hbase.emr.wal.enabled"), ("hbase-site", "emr.wal.workspace")}
 
 
-def test_only_storage_identity_is_set_for_the_whole_cluster(launches: Launches) -> None:
-    assert set(values(launches("prod").settings.cluster)) == {
-        ("hbase", "hbase.emr.storageMode"),
-        ("hbase-site", "hbase.rootdir"),
-        ("hbase-site", "hbase.store.file-tracker.impl"),
-    }
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_only_storage_identity_is_set_for_the_whole_cluster(variant: Variant) -> None:
+    expected = IDENTITY if variant.mode.in_s3 else {("hbase", "hbase.emr.storageMode")}
+    expected = expected | WAL if variant.wal is Wal.EMR_WAL and variant.role == "active" else expected
+    assert set(values(variant_launch(variant).settings.cluster)) == expected
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_only_a_replica_is_one(variant: Variant) -> None:
+    launch = variant_launch(variant)
+    for group in ("primary", "core"):
+        stated = values(launch.settings.effective(group)).get(("hbase", "hbase.emr.readreplica.enabled"))
+        assert (stated == "true") == (variant.role == "replica")
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_a_log_in_hdfs_is_kept_twice_at_least(variant: Variant) -> None:
+    launch = variant_launch(variant)
+    least = 3 if variant.mode is Mode.HDFS else 2
+    for group in ("primary", "core"):
+        assert int(values(launch.settings.effective(group))["hdfs-site", "dfs.replication"]) >= least
+
+
+@pytest.mark.parametrize("variant", [each for each in VARIANTS if not each.mode.cached], ids=str)
+def test_without_a_cache_nothing_of_one_is_set(variant: Variant) -> None:
+    launch = variant_launch(variant)
+    for _, level in levels(launch):
+        assert not [key for _, key in level if "bucketcache" in key or "retain" in key]
+        assert "l2Cache" not in "".join(level.values())
 
 
 def test_the_heap_is_stated_once_and_fixed(launches: Launches) -> None:
@@ -107,16 +192,27 @@ def test_one_collector_and_only_in_its_own_variable(launches: Launches) -> None:
     assert len(re.findall(r"-XX:\+Use\w+GC", core[with_collector[0]])) == 1
 
 
-@pytest.mark.parametrize("label", list(releases()))
-def test_each_release_renders_what_it_documents(label: str, launches: Launches) -> None:
+def test_a_heap_that_the_system_volume_cannot_take_is_not_dumped(launches: Launches) -> None:
     launch = launches("prod")
-    collector = releases()[label].collector
-    plan = replace(launch.plan, release=label, heap=replace(launch.plan.heap, collector=collector))
-    core = values(classifications(plan).core)
+    for xmx_mib, dumped in ((32 * 1024, True), (32 * 1024 + 256, False)):
+        plan = replace(launch.plan, heap=replace(launch.plan.heap, xmx_mib=xmx_mib))
+        core = values(classifications(launch.environment, plan).core)
+        assert ("HeapDumpPath=/warmbase/system/" in core["hbase-env/export", "HBASE_REGIONSERVER_OPTS"]) == dumped
+
+
+@pytest.mark.parametrize("label", list(releases()))
+def test_each_release_renders_what_it_documents(label: str) -> None:
+    core = values(variant_launch(VARIANTS[0], label).settings.core)
+    release = releases()[label]
     generational = "+ZGenerational" in core["hbase-env/export", "HBASE_REGIONSERVER_GC_OPTS"]
-    assert generational == core["hbase-env/export", "JAVA_HOME"].endswith("21") == releases()[label].zgc_documented
+    assert generational == core["hbase-env/export", "JAVA_HOME"].endswith("21") == release.zgc_documented
     defect = ("hbase-site", "fs.s3a.experimental.input.fadvise") in core
     assert defect == (label in {"emr-7.10.0", "emr-7.11.0", "emr-7.12.0", "emr-7.13.0"})
+    s3a = ("hbase-site", "fs.s3a.connection.maximum") in core
+    assert s3a == (("core-site", "fs.s3a.retry.throttle.limit") in core) == (release.s3_connector == "s3a")
+    assert s3a != (("emrfs-site", "fs.s3.maxConnections") in core)
+    assert (("hbase-log4j2", "logger.bucketallocator.level") in core) == (release.emr >= (7, 9, 0))
+    assert (("hbase-site", "hbase.rs.evictblocksonsplit") in core) == (release.hbase >= (2, 6, 3))
 
 
 def test_the_cache_has_a_file_engine_for_its_index(launches: Launches) -> None:
@@ -125,10 +221,33 @@ def test_the_cache_has_a_file_engine_for_its_index(launches: Launches) -> None:
     assert core["hbase-site", "hbase.bucketcache.persistent.path"].startswith("/warmbase/cache/")
 
 
-def test_hdfs_and_yarn_stay_off_the_cache_volume(launches: Launches) -> None:
-    core = values(launches("prod").settings.core)
-    for entry in (("hdfs-site", "dfs.datanode.data.dir"), ("yarn-site", "yarn.nodemanager.local-dirs")):
-        assert core[entry].startswith("/warmbase/system/")
+PATHS = {
+    ("hdfs-site", "dfs.datanode.data.dir"),
+    ("yarn-site", "yarn.nodemanager.local-dirs"),
+    ("hbase-site", "fs.s3a.buffer.dir"),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_hdfs_yarn_and_uploads_stay_off_the_cache_volume(variant: Variant) -> None:
+    core = values(variant_launch(variant).settings.core)
+    for entry in PATHS & set(core):
+        assert not core[entry].startswith("/warmbase/cache")
+
+
+def test_data_in_hdfs_lies_on_every_data_volume() -> None:
+    launch = variant_launch(Variant(Mode.HDFS))
+    [data] = [volume for volume in launch.plan.core.volumes if volume.purpose == "data"]
+    assert values(launch.settings.core)["hdfs-site", "dfs.datanode.data.dir"].count("/warmbase/data/") == data.count
+
+
+@pytest.mark.parametrize(
+    ("region", "hours"),
+    [("us-east-1", (6, 10)), ("eu-central-1", (0, 4)), ("ap-south-1", (20, 0)), ("xx-new-1", (1, 5))],
+)
+def test_large_compactions_wait_for_the_night_of_the_region(region: str, hours: tuple[int, int]) -> None:
+    window = compaction_window(region)
+    assert (window.start_hour, window.end_hour) == hours
 
 
 def test_hbase_site_parses_as_xml_and_says_the_same(launches: Launches) -> None:
@@ -139,10 +258,19 @@ def test_hbase_site_parses_as_xml_and_says_the_same(launches: Launches) -> None:
 
 
 def test_a_size_that_is_not_whole_in_its_unit_is_refused(launches: Launches) -> None:
-    plan = launches("prod").plan
-    parts = {**plan.memory.parts, "direct": plan.memory.parts["direct"] + 1}
-    with pytest.raises(RenderingError, match="not whole MiB"):
-        classifications(replace(plan, memory=replace(plan.memory, parts=parts)))
+    launch = launches("prod")
+    parts = {**launch.plan.memory.parts, "direct": launch.plan.memory.parts["direct"] + 1}
+    with pytest.raises(ValueError, match="not whole MiB"):
+        classifications(launch.environment, replace(launch.plan, memory=replace(launch.plan.memory, parts=parts)))
+
+
+def test_a_value_that_the_catalogue_does_not_allow_is_a_fault_of_ours(launches: Launches) -> None:
+    launch = launches("prod")
+    plan = replace(launch.plan, handlers=0)
+    with pytest.raises(
+        RenderingError, match=r"core: hbase-site hbase.regionserver.handler.count: 0 is below 1 threads"
+    ):
+        classifications(launch.environment, plan)
 
 
 def test_the_group_wins_over_the_cluster_property_by_property() -> None:

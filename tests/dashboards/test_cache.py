@@ -10,7 +10,7 @@ import pytest
 
 from cli.main import COMMANDS
 from configurations.launch import Launch
-from configurations.metrics import REGION_SERVER_ATTRIBUTES
+from configurations.metrics import METRICS
 from dashboards.alarm import alarms
 from dashboards.cache import dashboard_body
 from tests.shipped import ENVIRONMENTS
@@ -27,10 +27,10 @@ def test_dashboard_is_as_before(name: str, launches: Launches, golden: Callable[
     golden(f"{name}/dashboard.json", body(launches(name)) + "\n")
 
 
-def test_only_metrics_that_are_published_are_drawn(launches: Launches) -> None:
-    drawn = set(re.findall(r'MetricName=\\"RegionServer\.Server\.(\w+)\\"', body(launches("prod"))))
-    assert drawn
-    assert drawn <= set(REGION_SERVER_ATTRIBUTES)
+def test_what_is_published_is_drawn_and_nothing_else(launches: Launches) -> None:
+    """Each metric costs by node and month."""
+    drawn = set(re.findall(r'MetricName=\\"([\w.]+)\\"', body(launches("prod"))))
+    assert drawn == {each.cloudwatch for each in METRICS}
 
 
 def test_the_lifetime_ratio_is_neither_drawn_nor_alarmed_on(launches: Launches) -> None:

@@ -108,7 +108,7 @@ FAULTS = [
     ("  regions: 40", "  regions: 40\n  popularity: {hot: 90 %, of_reads: 10 %}", "popularity", "are cold", "swap"),
     ("us-east-1a}", "eu-west-1a}", ":4  network.availability_zone", "not in region us-east-1", "us-east-1a"),
     ("us-east-1a}", "us-east-1a, vpc: vpc-12}", ".vpc", "not supported yet", "use new"),
-    ("  blue: {role: active}", "  blue: {role: replica}", "clusters.blue.role", "not supported yet", "active"),
+    ("  blue: {role: active}", "  blue: {role: replica}", ":11  clusters", "nothing would write", "make one"),
     ("{role: active}", "{primaries: 2}", "clusters.blue.primaries", "2 is not one of", "1 or 3"),
     ("{role: active}", "{core: {type: r8g.huge}}", "core.type", "no instance type", "auto"),
     ("{role: active}", "{core: {type: r8i.2xlarge}}", "core.type", "does not list r8i.2xlarge", "auto"),
@@ -117,7 +117,8 @@ FAULTS = [
     ("  blue: {role: active}", "  blue: {}\n  green: {}", "clusters", "2 are active", "keep one"),
     ("  blue: {role: active}", "  blue: {}\n  blue: {}", ":13  clusters.blue", "stands in line 12", "remove"),
     ("name: try", "name: [try", "is not YAML", "expected", "mend the line"),
-    ("name: try", "name: try\nstorage: {wal: emr-wal}", ":2  storage.wal", "not supported yet", "hdfs"),
+    ("name: try", "name: try\nstorage: {wal: emr-wal, mode: hdfs}", ":2  storage.wal", "for data in S3", "use hdfs"),
+    ("  blue: {role: active}", "  blue: {}\n  green: {role: reader}", "green.role", "is not one of", "active"),
     ("name: try", "name: try\ntargets: {p99: 5}", ":2  targets.p99", "has no unit", "12 h"),
     ("name: try", "name: try\ntargets: {hit_ratio: 95}", ":2  targets.hit_ratio", "between 0 and 1", "95 %"),
     ("name: try", "name: try\ntargets: {hit_ratio: 0}", ":2  targets.hit_ratio", "must be above 0", "above 0"),
@@ -191,7 +192,7 @@ FAULTS = [
     ("{role: active}", "{core: {families: [r8i, r8id]}}", "core.families", "lists no type of r8i, r8id", "r8g"),
     ("{role: active}", "{core: {count: 41}}", "core.count", "41 RegionServers share 40 regions", "use 40 or less"),
     ("{role: active}", "{core: {count: 100000}}", "core.count", "no EMR cluster", "use 10000 or less"),
-    ("name: try", "name: try\noverrides: {hbase-site: {a: b}}", ":2  overrides", "not supported yet", "{}"),
+    ("name: try", "name: try\noverrides: {hbase-site: {a: 60}}", ":2  overrides.hbase-site.a", "not text", "\"60\""),
 ]
 
 

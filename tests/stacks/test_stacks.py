@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,18 @@ import pytest
 from configurations.bootstrap import prepare_cache_volume_arguments
 from configurations.classification import Classification
 from configurations.launch import Launch
-from configurations.metrics import REGION_SERVER_ATTRIBUTES
+from configurations.metrics import METRICS, Daemon
 from lab.aws.template_lint import lint_errors
-from sizing.bill import ALARMS, DASHBOARDS, INTERFACE_ENDPOINTS, KMS_KEYS, REGION_SERVER_METRICS
+from sizing.bill import (
+    ALARMS,
+    DASHBOARDS,
+    INTERFACE_ENDPOINTS,
+    KMS_KEYS,
+    MASTER_METRICS,
+    REGION_SERVER_CACHE_METRICS,
+    REGION_SERVER_METRICS,
+    SYSTEM_METRICS,
+)
 from stacks.app import EMR_TAG
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, all_of_type, cluster, only
@@ -141,7 +151,13 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
     assert len(all_of_type(stacks, "AWS::KMS::Key")) == KMS_KEYS
     assert len(all_of_type(stacks, "AWS::CloudWatch::Alarm")) == ALARMS
     assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS
-    assert len(REGION_SERVER_ATTRIBUTES) == REGION_SERVER_METRICS
+    published = Counter((each.daemon, each.of_cache) for each in METRICS)
+    assert published == {
+        (Daemon.REGION_SERVER, False): REGION_SERVER_METRICS,
+        (Daemon.REGION_SERVER, True): REGION_SERVER_CACHE_METRICS,
+        (Daemon.MASTER, False): MASTER_METRICS,
+        (Daemon.SYSTEM, False): SYSTEM_METRICS,
+    }
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -161,4 +177,4 @@ def test_an_instances_own_drive_is_no_volume_to_attach(tmp_path: Path) -> None:
     [volume] = core["EbsConfiguration"]["EbsBlockDeviceConfigs"]
     assert volume["VolumeSpecification"]["VolumeType"] == "gp3"
     [action] = found["BootstrapActions"]
-    assert "--cache-volume-gib=3492" in action["ScriptBootstrapAction"]["Args"]
+    assert "--cache-volume-gib=1746" in action["ScriptBootstrapAction"]["Args"]

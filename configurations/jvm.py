@@ -1,0 +1,79 @@
+"""The Java of a RegionServer as one choice: which JDK, which collector, and the flags that follow.
+
+One collector is named, in one variable; the heap is stated once, in another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from configurations import layout
+from sizing.plan import Plan
+from sizing.release import Release
+from sizing.units import GIB, MIB
+
+__all__ = ["Collector", "Jvm", "jvm"]
+
+# judgement: HDFS, YARN and logs take the other half of the system volume, so a dump of half its size fits beside them.
+DUMP_FRACTION: Final = 0.5
+GC_LOG_FILES: Final = 10
+GC_LOG_MIB: Final = 64
+
+
+class Collector(StrEnum):
+    """Garbage collectors that we render."""
+
+    ZGC = "zgc"
+    G1 = "g1"
+
+
+COLLECTOR_FLAGS: Final = {
+    Collector.ZGC: ("-XX:+UseZGC", "-XX:+ZGenerational"),
+    Collector.G1: ("-XX:+UseG1GC",),
+}
+"""EMR documents the first with Java 21 (emr-hbase-configure); `ZGenerational` is a flag of JDK 21 to 23."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jvm:
+    """Flags of a RegionServer, and where its Java is."""
+
+    home: str
+    collector: Collector
+    heap_mib: int
+    direct_mib: int
+    dumps_heap: bool
+
+    @property
+    def gc_flags(self) -> str:
+        """One collector, memory touched at start, and a log that rotates."""
+        log = f"-Xlog:gc,gc+init,safepoint:file={layout.GC_LOG}:time,uptime,level,tags"
+        rotation = f"filecount={GC_LOG_FILES},filesize={GC_LOG_MIB}m"
+        return " ".join((*COLLECTOR_FLAGS[self.collector], "-XX:+AlwaysPreTouch", f"{log}:{rotation}"))
+
+    @property
+    def memory_flags(self) -> str:
+        """Heap and direct memory, and a heap dump where there is room; the first stays, a file is not written over."""
+        dump = (f"-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath={layout.HEAP_DUMP}",) if self.dumps_heap else ()
+        sizes = (f"-Xms{self.heap_mib}m", f"-Xmx{self.heap_mib}m", f"-XX:MaxDirectMemorySize={self.direct_mib}m")
+        return " ".join((*sizes, *dump))
+
+
+def jvm(plan: Plan, release: Release) -> Jvm:
+    """The Java that suits the release: generational ZGC where EMR documents Java 21 for HBase, else G1."""
+    room_bytes = plan.core.volume("system").size_gib * GIB * DUMP_FRACTION
+    return Jvm(
+        home=release.java_home,
+        collector=Collector(plan.heap.collector),
+        heap_mib=plan.heap.xmx_mib,
+        direct_mib=_whole_mib(plan.memory.parts["direct"]),
+        dumps_heap=plan.heap.xmx_bytes <= room_bytes,
+    )
+
+
+def _whole_mib(size_bytes: int) -> int:
+    if size_bytes % MIB:
+        raise ValueError(f"{size_bytes} bytes are not whole MiB, and a property is never rounded")
+    return size_bytes // MIB

@@ -1,0 +1,39 @@
+"""The closed list of what we set, and what we know of what we leave alone.
+
+A property that is not here cannot be rendered; docs/properties.md is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from configurations.classification import ClassificationPath
+from configurations.properties.assignment import ASSIGNMENT
+from configurations.properties.bucket_cache import BUCKET_CACHE
+from configurations.properties.caching import CACHING
+from configurations.properties.hadoop import HADOOP
+from configurations.properties.java import JAVA
+from configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
+from configurations.properties.observation import OBSERVATION
+from configurations.properties.property import Applied, Group, Property
+from configurations.properties.rpc import RPC
+from configurations.properties.storage import STORAGE
+
+__all__ = ["CATALOGUE", "TOPICS", "Applied", "Group", "Property"]
+
+TOPICS: Final[Mapping[str, tuple[Property, ...]]] = {
+    "Storage": STORAGE,
+    "The BucketCache": BUCKET_CACHE,
+    "What gets cached, and when": CACHING,
+    "L1 and memstore": L1_AND_MEMSTORE,
+    "Requests": RPC,
+    "Where regions go": ASSIGNMENT,
+    "Java": JAVA,
+    "HDFS, YARN and S3 clients": HADOOP,
+    "Metrics and logs": OBSERVATION,
+}
+
+CATALOGUE: Final[Mapping[tuple[ClassificationPath, str], Property]] = {
+    (known.classification, known.key): known for topic in TOPICS.values() for known in topic
+}

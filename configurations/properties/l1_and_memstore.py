@@ -1,0 +1,156 @@
+"""How the heap is shared between the on-heap cache, the memstore and what the BucketCache needs of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from configurations.properties.property import CORE, Applied, Property, Span
+from configurations.properties.sources import HBASE_262, HBASE_264
+from configurations.properties.values import Choice, Decimal, Matching, Switch, Text, Whole
+
+__all__ = ["L1_AND_MEMSTORE"]
+
+SIZE: Final = Matching(form=r"\d+[kmgtKMGT]?[bB]?", described="bytes, or with a suffix such as 10g", unit="bytes")
+HEAP: Final = "fraction of heap"
+_core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
+
+L1_AND_MEMSTORE: Final = (
+    _core(
+        key="hfile.block.cache.size",
+        values=Decimal(unit=HEAP, least=0.0, most=1.0, above=0.0001),
+        figure="heap.l1_fraction",
+        reason="L1 holds every leaf index and Bloom chunk; 0 would switch the BucketCache off as well, silently",
+    ),
+    _core(
+        key="hbase.regionserver.global.memstore.size",
+        values=Decimal(unit=HEAP, most=0.8, above=0.0),
+        figure="heap.memstore_fraction",
+        reason="what writes may fill before a flush; with L1 at most 0.8, and outside its range HBase takes 0.4",
+    ),
+    _core(
+        key="hbase.regionserver.global.memstore.size.lower.limit",
+        values=Decimal(unit="fraction of the memstore", most=1.0, above=0.0),
+        reason="flushes begin at this share of the memstore; above 1 HBase takes 1",
+    ),
+    _core(
+        key="hfile.block.cache.memory.size",
+        values=SIZE,
+        reason="L1 in bytes; it overrides the fraction",
+        hbase=Span(since=(2, 6, 2)),
+    ),
+    _core(
+        key="hfile.onheap.block.cache.fixed.size",
+        values=Whole(unit="bytes"),
+        reason="caps L1 where it is smaller than the fraction",
+    ),
+    _core(
+        key="hfile.block.cache.policy",
+        values=Choice(names=("LRU", "IndexOnlyLRU", "TinyLFU", "AdaptiveLRU"), any_case=True),
+        reason="how L1 evicts; another name stops the RegionServer",
+    ),
+    _core(
+        key="hbase.lru.blockcache.min.factor",
+        values=Decimal(unit="fraction of L1", most=1.0, above=0.0),
+        reason="L1 evicts down to it",
+    ),
+    _core(
+        key="hbase.lru.blockcache.acceptable.factor",
+        values=Decimal(unit="fraction of L1", most=1.0, above=0.0),
+        reason="L1 evicts from it on",
+    ),
+    _core(
+        key="hbase.lru.blockcache.hard.capacity.limit.factor",
+        values=Decimal(unit="of the acceptable size", least=1.0),
+        reason="beyond it L1 takes no more blocks",
+    ),
+    _core(
+        key="hbase.lru.blockcache.single.percentage",
+        values=Decimal(unit="fraction of L1", most=1.0),
+        reason="L1 for blocks read once; with the next two exactly 1",
+    ),
+    _core(
+        key="hbase.lru.blockcache.multi.percentage",
+        values=Decimal(unit="fraction of L1", most=1.0),
+        reason="L1 for blocks read more than once",
+    ),
+    _core(
+        key="hbase.lru.blockcache.memory.percentage",
+        values=Decimal(unit="fraction of L1", most=1.0),
+        reason="L1 for families that are IN_MEMORY",
+    ),
+    _core(
+        key="hbase.lru.max.block.size",
+        values=Whole(unit="bytes", least=1),
+        reason="larger blocks never enter L1",
+    ),
+    _core(
+        key="hbase.regionserver.offheap.global.memstore.size",
+        values=Whole(unit="MiB"),
+        reason="memstore outside the heap; without MSLAB it does nothing",
+    ),
+    _core(
+        key="hbase.regionserver.free.heap.min.memory.size",
+        values=SIZE,
+        reason="replaces the fifth of the heap that stays free",
+        source=HBASE_264,
+        hbase=Span(since=(2, 6, 4)),
+    ),
+    _core(
+        key="hbase.regionserver.global.memstore.memory.size",
+        values=SIZE,
+        reason="memstore in bytes",
+        hbase=Span(since=(2, 6, 5)),
+    ),
+    _core(
+        key="hfile.block.cache.size.min.range",
+        values=Decimal(unit=HEAP, most=1.0),
+        reason="a range lets HBase move memory between L1 and memstore every minute; without one sizes stay as planned",
+    ),
+    _core(
+        key="hfile.block.cache.size.max.range",
+        values=Decimal(unit=HEAP, most=1.0),
+        reason="the upper end of that range",
+    ),
+    _core(
+        key="hbase.regionserver.global.memstore.size.min.range",
+        values=Decimal(unit=HEAP, most=1.0),
+        reason="the same for the memstore",
+    ),
+    _core(
+        key="hbase.regionserver.global.memstore.size.max.range",
+        values=Decimal(unit=HEAP, most=1.0),
+        reason="the upper end of that range",
+    ),
+    _core(
+        key="hbase.blockcache.use.external",
+        values=Switch(),
+        reason="memcached in place of the BucketCache",
+    ),
+    _core(
+        key="hbase.blockcache.external.class",
+        values=Text(described="memcached, or a class"),
+        reason="which cache that is",
+    ),
+    _core(
+        key="hbase.blockcache.minblocksize",
+        values=Whole(unit="bytes", least=1),
+        figure="bucket_cache.nominal_block_bytes",
+        reason="the nominal block, by which maps and eviction queues are laid out; no minimum in spite of its name",
+    ),
+    _core(
+        key="hbase.regionserver.checksum.verify",
+        values=Switch(),
+        reason="HBase checks blocks itself, once, and HDFS does not check them again",
+    ),
+    _core(
+        key="hbase.hstore.checksum.algorithm",
+        values=Choice(names=("CRC32C", "CRC32", "NULL")),
+        reason="how store files are checked; never stored in the cache",
+    ),
+    _core(
+        key="hbase.hstore.bytes.per.checksum",
+        values=Whole(unit="bytes", least=1),
+        reason="how many bytes share one checksum of 4",
+    ),
+)

@@ -1,0 +1,83 @@
+"""What the cluster says of itself: metrics, each of which costs, and a log line where one is the best evidence."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from configurations.properties.property import BOTH, CORE, Applied, Property, Span
+from configurations.properties.sources import EMR_AGENT, HBASE_262
+from configurations.properties.values import Choice, Listed, Matching, Text, Whole
+
+__all__ = ["OBSERVATION"]
+
+ATTRIBUTES: Final = Listed(each=Text(described="an attribute of the bean"))
+NAMES: Final = Listed(each=Text(described="a metric of the CloudWatch agent"))
+_metrics = partial(Property, groups=BOTH, values=ATTRIBUTES, applied=Applied.ROLLING_RESTART, source=EMR_AGENT)
+_system = partial(_metrics, values=NAMES, reason="one of the agent's 34, each of which costs by node and month")
+_log4j2 = partial(
+    Property,
+    classification="hbase-log4j2",
+    groups=CORE,
+    applied=Applied.ROLLING_RESTART,
+    source=f"{HBASE_262}; EMR Release Guide, HBase-release-history-changes-790",
+    emr=Span(since=(7, 9, 0)),
+)
+_interval = partial(
+    _metrics,
+    key="otel.metric.export.interval",
+    values=Whole(unit="ms", least=1),
+    reason="once a minute, which is as fine as a standard metric is kept; the recipe's 30 s would be folded into it",
+)
+
+OBSERVATION: Final = (
+    _metrics(
+        classification="emr-metrics/emr-hbase-region-server-metrics",
+        key="Hadoop:service=HBase,name=RegionServer,sub=Server",
+        reason="what the dashboard draws: each costs by node and month",
+    ),
+    _metrics(
+        classification="emr-metrics/emr-hbase-region-server-metrics",
+        key="Hadoop:service=HBase,name=RegionServer,sub=IPC",
+        reason="handlers in use: when all are, reads queue",
+    ),
+    _interval(classification="emr-metrics/emr-hbase-region-server-metrics"),
+    _metrics(
+        classification="emr-metrics/emr-hbase-master-metrics",
+        key="Hadoop:service=HBase,name=Master,sub=AssignmentManager",
+        reason="regions that no server opens",
+    ),
+    _interval(classification="emr-metrics/emr-hbase-master-metrics"),
+    _metrics(
+        classification="emr-metrics/emr-system-metrics",
+        key="metrics_collection_interval",
+        values=Whole(unit="seconds", least=1),
+        reason="as often as HBase's",
+    ),
+    _system(classification="emr-metrics/emr-system-metrics/cpu", key="metrics"),
+    _system(classification="emr-metrics/emr-system-metrics/mem", key="metrics"),
+    _system(classification="emr-metrics/emr-system-metrics/disk", key="metrics"),
+    _metrics(
+        classification="emr-metrics",
+        key="metrics_destination",
+        values=Choice(names=("CLOUDWATCH", "PROMETHEUS"), any_case=True),
+        reason="where metrics go; the dashboard is CloudWatch's",
+    ),
+    _metrics(
+        classification="emr-metrics",
+        key="prometheus_endpoint",
+        values=Matching(form=r"https://.+", described="an https address"),
+        reason="where Prometheus takes them",
+    ),
+    _log4j2(
+        key="logger.bucketallocator.name",
+        values=Choice(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
+        reason="every five minutes it says for each slot size what is used and what is wasted: the best evidence for "
+        "other bucket sizes",
+    ),
+    _log4j2(
+        key="logger.bucketallocator.level",
+        values=Choice(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
+        reason="it says so at DEBUG only",
+    ),
+)

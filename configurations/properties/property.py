@@ -1,0 +1,99 @@
+"""One property: where it is set, what it may be, why we set it, and how a change of it is applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from configurations.classification import ClassificationPath
+from configurations.properties.values import Values
+from sizing.release import Release, Version
+
+__all__ = ["ALL", "ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Group", "Property", "Span"]
+
+
+class Applied(StrEnum):
+    """How a change of a property reaches a running cluster."""
+
+    LIVE = "live"
+    ROLLING_RESTART = "rolling restart"
+    NEW_CLUSTER = "new cluster"
+
+
+class Group(StrEnum):
+    """Where a property is set: for all nodes at launch, or for an instance group, where it can be tuned later."""
+
+    CLUSTER = "cluster"
+    PRIMARY = "primary"
+    CORE = "core"
+
+
+CLUSTER: Final = frozenset({Group.CLUSTER})
+PRIMARY: Final = frozenset({Group.PRIMARY})
+CORE: Final = frozenset({Group.CORE})
+BOTH: Final = PRIMARY | CORE
+ALL: Final = CLUSTER | BOTH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Versions of a software that have a property: from `since` on, and before `until`."""
+
+    since: Version | None = None
+    until: Version | None = None
+
+    def holds(self, version: Version) -> bool:
+        """Whether that version has it."""
+        return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
+
+    def __str__(self) -> str:
+        since = f"{_dotted(self.since)} on" if self.since else ""
+        until = f"before {_dotted(self.until)}" if self.until else ""
+        return ", ".join(filter(None, (since, until))) or "any"
+
+
+ANY: Final = Span()
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """One property that we render or know.
+
+    `figure` is the path of the plan's figure that it states, empty where it states none. `reason` says why we set it,
+    or what it does where we leave it alone. `hbase`, `hadoop` and `emr` are the versions that have it; `live_from` is
+    the HBase from which a change needs no restart. A change of one that `holds_cache` empties the cache.
+    """
+
+    classification: ClassificationPath
+    key: str
+    groups: frozenset[Group]
+    values: Values
+    applied: Applied
+    reason: str
+    source: str
+    figure: str = ""
+    hbase: Span = ANY
+    hadoop: Span = ANY
+    emr: Span = ANY
+    live_from: Version | None = None
+    holds_cache: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Of the value as written."""
+        return self.values.unit
+
+    def known_in(self, release: Release) -> bool:
+        """Whether the software of that release reads it."""
+        return self.hbase.holds(release.hbase) and self.hadoop.holds(release.hadoop) and self.emr.holds(release.emr)
+
+    def applied_in(self, release: Release) -> Applied:
+        """How a change reaches a cluster of that release."""
+        if self.live_from is not None and release.hbase >= self.live_from:
+            return Applied.LIVE
+        return self.applied

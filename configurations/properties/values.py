@@ -1,0 +1,179 @@
+"""What the value of a property may be, judged on its text as the node reads it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["Choice", "Decimal", "Listed", "Matching", "Switch", "Text", "Values", "Whole", "number"]
+
+
+class Values(Protocol):
+    """One kind of value. `str()` of it says what is valid, after "must be"."""
+
+    @property
+    def unit(self) -> str:
+        """Of the value as written; empty for names and switches."""
+
+    def refusal(self, text: str) -> str | None:
+        """Why the text is no such value; None where it is one."""
+
+
+def number(text: str) -> float | None:
+    """The text as Hadoop's Configuration reads a number: blanks trimmed, no thousands; None where it is none."""
+    trimmed = text.strip()
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", trimmed):
+        return None
+    return float(trimmed)
+
+
+def _beyond(value: float, least: float, most: float, unit: str) -> str | None:
+    if value < least:
+        return f"{_said(value)} is below {_said(least)}{unit and f' {unit}'}"
+    if value > most:
+        return f"{_said(value)} is above {_said(most)}{unit and f' {unit}'}"
+    return None
+
+
+def _said(value: float) -> str:
+    return f"{int(value):,}" if math.isfinite(value) and value == int(value) else f"{value:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A whole number within bounds, both included."""
+
+    unit: str = ""
+    least: int = 0
+    most: int = 2**63 - 1
+    multiple_of: int = 1
+
+    def refusal(self, text: str) -> str | None:
+        """HBase stops at a text that is no number (NumberFormatException), and mostly takes any number."""
+        value = number(text)
+        if value is None or value != int(value):
+            return f"{text!r} is not a whole number"
+        if int(value) % self.multiple_of:
+            return f"{text} is not a multiple of {self.multiple_of}"
+        return _beyond(value, self.least, self.most, self.unit)
+
+    def __str__(self) -> str:
+        multiple = f", a multiple of {self.multiple_of}" if self.multiple_of > 1 else ""
+        most = f" to {self.most:,}" if self.most < 2**31 - 1 else " or more"
+        return f"a whole number, {self.least:,}{most}{multiple}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decimal:
+    """A number within bounds; `above` is itself outside."""
+
+    unit: str = ""
+    least: float = 0.0
+    most: float = math.inf
+    above: float | None = None
+
+    def refusal(self, text: str) -> str | None:
+        """As for a whole number, with decimals."""
+        value = number(text)
+        if value is None:
+            return f"{text!r} is not a number"
+        if self.above is not None and value <= self.above:
+            return f"{text} is not above {_said(self.above)}"
+        return _beyond(value, self.least, self.most, self.unit)
+
+    def __str__(self) -> str:
+        lower = f"{_said(self.least)} or more" if self.above is None else f"above {_said(self.above)}"
+        if math.isinf(self.most):
+            return f"a number, {lower}"
+        return f"a number, {lower.removesuffix(' or more')} to {_said(self.most)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """True or false. Hadoop takes any other word for the default, without a sign."""
+
+    unit: str = ""
+
+    def refusal(self, text: str) -> str | None:
+        """Why the text switches nothing."""
+        if text.strip().lower() in {"true", "false"}:
+            return None
+        return f"{text!r} is neither true nor false, and Hadoop silently takes the default"
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One of a few names; `others` where a class of one's own will do as well."""
+
+    names: tuple[str, ...]
+    unit: str = ""
+    others: bool = False
+    any_case: bool = False
+
+    def refusal(self, text: str) -> str | None:
+        """Names of classes that are not ours are not looked up."""
+        said = text.strip()
+        names = {name.lower() for name in self.names} if self.any_case else set(self.names)
+        if (said.lower() if self.any_case else said) in names or (self.others and "." in said):
+            return None
+        return f"{text!r} is not one of {', '.join(self.names)}"
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.names)}{', or a class' if self.others else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """Text of a form."""
+
+    form: str
+    described: str
+    unit: str = ""
+
+    def refusal(self, text: str) -> str | None:
+        """Why the text has another form."""
+        return None if re.fullmatch(self.form, text.strip()) else f"{text!r} is not {self.described}"
+
+    def __str__(self) -> str:
+        return self.described
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Values with commas between them."""
+
+    each: Values
+
+    @property
+    def unit(self) -> str:
+        """That of each."""
+        return self.each.unit
+
+    def refusal(self, text: str) -> str | None:
+        """Of the first that is not valid."""
+        if not text.strip():
+            return "the list is empty"
+        return next((why for part in text.split(",") if (why := self.each.refusal(part.strip()))), None)
+
+    def __str__(self) -> str:
+        return f"a list with commas, each {self.each}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Any text that is not empty."""
+
+    described: str = "text"
+    unit: str = ""
+
+    def refusal(self, text: str) -> str | None:
+        """Why it is none."""
+        return None if text.strip() else "it is empty"
+
+    def __str__(self) -> str:
+        return self.described

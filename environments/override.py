@@ -1,0 +1,17 @@
+"""A property that a person sets against the plan's own value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Override"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """`classification` is a path such as `hbase-env/export`; `where` is file and line."""
+
+    classification: str
+    key: str
+    value: str
+    where: str

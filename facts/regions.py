@@ -1,0 +1,20 @@
+"""AWS regions by name, from facts/regions.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from facts.table import rows
+
+__all__ = ["utc_offset_hours"]
+
+
+@cache
+def _offsets() -> Mapping[str, float]:
+    return {row["region"]: float(row["utc_offset_hours"]) for row in rows("regions.csv")}
+
+
+def utc_offset_hours(region: str) -> float:
+    """Hours by which clocks there run ahead of UTC in winter; 0 for a region that is not listed."""
+    return _offsets().get(region, 0.0)
