@@ -2,7 +2,7 @@
 
 import sys
 
-from configurations.launch import deployable_launch
+from configurations.deployable import deployable_launch
 from environments.reader import read_environment
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 from configurations.classification import flattened
-from configurations.launch import Launch, deployable_launch
+from configurations.deployable import deployable_launch
+from configurations.launch import Launch
 from environments.environment import Environment
 from environments.reader import locate, read_environment
 from environments.reader.document import load_document

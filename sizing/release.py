@@ -49,6 +49,11 @@ class Release:
         return self.hbase >= (2, 6, 3)
 
     @property
+    def fixed_heap(self) -> bool:
+        """EMR's switch for a heap that neither grows nor shrinks stands on the same page as ZGC."""
+        return self.zgc_documented
+
+    @property
     def log4j2(self) -> bool:
         """From EMR 7.9 logging is set by `hbase-log4j2` (Release Guide, HBase-release-history-changes-790)."""
         return self.emr >= (7, 9, 0)

@@ -13,7 +13,7 @@ from constructs import Construct
 
 from configurations.bootstrap import prepare_cache_volume_arguments
 from configurations.classification import Classification, Classifications
-from configurations.launch import Launch
+from configurations.launch import APPLICATIONS, Launch
 from environments.environment import Environment
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
@@ -26,7 +26,6 @@ from stacks.storage import StorageStack
 
 __all__ = ["ClusterStack", "cluster_id_parameter"]
 
-APPLICATIONS = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
 BOOTSTRAP_ACTION = "prepare-cache-volume"
 
 

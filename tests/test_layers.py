@@ -28,7 +28,7 @@ HOMES = {
     "moto": {"lab"},
     "cfnlint": {"lab"},
     "pydantic": {"environments"},
-    "yaml": {"environments"},
+    "yaml": {"environments", "configurations"},
     "jinja2": {"configurations"},
     "click": {"cli"},
     "rich": {"cli"},

@@ -13,7 +13,7 @@ __all__ = ["OBSERVATION"]
 
 ATTRIBUTES: Final = Listed(each=Text(described="an attribute of the bean"))
 NAMES: Final = Listed(each=Text(described="a metric of the CloudWatch agent"))
-_metrics = partial(Property, groups=BOTH, values=ATTRIBUTES, applied=Applied.ROLLING_RESTART, source=EMR_AGENT)
+_metrics = partial(Property, groups=BOTH, values=ATTRIBUTES, applied=Applied.LIVE, source=EMR_AGENT)
 _system = partial(_metrics, values=NAMES, reason="one of the agent's 34, each of which costs by node and month")
 _log4j2 = partial(
     Property,

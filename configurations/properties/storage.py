@@ -86,6 +86,7 @@ STORAGE: Final = (
         applied=Applied.ROLLING_RESTART,
         reason="the heap neither grows nor shrinks: ZGC gives no memory back that the cache index will want again",
         source=EMR_HBASE_CONFIGURE,
+        emr=Span(since=(7, 10, 0)),
     ),
     _site(
         key="emr.wal.max.payload.size",

@@ -1,0 +1,58 @@
+"""A subject and all rules in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from configurations.lint.finding import Finding, Report, Severity
+from configurations.lint.node import Node
+from configurations.lint.release_of import release_of
+from configurations.lint.rule import Rule, findings_of
+from configurations.lint.rules import RULES
+from configurations.lint.subject import Subject
+
+__all__ = ["lint"]
+
+GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
+VALUE_RULE: Final = "WB104"
+"""The catalogue's own word on a value; a rule that knows more about the same value replaces it."""
+
+
+def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Report:
+    """Everything that the rules find, errors first, then by line."""
+    known = release_of(subject.release_label)
+    nodes = [
+        Node(
+            subject=subject,
+            role=role,
+            release=known.release,
+            exact=known.exact,
+            settings=subject.effective(role),
+        )
+        for role in ("primary", "core")
+    ]
+    found = _once(finding for rule in rules for node in nodes for finding in findings_of(rule, node))
+    return Report(
+        source=subject.source,
+        release=subject.release_label,
+        findings=tuple(sorted(_without_repeats(found), key=_order)),
+    )
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    """Both kinds of nodes see what is stated for the whole cluster."""
+    return list(dict.fromkeys(findings))
+
+
+def _without_repeats(findings: Sequence[Finding]) -> Iterator[Finding]:
+    explained = {
+        (each.classification, each.property)
+        for each in findings
+        if each.severity is Severity.ERROR and each.id != VALUE_RULE and each.value is not None
+    }
+    return (each for each in findings if each.id != VALUE_RULE or (each.classification, each.property) not in explained)
+
+
+def _order(finding: Finding) -> tuple[int, int, str, str]:
+    return GRAVITY[finding.severity], finding.line or 0, finding.id, finding.property

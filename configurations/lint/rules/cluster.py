@@ -1,0 +1,318 @@
+"""WB7..: instances, volumes and what EMR does to a cluster by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from configurations.lint.finding import Severity
+from configurations.lint.jvm_options import jvm_options
+from configurations.lint.node import Node
+from configurations.lint.rule import Found, Rule
+from configurations.lint.rules.volumes import instance_of
+from configurations.lint.subject import NodeVolume
+from sizing import gp3
+from sizing.units import MIB
+
+__all__ = ["CLUSTER"]
+
+GROUPS: Final = "InstanceGroups"
+VOLUME: Final = "VolumeSpecification"
+CFN_VOLUME: Final = "CloudFormation reference, AWS::EMR::Cluster VolumeSpecification"
+GP3: Final = "EBS User Guide, general-purpose volumes"
+MOST_IOPS: Final = 80_000
+MOST_MIB_S: Final = 2_000
+YARN: Final = "yarn.nodemanager.resource.memory-mb"
+
+
+def _managed_scaling(node: Node) -> Iterator[Found]:
+    if node.subject.managed_scaling is not None:
+        yield Found(
+            classification="",
+            property="ManagedScalingPolicy",
+            line=node.subject.managed_scaling,
+            message="EMR would add and remove nodes by what YARN needs",
+        )
+
+
+def _gp3(node: Node) -> Iterator[NodeVolume]:
+    return (volume for volume in node.volumes if volume.type == "gp3")
+
+
+def _beyond_the_instance(node: Node) -> Iterator[Found]:
+    instance = instance_of(node)
+    volumes = list(_gp3(node))
+    bought = any((volume.throughput_mib_s or 0) > gp3.INCLUDED_MIB_S for volume in volumes)
+    if instance is None or not bought:
+        return
+    asked = sum((volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * volume.count for volume in volumes)
+    sustained = instance.ebs_sustained_bytes_per_second // MIB
+    if asked > sustained:
+        yield Found(
+            classification="",
+            property=VOLUME,
+            line=volumes[0].line,
+            message=f"{asked:,} MiB/s of volumes on {instance.name}, which sustains {sustained:,} in all",
+        )
+
+
+def _iops_beyond_the_instance(node: Node) -> Iterator[Found]:
+    instance = instance_of(node)
+    volumes = list(_gp3(node))
+    bought = any((volume.iops or 0) > gp3.INCLUDED_IOPS for volume in volumes)
+    if instance is None or not bought:
+        return
+    asked = sum((volume.iops or gp3.INCLUDED_IOPS) * volume.count for volume in volumes)
+    if asked > instance.ebs_sustained_iops:
+        yield Found(
+            classification="",
+            property=VOLUME,
+            line=volumes[0].line,
+            message=f"{asked:,} IOPS of volumes on {instance.name}, which sustains {instance.ebs_sustained_iops:,}",
+        )
+
+
+def _throughput_unsaid(node: Node) -> Iterator[Found]:
+    for volume in _gp3(node):
+        if node.caches and volume.throughput_mib_s is None:
+            yield Found(
+                classification="",
+                property=VOLUME,
+                line=volume.line,
+                message=f"gp3 without a throughput has {gp3.INCLUDED_MIB_S} MiB/s",
+            )
+
+
+def _impossible_gp3(node: Node) -> Iterator[Found]:
+    for volume in _gp3(node):
+        iops = volume.iops or gp3.INCLUDED_IOPS
+        throughput = volume.throughput_mib_s or gp3.INCLUDED_MIB_S
+        why = None
+        if iops > MOST_IOPS or throughput > MOST_MIB_S:
+            why = f"{iops:,} IOPS and {throughput:,} MiB/s are more than gp3 has"
+        elif throughput * gp3.IOPS_PER_MIB_S > iops:
+            why = f"{throughput:,} MiB/s need {throughput * gp3.IOPS_PER_MIB_S:,} IOPS, not {iops:,}"
+        elif volume.size_gib is not None and iops > max(gp3.INCLUDED_IOPS, volume.size_gib * gp3.IOPS_PER_GIB):
+            why = f"{volume.size_gib:,} GiB take {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
+        if why:
+            yield Found(classification="", property=VOLUME, line=volume.line, message=why)
+
+
+def _beyond_documents(node: Node) -> Iterator[Found]:
+    for volume in _gp3(node):
+        size, throughput = volume.size_gib or 0, volume.throughput_mib_s or 0
+        if size > gp3.EMR_DOCUMENTED_GIB or throughput > gp3.EMR_DOCUMENTED_MIB_S:
+            yield Found(
+                classification="",
+                property=VOLUME,
+                line=volume.line,
+                message=f"EMR documents volumes up to {gp3.EMR_DOCUMENTED_GIB:,} GiB and {gp3.EMR_DOCUMENTED_MIB_S:,} "
+                f"MiB/s; this one has {size:,} GiB",
+            )
+
+
+def _old_volume(node: Node) -> Iterator[Found]:
+    for volume in node.volumes:
+        if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
+            yield Found(
+                classification="", property=VOLUME, line=volume.line, message=f"the cache would be on {volume.type}"
+            )
+
+
+def _not_listed(node: Node) -> Iterator[Found]:
+    instance = instance_of(node)
+    if instance and node.release and node.exact and not instance.offered_by(node.release.emr):
+        yield Found(
+            classification="",
+            property="InstanceType",
+            line=node.group.line if node.group else None,
+            message=f"{node.release.label} does not list {instance.name} among its instance types",
+        )
+
+
+def _no_agent(node: Node) -> Iterator[Found]:
+    wanted = "emr-metrics" in node.subject.classifications
+    if node.subject.applications and wanted and "AmazonCloudWatchAgent" not in node.subject.applications:
+        yield Found(
+            classification="emr-metrics",
+            line=node.subject.classifications["emr-metrics"],
+            property="Applications",
+            message="metrics are asked for, and AmazonCloudWatchAgent is not among the applications",
+        )
+
+
+def _no_hbase(node: Node) -> Iterator[Found]:
+    applications = {name.lower() for name in node.subject.applications}
+    if applications and "hbase" not in applications and node.caches:
+        yield Found(classification="", property="Applications", message="HBase is not among the applications")
+
+
+def _memory_left_to_yarn(node: Node) -> Iterator[Found]:
+    options = jvm_options(node)
+    stated = options.with_flag("-Xmx") or node.setting("HBASE_HEAPSIZE", "hbase-env/export")
+    if stated and node.subject.shows("yarn-site") and node.unstated(YARN, "yarn-site"):
+        yield Found(
+            classification="yarn-site",
+            property=YARN,
+            message="the heap is stated and YARN's share is not: YARN may still use a third of the memory to a half",
+        )
+
+
+def _key_pair(node: Node) -> Iterator[Found]:
+    if node.subject.key_pair is not None:
+        yield Found(
+            classification="", property="KeyName", line=node.subject.key_pair, message="an SSH key opens every node"
+        )
+
+
+def _task_nodes(node: Node) -> Iterator[Found]:
+    task = node.subject.group("task")
+    if task is not None and node.in_s3:
+        yield Found(
+            classification="",
+            property=GROUPS,
+            line=task.line,
+            message="in S3 mode task nodes run RegionServers too: they cache, and Spot takes them away",
+        )
+
+
+def _one_primary(node: Node) -> Iterator[Found]:
+    primary = node.subject.group("primary")
+    if primary is not None and primary.count == 1:
+        yield Found(
+            classification="",
+            property=GROUPS,
+            line=primary.line,
+            message="one primary node: when it is lost the cluster ends, with every cache",
+        )
+
+
+CLUSTER: Final = (
+    Rule(
+        id="WB701",
+        severity=Severity.ERROR,
+        what="managed scaling",
+        check=_managed_scaling,
+        because="it does not know HBase: a node that goes takes its regions and its cache along",
+        fix="remove the policy; resize core nodes by hand, regions moved first",
+        source="EMR Management Guide, emr-managed-scaling",
+    ),
+    Rule(
+        id="WB702",
+        severity=Severity.WARNING,
+        what="volumes faster than their instance",
+        check=_beyond_the_instance,
+        because="what is beyond the sustained limit works in bursts of half an hour a day, and is paid for always",
+        fix="provision what the instance sustains, or take a larger instance",
+        source="EC2 instance types",
+    ),
+    Rule(
+        id="WB703",
+        severity=Severity.WARNING,
+        what="more IOPS than the instance sustains",
+        check=_iops_beyond_the_instance,
+        because="the rest is paid for and never used",
+        fix="provision what the instance sustains, or take a larger instance",
+        source="EC2 instance types",
+    ),
+    Rule(
+        id="WB704",
+        severity=Severity.WARNING,
+        what="gp3 at its unstated throughput",
+        check=_throughput_unsaid,
+        because="that is the ceiling of the published benchmark, and more costs cents",
+        fix="state Throughput; warmbase plan says how much the reads need",
+        source=GP3,
+    ),
+    Rule(
+        id="WB705",
+        severity=Severity.ERROR,
+        what="a gp3 volume that there is not",
+        check=_impossible_gp3,
+        because="EC2 refuses it, and the cluster does not start",
+        fix="keep 4 IOPS for each MiB/s, 500 for each GiB",
+        source=GP3,
+    ),
+    Rule(
+        id="WB706",
+        severity=Severity.WARNING,
+        what="a volume beyond what EMR documents",
+        check=_beyond_documents,
+        because="the limit is probably stale; EMR may refuse the launch",
+        fix="use more nodes should it",
+        source=CFN_VOLUME,
+    ),
+    Rule(
+        id="WB707",
+        severity=Severity.WARNING,
+        what="a cache on an old kind of volume",
+        check=_old_volume,
+        because="its throughput depends on its size, or on a spinning disk",
+        fix="use gp3",
+        source=GP3,
+    ),
+    Rule(
+        id="WB708",
+        severity=Severity.ERROR,
+        what="an instance type that the release does not list",
+        check=_not_listed,
+        roles=("primary", "core"),
+        because="EMR refuses it",
+        fix="choose a type that it lists",
+        source="EMR Management Guide, emr-supported-instance-types",
+    ),
+    Rule(
+        id="WB709",
+        severity=Severity.ERROR,
+        what="metrics without the agent that publishes them",
+        check=_no_agent,
+        because="nothing publishes them",
+        fix="add AmazonCloudWatchAgent",
+        source="EMR Release Guide, emr-AmazonCloudWatchAgent",
+    ),
+    Rule(
+        id="WB710",
+        severity=Severity.ERROR,
+        what="a cache without HBase",
+        check=_no_hbase,
+        because="the classifications have nothing to configure",
+        fix="add HBase",
+        source="EMR Release Guide, emr-hbase",
+    ),
+    Rule(
+        id="WB711",
+        severity=Severity.WARNING,
+        what="memory left to YARN",
+        check=_memory_left_to_yarn,
+        because="both believe that it is theirs",
+        fix=f"state {YARN} and yarn.scheduler.maximum-allocation-mb",
+        source="EMR Release Guide, emr-hadoop-task-config",
+    ),
+    Rule(
+        id="WB712",
+        severity=Severity.INFO,
+        what="a key pair",
+        check=_key_pair,
+        because="Session Manager needs none, and logs who does what",
+        fix="leave it out",
+        source="AWS Systems Manager User Guide",
+    ),
+    Rule(
+        id="WB713",
+        severity=Severity.WARNING,
+        what="task nodes",
+        check=_task_nodes,
+        because="a RegionServer that comes and goes moves regions and leaves their cached blocks behind",
+        fix="leave task nodes out",
+        source="EMR's own HBase set-up, read on a 7.x node (weak)",
+    ),
+    Rule(
+        id="WB714",
+        severity=Severity.INFO,
+        what="one primary node",
+        check=_one_primary,
+        because="EMR replaces one of three, and none of one",
+        fix="use three, with a placement group",
+        source="EMR Management Guide, emr-plan-ha",
+    ),
+)

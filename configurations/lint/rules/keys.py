@@ -1,0 +1,277 @@
+"""WB1..: keys and values, each by itself: slips, other versions, wrong places, what is still to be filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from configurations.lint.finding import Severity
+from configurations.lint.node import SITE, Node
+from configurations.lint.rule import Found, Rule
+from configurations.lint.subject import Setting
+from configurations.properties import CATALOGUE
+from configurations.properties.property import Span
+from facts.keys import emr_keys, hadoop_keys, hbase_keys, key_prefixes
+from facts.keys.nearest import near_misses
+
+__all__ = ["KEYS"]
+
+BOTH: Final = ("primary", "core")
+SITES: Final = ("hbase-site", "core-site", "hdfs-site", "yarn-site", "emrfs-site", "hbase")
+"""Classifications whose keys we know all of; others, such as hbase-env, hold names of any kind."""
+
+# Keys that were renamed, given up or never merged, with what to use; read in the sources of HBase and Hadoop.
+REPLACED: Final = {
+    "hbase.offheapcache.minblocksize": "hbase.blockcache.minblocksize",
+    "hbase.bucketcache.percentage.in.combinedcache": "hfile.block.cache.size for L1, and hbase.bucketcache.size",
+    "hfile.min.blocksize.size": "BLOCKSIZE of the column family",
+    "hbase.blockcache.policy": "hfile.block.cache.policy",
+    "hbase.regionserver.global.memstore.upperLimit": "hbase.regionserver.global.memstore.size",
+    "hbase.regionserver.global.memstore.lowerLimit": "hbase.regionserver.global.memstore.size.lower.limit",
+    "dfs.datanode.max.xcievers": "dfs.datanode.max.transfer.threads",
+    "dfs.client.retry.window.multiplier": "dfs.client.retry.window.base; HDFS-16155 was never merged",
+    "dfs.client.retry.window.max": "dfs.client.retry.window.base; HDFS-16155 was never merged",
+    "hbase.rs.prefetchheapusage": "nothing: no HBase 2.6 brakes prefetch by heap",
+}
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys(), *(key for _, key in CATALOGUE)})
+
+
+def _site_settings(node: Node) -> Iterator[Setting]:
+    return (setting for (path, _), setting in node.settings.items() if path in SITES)
+
+
+def _read_by(node: Node, key: str) -> bool:
+    """Whether this release reads the key; any, where the release is not known or not in our tables."""
+    if not (node.release and node.exact):
+        return key in _known()
+    hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
+    if hbase and hbase.known_in(node.release.hbase):
+        return True
+    if hadoop and hadoop.known_in(node.release.hadoop):
+        return True
+    if emr and emr.known_in(node.release.emr):
+        return True
+    ours = [known for (_, name), known in CATALOGUE.items() if name == key]
+    return not (hbase or hadoop or emr) and any(known.known_in(node.release) for known in ours)
+
+
+def _begins_like_known(key: str) -> bool:
+    return any(key.startswith(each.prefix) and key != each.prefix for each in key_prefixes())
+
+
+def _near_miss(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        if setting.key in _known() or setting.key in REPLACED or _begins_like_known(setting.key):
+            continue
+        near = near_misses(setting.key, _known())
+        if near:
+            yield Found(
+                at=setting,
+                message=f"nothing reads {setting.key}; {near[0]} is a key",
+                fix=f"write {' or '.join(near[:3])}",
+            )
+
+
+def _of_another_version(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        key = setting.key
+        if key in REPLACED and not _read_by(node, key):
+            yield Found(at=setting, message=f"nothing reads {key} here", fix=f"use {REPLACED[key]}")
+        elif key in _known() and not _read_by(node, key):
+            yield Found(
+                at=setting,
+                message=f"{key} is not a key of {node.release.label if node.release else 'this release'}: "
+                f"{_versions(key)}",
+            )
+
+
+def _versions(key: str) -> str:
+    hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
+    if hbase:
+        return f"of HBase {', '.join(hbase.versions)}"
+    if hadoop:
+        return f"of Hadoop {', '.join(hadoop.versions)}"
+    if emr:
+        span = Span(since=emr.since, until=None)
+        return f"of EMR {span}" if emr.until is None else f"of EMR up to {'.'.join(map(str, emr.until))}"
+    return "of another version"
+
+
+def _unknown(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        key = setting.key
+        if key in _known() or key in REPLACED or _begins_like_known(key) or near_misses(key, _known()):
+            continue
+        yield Found(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
+
+
+def _value(node: Node) -> Iterator[Found]:
+    for (path, key), setting in node.settings.items():
+        known = CATALOGUE.get((path, key)) or (CATALOGUE.get((SITE, key)) if path in SITES else None)
+        if known is None or setting.is_gap:
+            continue
+        why = known.values.refusal(setting.value)
+        if why is not None:
+            yield Found(
+                at=setting,
+                message=f"{key}: {why}",
+                fix=f"use {known.values}{f', in {known.unit}' if known.unit else ''}",
+            )
+
+
+def _nobody_reads_it_there(node: Node) -> Iterator[Found]:
+    elsewhere = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
+    ours = {key: path for path, key in CATALOGUE if path == SITE}
+    for (path, key), setting in node.settings.items():
+        emr = emr_keys().get(key)
+        if path in elsewhere and key.startswith(("hbase.", "hfile.")) and (path, key) not in CATALOGUE:
+            if emr and path in emr.classifications:
+                continue
+            right = ours.get(key, SITE)
+            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {right}")
+
+
+def _gap(node: Node) -> Iterator[Found]:
+    for setting in node.settings.values():
+        if setting.is_gap:
+            known = CATALOGUE.get((setting.classification, setting.key))
+            what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
+            yield Found(at=setting, message=f"{setting.key} is still to be filled in{what}")
+
+
+def _twice(node: Node) -> Iterator[Found]:
+    for setting in node.subject.twice:
+        last = node.settings.get((setting.classification, setting.key))
+        if last is not None and last.value != setting.value:
+            line = f" in line {last.line}" if last.line else ""
+            yield Found(at=setting, message=f"{setting.key} is stated again{line}, as {last.value}, and that counts")
+
+
+def _old_logging(node: Node) -> Iterator[Found]:
+    for path, line in node.subject.classifications.items():
+        if path == "hbase-log4j":
+            yield Found(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
+
+
+def _new_logging(node: Node) -> Iterator[Found]:
+    for path, line in node.subject.classifications.items():
+        if path == "hbase-log4j2":
+            yield Found(classification=path, line=line, message=f"{path} came with EMR 7.9")
+
+
+def _release(node: Node) -> Iterator[Found]:
+    label = node.subject.release_label
+    if label is None:
+        yield Found(classification="", message="nothing says which release this is for; rules about some are silent")
+    elif not node.exact and node.release is not None:
+        yield Found(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
+
+
+_SILENCE: Final = "HBase and Hadoop ignore what they do not know, without a word"
+
+KEYS: Final = (
+    Rule(
+        id="WB101",
+        severity=Severity.ERROR,
+        what="a key that is a slip of a real one",
+        roles=BOTH,
+        check=_near_miss,
+        because=_SILENCE,
+        fix="write the key that exists",
+        source="keys extracted from the release jars",
+    ),
+    Rule(
+        id="WB102",
+        severity=Severity.ERROR,
+        what="a key of another version",
+        roles=BOTH,
+        check=_of_another_version,
+        because=_SILENCE,
+        fix="remove it, or use a release that has it",
+        source="keys extracted from the release jars",
+    ),
+    Rule(
+        id="WB103",
+        severity=Severity.WARNING,
+        what="a key that nothing we know reads",
+        roles=BOTH,
+        check=_unknown,
+        because=f"{_SILENCE}; a coprocessor or Phoenix may read it",
+        fix="check it against whatever it is for",
+        source="keys extracted from the release jars",
+    ),
+    Rule(
+        id="WB104",
+        severity=Severity.ERROR,
+        what="a value that the property does not take",
+        roles=BOTH,
+        check=_value,
+        because="some such values stop a daemon at its start, others are silently replaced by the default",
+        fix="use a value that it takes",
+        source="HBase 2.6.2 and Hadoop 3.4.1 sources",
+    ),
+    Rule(
+        id="WB105",
+        severity=Severity.ERROR,
+        what="a key of HBase's where HBase does not look",
+        roles=BOTH,
+        check=_nobody_reads_it_there,
+        because="HBase reads hbase-site, and below it core-site; nothing else",
+        fix="state it in hbase-site",
+        source="HBase 2.6.2 HBaseConfiguration",
+    ),
+    Rule(
+        id="WB106",
+        severity=Severity.INFO,
+        what="a value that is still to be filled in",
+        roles=BOTH,
+        check=_gap,
+        because="a gap is not checked, and EMR would take it as it stands",
+        fix="fill it in; warmbase plan works it out from the workload",
+        source="the file itself",
+    ),
+    Rule(
+        id="WB107",
+        severity=Severity.ERROR,
+        what="a property stated twice",
+        roles=BOTH,
+        check=_twice,
+        because="only the last counts, and a reader cannot tell which was meant",
+        fix="remove one of the two",
+        source="EMR keeps a map for each classification",
+    ),
+    Rule(
+        id="WB108",
+        severity=Severity.ERROR,
+        what="logging set by a classification that is gone",
+        check=_old_logging,
+        because="EMR refuses a classification that it does not know, and the cluster does not start",
+        fix="use hbase-log4j2, in Log4j 2's own form",
+        emr=Span(since=(7, 9, 0)),
+        source="EMR Release Guide, HBase-release-history-changes-790",
+    ),
+    Rule(
+        id="WB109",
+        severity=Severity.ERROR,
+        what="logging set by a classification that is not there yet",
+        because="EMR refuses a classification that it does not know, and the cluster does not start",
+        check=_new_logging,
+        fix="use hbase-log4j, or EMR 7.9 or later",
+        emr=Span(until=(7, 9, 0)),
+        source="EMR Release Guide, HBase-release-history-changes-790",
+    ),
+    Rule(
+        id="WB110",
+        severity=Severity.INFO,
+        what="a release that is not known",
+        check=_release,
+        because="keys, defaults, Java and defects differ by release",
+        fix="give --release, such as emr-7.12.0",
+        source="EMR Release Guide, emr-release-app-versions-7.x",
+    ),
+)

@@ -1,0 +1,331 @@
+"""WB3..: a cache that survives a restart, and a master that waits for the server that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from configurations.lint.finding import Severity
+from configurations.lint.jvm_options import jvm_options
+from configurations.lint.node import Node
+from configurations.lint.rule import Found, Rule
+from configurations.lint.rules.blocks import cached_blocks
+from configurations.properties.property import Span
+from sizing.persistence import CHUNK_HEAP_BYTES_PER_BLOCK, SHORTEST_INTERVAL_MS
+from sizing.restart import MOST_RETRIES, RegionServer, restart, retention_window_seconds
+from sizing.units import GIB, MIB, format_duration
+
+__all__ = ["RESTART"]
+
+PATH: Final = "hbase.bucketcache.persistent.path"
+RETAIN: Final = "hbase.master.scp.retain.assignment"
+FORCE: Final = "hbase.master.scp.retain.assignment.force"
+RETRIES: Final = "hbase.master.scp.retain.assignment.force.retries"
+CHUNK: Final = "hbase.bucketcache.persistence.chunksize"
+DEFAULT_RETRIES: Final = 600
+DEFAULT_CHUNK: Final = 10_000_000
+DEFAULT_INTERVAL_MS: Final = 1_000
+LARGE_CHUNK_BYTES: Final = (
+    GIB  # judgement: a gigabyte of garbage for each dump is what ten RegionServers in a rack feel
+)
+BALANCER: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
+MASTER: Final = "HBase 2.6.2 master, ServerCrashProcedure"
+
+
+def _too_old(node: Node) -> Iterator[Found]:
+    if node.persists:
+        label = node.release.label if node.release else ""
+        yield Found(at=node.setting(PATH), message=f"{label} has no cache that survives a restart; emr-7.6.0 has")
+
+
+def _no_file_engine(node: Node) -> Iterator[Found]:
+    engine = node.text("hbase.bucketcache.ioengine")
+    if node.persists and engine is not None and not node.cache_files:
+        yield Found(at=node.setting(PATH), message=f"engine {engine} keeps nothing that an index could point to")
+
+
+def _only_after_a_clean_stop(node: Node) -> Iterator[Found]:
+    engine = node.text("hbase.bucketcache.ioengine") or ""
+    if node.persists and engine.startswith(("mmap:", "pmem:")):
+        yield Found(
+            at=node.setting("hbase.bucketcache.ioengine"),
+            message=f"{engine.partition(':')[0]} writes its index at a clean stop only, and stamps no block",
+        )
+
+
+def _never_ending_dump(node: Node) -> Iterator[Found]:
+    key = "hbase.bucketcache.persist.intervalinmillis"
+    interval = node.number(key, DEFAULT_INTERVAL_MS)
+    if node.persists and interval is not None and interval < SHORTEST_INTERVAL_MS:
+        yield Found(
+            at=node.setting(key),
+            property=key,
+            message=f"the whole index is written anew every {interval / 1000:g} s",
+        )
+
+
+def _large_chunk(node: Node) -> Iterator[Found]:
+    chunk, blocks = node.number(CHUNK, DEFAULT_CHUNK), cached_blocks(node)
+    if not node.persists or chunk is None or blocks is None:
+        return
+    chunk_bytes = min(chunk, blocks) * CHUNK_HEAP_BYTES_PER_BLOCK
+    if chunk_bytes > LARGE_CHUNK_BYTES:
+        yield Found(
+            at=node.setting(CHUNK),
+            property=CHUNK,
+            message=f"a dump of {blocks / 1e6:,.1f} million blocks holds {chunk_bytes / GIB:.1f} GiB of heap at a time",
+        )
+
+
+def _evicts_on_close(node: Node) -> Iterator[Found]:
+    if node.persists and node.switched("hbase.rs.evictblocksonclose", default=False):
+        yield Found(
+            at=node.setting("hbase.rs.evictblocksonclose"), message="closing a region throws its cached blocks away"
+        )
+
+
+def _retries(node: Node) -> float | None:
+    return node.number(RETRIES, DEFAULT_RETRIES)
+
+
+def _waits_for_ever(node: Node) -> Iterator[Found]:
+    retries = _retries(node)
+    if node.switched(FORCE, default=False) and retries is not None and retries > MOST_RETRIES:
+        after = "and after 39 days the wait overflows an int" if retries > MOST_RETRIES else ""
+        yield Found(
+            at=node.setting(RETRIES),
+            property=RETRIES,
+            message=f"{retries:g} retries that double from 50 ms never end, {after}",
+        )
+
+
+def _window_too_short(node: Node) -> Iterator[Found]:
+    retries, away = _retries(node), _away_seconds(node)
+    if not node.persists or not node.switched(FORCE, default=False) or retries is None or away is None:
+        return
+    if 0 <= retries <= MOST_RETRIES and (window := retention_window_seconds(int(retries))) < away:
+        enough = next(tries for tries in range(MOST_RETRIES + 1) if retention_window_seconds(tries) >= 1.5 * away)
+        yield Found(
+            at=node.setting(RETRIES),
+            property=RETRIES,
+            message=f"{retries:g} retries wait {format_duration(window)}, a restart takes {format_duration(away)} "
+            "(estimate)",
+            fix=f"use {enough}, which wait {format_duration(retention_window_seconds(enough))}",
+        )
+
+
+def _away_seconds(node: Node) -> float | None:
+    """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
+    core = Node(
+        subject=node.subject,
+        role="core",
+        release=node.release,
+        exact=node.exact,
+        settings=node.subject.effective("core"),
+    )
+    blocks, options = cached_blocks(core), jvm_options(core)
+    if blocks is None or node.release is None:
+        return None
+    return restart(
+        RegionServer(
+            heap_bytes=int((options.xmx_mib or 0) * MIB),
+            cached_blocks=int(blocks),
+            regions=1,
+            open_region_threads=3,
+            s3_trip_seconds=0.0,
+            pre_touch=options.with_flag("+AlwaysPreTouch") is not None,
+            restores_in_background=node.release.index_restored_in_background,
+        )
+    ).away_seconds
+
+
+def _force_alone(node: Node) -> Iterator[Found]:
+    if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
+        yield Found(at=node.setting(FORCE), message=f"without {RETAIN} it does nothing")
+
+
+def _nothing_retains(node: Node) -> Iterator[Found]:
+    if node.persists and (
+        node.switched(RETAIN, default=False) is False or node.switched(FORCE, default=False) is False
+    ):
+        yield Found(
+            at=node.setting(FORCE),
+            property=FORCE,
+            message="a server that restarts finds its regions elsewhere, and its cache is of no use to them",
+        )
+
+
+def _balancer_blind(node: Node) -> Iterator[Found]:
+    if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
+        yield Found(
+            at=node.setting("hbase.master.loadbalancer.class"),
+            message=f"the master does not know {PATH}, and its cache cost is then 0",
+        )
+
+
+def _starts_too_soon(node: Node) -> Iterator[Found]:
+    key = "hbase.master.wait.on.regionservers.mintostart"
+    least = node.number(key, 1)
+    if node.persists and node.switched(RETAIN, default=False) and least is not None and least <= 1:
+        yield Found(
+            at=node.setting(key),
+            property=key,
+            message="after a full restart the first RegionServer to come gets the regions of all",
+        )
+
+
+def _max_below_min(node: Node) -> Iterator[Found]:
+    least = node.number("hbase.master.wait.on.regionservers.mintostart", 1)
+    most_key = "hbase.master.wait.on.regionservers.maxtostart"
+    most = node.number(most_key) if node.setting(most_key) else None
+    if least is not None and most is not None and most < least:
+        yield Found(at=node.setting(most_key), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
+
+
+def _damaged_index(node: Node) -> Iterator[Found]:
+    if node.persists:
+        yield Found(
+            at=node.setting(PATH),
+            message="an index whose last chunk was never written stops the RegionServer from starting",
+        )
+
+
+PRIMARY: Final = ("primary",)
+
+RESTART: Final = (
+    Rule(
+        id="WB301",
+        severity=Severity.ERROR,
+        what="a persistent cache on a release without one",
+        check=_too_old,
+        because="HBase before 2.6 ignores the path: a restart starts cold",
+        fix="use emr-7.6.0 or later",
+        source="EMR Release Guide, emr-release-app-versions-7.x",
+        emr=Span(until=(7, 6, 0)),
+    ),
+    Rule(
+        id="WB302",
+        severity=Severity.ERROR,
+        what="a persistent path without a file engine",
+        check=_no_file_engine,
+        because="only file: and files: keep blocks over a restart",
+        fix="use files: with a path, or remove the path",
+        source="HBase 2.6.2 BucketCache",
+    ),
+    Rule(
+        id="WB303",
+        severity=Severity.WARNING,
+        what="an index that only a clean stop writes",
+        check=_only_after_a_clean_stop,
+        because="after a crash the cache is cold",
+        fix="use files:",
+        source="HBase 2.6.2 BucketCache",
+    ),
+    Rule(
+        id="WB304",
+        severity=Severity.WARNING,
+        what="an index that is always being written",
+        check=_never_ending_dump,
+        because="each dump writes 82 bytes for every cached block to the cache's own volume",
+        fix="use 300000 to 900000 ms",
+        source="measured with HBase 2.6.2",
+    ),
+    Rule(
+        id="WB305",
+        severity=Severity.WARNING,
+        what="a large chunk of the index on the heap",
+        check=_large_chunk,
+        because="a chunk takes 200 bytes of heap for each block while it is written",
+        fix="state hbase.bucketcache.persistence.chunksize=1000000",
+        source="measured with HBase 2.6.2",
+    ),
+    Rule(
+        id="WB306",
+        severity=Severity.WARNING,
+        what="blocks evicted with their region",
+        check=_evicts_on_close,
+        because="a restart closes every region",
+        fix="leave it at false",
+        source="HBase 2.6.2 CacheConfig",
+    ),
+    Rule(
+        id="WB307",
+        severity=Severity.ERROR,
+        what="a master that waits for ever",
+        check=_waits_for_ever,
+        roles=PRIMARY,
+        because="a node that EMR replaces has a new name: its regions stay offline until somebody notices",
+        fix="use 12 to 14, by how long a restart takes",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB308",
+        severity=Severity.ERROR,
+        what="a master that waits less than a restart takes",
+        check=_window_too_short,
+        roles=PRIMARY,
+        because="the regions scatter, and the cache that was kept is lost to them",
+        fix="use more retries: each doubles the wait",
+        source=f"{MASTER}; index restore measured with HBase 2.6.2",
+    ),
+    Rule(
+        id="WB309",
+        severity=Severity.WARNING,
+        what="a switch that needs another",
+        check=_force_alone,
+        roles=PRIMARY,
+        because="retention is asked for by the other one",
+        fix=f"state {RETAIN}=true too",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB310",
+        severity=Severity.WARNING,
+        what="a cache kept for regions that do not come back",
+        check=_nothing_retains,
+        roles=PRIMARY,
+        because="the master gives a server's regions away as soon as it is gone",
+        fix=f"state {RETAIN} and {FORCE} as true, with 12 to 14 retries",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB311",
+        severity=Severity.WARNING,
+        what="a cache-aware balancer that sees no cache",
+        check=_balancer_blind,
+        because="CacheAwareLoadBalancer switches its cache cost off without the path",
+        roles=PRIMARY,
+        fix=f"state {PATH} for the primary nodes too",
+        source="HBase 2.6.2 CacheAwareLoadBalancer",
+    ),
+    Rule(
+        id="WB312",
+        severity=Severity.WARNING,
+        what="a full restart that does not wait for the caches",
+        check=_starts_too_soon,
+        roles=PRIMARY,
+        because="regions are assigned when mintostart servers have come, 1 if unsaid",
+        fix="state hbase.master.wait.on.regionservers.mintostart, the core nodes less those that may be lost",
+        source="HBase 2.6.2 ServerManager",
+    ),
+    Rule(
+        id="WB313",
+        severity=Severity.WARNING,
+        what="maxtostart below mintostart",
+        check=_max_below_min,
+        roles=PRIMARY,
+        because="HBase logs a warning and ignores it",
+        fix="remove it",
+        source="HBase 2.6.2 ServerManager",
+    ),
+    Rule(
+        id="WB314",
+        severity=Severity.INFO,
+        what="an index that can stop a RegionServer",
+        check=_damaged_index,
+        because="blocks evicted while the index is dumped leave out its last chunk: NullPointerException at the start",
+        fix="before each start move an index with fewer chunks than it announces aside; warmbase's bootstrap does",
+        source="reproduced with HBase 2.6.2; HBASE-28839",
+        hbase=Span(since=(2, 6, 1), until=(2, 6, 5)),
+    ),
+)
