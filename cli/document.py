@@ -14,7 +14,7 @@ __all__ = ["json_text", "plain"]
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
-    """Dataclasses, mappings and tuples as dicts and lists; a bound that is infinite as None."""
+    """Dataclasses, mappings, tuples and sets as dicts and lists; a bound that is infinite as None."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         if isinstance(value, Resource):
@@ -24,6 +24,8 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (tuple, list)):
         return [plain(inner) for inner in value]
+    if isinstance(value, frozenset):
+        return sorted(plain(inner) for inner in value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

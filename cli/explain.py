@@ -57,7 +57,7 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
 
 
 def _print_property(known: Property, environment: Environment, plan: Plan) -> None:
-    click.echo(f"{known.key} = {_rendered(known, environment, plan)}{' ' if known.unit else ''}{known.unit}")
+    click.echo(f"{known.key} = {_rendered(known, environment, plan)}")
     applied = known.applied_in(releases()[plan.release])
     click.echo(f"  in {known.classification}, for {' and '.join(sorted(known.groups))}; a change: {applied}")
     for override in environment.overrides:
@@ -75,7 +75,7 @@ def _rendered(known: Property, environment: Environment, plan: Plan) -> str:
         for path, key, value in flattened(level)
         if (path, key) == (known.classification, known.key)
     ]
-    return found[0] if found else "(not rendered for this cluster)"
+    return f"{found[0]} {known.unit}".rstrip() if found else "left alone: it is not rendered for this cluster"
 
 
 def _print_because(path: str, because: Because, plan: Plan) -> None:

@@ -32,12 +32,12 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
     read = read_environment(environment)
     sized = plan_of(read, chosen_cluster(read, cluster))
     if output == "json":
-        from cli.document import json_text  # noqa: PLC0415 - each output loads what it needs
+        from cli.document import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
-        click.echo(json_text(sized))
+        click.echo(json_text({**plain(sized), "overrides": read.overrides}))
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 
-        print_plan(sized, explain=explain)
+        print_plan(sized, read.overrides, explain=explain)
     if not sized.feasible:
         raise Infeasible("nothing meets the targets; what would do: " + "; or ".join(sized.nearest))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from cli.amounts import amount_text, number_text, quantity_text
+from environments.override import Override
 from sizing.cluster import Volume
 from sizing.plan import Plan
 from sizing.units import (
@@ -26,22 +27,24 @@ PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and 
 Rows = Iterable[tuple[str, ...]]
 
 
-def print_plan(plan: Plan, *, explain: bool = False) -> None:
+def print_plan(plan: Plan, overrides: Sequence[Override] = (), *, explain: bool = False) -> None:
     """The page on stdout: what to buy, what it does, why, what limits it, what it costs, what to watch.
 
     With `explain` also what was rejected, nearest first.
     """
     console = Console(highlight=False)
     with console.capture() as page:
-        _print(console, plan, explain=explain)
+        _print(console, plan, overrides, explain=explain)
     # Tables are padded to their width; what is printed ends where the words do.
     print("\n".join(line.rstrip() for line in page.get().splitlines()))  # noqa: T201 - the command's answer
 
 
-def _print(console: Console, plan: Plan, *, explain: bool) -> None:
+def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, explain: bool) -> None:
     width = min(PAGE_COLUMNS, console.width)
     console.print(_headline(plan))
     sections = _sections(plan, width)
+    if overrides:
+        sections = {**sections, "Overrides, which the figures above know nothing of": _overrides(overrides, width)}
     if explain:
         searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} left out"
         sections = {**sections, f"What else there was: {searched}": _rejected(plan, width)}
@@ -66,6 +69,15 @@ def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
         f"What it costs a month, at prices of {plan.prices_as_of}": _costs(plan, width),
         **warnings,
     }
+
+
+def _overrides(overrides: Sequence[Override], width: int) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=0, width=width)
+    table.add_column(overflow="fold")
+    for each in overrides:
+        table.add_row(f"{each.classification} {each.key} = {each.value}")
+        table.add_row(f"  {each.where}")
+    return table
 
 
 def _rows_table(rows: Rows, width: int) -> Table:

@@ -8,7 +8,10 @@ import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument
 from configurations.hbase_site import hbase_site_xml
-from configurations.launch import launch_of
+from configurations.launch import Launch, launch_of
+from configurations.lint.gate import refuse_errors
+from configurations.run_job_flow import run_job_flow
+from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
 
 __all__ = ["render"]
@@ -20,31 +23,46 @@ __all__ = ["render"]
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["emr", "hbase-site"]),
+    type=click.Choice(["emr", "hbase-site", "run-job-flow", "table-ddl"]),
     default="emr",
     show_default=True,
-    help="The EMR API's JSON, or hbase-site.xml.",
+    help="The EMR API's JSON, hbase-site.xml, the whole cluster as RunJobFlow takes it, an HBase shell script.",
 )
 @click.option(
     "--group",
     type=click.Choice(["primary", "core"]),
     default="core",
     show_default=True,
-    help="Whose: the group's own settings laid over those of the whole cluster.",
+    help="Whose, of emr and hbase-site: the group's own settings laid over those of the whole cluster.",
 )
 def render(environment: str, cluster: str | None, form: str, group: str) -> None:
-    """Print the EMR classifications of a cluster, or its hbase-site.xml.
+    """Print the EMR classifications of a cluster, or files made of them.
 
     `${AWS::AccountId}` stands for the account where the environment file names none; CloudFormation fills it in.
+    Nothing is printed where lint finds an error.
 
     \b
     Example:
       warmbase render prod --group core > core.json
       warmbase render prod --format hbase-site
+      warmbase render prod --format run-job-flow > before.json
+      warmbase render prod --format table-ddl | hbase shell -n
     """
     read = read_environment(environment)
-    settings = launch_of(read, chosen_cluster(read, cluster)).settings.effective(group)
-    if form == "emr":
-        click.echo(json.dumps([each.document() for each in settings], indent=2))
-    else:
-        click.echo(hbase_site_xml(settings), nl=False)
+    launch = launch_of(read, chosen_cluster(read, cluster))
+    refuse_errors(launch)
+    for override in read.overrides:
+        stated = f"{override.classification} {override.key}={override.value}"
+        click.echo(f"an override ({override.where}): {stated}", err=True)
+    click.echo(_text(launch, form, group), nl=False)
+
+
+def _text(launch: Launch, form: str, group: str) -> str:
+    if form == "table-ddl":
+        return table_ddl(launch)
+    if form == "run-job-flow":
+        return json.dumps(run_job_flow(launch), indent=2) + "\n"
+    settings = launch.settings.effective(group)
+    if form == "hbase-site":
+        return hbase_site_xml(settings, launch.environment.overrides)
+    return json.dumps([each.document() for each in settings], indent=2) + "\n"

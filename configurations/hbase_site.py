@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from xml.sax.saxutils import escape
 
 from configurations.classification import Classification
+from environments.override import Override
 
 __all__ = ["hbase_site_xml", "site_properties"]
 
@@ -15,10 +16,16 @@ def site_properties(classifications: Iterable[Classification]) -> Mapping[str, s
     return next((found.properties for found in classifications if found.name == "hbase-site"), {})
 
 
-def hbase_site_xml(classifications: Iterable[Classification]) -> str:
-    """`hbase-site.xml`, one property after the other in the order rendered."""
+def hbase_site_xml(classifications: Iterable[Classification], overrides: Iterable[Override] = ()) -> str:
+    """`hbase-site.xml`, one property after the other in the order rendered; an override says where it comes from."""
+    marks = {each.key: each.where for each in overrides if each.classification == "hbase-site"}
     properties = "".join(
-        f"  <property>\n    <name>{escape(key)}</name>\n    <value>{escape(value)}</value>\n  </property>\n"
+        f"{_mark(marks.get(key))}  <property>\n    <name>{escape(key)}</name>\n    <value>{escape(value)}</value>\n"
+        "  </property>\n"
         for key, value in site_properties(classifications).items()
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{properties}</configuration>\n'
+
+
+def _mark(where: str | None) -> str:
+    return f"  <!-- an override: {escape(where).replace('--', '- -')} -->\n" if where else ""

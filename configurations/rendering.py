@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,14 +15,14 @@ from configurations import layout
 from configurations.classification import Classification, Classifications, flattened
 from configurations.compaction_window import compaction_window
 from configurations.jvm import jvm
-from configurations.metrics import EXPORT_INTERVAL_MS, Daemon, metrics_of
+from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, Daemon, metrics_of
 from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, Group
 from environments.environment import Environment, Wal
 from facts.releases import releases
 from sizing.plan import Plan
 
-__all__ = ["RenderingError", "classifications"]
+__all__ = ["RenderingError", "classifications", "is_rendered", "templates"]
 
 # judgement: a master holds regions and assignments, no blocks; half of the smallest node listed, 8 GiB.
 PRIMARY_HEAP_MIB: Final = 4_096
@@ -81,14 +82,15 @@ class RenderingError(AssertionError):
     """A template and the catalogue disagree: a fault of ours, not of the input."""
 
 
-def _templates() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
+    """The templates of this room; an undefined name is an error."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
     # Nothing here is HTML: these are JSON files for EMR, and parsing them back is their check.
     return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
 
 
 def _group(group: Group, values: Mapping[str, Any]) -> tuple[Classification, ...]:
-    text = _templates().get_template(f"{group}.json.j2").render(values)
+    text = templates().get_template(f"{group}.json.j2").render(values)
     parsed = json.loads(text, object_pairs_hook=_each_key_once)
     found = tuple(Classification.parse(value) for value in parsed)
     for path, key, value in flattened(found):
@@ -110,3 +112,15 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise RenderingError(f"a key is rendered twice among {[key for key, _ in pairs]}")
     return dict(pairs)
+
+
+def is_rendered(path: str, key: str) -> bool:
+    """Whether some cluster is rendered with it; what is known besides is left to the software's own default."""
+    beans = {(f"emr-metrics/{each.daemon}", each.bean) for each in METRICS}
+    return (path, key) in beans or any(f'"{key}"' in text for text in _template_texts())
+
+
+@cache
+def _template_texts() -> tuple[str, ...]:
+    files = sorted(Path(__file__).parent.glob("templates/**/*.json.j2"))
+    return tuple(file.read_text(encoding="utf-8") for file in files)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from configurations.lint.node import Node
-from configurations.lint.subject import Setting
+from configurations.lint.subject import PLACEHOLDER, Setting
 
-__all__ = ["EXPORT", "JvmOptions", "java_version", "jvm_options", "size_mib"]
+__all__ = ["EXPORT", "JvmOptions", "is_all_gap", "java_version", "jvm_options", "size_mib"]
 
 EXPORT: Final = "hbase-env/export"
 VARIABLES: Final = ("HBASE_OPTS", "HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS")
@@ -54,6 +54,11 @@ def jvm_options(node: Node) -> JvmOptions:
         xmx_mib=_last(r"-Xmx(\d+[kKmMgGtT]?)\b", text),
         direct_mib=_last(r"-XX:MaxDirectMemorySize=(\d+[kKmMgGtT]?)\b", text),
     )
+
+
+def is_all_gap(setting: Setting) -> bool:
+    """Whether the options are all still to be filled in: any could stand there."""
+    return PLACEHOLDER.fullmatch(setting.value.strip().strip('"')) is not None
 
 
 def java_version(node: Node) -> int | None:

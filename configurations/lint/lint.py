@@ -15,8 +15,8 @@ from configurations.lint.subject import Subject
 __all__ = ["lint"]
 
 GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
-VALUE_RULE: Final = "WB104"
-"""The catalogue's own word on a value; a rule that knows more about the same value replaces it."""
+GENERAL: Final = frozenset({"WB103", "WB104"})
+"""What the tables say of a key and a value; a rule that knows more of the same setting replaces them."""
 
 
 def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Report:
@@ -49,9 +49,11 @@ def _without_repeats(findings: Sequence[Finding]) -> Iterator[Finding]:
     explained = {
         (each.classification, each.property)
         for each in findings
-        if each.severity is Severity.ERROR and each.id != VALUE_RULE and each.value is not None
+        if each.severity is Severity.ERROR and each.id not in GENERAL and each.value is not None
     }
-    return (each for each in findings if each.id != VALUE_RULE or (each.classification, each.property) not in explained)
+    return (
+        each for each in findings if each.id not in GENERAL or (each.classification, each.property) not in explained
+    )
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str]:

@@ -6,6 +6,7 @@ still to fill in. A rule that gets None stays silent.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,11 +66,11 @@ class Node:
         """What is stated, or the default where nothing is; None for a gap, and for text that is no number."""
         found = self.setting(key, classification)
         if found is not None:
-            return None if found.is_gap else number(found.value)
+            return None if found.is_gap else _finite(found.value)
         if default is not None:
             return default
         stated = self.default(key)
-        return number(stated) if stated is not None else None
+        return _finite(stated) if stated is not None else None
 
     def switched(self, key: str, *, default: bool) -> bool | None:
         """Whether it is on; None for a gap. Another word is the default, as Hadoop takes it."""
@@ -119,7 +120,7 @@ class Node:
         stated = self.text("hbase.bucketcache.bucket.sizes")
         if stated is None:
             return None
-        sizes = [number(part) for part in stated.split(",")]
+        sizes = [_finite(part) for part in stated.split(",")]
         return None if None in sizes else tuple(int(size) for size in sizes if size is not None)
 
     @property
@@ -131,3 +132,9 @@ class Node:
     def volumes(self) -> tuple[NodeVolume, ...]:
         """EBS volumes that the file states for these nodes."""
         return self.group.volumes if self.group else ()
+
+
+def _finite(text: str) -> float | None:
+    """The number that stands there; None for one like 1e999, which no property can be."""
+    found = number(text)
+    return found if found is not None and math.isfinite(found) else None

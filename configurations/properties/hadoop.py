@@ -128,7 +128,7 @@ HADOOP: Final = (
     ),
     _yarn(
         key="yarn.nodemanager.resource.memory-mb",
-        values=Whole(unit="MiB", least=1),
+        values=Whole(unit="MiB", least=-1),
         figure="yarn_mib",
         reason="the rest of the memory is the RegionServer's",
         source=EMR_TASKS,

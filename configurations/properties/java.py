@@ -40,6 +40,7 @@ JAVA: Final = (
         key="HBASE_REGIONSERVER_OPTS",
         values=OPTIONS,
         figure="heap.xmx_mib",
+        conversion="-Xms and -Xmx with the suffix m; direct memory is memory.parts.direct, bytes / 1,048,576",
         reason="heap and direct memory, stated once; appended, for others put agents and exporters into the same "
         "variable. A heap dump goes to the system volume where it has room for one",
         source=BEST_PRACTICES,

@@ -64,9 +64,10 @@ def _dotted(version: Version) -> str:
 class Property:
     """One property that we render or know.
 
-    `figure` is the path of the plan's figure that it states, empty where it states none. `reason` says why we set it,
-    or what it does where we leave it alone. `hbase`, `hadoop` and `emr` are the versions that have it; `live_from` is
-    the HBase from which a change needs no restart. A change of one that `holds_cache` empties the cache.
+    `figure` is the path of the plan's figure that it states, empty where it states none, and `conversion` how.
+    `reason` says why we set it, or what it does where we leave it alone. `hbase`, `hadoop` and `emr` are the versions
+    that have it; `live_from` is the HBase from which a change needs no restart. A change of one that `holds_cache`
+    empties the cache.
     """
 
     classification: ClassificationPath
@@ -77,6 +78,7 @@ class Property:
     reason: str
     source: str
     figure: str = ""
+    conversion: str = "as it is"
     hbase: Span = ANY
     hadoop: Span = ANY
     emr: Span = ANY

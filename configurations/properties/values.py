@@ -24,9 +24,16 @@ class Values(Protocol):
 def number(text: str) -> float | None:
     """The text as Hadoop's Configuration reads a number: blanks trimmed, no thousands; None where it is none."""
     trimmed = text.strip()
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", trimmed):
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", trimmed, re.ASCII):
         return None
     return float(trimmed)
+
+
+def _whole(text: str) -> int | None:
+    trimmed = text.strip()
+    if re.fullmatch(r"[+-]?\d+", trimmed, re.ASCII):
+        return int(trimmed)
+    return int(trimmed, 16) if re.fullmatch(r"-?0[xX][0-9a-fA-F]+", trimmed) else None
 
 
 def _beyond(value: float, least: float, most: float, unit: str) -> str | None:
@@ -51,11 +58,11 @@ class Whole:
     multiple_of: int = 1
 
     def refusal(self, text: str) -> str | None:
-        """HBase stops at a text that is no number (NumberFormatException), and mostly takes any number."""
-        value = number(text)
-        if value is None or value != int(value):
+        """Of a text that is no whole number Hadoop makes a NumberFormatException; it reads hexadecimal ones too."""
+        value = _whole(text)
+        if value is None:
             return f"{text!r} is not a whole number"
-        if int(value) % self.multiple_of:
+        if value % self.multiple_of:
             return f"{text} is not a multiple of {self.multiple_of}"
         return _beyond(value, self.least, self.most, self.unit)
 

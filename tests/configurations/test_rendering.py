@@ -116,12 +116,7 @@ def test_every_key_that_is_needed_somewhere_is_rendered_there() -> None:
         for group, level in levels(variant_launch(variant, label))
         for entry in level
     }
-    wanted = {
-        (group, *entry)
-        for entry, known in CATALOGUE.items()
-        for group in known.groups
-        if known.figure
-    }
+    wanted = {(group, *entry) for entry, known in CATALOGUE.items() for group in known.groups if known.figure}
     assert wanted <= rendered
 
 

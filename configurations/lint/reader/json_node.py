@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from configurations.lint.reader.cursor import Cursor
 from configurations.lint.reader.node import Array, Member, Node, Object, Scalar
 from configurations.lint.reader.passage import Passage, refusal, shown
 from sizing.problem import InvalidInput
@@ -19,7 +20,6 @@ __all__ = ["MOST_LEVELS", "json_node"]
 
 # judgement: classifications nest 3 levels, a cluster 10.
 MOST_LEVELS: Final = 50
-BLANK: Final = re.compile(r"[ \t\r\n]*+")
 PLACEHOLDER: Final = re.compile(r"<[^<>\n]*>|\$\{[^{}]*\}")
 BARE: Final = re.compile(r"[^\s,\[\]{}\":]+")
 LITERAL: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
@@ -37,16 +37,7 @@ def json_node(passage: Passage) -> Node:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader:
-    passage: Passage
-    at: int = 0
-
-    def peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
-        blank = BLANK.match(self.passage.text, self.at)
-        self.at = blank.end() if blank else self.at
-        return self.passage.text[self.at : self.at + 1]
-
+class _Reader(Cursor):
     def wrong(self, why: str, fix: str) -> InvalidInput:
         """A refusal of what stands here."""
         found = self.passage.text[self.at : self.at + 20].partition("\n")[0]

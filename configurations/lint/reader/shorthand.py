@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from configurations.lint.reader.cursor import BLANK, Cursor
 from configurations.lint.reader.json_node import MOST_LEVELS
 from configurations.lint.reader.node import Array, Member, Node, Object, Scalar
 from configurations.lint.reader.passage import Passage, refusal, shown
@@ -13,7 +14,6 @@ from sizing.problem import InvalidInput
 
 __all__ = ["shorthand_object"]
 
-BLANK: Final = re.compile(r"\s*+")
 KEY: Final = re.compile(r"([\w.\-#/:]+)\s*@?=")
 QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*+)'|\"((?:[^\"\\]|\\.)*+)\"", re.DOTALL)
 BARE: Final = re.compile(r"(?:<[^<>]*>|\$\{[^{}]*\}|[^,\[\]{}<$]|[<$])++")
@@ -30,16 +30,7 @@ def shorthand_object(passage: Passage) -> Object:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader:
-    passage: Passage
-    at: int = 0
-
-    def peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
-        blank = BLANK.match(self.passage.text, self.at)
-        self.at = blank.end() if blank else self.at
-        return self.passage.text[self.at : self.at + 1]
-
+class _Reader(Cursor):
     def wrong(self, why: str) -> InvalidInput:
         """A refusal of what stands here."""
         found = self.passage.text[self.at : self.at + 20]

@@ -12,7 +12,7 @@ __all__ = ["cached_blocks"]
 def cached_blocks(node: Node) -> float | None:
     """Blocks in 95 % of the cache, each in the smallest slot that takes the nominal block; None if not known."""
     size_mib, block = node.cache_mib, node.block_bytes
-    if size_mib is None or not block:
+    if size_mib is None or block is None or block <= 0:
         return None
     slot = min((size for size in node.bucket_sizes or () if size >= block), default=block)
     return size_mib * MIB * ACCEPT_FACTOR / slot

@@ -8,7 +8,7 @@ from typing import Final
 from configurations.lint.finding import Severity
 from configurations.lint.node import Node
 from configurations.lint.rule import Found, Rule
-from configurations.lint.rules.volumes import largest_volume_gib, room_gib
+from configurations.lint.rules.volumes import files_of, largest_volume_gib, room_gib
 from sizing.units import GIB, MIB
 
 __all__ = ["CACHE_FILE"]
@@ -54,10 +54,10 @@ def _one_after_the_other(node: Node) -> Iterator[Found]:
 
 
 def _larger_than_its_volume(node: Node) -> Iterator[Found]:
-    room, largest, size_mib = room_gib(node), largest_volume_gib(node), node.cache_mib
-    if size_mib is None or room is None or largest is None:
+    room, largest, size_mib, files = room_gib(node), largest_volume_gib(node), node.cache_mib, files_of(node)
+    if size_mib is None or room is None or largest is None or not files:
         return
-    size_gib, files = size_mib * MIB / GIB, max(1, len(node.cache_files))
+    size_gib = size_mib * MIB / GIB
     if size_gib > room or size_gib / files > largest:
         yield Found(
             at=node.setting("hbase.bucketcache.size"),
@@ -67,8 +67,8 @@ def _larger_than_its_volume(node: Node) -> Iterator[Found]:
 
 
 def _volume_nearly_full(node: Node) -> Iterator[Found]:
-    largest, size_mib, files = largest_volume_gib(node), node.cache_mib, max(1, len(node.cache_files))
-    if size_mib is None or largest is None:
+    largest, size_mib, files = largest_volume_gib(node), node.cache_mib, files_of(node)
+    if size_mib is None or largest is None or not files:
         return
     share = size_mib * MIB / GIB / files / largest
     if FULL < share <= 1:

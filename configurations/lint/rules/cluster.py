@@ -107,8 +107,15 @@ def _beyond_documents(node: Node) -> Iterator[Found]:
                 property=VOLUME,
                 line=volume.line,
                 message=f"EMR documents volumes up to {gp3.EMR_DOCUMENTED_GIB:,} GiB and {gp3.EMR_DOCUMENTED_MIB_S:,} "
-                f"MiB/s; this one has {size:,} GiB",
+                f"MiB/s; this one has {' and '.join(_stated(volume))}",
             )
+
+
+def _stated(volume: NodeVolume) -> Iterator[str]:
+    if volume.size_gib is not None:
+        yield f"{volume.size_gib:,} GiB"
+    if volume.throughput_mib_s is not None:
+        yield f"{volume.throughput_mib_s:,} MiB/s"
 
 
 def _old_volume(node: Node) -> Iterator[Found]:

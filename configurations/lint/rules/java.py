@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from configurations.lint.finding import Severity
-from configurations.lint.jvm_options import EXPORT, java_version, jvm_options, size_mib
+from configurations.lint.jvm_options import EXPORT, is_all_gap, java_version, jvm_options, size_mib
 from configurations.lint.node import Node
 from configurations.lint.rule import Found, Rule
 from configurations.lint.rules.blocks import cached_blocks
 from configurations.lint.rules.volumes import instance_of
+from configurations.lint.subject import PLACEHOLDER
 from configurations.properties.property import Span
 from sizing.heap import index_bytes_per_block
 from sizing.units import GIB, MIB
@@ -19,7 +20,7 @@ from sizing.units import GIB, MIB
 __all__ = ["JAVA"]
 
 GENERATIONAL: Final = "+ZGenerational"
-GENERATIONAL_FROM, GENERATIONAL_UNTIL = 21, 24
+GENERATIONAL_FROM: Final = 21
 COMPRESSED_POINTERS_MIB: Final = 32 * 1024
 FREE: Final = 0.2
 NEARLY: Final = 0.02  # of the heap: slots and blocks are estimates here
@@ -29,7 +30,7 @@ CONFIGURE: Final = "EMR Release Guide, emr-hbase-configure"
 
 def _generational_without_jdk(node: Node) -> Iterator[Found]:
     flag, java = jvm_options(node).with_flag(GENERATIONAL), java_version(node)
-    if flag is None or java is None or GENERATIONAL_FROM <= java < GENERATIONAL_UNTIL:
+    if flag is None or java is None or java >= GENERATIONAL_FROM:
         return
     stated = "stated" if node.setting("JAVA_HOME", EXPORT) else "the release's own, for no JAVA_HOME is stated"
     yield Found(at=flag, message=f"Java {java} ({stated}) has no generational ZGC")
@@ -51,7 +52,7 @@ def _two_collectors(node: Node) -> Iterator[Found]:
 
 def _overwrites(node: Node) -> Iterator[Found]:
     setting = node.setting(OPTIONS, EXPORT)
-    if setting and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
+    if setting and not is_all_gap(setting) and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
         yield Found(
             at=setting,
             message="what others put into the variable is gone: exporters, agents, EMR's own options",
@@ -76,10 +77,12 @@ def _heap_twice(node: Node) -> Iterator[Found]:
 
 def _unquoted(node: Node) -> Iterator[Found]:
     for (path, _), setting in node.settings.items():
-        value = setting.value.strip()
+        value = PLACEHOLDER.sub("x", setting.value).strip()
         if path == EXPORT and " " in value and not (value.startswith('"') and value.endswith('"')):
             yield Found(
-                at=setting, message=f"{setting.key} has blanks and no quotes of its own", fix=f'write \\"{value}\\"'
+                at=setting,
+                message=f"{setting.key} has blanks and no quotes of its own",
+                fix=f'write \\"{setting.value.strip()}\\"',
             )
 
 
@@ -148,7 +151,8 @@ def _dump_anywhere(node: Node) -> Iterator[Found]:
 
 def _heap_left_to_emr(node: Node) -> Iterator[Found]:
     heap, options = node.unstated("HBASE_HEAPSIZE", EXPORT), node.setting(OPTIONS, EXPORT)
-    if node.caches and heap and node.subject.shows("hbase-env") and (options is None or "-Xmx" not in options.value):
+    stated = options is not None and ("-Xmx" in options.value or is_all_gap(options))
+    if node.caches and heap and not stated:
         yield Found(classification=EXPORT, property=OPTIONS, message="nothing states the heap of a RegionServer")
 
 
@@ -158,7 +162,7 @@ JAVA: Final = (
         severity=Severity.ERROR,
         what="generational ZGC on a JDK without it",
         check=_generational_without_jdk,
-        because="the JVM stops: Unrecognized VM option 'ZGenerational'; it came with JDK 21 and went with 24",
+        because="the JVM stops: Unrecognized VM option 'ZGenerational'; it came with JDK 21",
         fix="state JAVA_HOME=/usr/lib/jvm/jre-21, from emr-7.10.0 on, or use -XX:+UseG1GC",
         source=f"{CONFIGURE}; JDK 21",
     ),

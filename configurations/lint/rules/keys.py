@@ -27,13 +27,14 @@ REPLACED: Final = {
     "hbase.bucketcache.percentage.in.combinedcache": "hfile.block.cache.size for L1, and hbase.bucketcache.size",
     "hfile.min.blocksize.size": "BLOCKSIZE of the column family",
     "hbase.blockcache.policy": "hfile.block.cache.policy",
-    "hbase.regionserver.global.memstore.upperLimit": "hbase.regionserver.global.memstore.size",
-    "hbase.regionserver.global.memstore.lowerLimit": "hbase.regionserver.global.memstore.size.lower.limit",
-    "dfs.datanode.max.xcievers": "dfs.datanode.max.transfer.threads",
     "dfs.client.retry.window.multiplier": "dfs.client.retry.window.base; HDFS-16155 was never merged",
     "dfs.client.retry.window.max": "dfs.client.retry.window.base; HDFS-16155 was never merged",
     "hbase.rs.prefetchheapusage": "nothing: no HBase 2.6 brakes prefetch by heap",
 }
+
+
+NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
+"""Of those, what the jars still name and nothing in them reads, but for a warning in the log."""
 
 
 @cache
@@ -47,6 +48,8 @@ def _site_settings(node: Node) -> Iterator[Setting]:
 
 def _read_by(node: Node, key: str) -> bool:
     """Whether this release reads the key; any, where the release is not known or not in our tables."""
+    if key in NAMED_ONLY:
+        return False
     if not (node.release and node.exact):
         return key in _known()
     hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
@@ -145,11 +148,14 @@ def _gap(node: Node) -> Iterator[Found]:
 
 
 def _twice(node: Node) -> Iterator[Found]:
+    """Each is the later statement. A classification named again is none: only a property of it can be."""
     for setting in node.subject.twice:
-        last = node.settings.get((setting.classification, setting.key))
-        if last is not None and last.value != setting.value:
-            line = f" in line {last.line}" if last.line else ""
-            yield Found(at=setting, message=f"{setting.key} is stated again{line}, as {last.value}, and that counts")
+        if setting.key in MEMBERS:
+            yield Found(
+                at=setting, message=f"{setting.key} stands twice in one entry, and what the first holds is lost"
+            )
+        elif setting.key != "Classification":
+            yield Found(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
 
 
 def _old_logging(node: Node) -> Iterator[Found]:
@@ -172,6 +178,7 @@ def _release(node: Node) -> Iterator[Found]:
         yield Found(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
 
 
+MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
 _SILENCE: Final = "HBase and Hadoop ignore what they do not know, without a word"
 
 KEYS: Final = (

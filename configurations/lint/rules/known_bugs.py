@@ -141,7 +141,7 @@ def _span(fixed: Version) -> Span:
 
 
 def _mended(fixed: Version) -> str:
-    return "no release has the fix" if fixed == OPEN else f"mended in HBase {'.'.join(map(str, fixed))}"
+    return "no release has the fix" if fixed == OPEN else f"fixed in HBase {'.'.join(map(str, fixed))}"
 
 
 KNOWN_BUGS: Final = tuple(

@@ -12,7 +12,7 @@ from configurations.lint.rule import Found, Rule
 from configurations.lint.rules.blocks import cached_blocks
 from configurations.properties.property import Span
 from sizing.persistence import CHUNK_HEAP_BYTES_PER_BLOCK, SHORTEST_INTERVAL_MS
-from sizing.restart import MOST_RETRIES, RegionServer, restart, retention_window_seconds
+from sizing.restart import MOST_RETRIES, RETAIN_MARGIN, RegionServer, restart, retention_window_seconds
 from sizing.units import GIB, MIB, format_duration
 
 __all__ = ["RESTART"]
@@ -22,9 +22,12 @@ RETAIN: Final = "hbase.master.scp.retain.assignment"
 FORCE: Final = "hbase.master.scp.retain.assignment.force"
 RETRIES: Final = "hbase.master.scp.retain.assignment.force.retries"
 CHUNK: Final = "hbase.bucketcache.persistence.chunksize"
+WAIT: Final = "hbase.master.scp.retain.assignment.force.wait-interval"
 DEFAULT_RETRIES: Final = 600
+DEFAULT_WAIT_MS: Final = 50
 DEFAULT_CHUNK: Final = 10_000_000
 DEFAULT_INTERVAL_MS: Final = 1_000
+MOST_BLOCKS: Final = 2**31  # WB224; beyond, no restart comes to pass
 LARGE_CHUNK_BYTES: Final = (
     GIB  # judgement: a gigabyte of garbage for each dump is what ten RegionServers in a rack feel
 )
@@ -40,13 +43,17 @@ def _too_old(node: Node) -> Iterator[Found]:
 
 def _no_file_engine(node: Node) -> Iterator[Found]:
     engine = node.text("hbase.bucketcache.ioengine")
-    if node.persists and engine is not None and not node.cache_files:
+    if node.persists and engine is not None and not node.cache_files and not _until_a_clean_stop(engine):
         yield Found(at=node.setting(PATH), message=f"engine {engine} keeps nothing that an index could point to")
+
+
+def _until_a_clean_stop(engine: str) -> bool:
+    return engine.startswith(("mmap:", "pmem:"))
 
 
 def _only_after_a_clean_stop(node: Node) -> Iterator[Found]:
     engine = node.text("hbase.bucketcache.ioengine") or ""
-    if node.persists and engine.startswith(("mmap:", "pmem:")):
+    if node.persists and _until_a_clean_stop(engine):
         yield Found(
             at=node.setting("hbase.bucketcache.ioengine"),
             message=f"{engine.partition(':')[0]} writes its index at a clean stop only, and stamps no block",
@@ -91,40 +98,49 @@ def _retries(node: Node) -> float | None:
 def _waits_for_ever(node: Node) -> Iterator[Found]:
     retries = _retries(node)
     if node.switched(FORCE, default=False) and retries is not None and retries > MOST_RETRIES:
-        after = "and after 39 days the wait overflows an int" if retries > MOST_RETRIES else ""
         yield Found(
             at=node.setting(RETRIES),
             property=RETRIES,
-            message=f"{retries:g} retries that double from 50 ms never end, {after}",
+            message=f"{retries:g} retries that double from 50 ms never end; after 39 days the wait overflows an int",
         )
 
 
 def _window_too_short(node: Node) -> Iterator[Found]:
-    retries, away = _retries(node), _away_seconds(node)
-    if not node.persists or not node.switched(FORCE, default=False) or retries is None or away is None:
+    """The window is that of 50 ms times what the first wait is stated to be."""
+    retries, away, first = _retries(node), _away_seconds(node), node.number(WAIT, DEFAULT_WAIT_MS)
+    if not _core(node).persists or not node.switched(FORCE, default=False):
         return
-    if 0 <= retries <= MOST_RETRIES and (window := retention_window_seconds(int(retries))) < away:
-        enough = next(tries for tries in range(MOST_RETRIES + 1) if retention_window_seconds(tries) >= 1.5 * away)
+    if retries is None or away is None or not first or not 0 <= retries <= MOST_RETRIES:
+        return
+    windows = [retention_window_seconds(tries) * first / DEFAULT_WAIT_MS for tries in range(MOST_RETRIES + 1)]
+    window = windows[int(retries)]
+    if window < away:
+        enough = next((tries for tries, each in enumerate(windows) if each >= RETAIN_MARGIN * away), None)
         yield Found(
             at=node.setting(RETRIES),
             property=RETRIES,
             message=f"{retries:g} retries wait {format_duration(window)}, a restart takes {format_duration(away)} "
             "(estimate)",
-            fix=f"use {enough}, which wait {format_duration(retention_window_seconds(enough))}",
+            fix=None if enough is None else f"use {enough}, which wait {format_duration(windows[enough])}",
         )
 
 
-def _away_seconds(node: Node) -> float | None:
-    """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
-    core = Node(
+def _core(node: Node) -> Node:
+    """The nodes that hold the cache, whichever node the master's settings are of."""
+    return Node(
         subject=node.subject,
         role="core",
         release=node.release,
         exact=node.exact,
         settings=node.subject.effective("core"),
     )
+
+
+def _away_seconds(node: Node) -> float | None:
+    """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
+    core = _core(node)
     blocks, options = cached_blocks(core), jvm_options(core)
-    if blocks is None or node.release is None:
+    if blocks is None or not 0 <= blocks < MOST_BLOCKS or node.release is None:
         return None
     return restart(
         RegionServer(
@@ -145,9 +161,8 @@ def _force_alone(node: Node) -> Iterator[Found]:
 
 
 def _nothing_retains(node: Node) -> Iterator[Found]:
-    if node.persists and (
-        node.switched(RETAIN, default=False) is False or node.switched(FORCE, default=False) is False
-    ):
+    switched_on = [node.switched(key, default=False) for key in (RETAIN, FORCE)]
+    if _core(node).persists and False in switched_on:
         yield Found(
             at=node.setting(FORCE),
             property=FORCE,
@@ -166,7 +181,7 @@ def _balancer_blind(node: Node) -> Iterator[Found]:
 def _starts_too_soon(node: Node) -> Iterator[Found]:
     key = "hbase.master.wait.on.regionservers.mintostart"
     least = node.number(key, 1)
-    if node.persists and node.switched(RETAIN, default=False) and least is not None and least <= 1:
+    if _core(node).persists and node.switched(RETAIN, default=False) and least is not None and least <= 1:
         yield Found(
             at=node.setting(key),
             property=key,

@@ -23,7 +23,7 @@ ACCESS_KEY_ID: Final = re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{16}\b")
 def _static_credentials(node: Node) -> Iterator[Found]:
     for (_, key), setting in node.settings.items():
         if CREDENTIAL_KEY.search(key) or ACCESS_KEY_ID.search(setting.value):
-            yield Found(at=setting, message=f"{key} holds a credential")
+            yield Found(at=setting, message=f"{key} {'is for' if setting.is_gap else 'holds'} a credential")
 
 
 SECRETS: Final = (

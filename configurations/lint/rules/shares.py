@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from configurations.lint.finding import Severity
-from configurations.lint.node import Node
+from configurations.lint.node import SITE, Node
 from configurations.lint.rule import Found, Rule
+from configurations.properties import CATALOGUE
 from sizing.float32 import float32_sum
 from sizing.heap import within_heap_limit
 
@@ -28,6 +29,12 @@ L1_SHARES: Final = {
 NO_L1: Final = 0.0001
 L1: Final = "hfile.block.cache.size"
 MEMSTORE: Final = "hbase.regionserver.global.memstore.size"
+OLD_MEMSTORE: Final = "hbase.regionserver.global.memstore.upperLimit"
+"""Read where the new name is not stated."""
+L1_BYTES: Final = "hfile.block.cache.memory.size"
+"""In its place (HBASE-28600)."""
+FREE_BYTES: Final = "hbase.regionserver.free.heap.min.memory.size"
+"""In the place of the fifth of the heap that HBase keeps free."""
 RANGES: Final = (
     "hfile.block.cache.size.min.range",
     "hfile.block.cache.size.max.range",
@@ -40,6 +47,12 @@ LRU_ACCEPT: Final = "hbase.lru.blockcache.acceptable.factor"
 START: Final = "the RegionServer does not start"
 
 
+def _states(node: Node, key: str) -> bool:
+    """Whether a key is stated that this release reads; any stated one where the release is not known."""
+    known = node.release is None or CATALOGUE[SITE, key].known_in(node.release)
+    return known and node.setting(key) is not None
+
+
 def _factors(node: Node) -> Iterator[Found]:
     return _not_one(node, FACTORS, "single, multi and memory factors")
 
@@ -49,11 +62,13 @@ def _l1_shares(node: Node) -> Iterator[Found]:
 
 
 def _not_one(node: Node, defaults: Mapping[str, float], what: str) -> Iterator[Found]:
-    shares = [node.number(key, default) for key, default in defaults.items()]
+    """Only shares from 0 to 1 are added up: of others the table of values has told (WB104)."""
+    stated = [node.number(key, default) for key, default in defaults.items()]
     at = next((found for key in defaults if (found := node.setting(key))), None)
-    if at is None or None in shares:
+    shares = [share for share in stated if share is not None and 0 <= share <= 1]
+    if at is None or len(shares) < len(stated):
         return
-    added = float32_sum(share for share in shares if share is not None)
+    added = float32_sum(shares)
     if added != 1:
         yield Found(at=at, message=f"{what} add up to {added:.8f} in float32")
 
@@ -69,15 +84,16 @@ def _thresholds(node: Node) -> Iterator[Found]:
 def _l1_off(node: Node) -> Iterator[Found]:
     fraction = node.number("hfile.block.cache.size", 0.4)
     at = node.setting("hfile.block.cache.size")
-    if at and fraction is not None and fraction <= NO_L1:
+    if at and fraction is not None and fraction <= NO_L1 and not _states(node, L1_BYTES):
         cache = "and the BucketCache" if node.caches else "of blocks"
         yield Found(at=at, message=f"{fraction:g} switches every cache off, L1 {cache}")
 
 
 def _heap_limit(node: Node) -> Iterator[Found]:
-    l1, memstore = (node.number(key, 0.4) for key in (L1, MEMSTORE))
-    at = node.setting(MEMSTORE) or node.setting(L1)
-    if not at or l1 is None or memstore is None or node.setting("hfile.block.cache.memory.size"):
+    memstore_key = MEMSTORE if node.setting(MEMSTORE) or not node.setting(OLD_MEMSTORE) else OLD_MEMSTORE
+    l1, memstore = (node.number(key, 0.4) for key in (L1, memstore_key))
+    at = node.setting(memstore_key) or node.setting(L1)
+    if not at or l1 is None or memstore is None or _states(node, L1_BYTES) or _states(node, FREE_BYTES):
         return
     if 0 < l1 <= 1 and 0 < memstore <= MOST_MEMSTORE and not within_heap_limit(l1, memstore):
         yield Found(

@@ -42,13 +42,13 @@ def _no_slot_for_a_block(node: Node) -> Iterator[Found]:
         yield Found(
             at=node.setting("hbase.bucketcache.bucket.sizes"),
             message=f"the largest slot has {max(sizes):,} bytes, and a block takes {taken:,.0f}",
-            fix=f"add {_next_multiple(taken):,} or more",
+            fix=f"add {_next_multiple(taken):,}, or state hbase.blockcache.minblocksize where blocks are smaller",
         )
 
 
 def _too_small_for_its_slots(node: Node) -> Iterator[Found]:
     sizes, size_mib = node.bucket_sizes, node.cache_mib
-    if sizes and size_mib is not None and size_mib * MIB < len(sizes) * ITEMS * max(sizes):
+    if sizes and size_mib is not None and size_mib >= 1 and size_mib * MIB < len(sizes) * ITEMS * max(sizes):
         least = -(-len(sizes) * ITEMS * max(sizes) // MIB)
         yield Found(
             at=node.setting("hbase.bucketcache.size"),

@@ -9,6 +9,7 @@ from configurations.lint.finding import Severity
 from configurations.lint.node import Node
 from configurations.lint.rule import Found, Rule
 from configurations.lint.rules.volumes import mount_of
+from configurations.lint.subject import Setting
 from configurations.properties.property import Span
 
 __all__ = ["STORAGE"]
@@ -54,10 +55,9 @@ def _more_copies_than_nodes(node: Node) -> Iterator[Found]:
 
 
 def _one_copy_of_the_log(node: Node) -> Iterator[Found]:
-    replica = node.text("hbase.emr.readreplica.enabled", "hbase") == "true"
-    emr_wal = node.text("hbase.emr.wal.enabled", "hbase") == "true"
+    elsewhere = [node.setting(key, "hbase") for key in ("hbase.emr.readreplica.enabled", "hbase.emr.wal.enabled")]
     copies = _replication(node)
-    if replica or emr_wal or copies is None or copies > 1:
+    if any(each and (each.is_gap or _on(each)) for each in elsewhere) or copies is None or copies > 1:
         return
     stated = node.setting("dfs.replication", "hdfs-site")
     why = "" if stated else f", EMR's default for {_core_count(node)} core nodes"
@@ -69,20 +69,22 @@ def _one_copy_of_the_log(node: Node) -> Iterator[Found]:
     )
 
 
-def _root_without_slash(node: Node) -> Iterator[Found]:
+def _on(setting: Setting) -> bool:
+    return setting.value.strip().lower() == "true"
+
+
+def _bucket_without_slash(node: Node) -> Iterator[Found]:
     root = node.text(ROOT)
-    if root is None or not root.startswith("s3") or root.endswith("/"):
-        return
-    bare = root.partition("://")[2].count("/") == 0
-    why = "a bare bucket does not work without it" if bare else "EMR's examples have it"
-    yield Found(at=node.setting(ROOT), message=f"{root} has no slash at its end; {why}", fix=f"write {root}/")
+    if root is not None and root.startswith("s3") and "/" not in root.partition("://")[2]:
+        yield Found(at=node.setting(ROOT), message=f"{root} has no slash at its end", fix=f"write {root}/")
 
 
 def _root_and_mode_differ(node: Node) -> Iterator[Found]:
     mode, root = node.text("hbase.emr.storageMode", "hbase"), node.text(ROOT)
+    elsewhere = mode == "hdfs" or node.unstated("hbase.emr.storageMode", "hbase")
     if mode == "s3" and root is not None and not root.startswith("s3"):
         yield Found(at=node.setting(ROOT), message=f"storage mode is s3, and the root is {root}")
-    elif mode in {None, "hdfs"} and root is not None and root.startswith("s3") and node.subject.shows("hbase"):
+    elif elsewhere and root is not None and root.startswith("s3"):
         yield Found(at=node.setting(ROOT), message="the root is in S3, and nothing says hbase.emr.storageMode=s3")
     elif mode == "s3" and node.unstated(ROOT):
         yield Found(property=ROOT, message="storage mode is s3, and nothing says where the root is")
@@ -126,7 +128,7 @@ def _wal_provider(node: Node) -> Iterator[Found]:
 
 def _wal_elsewhere(node: Node) -> Iterator[Found]:
     enabled = node.setting("hbase.emr.wal.enabled", "hbase")
-    if enabled is None or enabled.value.strip().lower() != "true":
+    if enabled is None or not _on(enabled):
         return
     if node.text("hbase.emr.storageMode", "hbase") == "hdfs":
         yield Found(at=enabled, message="EMR WAL is for data in S3, and the storage mode is hdfs")
@@ -174,7 +176,7 @@ def _weekly_loss(node: Node) -> Iterator[Found]:
 def _short_circuit(node: Node) -> Iterator[Found]:
     for path in ("hdfs-site", "hbase-site"):
         on = node.setting("dfs.client.read.shortcircuit", path)
-        if on is None or on.value.strip().lower() != "true":
+        if on is None or not _on(on):
             continue
         if node.in_s3:
             yield Found(at=on, message="store files are in S3: no block of them is local")
@@ -204,9 +206,9 @@ STORAGE: Final = (
     Rule(
         id="WB603",
         severity=Severity.WARNING,
-        what="a root without a slash at its end",
-        check=_root_without_slash,
-        because="HBase joins paths to it",
+        what="a bucket without a slash at its end",
+        check=_bucket_without_slash,
+        because="a root that is a whole bucket does not work without it",
         fix="end it with a slash",
         source=ON_S3,
     ),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from configurations.lint.node import Node
 from facts.instance_types import instance_types
 from sizing.instance import InstanceType
 from sizing.units import GIB
 
-__all__ = ["instance_of", "largest_volume_gib", "mount_of", "room_gib"]
+__all__ = ["files_of", "instance_of", "largest_volume_gib", "mount_of", "room_gib"]
+
+ON_DISK: Final = ("file", "files", "mmap")
+"""Engines of the BucketCache that keep it on a volume."""
 
 
 def instance_of(node: Node) -> InstanceType | None:
@@ -39,6 +44,19 @@ def room_gib(node: Node) -> int | None:
     """All data volumes of a node together; None where one is not known."""
     sizes = _volume_gib(node)
     return sum(sizes) if sizes else None
+
+
+def files_of(node: Node) -> int | None:
+    """Over how many files the cache lies; 0 where it lies in memory, None where that is not known.
+
+    Left to EMR it lies on every volume but one.
+    """
+    if node.unstated("hbase.bucketcache.ioengine"):
+        return max(1, len(_volume_gib(node) or ()) - 1)
+    engine = node.text("hbase.bucketcache.ioengine")
+    if engine is None:
+        return None
+    return max(1, len(node.cache_files)) if engine.partition(":")[0] in ON_DISK else 0
 
 
 def mount_of(path: str) -> str:

@@ -10,7 +10,7 @@ from configurations.lint.reader import read_subject
 from configurations.lint.subject import NodeVolume
 from sizing.problem import InvalidInput
 
-RECIPE = Path(__file__).parents[1] / "published-recipe.sh"
+RECIPE = Path(__file__).parents[4] / "docs/published-recipe.sh"
 SUBJECT = read_subject(RECIPE, None)
 
 LINES = [

@@ -1,0 +1,146 @@
+"""warmbase diff: what changing a cluster to today's plan would take, and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from textwrap import fill, wrap
+from typing import Final
+
+import click
+
+from cli.document import json_text
+from cli.options import chosen_cluster, cluster_option, output_option
+from configurations.impact.change import Change, changes
+from configurations.impact.cost import ImpactCost, impact_cost
+from configurations.launch import Launch, launch_of
+from configurations.lint.planned import planned_subject
+from configurations.lint.reader import read_subject
+from configurations.lint.subject import Subject
+from configurations.properties.property import Applied
+from environments.reader import read_environment
+from facts.prices import price_table
+from facts.releases import releases
+from sizing.units import format_duration, format_size, format_usd
+
+__all__ = ["diff"]
+
+WIDTH: Final = 80
+NOTHING: Final = "not stated"
+TITLES: Final = {
+    Applied.LIVE: "Live: no daemon of HBase has to restart",
+    Applied.ROLLING_RESTART: "Rolling restart",
+    Applied.NEW_CLUSTER: "New cluster: it cannot be changed on a running one",
+}
+
+
+@click.command()
+@click.argument("environment", metavar="ENV")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="An earlier rendering: of --format run-job-flow, emr or hbase-site, or anything that lint --file reads.",
+)
+@click.option(
+    "--group",
+    type=click.Choice(["primary", "core"]),
+    default="core",
+    show_default=True,
+    help="Whose settings a file is that has no instance groups.",
+)
+@cluster_option
+@output_option
+def diff(environment: str, against: Path, group: str, cluster: str | None, output: str) -> None:
+    """Say how each difference from an earlier rendering would be applied, and what that costs.
+
+    Live, by a rolling restart, or by a new cluster; in time, cached data and dollars, all of them estimates of the
+    plan. Order, blanks and spelling are no differences.
+
+    \b
+    Example:
+      warmbase render prod --format run-job-flow > before.json
+      warmbase diff prod --against before.json
+    """
+    read = read_environment(environment)
+    launch = launch_of(read, chosen_cluster(read, cluster))
+    before = read_subject(against, None)
+    roles = [each.role for each in before.groups if each.role != "task"] or [group]
+    found = changes(before, planned_subject(launch), roles, releases()[launch.plan.release])
+    cost = impact_cost(found, before, launch.plan, price_table(read.region))
+    if output == "json":
+        click.echo(json_text({"source": read.source, "against": before.source, "changes": found, "cost": cost}))
+    else:
+        click.echo("\n\n".join(_page(launch, before, found, cost, roles)))
+
+
+def _page(
+    launch: Launch, before: Subject, found: Sequence[Change], cost: ImpactCost, roles: Iterable[str]
+) -> Iterable[str]:
+    compared = " and ".join(roles)
+    yield fill(
+        f"{launch.environment.source} against {before.source}, {compared} nodes: {_counted(found)}",
+        WIDTH,
+        break_on_hyphens=False,
+    )
+    for applied in Applied:
+        listed = [change for change in found if change.applied is applied]
+        if listed:
+            yield "\n".join([TITLES[applied], *(line for change in listed for line in _change_lines(change))])
+    if found:
+        yield "\n".join(["What applying all of it costs", *_cost_lines(cost, launch)])
+
+
+def _counted(found: Sequence[Change]) -> str:
+    if not found:
+        return "no difference"
+    return f"{len(found)} difference{'s' * (len(found) > 1)}"
+
+
+def _change_lines(change: Change) -> Iterable[str]:
+    groups = "" if len(change.groups) > 1 else f" ({change.groups[0]})"
+    marked = ", an override" if change.overridden else ""
+    yield f"  {change.classification} {change.key}{groups}{marked}"
+    yield from _wrapped(f"{_value(change.before)} -> {_value(change.after)}")
+    restarts = f"; restarts {change.restarts}" if change.restarts else ""
+    if change.applied is Applied.LIVE and change.classification == "hbase-site":
+        restarts = "; by update_all_config, for a reconfiguration of EMR's restarts HBase"
+    emptied = "; the cache is lost" if change.empties_cache else ""
+    yield from _wrapped(f"{change.why}{restarts}{emptied}")
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _value(text: str | None) -> str:
+    return NOTHING if text is None else text
+
+
+def _cost_lines(cost: ImpactCost, launch: Launch) -> Iterable[str]:
+    restart = launch.plan.restart.seconds
+    if cost.applied is Applied.NEW_CLUSTER:
+        yield from _entry("time", f"{format_duration(cost.warm_up_seconds)} beside the old cluster, until it is warm")
+    elif cost.restart_seconds:
+        each = f"{cost.region_servers} RegionServers, one after the other, {format_duration(restart)} each"
+        yield from _entry("time", f"{format_duration(cost.restart_seconds)}: {each} (estimate)")
+    else:
+        yield from _entry("time", "no RegionServer restarts")
+    if cost.cache_lost_bytes:
+        prefetched = f"{format_duration(cost.warm_up_seconds)} to prefetch it again (estimate)"
+        yield from _entry("cache", f"{format_size(cost.cache_lost_bytes)} lost, {prefetched}")
+    else:
+        yield from _entry("cache", "kept")
+    yield from _entry("dollars", _dollars(cost))
+
+
+def _dollars(cost: ImpactCost) -> str:
+    parts = [
+        f"{format_usd(cost.get_usd)} of GETs" if cost.get_usd else "",
+        f"{format_usd(cost.node_usd)} of nodes side by side" if cost.node_usd else "",
+    ]
+    return ", ".join(filter(None, parts)) or "nothing"
+
+
+def _entry(name: str, text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11, break_on_hyphens=False)

@@ -1,0 +1,254 @@
+"""`warmbase lint`, `diff`, `reference`, and overrides wherever they are shown: as a process, in 80 columns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.reference import PAGES
+from configurations.lint.finding import Severity
+from configurations.lint.lint import lint
+from configurations.lint.reader import read_subject
+
+PROJECT = Path(__file__).parents[2]
+WARMBASE = Path(sys.executable).parent / "warmbase"
+RECIPE = "docs/published-recipe.sh"
+LINES = len((PROJECT / "environments/prod.yaml").read_text().splitlines())
+FINDING_KEYS = {
+    "id",
+    "severity",
+    "classification",
+    "property",
+    "value",
+    "message",
+    "because",
+    "fix",
+    "line",
+    "overridden",
+}
+
+
+def run(*arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(WARMBASE), *arguments],
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "COLUMNS": "80", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def overriding(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The environment prod with an override that is sound, and one of a property that we do not know."""
+    file = tmp_path_factory.mktemp("overriding") / "prod.yaml"
+    text = (PROJECT / "environments/prod.yaml").read_text()
+    overrides = 'overrides: {hbase-site: {"hbase.regionserver.handler.count": "60", com.example.key: "7"}}\n'
+    file.write_text(text + overrides)
+    return file
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_each_generated_page_is_current(name: str, request: pytest.FixtureRequest) -> None:
+    file = PROJECT / "docs" / f"{name}.md"
+    if request.config.getoption("--update-golden"):
+        file.write_text(PAGES[name](), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_the_reference_prints_the_pages() -> None:
+    assert run("reference", "lint-rules").stdout == (PROJECT / "docs/lint-rules.md").read_text()
+    assert run("reference", "elsewhere").returncode == 2
+
+
+def test_lint_of_an_environment_without_errors_ends_well() -> None:
+    done = run("lint", "prod")
+    assert done.returncode == 0
+    assert done.stdout.startswith("environments/prod.yaml, emr-7.12.0: 0 errors, ")
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_lint_as_json_has_every_key() -> None:
+    document = json.loads(run("lint", "--file", RECIPE, "--output", "json").stdout)
+    assert set(document) == {"source", "release", "findings"}
+    assert document["source"] == RECIPE
+    assert document["release"] == "emr-7.12.0"
+    assert len(document["findings"]) == len(lint(read_subject(PROJECT / RECIPE, None)).findings)
+    for found in document["findings"]:
+        assert set(found) == FINDING_KEYS
+        assert found["severity"] in set(Severity)
+    assert {found["id"]: found["line"] for found in document["findings"]}["WB405"] == 29
+
+
+def test_gaps_of_the_published_recipe_are_named_as_what_is_missing() -> None:
+    document = json.loads(run("lint", "--file", RECIPE, "--output", "json").stdout)
+    gaps = {found["property"] for found in document["findings"] if found["id"] == "WB106"}
+    assert gaps >= {"hbase.rootdir", "hbase.bucketcache.size", "HBASE_HEAPSIZE", "hbase.bucketcache.bucket.sizes"}
+    assert not [found for found in document["findings"] if found["severity"] == "error"]
+
+
+@pytest.mark.parametrize(
+    ("least", "shown"), [("error", set()), ("warning", {"warning"}), ("info", {"warning", "info"})]
+)
+def test_only_findings_so_grave_are_shown(least: str, shown: set[str]) -> None:
+    document = json.loads(run("lint", "--file", RECIPE, "--least", least, "--output", "json").stdout)
+    assert {found["severity"] for found in document["findings"]} == shown
+
+
+def test_errors_end_with_3_whatever_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.json"
+    file.write_text('[{"Classification": "hbase-site",\n "Properties": {"hbase.bucketcache.size": "0.4"}}]')
+    done = run("lint", "--file", str(file), "--release", "emr-7.12.0")
+    assert done.returncode == 3
+    assert "WB201 error  line 2  hbase-site hbase.bucketcache.size" in done.stdout
+    assert done.stderr == ""
+
+
+WRONG = [
+    ((), "give either ENV or --file"),
+    (("prod", "--file", RECIPE), "give either ENV or --file"),
+    (("prod", "--release", "emr-7.12.0"), "ENV states its own"),
+    (("--file", RECIPE, "--cluster", "blue"), "a file holds one cluster"),
+    (("--file", "docs/none.json"), "docs/none.json"),
+    (("--file", RECIPE, "--release", "emr-7.13.0"), "emr-7.12.0"),
+    (("--file", "README.md"), "fix:"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_wrong_input_ends_with_2_and_prints_nothing(arguments: tuple[str, ...], said: str) -> None:
+    done = run("lint", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_override_is_marked_wherever_it_is_shown(overriding: Path) -> None:
+    where = f"{overriding}:{LINES + 1}"
+    plan = run("plan", str(overriding))
+    assert "hbase-site hbase.regionserver.handler.count" in plan.stdout
+    assert {"where": where, "value": "60"}.items() <= json.loads(
+        run("plan", str(overriding), "--output", "json").stdout
+    )["overrides"][0].items()
+    assert f"an override: {where}" in run("explain", str(overriding), "hbase.regionserver.handler.count").stdout
+    rendered = run("render", str(overriding))
+    assert f"an override ({where}): hbase-site hbase.regionserver.handler.count=60" in rendered.stderr
+    assert '"hbase.regionserver.handler.count": "60"' in rendered.stdout
+    assert f"<!-- an override: {where} -->" in run("render", str(overriding), "--format", "hbase-site").stdout
+    found = json.loads(run("lint", str(overriding), "--output", "json").stdout)["findings"]
+    [unknown] = [each for each in found if each["property"] == "com.example.key"]
+    assert (unknown["id"], unknown["overridden"], unknown["line"]) == ("WB103", True, LINES + 1)
+
+
+def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path: Path) -> None:
+    file = tmp_path / "prod.yaml"
+    text = (PROJECT / "environments/prod.yaml").read_text()
+    file.write_text(
+        f'{text}overrides:\n  hbase-site:\n    hbase.bucketcache.sise: "9"\n    hfile.block.cache.size: "0"\n'
+    )
+    assert run("lint", str(file)).returncode == 3
+    for command in (("render", str(file)), ("demo", str(file))):
+        done = run(*command)
+        assert done.returncode == 2
+        assert f"{file}:{LINES + 3}  WB101 hbase-site hbase.bucketcache.sise" in done.stderr
+        assert "write hbase.bucketcache.size" in done.stderr
+        assert f"{file}:{LINES + 4}  WB208 hbase-site hfile.block.cache.size" in done.stderr
+
+
+def test_what_the_storage_is_cannot_be_overridden(tmp_path: Path) -> None:
+    file = tmp_path / "prod.yaml"
+    text = (PROJECT / "environments/prod.yaml").read_text()
+    file.write_text(f'{text}overrides: {{hbase-site: {{hbase.rootdir: "s3://theirs/"}}, hbase-sit: {{a: "b"}}}}\n')
+    done = run("render", str(file))
+    assert done.returncode == 2
+    assert f"{file}:{LINES + 1}  overrides.hbase-site.hbase.rootdir" in done.stderr
+    assert "did you mean hbase-site?" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What prod was rendered as, before a change of each kind."""
+    document = json.loads(run("render", "prod", "--format", "run-job-flow").stdout)
+    [core] = [each for each in document["Instances"]["InstanceGroups"] if each["InstanceRole"] == "CORE"]
+    [site] = [each["Properties"] for each in core["Configurations"] if each["Classification"] == "hbase-site"]
+    site["hbase.rs.cacheblocksonwrite"] = "false"
+    site["hbase.regionserver.handler.count"] = "60"
+    document["ReleaseLabel"] = "emr-7.11.0"
+    file = tmp_path_factory.mktemp("earlier") / "before.json"
+    file.write_text(json.dumps(document))
+    return file
+
+
+def test_diff_names_each_kind_of_change_and_its_cost(earlier: Path) -> None:
+    done = run("diff", "prod", "--against", str(earlier))
+    assert done.returncode == 0
+    assert max(len(line) for line in done.stdout.replace(str(earlier), "").splitlines()) <= 80
+    order = [
+        "3 differences",
+        "Live",
+        "hbase.rs.cacheblocksonwrite",
+        "false -> true",
+        "Rolling restart",
+        "60 -> 30",
+        "New cluster",
+        "emr-7.11.0 -> emr-7.12.0",
+        "What applying all of it costs",
+        "of nodes side by side",
+    ]
+    text = " ".join(done.stdout.split())
+    places = [text.index(said) for said in order]
+    assert places == sorted(places)
+
+
+def test_diff_as_json_has_every_key(earlier: Path) -> None:
+    document = json.loads(run("diff", "prod", "--against", str(earlier), "--output", "json").stdout)
+    assert set(document) == {"source", "against", "changes", "cost"}
+    assert {change["applied"] for change in document["changes"]} == {"live", "rolling restart", "new cluster"}
+    assert set(document["cost"]) >= {"restart_seconds", "cache_lost_bytes", "warm_up_seconds", "get_usd", "node_usd"}
+
+
+@pytest.mark.parametrize("form", ["emr", "hbase-site", "run-job-flow"])
+@pytest.mark.parametrize("group", ["core", "primary"])
+def test_no_rendering_differs_from_itself(form: str, group: str, tmp_path: Path) -> None:
+    file = tmp_path / "before"
+    file.write_text(run("render", "dev", "--format", form, "--group", group).stdout)
+    assert run("diff", "dev", "--against", str(file), "--group", group).stdout.endswith("nodes: no difference\n")
+
+
+def test_a_property_explains_itself_to_programs_too() -> None:
+    document = json.loads(run("explain", "prod", "hbase.bucketcache.size", "--output", "json").stdout)
+    assert document["properties"][0]["groups"] == ["core"]
+    assert document["because"]["inputs"]
+
+
+def test_a_property_that_is_left_alone_says_so() -> None:
+    assert "= left alone" in run("explain", "prod", "hbase.hregion.max.filesize").stdout
+
+
+def test_tables_are_set_as_the_plan_takes_them() -> None:
+    script = run("render", "prod", "--format", "table-ddl").stdout
+    for said in (
+        "BLOCKSIZE => '65536'",
+        "BLOOMFILTER => 'ROW'",
+        "PREFETCH_BLOCKS_ON_OPEN => 'true'",
+        "NUMREGIONS => 240",
+    ):
+        assert said in script
+    assert script.count("{") == script.count("}")
+
+
+def test_lint_loads_neither_cdk_nor_boto3() -> None:
+    code = (
+        "import sys\nfrom cli.main import warmbase\n"
+        f"warmbase(['lint', '--file', {str(PROJECT / RECIPE)!r}], standalone_mode=False)\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert not {"aws_cdk", "boto3"} & {name.partition(".")[0] for name in done.stderr.split()}

@@ -1,0 +1,82 @@
+"""Keys and values, each by itself; and secrets."""
+
+from __future__ import annotations
+
+from tests.configurations.lint.examples.case import Case
+from tests.configurations.lint.examples.file import File
+
+KEYS = (
+    Case(
+        id="WB101",
+        wrong=File(site={"hbase.regionserver.handlers.count": "60"}),
+        right=File(site={"hbase.regionserver.handler.count": "60"}),
+        at="hbase.regionserver.handlers.count",
+        says="hbase.regionserver.handler.count is a key",
+    ),
+    Case(
+        id="WB102",
+        wrong=File(site={"hbase.regionserver.datatiering.enable": "true"}),
+        right=File(site={"hbase.regionserver.datatiering.enable": "true"}, release="emr-7.13.0"),
+        at="hbase.regionserver.datatiering.enable",
+        says="is not a key of emr-7.12.0",
+    ),
+    Case(
+        id="WB103",
+        wrong=File(site={"phoenix.functions.allowUserDefinedFunctions": "true"}),
+        at="phoenix.functions.allowUserDefinedFunctions",
+        says="neither HBase, Hadoop nor EMR reads",
+    ),
+    Case(
+        id="WB104",
+        wrong=File(site={"hbase.regionserver.handler.count": "many"}),
+        right=File(site={"hbase.regionserver.handler.count": "60"}),
+        at="hbase.regionserver.handler.count",
+        says="'many' is not a whole number",
+    ),
+    Case(
+        id="WB105",
+        wrong=File(others={"hdfs-site": {"hbase.regionserver.handler.count": "60"}}),
+        right=File(others={"core-site": {"hbase.regionserver.handler.count": "60"}}),
+        at="hdfs-site hbase.regionserver.handler.count",
+        says="HBase does not read hbase.regionserver.handler.count from hdfs-site",
+    ),
+    Case(
+        id="WB106",
+        wrong=File(site={"hbase.regionserver.handler.count": "<your-threads>"}),
+        right=File(site={"hbase.regionserver.handler.count": "60"}),
+        at="hbase.regionserver.handler.count",
+        says="still to be filled in",
+    ),
+    Case(
+        id="WB107",
+        wrong=File(
+            site={"hbase.regionserver.handler.count": "60"},
+            again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "90"}},),
+        ),
+        right=File(again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "90"}},)),
+        at="hbase.regionserver.handler.count",
+        says="is stated before",
+    ),
+    Case(
+        id="WB108",
+        wrong=File(others={"hbase-log4j": {"log4j.logger.x": "DEBUG"}}),
+        right=File(others={"hbase-log4j2": {"logger.x.level": "DEBUG"}}),
+        at="hbase-log4j ",
+        says="was removed",
+    ),
+    Case(
+        id="WB109",
+        wrong=File(others={"hbase-log4j2": {"logger.x.level": "DEBUG"}}, release="emr-7.8.0"),
+        right=File(others={"hbase-log4j": {"log4j.logger.x": "DEBUG"}}, release="emr-7.8.0"),
+        at="hbase-log4j2 ",
+        says="came with EMR 7.9",
+    ),
+    Case(id="WB110", wrong=File(release=None), at=" ", says="nothing says which release"),
+    Case(
+        id="WB901",
+        wrong=File(others={"core-site": {"fs.s3a.secret.key": "x"}}),
+        right=File(others={"core-site": {"fs.s3a.encryption.algorithm": "SSE-KMS"}}),
+        at="core-site fs.s3a.secret.key",
+        says="holds a credential",
+    ),
+)

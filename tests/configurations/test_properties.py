@@ -1,0 +1,142 @@
+"""The catalogue: consistent in itself, with the jars, and with what is rendered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configurations.classification import flattened
+from configurations.properties import CATALOGUE, TOPICS, Property
+from configurations.properties.values import Choice, Decimal, Listed, Matching, Switch, Values, Whole, number
+from configurations.rendering import is_rendered
+from facts.keys import hadoop_keys, hbase_keys
+from facts.releases import releases
+from sizing.because import Reasons
+from tests.configurations.variants import VARIANTS, variant_launch
+
+PROPERTIES = list(CATALOGUE.values())
+OF_SITES = [
+    known for known in PROPERTIES if known.classification in {"hbase-site", "hdfs-site", "yarn-site", "core-site"}
+]
+
+
+def name(known: Property) -> str:
+    return f"{known.classification}:{known.key}"
+
+
+def test_no_property_is_listed_twice() -> None:
+    assert len(CATALOGUE) == sum(len(topic) for topic in TOPICS.values())
+
+
+@pytest.mark.parametrize("known", PROPERTIES, ids=name)
+def test_each_property_says_all_there_is_to_say(known: Property) -> None:
+    assert known.groups
+    assert known.reason
+    assert not known.reason.endswith(".")
+    assert known.source
+    assert str(known.values)
+
+
+@pytest.mark.parametrize("known", OF_SITES, ids=name)
+def test_versions_are_those_whose_jars_have_the_key(known: Property) -> None:
+    """Of keys that the tables have; EMR's own and those of 2.6.5 on are in none of our releases."""
+    for release in releases().values():
+        hbase, hadoop = hbase_keys().get(known.key), hadoop_keys().get(known.key)
+        if hbase is None and hadoop is None:
+            continue
+        in_jars = bool(hbase and hbase.known_in(release.hbase)) or bool(hadoop and hadoop.known_in(release.hadoop))
+        assert known.known_in(release) == in_jars, release.label
+
+
+@pytest.mark.parametrize("known", OF_SITES, ids=name)
+def test_what_hbase_takes_by_default_is_valid(known: Property) -> None:
+    """HBase's own default passes the catalogue's bounds, where it states a plain one."""
+    for release in releases().values():
+        for keys, version in ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop)):
+            default = keys[known.key].default_in(version) if known.key in keys else None
+            if default and "$" not in default and known.key not in DEFAULT_MEANS_UNSET and known.known_in(release):
+                assert known.values.refusal(default.rstrip("LFf") if number(default[:-1]) else default) is None
+
+
+# Defaults that say "not set": zero sizes, empty names, and a path relative to something.
+DEFAULT_MEANS_UNSET = {"hbase.bucketcache.size", "dfs.datanode.data.dir", "hbase.rootdir", "fs.s3a.buffer.dir"}
+
+
+def reasons() -> Reasons:
+    return variant_launch(VARIANTS[0]).plan.because
+
+
+@pytest.mark.parametrize("known", [known for known in PROPERTIES if known.figure], ids=name)
+def test_each_figure_is_explained(known: Property) -> None:
+    assert known.figure in reasons()
+
+
+def test_what_is_said_to_be_rendered_is_what_some_cluster_is_rendered_with() -> None:
+    rendered = {
+        (path, key)
+        for variant in VARIANTS
+        for label in releases()
+        for level in variant_launch(variant, label).settings
+        for path, key, _ in flattened(level)
+    }
+    assert {entry for entry in CATALOGUE if is_rendered(*entry)} == rendered
+
+
+def test_every_key_of_the_templates_is_whole() -> None:
+    """One grep finds each place where a property is set."""
+    for file in (Path(__file__).parents[2] / "configurations/templates").rglob("*.json.j2"):
+        for key in re.findall(r'"([\w.-]*\{\{[^}]*\}\}[\w.-]*)":', file.read_text()):
+            assert key == "{{ bean }}"
+
+
+VALUES: list[tuple[Values, str, bool]] = [
+    (Whole(least=1), "1", True),
+    (Whole(least=1), " 1 ", True),
+    (Whole(least=1), "0", False),
+    (Whole(least=1), "1.5", False),
+    (Whole(least=1), "1,000", False),
+    (Whole(least=1), "1e3", False),
+    (Whole(least=1), "0x10", True),
+    (Whole(), "9223372036854775807", True),
+    (Whole(), "9223372036854775808", False),
+    (Whole(least=1), "", False),
+    (Whole(least=1, multiple_of=256), "512", True),
+    (Whole(least=1, multiple_of=256), "500", False),
+    (Decimal(most=1.0, above=0.0), "0.5", True),
+    (Decimal(most=1.0, above=0.0), "0", False),
+    (Decimal(most=1.0, above=0.0), "1.01", False),
+    (Decimal(), "nan", False),
+    (Decimal(), "1e3", True),
+    (Switch(), "TRUE", True),
+    (Switch(), "yes", False),
+    (Choice(names=("fifo", "codel")), "fifo", True),
+    (Choice(names=("fifo", "codel")), "FIFO", False),
+    (Choice(names=("LRU",), any_case=True), "lru", True),
+    (Choice(names=("a.B",), others=True), "com.example.Own", True),
+    (Matching(form=r"/.+", described="a whole path"), "/mnt", True),
+    (Matching(form=r"/.+", described="a whole path"), "mnt", False),
+    (Listed(each=Whole(least=1)), "1, 2", True),
+    (Listed(each=Whole(least=1)), "1,,2", False),
+    (Listed(each=Whole(least=1)), "", False),
+]
+
+
+@pytest.mark.parametrize(("values", "text", "valid"), VALUES)
+def test_what_each_kind_of_value_takes(values: Values, text: str, valid: object) -> None:
+    assert (values.refusal(text) is None) == valid
+
+
+@given(st.integers(min_value=-(10**12), max_value=10**12), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_whole_number_within_its_bounds_is_taken_and_no_other(value: int, least: int, more: int) -> None:
+    taken = Whole(least=least, most=least + more).refusal(str(value)) is None
+    assert taken == (least <= value <= least + more)
+
+
+@given(st.text(max_size=40))
+def test_no_text_breaks_a_check(text: str) -> None:
+    for known in PROPERTIES:
+        known.values.refusal(text)
