@@ -52,7 +52,8 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
     """Say what is wrong with a configuration, and how to mend it.
 
     Of an environment, what would be deployed; of a file, what somebody else would. Gaps such as
-    <your-jvm-heap-size> are named as what is missing. Ends with 3 where there are errors.
+    <your-jvm-heap-size> are named as what is missing. Ends with 3 where there are errors. JSON has the reason of
+    each note, too, and docs/lint-rules.md of each rule.
 
     \b
     Example:
@@ -92,7 +93,8 @@ def report_text(report: Report, shown: Report) -> str:
         f"{counts[severity]} {name}{'s' * (counts[severity] != 1)}"
         for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
     )
-    head = f"{report.source}, {report.release or 'release not known'}: {numbers}"
+    said = f"{report.source}, {report.release or 'release not known'}: {numbers}"
+    head = fill(said, WIDTH, break_on_hyphens=False)
     return "\n\n".join([head, *map(_finding_text, shown.findings)])
 
 
@@ -103,7 +105,8 @@ def _finding_text(found: Finding) -> str:
     severity = click.style(found.severity.value, fg=COLOURS[found.severity])
     head = "  ".join(filter(None, (f"{found.id} {severity}", where, _short(what), marked)))
     value = f"is {_short(found.value)}" if found.value is not None else ""
-    lines = (value, found.message, f"because {found.because}", f"fix: {found.fix}")
+    because = "" if found.severity is Severity.INFO else f"because {found.because}"
+    lines = (value, found.message, because, f"fix: {found.fix}")
     return "\n".join([head, *(_indented(line) for line in lines if line)])
 
 

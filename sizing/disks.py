@@ -22,7 +22,14 @@ from sizing.question import UTILISATION, Question
 from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
 from sizing.units import GIB, MIB
 
-__all__ = ["FILL_FRACTION", "HDFS_REPLICATION", "cache_volume_gib", "layouts", "layouts_in_all"]
+__all__ = [
+    "FILL_FRACTION",
+    "HDFS_REPLICATION",
+    "cache_volume_gib",
+    "layouts",
+    "layouts_in_all",
+    "provisioned_volume",
+]
 
 FILL_FRACTION: Final = 0.85  # cache file and index below 85 % of the volume, clear of every 90 % alarm
 # judgement: of a volume somebody else chose; the metadata and log of XFS and the index take the rest.
@@ -30,6 +37,7 @@ PINNED_FILL_FRACTION: Final = 0.95
 # judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
 # local files take as much again.
 SYSTEM_GIB: Final = 64
+LEAST_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volumes have 5 GB at least
 TAKEN_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
 """Sizes by which a node knows its other disks."""
 HDFS_REPLICATION: Final = 3  # EMR's default from ten core nodes on, and what data that is nowhere else needs
@@ -67,7 +75,17 @@ def layouts_in_all(question: Question, instance: InstanceType) -> int:
 
 def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
     """The volume for a cache of this size, its index and its temporary copy, 85 % full."""
-    size_gib = math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
+    needed_gib = math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
+    return _untaken(max(LEAST_GIB, needed_gib))
+
+
+def provisioned_volume(purpose: str, size_gib: int, provision: gp3.Provision, count: int = 1) -> Volume:
+    """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
+    _, iops = provision
+    return gp3.gp3_volume(purpose, _untaken(max(size_gib, gp3.least_gib(iops))), provision, count)
+
+
+def _untaken(size_gib: int) -> int:
     return size_gib + (size_gib in TAKEN_GIB)
 
 
@@ -97,7 +115,7 @@ def _cached(question: Question, instance: InstanceType, servers: int, cache_mib:
     if size_gib <= gp3.EMR_DOCUMENTED_GIB:
         hits = Hits(ratio=question.demand.estimated_hit_ratio(cache_mib, servers))
         for provision in _sufficient(question, instance, servers, hits):
-            cache = gp3.gp3_volume("cache", size_gib, provision)
+            cache = provisioned_volume("cache", size_gib, provision)
             yield Layout(cache_mib=cache_mib, volumes=(cache, _system()))
 
 
@@ -105,10 +123,10 @@ def _hdfs(question: Question, instance: InstanceType, servers: int) -> Iterator[
     stored_bytes = question.requirements.workload.stored_bytes * HDFS_REPLICATION
     node_gib = math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
-    size_gib = math.ceil(node_gib / count)
+    size_gib = max(LEAST_GIB, math.ceil(node_gib / count))
     if count <= gp3.EMR_MOST_VOLUMES:
         for provision in _sufficient(question, instance, servers * count, Hits(ratio=1.0)):
-            data = gp3.gp3_volume("data", size_gib + (size_gib in TAKEN_GIB), provision, count)
+            data = provisioned_volume("data", size_gib, provision, count)
             yield Layout(cache_mib=0, volumes=(data, _system()))
 
 

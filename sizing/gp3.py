@@ -14,7 +14,7 @@ from typing import Final
 from sizing.cluster import Volume
 from sizing.prices import PriceTable
 
-__all__ = ["Provision", "gp3_volume", "provisions", "usd_per_month"]
+__all__ = ["Provision", "gp3_volume", "least_gib", "most_iops", "provisions", "usd_per_month"]
 
 INCLUDED_IOPS: Final = 3_000
 INCLUDED_MIB_S: Final = 125
@@ -29,6 +29,16 @@ IOPS: Final = (3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 16_000, 20_000
 
 Provision = tuple[int, int]
 """Throughput in MiB/s, and IOPS."""
+
+
+def most_iops(size_gib: int) -> int:
+    """What a volume of that size may be provisioned with; what gp3 includes, it always has."""
+    return max(INCLUDED_IOPS, IOPS_PER_GIB * size_gib)
+
+
+def least_gib(iops: int) -> int:
+    """The smallest volume that may be provisioned with so many; what gp3 includes, each has."""
+    return 1 if iops <= INCLUDED_IOPS else -(-iops // IOPS_PER_GIB)
 
 
 @cache

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import COMMANDS
+from configurations.lint.rules import RULES
 
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -81,6 +82,10 @@ def test_every_command_of_warmbase_is_in_the_readme() -> None:
 
 def test_only_commands_that_exist_are_named() -> None:
     assert set(re.findall(r"(?:bin/|`)warmbase (\w+)", README)) <= set(COMMANDS)
+
+
+def test_the_rules_are_as_many_as_it_says() -> None:
+    assert f"[{len(RULES)} rules]" in README
 
 
 def test_the_environment_shown_is_the_one_that_ships() -> None:

@@ -15,8 +15,10 @@ from configurations.classification import ClassificationPath
 
 __all__ = ["NodeGroup", "NodeVolume", "Setting", "Settings", "Subject"]
 
-PLACEHOLDER: Final = re.compile(r"<[^<>]+>|\$\{(?!AWS::)[^{}]*\}|^\s*$")
-"""`<your-jvm-heap-size>`, `${HEAP}`, or nothing; what CloudFormation fills in is no gap."""
+FILLED_IN: Final = r"AWS::|HBASE_|HADOOP_|YARN_|JAVA_HOME|env\.|[^{}]*\."
+"""What CloudFormation, hbase-env.sh and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
+PLACEHOLDER: Final = re.compile(rf"<[^<>]+>|\$\{{(?!{FILLED_IN})[^{{}}]*\}}|^\s*$")
+"""`<your-jvm-heap-size>`, `${HEAP}`, or nothing."""
 
 SettingKey = tuple[ClassificationPath, str]
 """Classification path and property key."""

@@ -192,7 +192,7 @@ FAULTS = [
     ("{role: active}", "{core: {families: [r8i, r8id]}}", "core.families", "lists no type of r8i, r8id", "r8g"),
     ("{role: active}", "{core: {count: 41}}", "core.count", "41 RegionServers share 40 regions", "use 40 or less"),
     ("{role: active}", "{core: {count: 100000}}", "core.count", "no EMR cluster", "use 10000 or less"),
-    ("name: try", "name: try\noverrides: {hbase-site: {a: 60}}", ":2  overrides.hbase-site.a", "not text", "\"60\""),
+    ("name: try", "name: try\noverrides: {hbase-site: {a: 60}}", ":2  overrides.hbase-site.a", "not text", '"60"'),
 ]
 
 

@@ -93,7 +93,7 @@ def all_layouts(question: Question, name: str, servers: int) -> Iterator[Layout]
         system = disks._system()
         if size_gib <= gp3.EMR_DOCUMENTED_GIB:
             for way in ways:
-                yield Layout(cache_mib=cache_mib, volumes=(gp3.gp3_volume("cache", size_gib, way), system))
+                yield Layout(cache_mib=cache_mib, volumes=(disks.provisioned_volume("cache", size_gib, way), system))
         if instance.nvme_disks == 1 and size_gib <= instance.nvme_disk_bytes // GIB:
             drive = disks.nvme_volume(instance)
             yield Layout(cache_mib=cache_mib, volumes=(drive, disks._system()))

@@ -92,7 +92,7 @@ def _impossible_gp3(node: Node) -> Iterator[Found]:
             why = f"{iops:,} IOPS and {throughput:,} MiB/s are more than gp3 has"
         elif throughput * gp3.IOPS_PER_MIB_S > iops:
             why = f"{throughput:,} MiB/s need {throughput * gp3.IOPS_PER_MIB_S:,} IOPS, not {iops:,}"
-        elif volume.size_gib is not None and iops > max(gp3.INCLUDED_IOPS, volume.size_gib * gp3.IOPS_PER_GIB):
+        elif volume.size_gib is not None and iops > gp3.most_iops(volume.size_gib):
             why = f"{volume.size_gib:,} GiB take {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
         if why:
             yield Found(classification="", property=VOLUME, line=volume.line, message=why)

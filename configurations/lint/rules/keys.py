@@ -37,6 +37,17 @@ NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketc
 """Of those, what the jars still name and nothing in them reads, but for a warning in the log."""
 
 
+# Hadoop and HBase read these as well, by what took their place.
+OLD_NAMES: Final = {
+    "dfs.block.size": "dfs.blocksize",
+    "dfs.data.dir": "dfs.datanode.data.dir",
+    "dfs.datanode.max.xcievers": "dfs.datanode.max.transfer.threads",
+    "hbase.hstore.compactionThreshold": "hbase.hstore.compaction.min",
+    "hbase.regionserver.global.memstore.lowerLimit": "hbase.regionserver.global.memstore.size.lower.limit",
+    "hbase.regionserver.global.memstore.upperLimit": "hbase.regionserver.global.memstore.size",
+}
+
+
 @cache
 def _known() -> frozenset[str]:
     return frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys(), *(key for _, key in CATALOGUE)})
@@ -145,6 +156,16 @@ def _gap(node: Node) -> Iterator[Found]:
             known = CATALOGUE.get((setting.classification, setting.key))
             what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
             yield Found(at=setting, message=f"{setting.key} is still to be filled in{what}")
+
+
+def _old_name(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        if setting.key in OLD_NAMES:
+            yield Found(
+                at=setting,
+                message=f"{setting.key} is an old name of {OLD_NAMES[setting.key]}",
+                fix=f"write {OLD_NAMES[setting.key]}",
+            )
 
 
 def _twice(node: Node) -> Iterator[Found]:
@@ -280,5 +301,15 @@ KEYS: Final = (
         because="keys, defaults, Java and defects differ by release",
         fix="give --release, such as emr-7.12.0",
         source="EMR Release Guide, emr-release-app-versions-7.x",
+    ),
+    Rule(
+        id="WB111",
+        severity=Severity.INFO,
+        what="an old name of a key",
+        check=_old_name,
+        roles=BOTH,
+        because="it still works; where both names are stated, it is not obvious which one counts",
+        fix="write the new name",
+        source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
     ),
 )

@@ -25,6 +25,7 @@ CHUNK: Final = "hbase.bucketcache.persistence.chunksize"
 WAIT: Final = "hbase.master.scp.retain.assignment.force.wait-interval"
 DEFAULT_RETRIES: Final = 600
 DEFAULT_WAIT_MS: Final = 50
+LONG_SECONDS: Final = 3_600  # judgement: no restart of a RegionServer takes an hour
 DEFAULT_CHUNK: Final = 10_000_000
 DEFAULT_INTERVAL_MS: Final = 1_000
 MOST_BLOCKS: Final = 2**31  # WB224; beyond, no restart comes to pass
@@ -102,6 +103,19 @@ def _waits_for_ever(node: Node) -> Iterator[Found]:
             at=node.setting(RETRIES),
             property=RETRIES,
             message=f"{retries:g} retries that double from 50 ms never end; after 39 days the wait overflows an int",
+        )
+
+
+def _waits_for_hours(node: Node) -> Iterator[Found]:
+    retries = _retries(node)
+    if not node.switched(FORCE, default=False) or retries is None or not 0 <= retries <= MOST_RETRIES:
+        return
+    window = retention_window_seconds(int(retries))
+    if window > LONG_SECONDS:
+        yield Found(
+            at=node.setting(RETRIES),
+            property=RETRIES,
+            message=f"{retries:g} retries keep the regions of a lost server offline for {format_duration(window)}",
         )
 
 
@@ -342,5 +356,15 @@ RESTART: Final = (
         fix="before each start move an index with fewer chunks than it announces aside; warmbase's bootstrap does",
         source="reproduced with HBase 2.6.2; HBASE-28839",
         hbase=Span(since=(2, 6, 1), until=(2, 6, 5)),
+    ),
+    Rule(
+        id="WB315",
+        severity=Severity.WARNING,
+        what="a master that waits for hours",
+        check=_waits_for_hours,
+        roles=PRIMARY,
+        because="a node that EMR replaces has a new name, and nobody serves its regions until the wait is over",
+        fix="use 12 to 14, by how long a restart takes",
+        source=MASTER,
     ),
 )

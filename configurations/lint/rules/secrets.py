@@ -17,12 +17,16 @@ CREDENTIAL_KEY: Final = re.compile(
     r"AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$",
     re.IGNORECASE,
 )
+CREDENTIAL_OPTION: Final = re.compile(
+    r"-D[\w.]*(access\.key|secret\.key|session\.token|awsSecretAccessKey)=", re.IGNORECASE
+)
 ACCESS_KEY_ID: Final = re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{16}\b")
 
 
 def _static_credentials(node: Node) -> Iterator[Found]:
     for (_, key), setting in node.settings.items():
-        if CREDENTIAL_KEY.search(key) or ACCESS_KEY_ID.search(setting.value):
+        stated = ACCESS_KEY_ID.search(setting.value) or CREDENTIAL_OPTION.search(setting.value)
+        if CREDENTIAL_KEY.search(key) or stated:
             yield Found(at=setting, message=f"{key} {'is for' if setting.is_gap else 'holds'} a credential")
 
 

@@ -35,12 +35,13 @@ L1_BYTES: Final = "hfile.block.cache.memory.size"
 """In its place (HBASE-28600)."""
 FREE_BYTES: Final = "hbase.regionserver.free.heap.min.memory.size"
 """In the place of the fifth of the heap that HBase keeps free."""
-RANGES: Final = (
-    "hfile.block.cache.size.min.range",
-    "hfile.block.cache.size.max.range",
-    "hbase.regionserver.global.memstore.size.min.range",
-    "hbase.regionserver.global.memstore.size.max.range",
-)
+RANGES: Final = {
+    L1: ("hfile.block.cache.size.min.range", "hfile.block.cache.size.max.range"),
+    MEMSTORE: (
+        "hbase.regionserver.global.memstore.size.min.range",
+        "hbase.regionserver.global.memstore.size.max.range",
+    ),
+}
 MOST_MEMSTORE: Final = 0.8
 LRU_GOAL: Final = "hbase.lru.blockcache.min.factor"
 LRU_ACCEPT: Final = "hbase.lru.blockcache.acceptable.factor"
@@ -103,9 +104,12 @@ def _heap_limit(node: Node) -> Iterator[Found]:
 
 
 def _ranges(node: Node) -> Iterator[Found]:
-    ranges = [found for key in RANGES if (found := node.setting(key))]
-    if ranges:
-        yield Found(at=ranges[0], message="HBase moves memory between L1 and memstore, a minute at a time")
+    """A range that is its fraction and nothing more moves nothing."""
+    for fraction, ends in RANGES.items():
+        static = node.number(fraction, 0.4)
+        moving = [found for key in ends if (found := node.setting(key)) and node.number(key) != static]
+        if moving:
+            yield Found(at=moving[0], message="HBase moves memory between L1 and memstore, a minute at a time")
 
 
 def _l1_thresholds(node: Node) -> Iterator[Found]:

@@ -14,6 +14,7 @@ from sizing.units import MIB
 __all__ = ["SLOTS"]
 
 SLOT_OVERHEAD_BYTES: Final = 54  # 33 header, 13 metadata, 8 stamp: what a block takes beside its payload
+UNIT: Final = 256  # bytes in which offsets are kept
 ITEMS: Final = 4  # BucketAllocator.FEWEST_ITEMS_IN_BUCKET
 WASTE: Final = 0.02
 MOST_BLOCKS: Final = 2**31
@@ -22,16 +23,18 @@ START: Final = "the RegionServer does not start"
 
 
 def _not_a_multiple(node: Node) -> Iterator[Found]:
-    for size in node.bucket_sizes or ():
-        if size % 256 or size <= 0:
-            why = f"{size:,} is not a multiple of 256" if size > 0 else f"{size:,} is no size"
-            yield Found(
-                at=node.setting("hbase.bucketcache.bucket.sizes"), message=f"{why}; {_next_multiple(size):,} is"
-            )
+    wrong = [size for size in node.bucket_sizes or () if size % UNIT or size <= 0]
+    if wrong:
+        first = wrong[0]
+        why = f"{first:,} is not a multiple of {UNIT}" if first > 0 else f"{first:,} is no size"
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        yield Found(
+            at=node.setting("hbase.bucketcache.bucket.sizes"), message=f"{why}; {_next_multiple(first):,} is{more}"
+        )
 
 
 def _next_multiple(size: float) -> int:
-    return max(256, math.ceil(size / 256) * 256)
+    return max(UNIT, math.ceil(size / UNIT) * UNIT)
 
 
 def _no_slot_for_a_block(node: Node) -> Iterator[Found]:

@@ -44,6 +44,8 @@ FOUND: dict[str, dict[Severity, list[tuple[str, int | None]]]] = {
             ("WB516", None),
             ("WB614", None),
             ("WB608", 5),
+            ("WB111", 55),
+            ("WB111", 59),
         ],
     },
     "two-collectors.json": {

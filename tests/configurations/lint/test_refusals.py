@@ -173,6 +173,10 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         hadoop("hbase-env/export", "HBASE_OPTS", '"-Dx=AKIAIOSFODNN7EXAMPLE"'), "WB901",
         (hadoop("hbase-env/export", "HBASE_OPTS", '"-Dx=AKIA"'),),
     ),
+    "a credential as an option of Java": (
+        hadoop("hbase-env/export", "HBASE_OPTS", '"-Dfs.s3a.secret.key=x"'), "WB901",
+        (hadoop("hbase-env/export", "HBASE_OPTS", '"-Dfs.s3a.encryption.key=x"'),),
+    ),
     "two collectors in two variables": (
         hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", NINE_GIB.replace("-Xms", "-XX:+UseG1GC -Xms")), "WB403",
         (hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", NINE_GIB.replace("-Xms", "-XX:+UseZGC -Xms")),),

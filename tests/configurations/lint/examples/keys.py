@@ -73,6 +73,13 @@ KEYS = (
     ),
     Case(id="WB110", wrong=File(release=None), at=" ", says="nothing says which release"),
     Case(
+        id="WB111",
+        wrong=File(others={"hdfs-site": {"dfs.datanode.max.xcievers": "4096"}}),
+        right=File(others={"hdfs-site": {"dfs.datanode.max.transfer.threads": "4096"}}),
+        at="hdfs-site dfs.datanode.max.xcievers",
+        says="an old name of dfs.datanode.max.transfer.threads",
+    ),
+    Case(
         id="WB901",
         wrong=File(others={"core-site": {"fs.s3a.secret.key": "x"}}),
         right=File(others={"core-site": {"fs.s3a.encryption.algorithm": "SSE-KMS"}}),

@@ -101,4 +101,11 @@ RESTART = (
         says="4 is below mintostart, 5",
     ),
     Case(id="WB314", wrong=File(), right=File(site=NOT_KEPT), at=PATH, says="stops the RegionServer from starting"),
+    Case(
+        id="WB315",
+        wrong=File(site={RETRIES: "17"}),
+        right=File(site={RETRIES: "16"}),
+        at=RETRIES,
+        says="17 retries keep the regions of a lost server offline for 1.82 h",
+    ),
 )
