@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from configurations.impact.same import says_the_same
+from configurations.lint.secret import NOT_SHOWN, is_secret
 from configurations.lint.subject import NodeGroup, NodeVolume, Setting, Subject
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
@@ -92,14 +93,20 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
         groups=(role,),
         classification=path,
         key=key,
-        before=old.value if old else None,
-        after=new.value if new else None,
+        before=_shown(old),
+        after=_shown(new),
         applied=applied,
         restarts=RESTARTS.get(path.partition("/")[0], "") if applied is Applied.ROLLING_RESTART else "",
         empties_cache=bool(known and known.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
         why=known.reason if known else "not in our catalogue: taken for a restart",
         overridden=new.overridden if new else False,
     )
+
+
+def _shown(setting: Setting | None) -> str | None:
+    if setting is None:
+        return None
+    return NOT_SHOWN if is_secret(setting.key, setting.value) else setting.value
 
 
 def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> Iterator[Change]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from configurations.lint.finding import Finding, Report, Severity
@@ -10,10 +11,13 @@ from configurations.lint.node import Node
 from configurations.lint.release_of import release_of
 from configurations.lint.rule import Rule, findings_of
 from configurations.lint.rules import RULES
+from configurations.lint.secret import NOT_SHOWN, is_secret
 from configurations.lint.subject import Subject
 
 __all__ = ["lint"]
 
+LEAST_SECRET: Final = 8
+"""A shorter text is part of many a word."""
 GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
 GENERAL: Final = frozenset({"WB103", "WB104"})
 """What the tables say of a key and a value; a rule that knows more of the same setting replaces them."""
@@ -36,7 +40,7 @@ def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Report:
     return Report(
         source=subject.source,
         release=subject.release_label,
-        findings=tuple(sorted(_without_repeats(found), key=_order)),
+        findings=tuple(sorted(map(_without_secret, _without_repeats(found)), key=_order)),
     )
 
 
@@ -54,6 +58,16 @@ def _without_repeats(findings: Sequence[Finding]) -> Iterator[Finding]:
     return (
         each for each in findings if each.id not in GENERAL or (each.classification, each.property) not in explained
     )
+
+
+def _without_secret(finding: Finding) -> Finding:
+    """No credential is printed, whichever rule speaks of it: what lint says is kept in logs."""
+    if finding.value is None or not is_secret(finding.property, finding.value):
+        return finding
+    message, fix = (text.replace(finding.value.strip(), NOT_SHOWN) for text in (finding.message, finding.fix))
+    if len(finding.value) < LEAST_SECRET:
+        message, fix = finding.message, finding.fix
+    return replace(finding, value=NOT_SHOWN, message=message, fix=fix)
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str]:

@@ -181,9 +181,9 @@ JAVA: Final = (
         severity=Severity.ERROR,
         what="two garbage collectors",
         check=_two_collectors,
-        because="the JVM stops: Conflicting collector combinations in option list",
+        because="the JVM stops: Multiple garbage collectors selected",
         fix="keep one, in HBASE_REGIONSERVER_GC_OPTS",
-        source="JDK 21, java command",
+        source="tried with JDK 17 and 21",
     ),
     Rule(
         id="WB404",
