@@ -5,7 +5,7 @@ from __future__ import annotations
 from sizing.because import Quantity
 from sizing.units import MIB, format_rate, format_size
 
-__all__ = ["amount_text", "number_text", "quantity_text"]
+__all__ = ["amount_text", "number_text", "printable", "quantity_text"]
 
 WHOLE_FROM = 1000
 """From here on a number is told without decimals."""
@@ -34,3 +34,8 @@ def amount_text(value: float, unit: str) -> str:
     if unit == "B":
         return format_size(value)
     return f"{number_text(round(value, 4))} {unit}"
+
+
+def printable(text: str) -> str:
+    """The text without anything that a terminal would take for a command."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from cli.amounts import printable
 from cli.document import json_text
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.impact.change import Change, changes
@@ -26,6 +27,7 @@ from sizing.units import format_duration, format_size, format_usd
 __all__ = ["diff"]
 
 WIDTH: Final = 80
+SHORT: Final = 70
 NOTHING: Final = "not stated"
 TITLES: Final = {
     Applied.LIVE: "Live: no daemon of HBase has to restart",
@@ -55,7 +57,7 @@ def diff(environment: str, against: Path, group: str, cluster: str | None, outpu
     """Say how each difference from an earlier rendering would be applied, and what that costs.
 
     Live, by a rolling restart, or by a new cluster; in time, cached data and dollars, all of them estimates of the
-    plan. Order, blanks and spelling are no differences.
+    plan. Order, blanks and spelling are no differences. Ends with 0, whatever differs.
 
     \b
     Example:
@@ -104,34 +106,46 @@ def _change_lines(change: Change) -> Iterable[str]:
     yield from _wrapped(f"{_value(change.before)} -> {_value(change.after)}")
     restarts = f"; restarts {change.restarts}" if change.restarts else ""
     if change.applied is Applied.LIVE and change.classification == "hbase-site":
-        restarts = "; by update_all_config, for a reconfiguration of EMR's restarts HBase"
+        restarts = "; by update_all_config, once hbase-site.xml on each node says so: EMR's own way restarts HBase"
     emptied = "; the cache is lost" if change.empties_cache else ""
     yield from _wrapped(f"{change.why}{restarts}{emptied}")
 
 
 def _wrapped(text: str) -> list[str]:
-    return wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    return wrap(printable(text), WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _value(text: str | None) -> str:
-    return NOTHING if text is None else text
+    """Long lists break behind their commas."""
+    if text is None:
+        return NOTHING
+    return text if len(text) <= SHORT else text.replace(",", ", ")
 
 
 def _cost_lines(cost: ImpactCost, launch: Launch) -> Iterable[str]:
-    restart = launch.plan.restart.seconds
     if cost.applied is Applied.NEW_CLUSTER:
-        yield from _entry("time", f"{format_duration(cost.warm_up_seconds)} beside the old cluster, until it is warm")
+        beside = f"{format_duration(cost.warm_up_seconds)} until it is warm (estimate)"
+        yield from _entry("time", f"{beside}: a replica beside the old one, promoted when that has ended")
+        yield from _entry("never", "two active clusters on one root: that corrupts the data")
     elif cost.restart_seconds:
-        each = f"{cost.region_servers} RegionServers, one after the other, {format_duration(restart)} each"
-        yield from _entry("time", f"{format_duration(cost.restart_seconds)}: {each} (estimate)")
+        each = cost.restart_seconds / cost.region_servers
+        said = f"{cost.region_servers} RegionServers, one after the other, {format_duration(each)} each"
+        yield from _entry("time", f"{format_duration(cost.restart_seconds)}: {said} (estimate)")
     else:
         yield from _entry("time", "no RegionServer restarts")
-    if cost.cache_lost_bytes:
-        prefetched = f"{format_duration(cost.warm_up_seconds)} to prefetch it again (estimate)"
-        yield from _entry("cache", f"{format_size(cost.cache_lost_bytes)} lost, {prefetched}")
-    else:
-        yield from _entry("cache", "kept")
+    yield from _entry("cache", _cache(cost, launch))
     yield from _entry("dollars", _dollars(cost))
+
+
+def _cache(cost: ImpactCost, launch: Launch) -> str:
+    if cost.cache_lost_bytes == 0:
+        return "kept"
+    size = "all of it" if cost.cache_lost_bytes is None else format_size(cost.cache_lost_bytes)
+    if not cost.warm_up_seconds:
+        return f"{size} lost, with the nodes that go"
+    cache = launch.plan.bucket_cache
+    planned = format_size(cache.size_bytes * launch.plan.core.count) if cache else ""
+    return f"{size} lost; the planned {planned} take {format_duration(cost.warm_up_seconds)} to prefetch (estimate)"
 
 
 def _dollars(cost: ImpactCost) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Final
 
 import click
 
+from cli.amounts import printable
 from cli.document import json_text
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import launch_of
 from configurations.lint.finding import Finding, Report, Severity
+from configurations.lint.lint import ROLES
 from configurations.lint.lint import lint as linted
 from configurations.lint.planned import planned_subject
 from configurations.lint.reader import read_subject
@@ -34,9 +37,14 @@ SHORT: Final = 70
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
-    help="EMR configurations or RunJobFlow JSON, a script with `aws emr create-cluster`, or an hbase-site.xml.",
+    help="EMR configurations, RunJobFlow or CloudFormation, a script with `aws emr create-cluster`, an hbase-site.xml.",
 )
 @click.option("--release", metavar="LABEL", help="Of a file that does not say, such as emr-7.12.0.")
+@click.option(
+    "--group",
+    type=click.Choice(["primary", "core"]),
+    help="Whose settings a file is that has no instance groups; without it, those of all nodes.",
+)
 @click.option(
     "--least",
     type=click.Choice([severity.value for severity in Severity]),
@@ -47,7 +55,13 @@ SHORT: Final = 70
 @cluster_option
 @output_option
 def lint(  # noqa: PLR0913, PLR0917 - click's options
-    environment: str | None, file: Path | None, release: str | None, least: str, cluster: str | None, output: str
+    environment: str | None,
+    file: Path | None,
+    release: str | None,
+    group: str | None,
+    least: str,
+    cluster: str | None,
+    output: str,
 ) -> None:
     """Say what is wrong with a configuration, and how to mend it.
 
@@ -60,7 +74,8 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
       warmbase lint prod
       warmbase lint --file cluster.json --release emr-7.12.0
     """
-    report = linted(_subject(environment, file, release, cluster))
+    subject = _subject(environment, file, release, cluster)
+    report = linted(subject, roles=_roles(subject, group))
     shown = _least(report, Severity(least))
     click.echo(json_text(shown) if output == "json" else report_text(report, shown), color=sys.stdout.isatty() or None)
     if report.of(Severity.ERROR):
@@ -80,6 +95,12 @@ def _subject(environment: str | None, file: Path | None, release: str | None, cl
     return planned_subject(launch_of(read, chosen_cluster(read, cluster)))
 
 
+def _roles(subject: Subject, group: str | None) -> Sequence[str]:
+    if group is not None and subject.groups:
+        raise click.UsageError("--group is for a file without instance groups; this one has them")
+    return ROLES if group is None else (group,)
+
+
 def _least(report: Report, least: Severity) -> Report:
     ranks = list(Severity)
     shown = tuple(found for found in report.findings if ranks.index(found.severity) <= ranks.index(least))
@@ -90,10 +111,12 @@ def report_text(report: Report, shown: Report) -> str:
     """Counts of all findings, then those shown, one after the other."""
     counts = Counter(found.severity for found in report.findings)
     numbers = ", ".join(
-        f"{counts[severity]} {name}{'s' * (counts[severity] != 1)}"
-        for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+        f"{counts[severity]} {name}{'s' * (counts[severity] != 1 and severity is not Severity.INFO)}"
+        for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
     )
-    said = f"{report.source}, {report.release or 'release not known'}: {numbers}"
+    hidden = len(report.findings) - len(shown.findings)
+    more = f"; {hidden} of them not shown" if hidden else ""
+    said = f"{report.source}, {report.release or 'release not known'}: {numbers}{more}"
     head = fill(said, WIDTH, break_on_hyphens=False)
     return "\n\n".join([head, *map(_finding_text, shown.findings)])
 
@@ -112,11 +135,10 @@ def _finding_text(found: Finding) -> str:
 
 def _short(value: str) -> str:
     """One line of it, and nothing that a terminal would take for a command."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in value)
+    plain = printable(value)
     return plain if len(plain) <= SHORT else f"{plain[: SHORT - 3]}..."
 
 
 def _indented(text: str) -> str:
     """Long names and paths are broken only where they are longer than a line."""
-    printable = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return fill(printable, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    return fill(printable(text), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

@@ -36,7 +36,7 @@ def print_plan(plan: Plan, overrides: Sequence[Override] = (), *, explain: bool 
     with console.capture() as page:
         _print(console, plan, overrides, explain=explain)
     # Tables are padded to their width; what is printed ends where the words do.
-    print("\n".join(line.rstrip() for line in page.get().splitlines()))  # noqa: T201 - the command's answer
+    print("\n".join(line.rstrip() for line in page.get().splitlines()), flush=True)  # noqa: T201 - the command's answer
 
 
 def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, explain: bool) -> None:
@@ -44,7 +44,7 @@ def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, expla
     console.print(_headline(plan))
     sections = _sections(plan, width)
     if overrides:
-        sections = {**sections, "Overrides, which the figures above know nothing of": _overrides(overrides, width)}
+        sections = {**sections, "Overrides: the figures above are without them": _overrides(overrides, width)}
     if explain:
         searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} left out"
         sections = {**sections, f"What else there was: {searched}": _rejected(plan, width)}

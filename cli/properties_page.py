@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from cli.markdown import bullets, paragraph, section, table
+from configurations.classification import flattened
+from configurations.launch import launch_of
 from configurations.metrics import METRICS, Metric
 from configurations.properties import CATALOGUE, TOPICS, Property
 from configurations.properties.property import ANY, CLUSTER
 from configurations.rendering import is_rendered
+from environments.reader import read_environment
 from facts.keys import hadoop_keys, hbase_keys
 from facts.prices import price_table
 from sizing.units import format_usd
@@ -18,6 +23,8 @@ __all__ = ["properties_page"]
 HBASE: Final = (2, 6, 2)
 HADOOP: Final = (3, 4, 1)
 REGION: Final = "us-east-1"
+SHIPPED: Final = "prod"
+LONG_VALUE: Final = 100
 HEADER: Final = ("property", "nodes", "value", "from", "default", "versions", "a change", "why", "source")
 
 
@@ -36,9 +43,10 @@ def properties_page() -> str:
                 "**nodes**: *cluster* is storage identity, set for all nodes at launch; *core* and *primary* are "
                 "instance groups, where a setting can be changed and taken away again.",
                 "**from**: the figure of `warmbase plan ENV --output json` that the value states, and how it becomes "
-                "the value; *fixed* where it is the same in every plan; *left alone* where we do not set it.",
-                "**default**: what HBase 2.6.2 or Hadoop 3.4.1 takes where nothing is stated, read from the jars; EMR "
-                "may set another.",
+                "the value; *fixed* with the value that the shipped environment prod has, where no figure gives it: "
+                "it may differ by release, mode and region; *left alone* where we do not set it.",
+                "**default**: what HBase 2.6.2 or Hadoop 3.4.1 takes where nothing is stated, read from the jars, "
+                "and empty where these state none, as where code works it out; EMR may set another.",
                 "**a change**: *live* restarts no daemon of HBase; *rolling restart* restarts one node's daemons after "
                 "the other's; *new cluster* cannot be changed on a running one. *Empties the cache* is beside those "
                 "that no cache survives.",
@@ -74,7 +82,18 @@ def _origin(known: Property) -> str:
         return f"`{known.figure}`, {known.conversion}"
     if known.groups == CLUSTER:
         return "the environment file" if is_rendered(known.classification, known.key) else "left alone"
-    return "fixed" if is_rendered(known.classification, known.key) else "left alone"
+    if not is_rendered(known.classification, known.key):
+        return "left alone"
+    fixed = _fixed_values().get((known.classification, known.key))
+    return f"fixed: `{fixed}`" if fixed else "fixed"
+
+
+@cache
+def _fixed_values() -> Mapping[tuple[str, str], str]:
+    """What the environment that ships is rendered with, where it does not depend on the plan."""
+    environment = read_environment(SHIPPED)
+    levels = launch_of(environment, environment.active).settings
+    return {(path, key): value for level in levels for path, key, value in flattened(level) if len(value) < LONG_VALUE}
 
 
 def _default(key: str) -> str:

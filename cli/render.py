@@ -39,14 +39,15 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
     """Print the EMR classifications of a cluster, or files made of them.
 
     `${AWS::AccountId}` stands for the account where the environment file names none; CloudFormation fills it in.
-    Nothing is printed where lint finds an error.
+    Paths below /warmbase are mounted by the bootstrap action, which `cdk deploy` installs. Nothing is printed where
+    lint finds an error.
 
     \b
     Example:
       warmbase render prod --group core > core.json
       warmbase render prod --format hbase-site
       warmbase render prod --format run-job-flow > before.json
-      warmbase render prod --format table-ddl | hbase shell -n
+      warmbase render prod --format table-ddl > tables.rb
     """
     read = read_environment(environment)
     launch = launch_of(read, chosen_cluster(read, cluster))

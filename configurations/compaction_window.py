@@ -1,11 +1,17 @@
-"""When large compactions may run: at night where the region is, for each drops cached blocks and fills them anew."""
+"""When large files are compacted: at night where the region is, for what a compaction replaces drops out of the cache.
+
+HBase's off-peak hours alone let nothing wait: they raise the ratio by which files are chosen, and lift the limit on
+throughput. So the size of what is compacted by day is limited, and the throughput at night.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
+from configurations.properties.values import LONG
 from facts.regions import utc_offset_hours
+from sizing.units import GIB, MIB
 
 __all__ = ["CompactionWindow", "compaction_window"]
 
@@ -13,14 +19,20 @@ __all__ = ["CompactionWindow", "compaction_window"]
 NIGHT_BEGINS: Final = 1
 NIGHT_ENDS: Final = 5
 HOURS: Final = 24
+# judgement: flushes of 128 MiB, and what a few rounds make of them; a larger file waits for the night.
+MOST_BYTES_BY_DAY: Final = 2 * GIB
+HIGHER_BOUND_BYTES: Final = 100 * MIB  # hbase.hstore.compaction.throughput.higher.bound, what the day has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionWindow:
-    """Hours of the day, as nodes count them: in UTC. It may pass midnight."""
+    """Hours of the day, as nodes count them: in UTC, and it may pass midnight. What is compacted in and out of them."""
 
     start_hour: int
     end_hour: int
+    most_bytes_by_day: int = MOST_BYTES_BY_DAY
+    most_bytes_at_night: int = LONG
+    bytes_per_second_at_night: int = HIGHER_BOUND_BYTES
 
 
 def compaction_window(region: str) -> CompactionWindow:

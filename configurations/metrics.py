@@ -64,7 +64,11 @@ _ROWS: Final = (
     ),
     (
         Daemon.REGION_SERVER, _SERVER, "pauseInfoThresholdExceeded", "RegionServer.Server.pauseInfoThresholdExceeded",
-        "pauses", True, False, "the JVM stood still for a second or longer",
+        "pauses", True, False, "the JVM stood still for one to ten seconds",
+    ),
+    (
+        Daemon.REGION_SERVER, _SERVER, "pauseWarnThresholdExceeded", "RegionServer.Server.pauseWarnThresholdExceeded",
+        "pauses", True, False, "the JVM stood still for longer than ten, and ZooKeeper may have given it up",
     ),
     (
         Daemon.REGION_SERVER, _IPC, "numActiveHandler", "RegionServer.IPC.numActiveHandler", "handlers",

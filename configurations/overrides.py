@@ -6,48 +6,31 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final
 
-from configurations.classification import Classification, Classifications, merged
+from configurations.classification import Classification, Classifications, flattened, merged
+from configurations.lint.subject import PLACEHOLDER
 from configurations.properties import CATALOGUE, Group
 from configurations.properties.property import BOTH, CLUSTER
 from environments.override import Override
+from facts.classifications import classifications
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["groups_of", "overridden"]
 
-# EMR Release Guide, emr-configure-apps: what it takes on a cluster with HBase.
-CLASSIFICATIONS: Final = (
-    "capacity-scheduler",
-    "core-site",
-    "emr-metrics",
-    "emrfs-site",
-    "hadoop-env/export",
-    "hadoop-log4j",
-    "hbase",
-    "hbase-env/export",
-    "hbase-log4j",
-    "hbase-log4j2",
-    "hbase-metrics",
-    "hbase-policy",
-    "hbase-site",
-    "hdfs-env/export",
-    "hdfs-site",
-    "mapred-site",
-    "phoenix-hbase-site",
-    "yarn-env/export",
-    "yarn-site",
-    "zoo.cfg",
-    "zookeeper-config",
-)
+DECIDED: Final = {
+    ("hbase", "hbase.emr.readreplica.enabled"): "clusters: (role)",
+}
+"""What is tunable by group and still no tuning, with where it is decided: a replica that writes is a second writer."""
 
 
 def overridden(planned: Classifications, overrides: Iterable[Override]) -> Classifications:
     """The planned settings with the overrides over them, each in the groups that need its property.
 
     A property that the catalogue does not know goes to every group. Raises InvalidInput with every override that is
-    none: of what the storage is, or in a classification that there is not.
+    none: of what the environment file decides elsewhere, in a classification that there is not, still to be filled
+    in, or without effect.
     """
     overrides = tuple(overrides)
-    problems = [problem for each in overrides for problem in _problems(each)]
+    problems = [problem for each in overrides for problem in _problems(each, planned)]
     if problems:
         raise InvalidInput(problems)
     return Classifications(
@@ -79,24 +62,34 @@ def _nested(path: str, key: str, value: str) -> Classification:
     return Classification(name=name, properties={}, nested=(_nested(inner, key, value),))
 
 
-def _problems(override: Override) -> Iterator[Problem]:
-    known = CATALOGUE.get((override.classification, override.key))
-    if known is not None and known.groups == CLUSTER:
-        yield Problem(
-            where=override.where,
-            what=f"overrides.{override.classification}.{override.key}",
-            why="it is part of what the storage is, which is settled when the cluster is launched",
-            fix="remove it, and use storage: (mode, root, wal)",
-        )
-    elif override.classification not in _classifications():
-        near = get_close_matches(override.classification, _classifications(), n=1)
+def _problems(override: Override, planned: Classifications) -> Iterator[Problem]:
+    what = f"overrides.{override.classification}.{override.key}"
+    if (decided := _decided_elsewhere(override)) is not None:
+        why = "it says what the cluster is, and is no tuning"
+        yield Problem(where=override.where, what=what, why=why, fix=f"remove it, and use {decided}")
+    elif override.classification not in classifications():
+        near = get_close_matches(override.classification, sorted(classifications()), n=1)
         yield Problem(
             where=override.where,
             what=f"overrides.{override.classification}",
-            why="EMR has no such classification for HBase, Hadoop or the CloudWatch agent",
-            fix=f"did you mean {near[0]}?" if near else f"use one of {', '.join(CLASSIFICATIONS)}",
+            why="EMR documents no such classification",
+            fix=f"did you mean {near[0]}?" if near else "use one that it documents: facts/classifications.csv",
         )
+    elif PLACEHOLDER.search(override.value):
+        why = f"{override.value!r} is still to be filled in, and a node would take it as it stands"
+        yield Problem(where=override.where, what=what, why=why, fix="fill it in, or remove it")
+    elif override.classification == "core-site" and _stated_in_hbase_site(override.key, planned):
+        why = "hbase-site states the key too, and HBase reads that last"
+        yield Problem(where=override.where, what=what, why=why, fix=f"state it under hbase-site: {override.key}")
 
 
-def _classifications() -> tuple[str, ...]:
-    return (*CLASSIFICATIONS, *sorted({path for path, _ in CATALOGUE}))
+def _decided_elsewhere(override: Override) -> str | None:
+    entry = (override.classification, override.key)
+    known = CATALOGUE.get(entry)
+    if known is not None and known.groups == CLUSTER:
+        return "storage: (mode, root, wal)"
+    return DECIDED.get(entry)
+
+
+def _stated_in_hbase_site(key: str, planned: Classifications) -> bool:
+    return any(("hbase-site", key) == (path, name) for level in planned for path, name, _ in flattened(level))

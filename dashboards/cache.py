@@ -152,9 +152,10 @@ def _handlers(plan: Plan) -> dict[str, Any]:
 
 def _standing_still() -> dict[str, Any]:
     return {
-        "title": "JVM pauses of a second or longer, and regions long in transition",
+        "title": "JVM pauses of one to ten seconds, longer ones, and regions long in transition",
         "metrics": [
             _expression(_rate("pauseInfoThresholdExceeded"), "pauses/s, all RegionServers", "pauses"),
+            _expression(_rate("pauseWarnThresholdExceeded"), "longer pauses/s", "long"),
             _expression(search(metric("ritCountOverThreshold"), "Maximum", MINUTE), "regions", "regions"),
         ],
         "period": MINUTE,

@@ -23,7 +23,7 @@ PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib
 """Two of 64 GiB, as in the published recipe: NameNode, ZooKeeper and logs."""
 
 # What the stacks create around the nodes; tests hold these against the synthesised templates.
-REGION_SERVER_METRICS: Final = 5
+REGION_SERVER_METRICS: Final = 6
 REGION_SERVER_CACHE_METRICS: Final = 5  # beside those, where there is a cache
 MASTER_METRICS: Final = 1
 SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34

@@ -9,13 +9,15 @@ Source: HBase 2.6.2 RpcExecutor, RWQueueRpcExecutor.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Final
 
-__all__ = ["READ_FRACTION", "CallQueues", "call_queues"]
+__all__ = ["CallQueues", "call_queues"]
 
-# judgement: a put is an append to the log and to memory and holds its handler for less time than a read that goes to
-# a disk; a tenth of the handlers take in more than the disks can flush.
-READ_FRACTION: Final = 0.9
+# judgement: a put holds its handler until the log is synced, a few milliseconds: eight take in over a thousand puts a
+# second, and a tenth of many handlers more.
+WRITE_FRACTION: Final = 0.1
+FEWEST_WRITERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,5 +32,7 @@ def call_queues(handlers: int, *, writes: bool) -> CallQueues:
     """Apart where the workload writes, shared where it does not."""
     if not writes:
         return CallQueues(read_fraction=0.0, read_handlers=handlers)
-    writers = max(1, handlers - max(1, round(handlers * READ_FRACTION)))
-    return CallQueues(read_fraction=READ_FRACTION, read_handlers=handlers - writers)
+    wanted = min(handlers // 2, max(FEWEST_WRITERS, ceil(WRITE_FRACTION * handlers)))
+    read_fraction = floor(100 * (handlers - wanted) / handlers) / 100
+    writers = max(1, handlers - max(1, round(handlers * read_fraction)))
+    return CallQueues(read_fraction=read_fraction, read_handlers=handlers - writers)

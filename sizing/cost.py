@@ -116,7 +116,7 @@ def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
             "CloudWatch metrics",
             metrics,
             "cloudwatch-metric-month",
-            f"{metrics} metrics",
+            f"{metrics} metrics{f', {REQUEST_METRICS} of them of S3 requests' if bill.stored_bytes else ''}",
         ),
         (
             "CloudWatch dashboards",

@@ -52,7 +52,8 @@ class Restart:
     the retention window must cover. late = the rest of the sleep in which the master then is. opening =
     regions open; from HBase 2.6.5 the index is restored meanwhile and each store file waits for it. `seconds`
     = all of it. `crash_offline_seconds`: regions of a server that never comes back are offline this long,
-    then open elsewhere, uncached. That is the price of retention.
+    then open elsewhere, uncached. That is the price of retention. `wait_for_servers_ms` = how long a master that starts
+    waits for the servers of a full restart.
     """
 
     stop_seconds: float
@@ -66,6 +67,7 @@ class Restart:
     retain_retries: int
     retention_window_seconds: float
     crash_offline_seconds: float
+    wait_for_servers_ms: int
 
 
 def retention_window_seconds(retries: int) -> float:
@@ -119,4 +121,5 @@ def restart(server: RegionServer) -> Restart:
         retain_retries=retries,
         retention_window_seconds=retention_window_seconds(retries),
         crash_offline_seconds=retention_window_seconds(retries),
+        wait_for_servers_ms=1000 * ceil(RETAIN_MARGIN * away),
     )

@@ -88,7 +88,8 @@ def _same(old: Setting, new: Setting) -> bool:
 def _setting_change(old: Setting | None, new: Setting | None, role: str, release: Release) -> Change:
     [path, key] = next((each.classification, each.key) for each in (old, new) if each)
     known = CATALOGUE.get((path, key))
-    applied = known.applied_in(release) if known else Applied.ROLLING_RESTART
+    unknown = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
+    applied = known.applied_in(release) if known else unknown
     return Change(
         groups=(role,),
         classification=path,
@@ -96,7 +97,9 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
         before=_shown(old),
         after=_shown(new),
         applied=applied,
-        restarts=RESTARTS.get(path.partition("/")[0], "") if applied is Applied.ROLLING_RESTART else "",
+        restarts=RESTARTS.get(path.partition("/")[0], "whatever reads it")
+        if applied is Applied.ROLLING_RESTART
+        else "",
         empties_cache=bool(known and known.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
         why=known.reason if known else "not in our catalogue: taken for a restart",
         overridden=new.overridden if new else False,
@@ -129,17 +132,8 @@ def _volume_text(volume: NodeVolume) -> str:
 def _resize(role: str, before: int, after: int | None) -> Change:
     if role == "primary":
         return _new_cluster(role, "InstanceCount", str(before), str(after), "primaries are one or three from the start")
-    return Change(
-        groups=(role,),
-        classification=OF_THE_CLUSTER,
-        key="InstanceCount",
-        before=str(before),
-        after=str(after),
-        applied=Applied.LIVE,
-        restarts="",
-        empties_cache=False,
-        why="nodes that come start cold; move regions away before any goes",
-    )
+    why = "nodes that come start cold; those that go take their caches along: move their regions away before"
+    return _live("InstanceCount", str(before), str(after), why)
 
 
 def _new_cluster(role: str, key: str, before: str, after: str | None, why: str) -> Change:
@@ -158,15 +152,35 @@ def _new_cluster(role: str, key: str, before: str, after: str | None, why: str) 
 
 def _of_the_cluster(before: Subject, after: Subject) -> Iterator[Change]:
     if before.release_label and before.release_label != after.release_label:
-        yield replace(
-            _new_cluster(
-                "core", "ReleaseLabel", before.release_label, after.release_label, "a cluster keeps its release"
-            ),
-            groups=("primary", "core"),
-        )
+        why = "a cluster keeps its release"
+        yield _for_all(_new_cluster("core", "ReleaseLabel", before.release_label, after.release_label, why))
     was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
     if was and was != will:
-        yield replace(
-            _new_cluster("core", "Applications", was, will, "a cluster keeps its applications"),
-            groups=("primary", "core"),
-        )
+        yield _for_all(_new_cluster("core", "Applications", was, will, "a cluster keeps its applications"))
+    if before.fleets is not None:
+        why = "a cluster has fleets or groups from the start"
+        yield _for_all(_new_cluster("core", "InstanceFleets", "fleets", "instance groups", why))
+    if before.managed_scaling is not None:
+        why = "EMR must not add and remove RegionServers by what YARN needs"
+        yield _for_all(_live("ManagedScalingPolicy", "stated", None, why))
+    if before.group("task") is not None:
+        why = "task nodes are resized to none, their regions moved away before"
+        yield replace(_live("TaskInstanceGroups", "stated", None, why), groups=("task",))
+
+
+def _for_all(change: Change) -> Change:
+    return replace(change, groups=("primary", "core"))
+
+
+def _live(key: str, before: str, after: str | None, why: str) -> Change:
+    return Change(
+        groups=("core",),
+        classification=OF_THE_CLUSTER,
+        key=key,
+        before=before,
+        after=after,
+        applied=Applied.LIVE,
+        restarts="",
+        empties_cache=False,
+        why=why,
+    )

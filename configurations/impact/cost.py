@@ -25,14 +25,15 @@ SIZE = "hbase.bucketcache.size"
 class ImpactCost:
     """`restart_seconds` is for one RegionServer after the other; 0 without a restart of HBase on core nodes.
 
-    `cache_lost_bytes` is cluster-wide, `warm_up_seconds` until it is prefetched again. `usd` is what applying it
+    `cache_lost_bytes` is cluster-wide, None where the old one is not known, `warm_up_seconds` until it is prefetched
+    again. `usd` is what applying it
     costs once: GETs that fill the cache anew, and nodes of a new cluster while it warms up beside the old one.
     """
 
     applied: Applied | None
     region_servers: int
     restart_seconds: float
-    cache_lost_bytes: int
+    cache_lost_bytes: int | None
     warm_up_seconds: float
     get_usd: float
     node_usd: float
@@ -48,13 +49,15 @@ def impact_cost(found: Sequence[Change], before: Subject, plan: Plan, prices: Pr
     asked = max((change.applied for change in found), key=list(Applied).index, default=None)
     new = asked is Applied.NEW_CLUSTER
     restarts = not new and any(change.restarts_region_servers for change in found)
-    lost = _cache_lost(found, before, plan) if new or restarts else 0
-    warm_up = plan.warm_up.prefetch_seconds if lost or new else 0.0
-    filled = plan.cache.size_bytes * plan.core.count if plan.bucket_cache and (lost or new) else 0
+    empties = any(change.empties_cache for change in found)
+    lost = _cache_lost(before, plan, whole=new or (restarts and (empties or not _survives(before))))
+    cold = new or (restarts and lost != 0)
+    warm_up = plan.warm_up.prefetch_seconds if cold else 0.0
+    filled = plan.cache.size_bytes * plan.core.count if plan.bucket_cache and cold else 0
     return ImpactCost(
         applied=asked,
         region_servers=plan.core.count,
-        restart_seconds=plan.core.count * plan.restart.seconds if restarts else 0.0,
+        restart_seconds=plan.core.count * _one_restart_seconds(plan, cold=cold) if restarts else 0.0,
         cache_lost_bytes=lost,
         warm_up_seconds=warm_up,
         get_usd=filled / GET_BYTES * prices.usd("s3-get"),
@@ -62,13 +65,26 @@ def impact_cost(found: Sequence[Change], before: Subject, plan: Plan, prices: Pr
     )
 
 
-def _cache_lost(found: Sequence[Change], before: Subject, plan: Plan) -> int:
-    """The old cache, where a change empties it, or where it does not survive a restart anyhow."""
-    was = before.effective("core")
-    size = was.get((SITE, SIZE))
+def _one_restart_seconds(plan: Plan, *, cold: bool) -> float:
+    """One RegionServer's, without restoring an index that its cache no longer fits."""
+    restart = plan.restart
+    return restart.seconds - (restart.restore_seconds if cold else 0.0)
+
+
+def _survives(before: Subject) -> bool:
+    """Whether the old cache is kept over a restart."""
+    return (SITE, PATH) in before.effective("core")
+
+
+def _cache_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
+    """The whole of the old cache, or that of the nodes that go; None where its size is not known."""
+    core, size = before.group("core"), before.effective("core").get((SITE, SIZE))
+    count = core.count if core and core.count else plan.core.count
+    nodes = count if whole else max(0, count - plan.core.count)
     size_mib = number(size.value) if size else None
-    survives = (SITE, PATH) in was and not any(change.empties_cache for change in found)
-    return 0 if survives or size_mib is None else int(size_mib * MIB) * plan.core.count
+    if not nodes:
+        return 0
+    return None if size_mib is None else int(size_mib * MIB) * nodes
 
 
 def _nodes_usd_per_hour(plan: Plan) -> float:

@@ -6,6 +6,7 @@ from configurations.launch import Launch
 from configurations.lint.finding import Finding, Severity
 from configurations.lint.lint import lint
 from configurations.lint.planned import planned_subject
+from environments.environment import Environment
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["refuse_errors"]
@@ -15,13 +16,18 @@ def refuse_errors(launch: Launch) -> None:
     """Raises InvalidInput with every error that lint finds in a launch: an override of the environment makes them."""
     errors = lint(planned_subject(launch)).of(Severity.ERROR)
     if errors:
-        raise InvalidInput([_problem(launch.environment.source, found) for found in errors])
+        raise InvalidInput([_problem(launch.environment, found) for found in errors])
 
 
-def _problem(source: str, found: Finding) -> Problem:
+def _problem(environment: Environment, found: Finding) -> Problem:
+    """Without overrides a launch has no error, so where the blamed setting is none of them, one of them has a part."""
     return Problem(
-        where=f"{source}:{found.line}" if found.line else source,
+        where=f"{environment.source}:{found.line}" if found.line else _one_of(environment),
         what=f"{found.id} {found.classification} {found.property}".strip(),
         why=f"{found.message}: {found.because}",
         fix=found.fix,
     )
+
+
+def _one_of(environment: Environment) -> str:
+    return ", ".join(override.where for override in environment.overrides) or environment.source

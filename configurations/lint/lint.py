@@ -18,13 +18,14 @@ __all__ = ["lint"]
 
 LEAST_SECRET: Final = 8
 """A shorter text is part of many a word."""
+ROLES: Final = ("primary", "core")
 GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
 GENERAL: Final = frozenset({"WB103", "WB104"})
 """What the tables say of a key and a value; a rule that knows more of the same setting replaces them."""
 
 
-def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Report:
-    """Everything that the rules find, errors first, then by line."""
+def lint(subject: Subject, rules: Sequence[Rule] = RULES, roles: Sequence[str] = ROLES) -> Report:
+    """Everything that the rules find about nodes of those roles, errors first, then by line."""
     known = release_of(subject.release_label)
     nodes = [
         Node(
@@ -34,7 +35,7 @@ def lint(subject: Subject, rules: Sequence[Rule] = RULES) -> Report:
             exact=known.exact,
             settings=subject.effective(role),
         )
-        for role in ("primary", "core")
+        for role in roles
     ]
     found = _once(finding for rule in rules for node in nodes for finding in findings_of(rule, node))
     return Report(

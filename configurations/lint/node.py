@@ -19,6 +19,7 @@ from sizing.release import Release
 __all__ = ["SITE", "Node"]
 
 SITE: Final = "hbase-site"
+HBASE_2: Final = (2, 0, 0)
 UNKNOWN_BLOCK_BYTES: Final = 65_536
 """BLOCKSIZE where nobody says otherwise."""
 
@@ -83,6 +84,26 @@ class Node:
         return said == "true" if said in {"true", "false"} else default
 
     # What follows from several settings together.
+
+    @property
+    def has_hbase(self) -> bool:
+        """Whether HBase is here: among the applications, or by a classification that is its own."""
+        stated = (*self.subject.applications, *self.subject.classifications)
+        names = (name.lower() for name in stated)
+        return any(name.startswith("hbase") for name in names)
+
+    @property
+    def has_hbase_1(self) -> bool:
+        """Whether the release ships an HBase before 2."""
+        return self.release is not None and self.release.hbase < HBASE_2
+
+    @property
+    def on_emrfs(self) -> bool:
+        """Whether EMRFS reads and writes s3://, as far as anything says so: a gap may say so."""
+        stated = self.setting("fs.s3.impl", "core-site")
+        if (self.text("hbase.rootdir") or "").startswith("s3a:"):
+            return False
+        return stated is not None and (stated.is_gap or stated.value.strip().endswith("EmrFileSystem"))
 
     @property
     def in_s3(self) -> bool:

@@ -7,14 +7,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from facts.releases import releases
-from sizing.release import Release, parse_version
+from sizing.release import Release, Version, parse_version
 
-__all__ = ["KnownRelease", "release_of"]
+__all__ = ["KnownRelease", "is_label", "meant_label", "release_of"]
 
-OLDER_HBASE: Final = (2, 4, 17)
-"""What EMR 6.12 to 7.3 ship; rules ask of older releases only that they come before 2.6."""
-OLDER_HADOOP: Final = (3, 3, 6)
+EXAMPLE: Final = "emr-7.12.0"
+
+OLDER: Final[tuple[tuple[Version, Version, Version], ...]] = (
+    ((7, 5, 0), (2, 5, 10), (3, 4, 0)),
+    ((7, 4, 0), (2, 5, 5), (3, 4, 0)),
+    ((6, 0, 0), (2, 4, 17), (3, 3, 6)),
+    ((0, 0, 0), (1, 4, 13), (2, 10, 1)),
+)
+"""From which EMR on, which HBase and which Hadoop: EMR Release Guide, emr-release-app-versions-7.x and -5.x.
+
+Each line stands for all that come before the next: EMR 6 up to 6.11 ships an HBase from 2.2 on (from memory), EMR 5 up
+to 5.29 and EMR 4 one from 1.2 on. Rules ask of these only whether they come before 2, 2.5 or 2.6.
+"""
 OLDER_ZOOKEEPER: Final = (3, 9, 1)
+JAVA_17_FROM: Final = (7, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,30 +36,42 @@ class KnownRelease:
     exact: bool
 
 
+def is_label(text: str) -> bool:
+    """Whether it is written like a release label of EMR."""
+    return re.fullmatch(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", text, re.ASCII) is not None
+
+
+def meant_label(text: str) -> str:
+    """The label that somebody may have meant, or an example of one."""
+    number = re.search(r"\d{1,4}\.\d{1,4}(?:\.\d{1,4})?", text, re.ASCII)
+    if number is None:
+        return EXAMPLE
+    return f"emr-{number[0]}" if number[0].count(".") > 1 else f"emr-{number[0]}.0"
+
+
 def release_of(label: str | None) -> KnownRelease:
-    """The release itself; of a newer one the newest we know, of an older one what all older ones have in common.
+    """The release itself; of one that we do not know the last before it, of an older one the HBase of its time.
 
     None where there is no label, or it is none of EMR's.
     """
-    if label is None or not re.fullmatch(r"emr-\d+\.\d+\.\d+", label):
+    if label is None or not is_label(label):
         return KnownRelease(release=None, exact=False)
     known = releases()
     if label in known:
         return KnownRelease(release=known[label], exact=True)
-    *_, newest = known.values()
     emr = parse_version(label.removeprefix("emr-"))
-    if emr > newest.emr:
-        return KnownRelease(release=newest, exact=False)
-    return KnownRelease(release=_older(label), exact=False)
+    before = [release for release in known.values() if release.emr < emr]
+    return KnownRelease(release=before[-1] if before else _older(label, emr), exact=False)
 
 
-def _older(label: str) -> Release:
+def _older(label: str, emr: Version) -> Release:
+    hbase, hadoop = next((hbase, hadoop) for since, hbase, hadoop in OLDER if emr >= since)
     return Release(
         label=label,
-        hbase=OLDER_HBASE,
-        hadoop=OLDER_HADOOP,
+        hbase=hbase,
+        hadoop=hadoop,
         zookeeper=OLDER_ZOOKEEPER,
-        java_default=17 if label.startswith("emr-7.") else 8,
+        java_default=17 if emr >= JAVA_17_FROM else 8,
         zgc_documented=False,
         s3_connector="emrfs",
         read_policy_defect=False,

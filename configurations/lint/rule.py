@@ -36,7 +36,9 @@ Check = Callable[[Node], Iterable[Found]]
 class Rule:
     """`roles` are those whose nodes it looks at; `hbase` and `emr` the versions it is about.
 
-    A rule about some versions is silent where the release is not known.
+    A rule about some versions is silent where the release is not known. One `of_hbase` is silent where HBase is not
+    installed. What HBase 1 does differs too much: of a release with it only a rule `of_hbase_1` speaks, or one whose
+    span of HBase holds it.
     """
 
     id: str
@@ -49,10 +51,14 @@ class Rule:
     roles: tuple[str, ...] = ("core",)
     hbase: Span = ANY
     emr: Span = ANY
+    of_hbase: bool = True
+    of_hbase_1: bool = False
 
     def concerns(self, node: Node) -> bool:
         """Whether it is about such a node."""
-        if node.role not in self.roles:
+        if node.role not in self.roles or (self.of_hbase and not node.has_hbase):
+            return False
+        if node.has_hbase_1 and not self.of_hbase_1 and self.hbase == ANY:
             return False
         if self.hbase == self.emr == ANY:
             return True

@@ -26,13 +26,17 @@ SettingKey = tuple[ClassificationPath, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One property as it was written. `line` is that of its key, None where there is no file."""
+    """One property as it was written. `line` is that of its key, None where there is no file.
+
+    `quoted` is false for a number or a switch of JSON where EMR's API takes texts alone.
+    """
 
     classification: ClassificationPath
     key: str
     value: str
     line: int | None = None
     overridden: bool = False
+    quoted: bool = True
 
     @property
     def is_gap(self) -> bool:

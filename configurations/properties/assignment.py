@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from configurations.properties.property import CORE, PRIMARY, Applied, Property, Span
-from configurations.properties.sources import HBASE_262, HBASE_264, RECIPE
-from configurations.properties.values import Choice, Decimal, Switch, Whole
+from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_266, RECIPE
+from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
 
 __all__ = ["ASSIGNMENT"]
 
@@ -17,7 +17,7 @@ _primary = partial(
     Property, classification="hbase-site", groups=PRIMARY, applied=Applied.ROLLING_RESTART, source=HBASE_262
 )
 _core = partial(_primary, groups=CORE)
-_from_266 = partial(_primary, hbase=Span(since=(2, 6, 6)), values=Decimal(unit="ratio"))
+_from_266 = partial(_primary, hbase=Span(since=(2, 6, 6)), values=Decimal(unit="ratio"), source=HBASE_266)
 
 ASSIGNMENT: Final = (
     _primary(
@@ -28,17 +28,20 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.master.balancer.stochastic.regionCountCost",
+        applied=Applied.LIVE,
         values=Decimal(unit="weight"),
         reason="how much an even count of regions weighs against cached blocks; 20 for the cache-aware balancer",
     ),
     _primary(
         key="hbase.master.balancer.stochastic.cacheCost",
+        applied=Applied.LIVE,
         values=Decimal(unit="weight"),
         reason="how much cached blocks weigh; 0 while the master does not know hbase.bucketcache.persistent.path",
         hbase=Span(since=(2, 6, 0)),
     ),
     _primary(
         key="hbase.master.balancer.stochastic.throttling.cacheRatio",
+        applied=Applied.LIVE,
         values=Decimal(unit="fraction of a region", most=1.0),
         reason="a move to a server that still caches so much is not slowed down",
         source=HBASE_264,
@@ -46,7 +49,8 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.master.balancer.move.throttlingMillis",
-        values=Whole(unit="ms"),
+        applied=Applied.LIVE,
+        values=Whole(unit="ms", most=LONG),
         reason="wait after every other move: a thousand moves at the default of a minute are 17 hours",
         source=HBASE_264,
         hbase=Span(since=(2, 6, 3)),
@@ -65,17 +69,19 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.balancer.period",
-        values=Whole(unit="ms", least=1),
+        values=Whole(unit="ms", least=1, most=LONG),
         reason="how often the balancer looks",
     ),
     _primary(
         key="hbase.master.balancer.stochastic.minCostNeedBalance",
-        values=Decimal(unit="of the cost", most=1.0),
+        applied=Applied.LIVE,
+        values=Decimal(unit="fractions of the cost", most=1.0),
         reason="below it the balancer leaves regions alone; each move is cached blocks left behind",
     ),
     _primary(
         key="hbase.master.balancer.stochastic.maxRunningTime",
-        values=Whole(unit="ms", least=1),
+        applied=Applied.LIVE,
+        values=Whole(unit="ms", least=1, most=LONG),
         reason="how long one search for a better placement may take",
     ),
     _primary(
@@ -90,7 +96,7 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.master.scp.retain.assignment.force.wait-interval",
-        values=Whole(unit="ms", least=1),
+        values=Whole(unit="ms", least=1, most=LONG),
         reason="the first of those waits, which double",
     ),
     _primary(
@@ -102,22 +108,23 @@ ASSIGNMENT: Final = (
     _primary(
         key="hbase.master.wait.on.regionservers.mintostart",
         values=Whole(unit="RegionServers", least=1),
-        figure="region_servers_to_start",
-        reason="a full restart assigns when the servers that hold the cache are there, less those that may be lost",
+        reason="a master waits for so many whatever the timeout: more than are left keep it waiting for ever",
     ),
     _primary(
         key="hbase.master.wait.on.regionservers.maxtostart",
         values=Whole(unit="RegionServers", least=1),
-        reason="with so many the master waits no longer; below mintostart it is ignored",
+        figure="region_servers_to_start",
+        reason="a full restart assigns when the servers that hold the cache are there, less those that may be lost",
     ),
     _primary(
         key="hbase.master.wait.on.regionservers.timeout",
-        values=Whole(unit="ms"),
-        reason="how long the master waits for more than mintostart",
+        values=Whole(unit="ms", most=LONG),
+        figure="restart.wait_for_servers_ms",
+        reason="and no longer than a restart takes: then it assigns to whichever are there",
     ),
     _primary(
         key="hbase.master.wait.on.regionservers.interval",
-        values=Whole(unit="ms", least=1),
+        values=Whole(unit="ms", least=1, most=LONG),
         reason="and it begins when none has come for so long",
     ),
     _core(

@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_HBASE_S3, HBASE_262
-from configurations.properties.values import Decimal, Listed, Matching, Switch, Text, Whole
+from configurations.properties.values import LONG, Decimal, Listed, Matching, Switch, Text, Whole
 
 __all__ = ["BUCKET_CACHE"]
 
@@ -58,7 +58,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.queue.addition.waittime",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         reason="prefetch and cache-on-write wait for room in a queue instead of dropping the block; reads never wait",
         live_from=LIVE_FROM,
     ),
@@ -72,7 +72,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.persist.intervalinmillis",
-        values=Whole(unit="ms", least=1),
+        values=Whole(unit="ms", least=1, most=LONG),
         figure="persistence.interval_ms",
         reason="each dump rewrites the whole index; the default of one second never stops",
         hbase=Span(since=(2, 6, 0)),
@@ -128,7 +128,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.ioengine.errors.tolerated.duration",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         reason="after so long of errors the cache switches itself off until the RegionServer restarts",
     ),
     _core(

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from configurations.properties.property import CORE, Applied, Property, Span
-from configurations.properties.sources import HBASE_262, HBASE_264, RECIPE
-from configurations.properties.values import Choice, Decimal, Switch, Whole
+from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265, RECIPE
+from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
 
 __all__ = ["CACHING"]
 
@@ -34,7 +34,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.hfile.prefetch.delay",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         applied=Applied.LIVE,
         reason="raised before a rolling restart, so that hosts in the interim do not fetch what goes back",
     ),
@@ -58,7 +58,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.rs.cachecompactedblocksonwrite.threshold",
-        values=Whole(unit="bytes"),
+        values=Whole(unit="bytes", most=LONG),
         reason="compactions of more than this are not cached",
     ),
     _core(
@@ -111,20 +111,21 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.hstore.datatiering.hot.age.millis",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         reason="how old is old",
         source=HBASE_264,
         hbase=Span(since=(2, 6, 4)),
     ),
     _core(
         key="hbase.hstore.datatiering.grace.period.millis",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         reason="how long after that blocks stay",
+        source=HBASE_265,
         hbase=Span(since=(2, 6, 5)),
     ),
     _core(
         key="hbase.writer.unified.encoded.blocksize.ratio",
-        values=Decimal(unit="of the block size"),
+        values=Decimal(unit="block sizes"),
         reason="above 0 a block closes by its encoded size",
     ),
     _core(
@@ -140,12 +141,12 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.block.max.size.uncompressed",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="where that growth ends",
     ),
     _core(
         key="io.storefile.bloom.block.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="one Bloom chunk; chunks live in L1",
     ),
     _core(
@@ -155,7 +156,7 @@ CACHING: Final = (
     ),
     _core(
         key="hfile.index.block.max.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="one leaf index block; they live in L1",
     ),
     _core(
@@ -165,7 +166,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.storescanner.pread.max.bytes",
-        values=Whole(unit="bytes"),
+        values=Whole(unit="bytes", most=LONG),
         reason="from there a scan reads with a stream of its own",
     ),
     _core(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import ALL, BOTH, CORE, Applied, Property
+from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import (
     BEST_PRACTICES,
     EMR_REPLACEMENT,
@@ -16,7 +16,7 @@ from configurations.properties.sources import (
     HUBSPOT,
     INTEL,
 )
-from configurations.properties.values import Decimal, Listed, Matching, Switch, Whole
+from configurations.properties.values import LONG, Decimal, Listed, Matching, Switch, Whole
 
 __all__ = ["HADOOP"]
 
@@ -66,17 +66,17 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.read.shortcircuit.streams.cache.expiry.ms",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         reason="and for how long",
     ),
     _client(
         key="dfs.client.read.shortcircuit.buffer.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="buffer of such a read; HBase lowers it by hbase.dfs.client.read.shortcircuit.buffer.size",
     ),
     _client(
         key="hbase.dfs.client.read.shortcircuit.buffer.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="that buffer, as HBase has it",
     ),
     _client(
@@ -91,7 +91,7 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.hedged.read.threshold.millis",
-        values=Whole(unit="ms", least=1),
+        values=Whole(unit="ms", least=1, most=LONG),
         reason="when it is slow",
     ),
     _client(
@@ -101,23 +101,26 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.ms",
-        values=Whole(unit="ms"),
+        hadoop=Span(since=(3, 3, 0)),
+        values=Whole(unit="ms", most=LONG),
         reason="a file that stays open for months learns that a block has become local again; 0 is off",
         source=f"{HADOOP_341}; {HUBSPOT}",
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.register-automatically",
+        hadoop=Span(since=(3, 4, 0)),
         values=Switch(),
         reason="every open file does, not only those that ask",
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.threads",
+        hadoop=Span(since=(3, 4, 0)),
         values=Whole(unit="threads", least=1),
         reason="files that ask the NameNode at once",
     ),
     _client(
         key="dfs.client.retry.window.base",
-        values=Whole(unit="ms"),
+        values=Whole(unit="ms", most=LONG),
         reason="the first wait when no replica answers",
     ),
     _yarn(
@@ -180,7 +183,7 @@ HADOOP: Final = (
     ),
     _core_site(
         key="io.file.buffer.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="buffer of Hadoop's own streams",
         source=f"{HADOOP_341}; {INTEL}",
     ),
@@ -197,7 +200,7 @@ HADOOP: Final = (
     Property(
         classification="emrfs-site",
         key="fs.s3.maxRetries",
-        groups=ALL,
+        groups=BOTH,
         values=Whole(unit="tries"),
         applied=Applied.ROLLING_RESTART,
         reason="how often EMRFS tries a failed request again",

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from configurations.properties.property import CORE, Applied, Property, Span
-from configurations.properties.sources import HBASE_262, HBASE_264
-from configurations.properties.values import Choice, Decimal, Matching, Switch, Text, Whole
+from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265
+from configurations.properties.values import LONG, Choice, Decimal, Matching, Switch, Text, Whole
 
 __all__ = ["L1_AND_MEMSTORE"]
 
@@ -41,7 +41,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hfile.onheap.block.cache.fixed.size",
-        values=Whole(unit="bytes"),
+        values=Whole(unit="bytes", most=LONG),
         reason="caps L1 where it is smaller than the fraction",
     ),
     _core(
@@ -61,7 +61,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.lru.blockcache.hard.capacity.limit.factor",
-        values=Decimal(unit="of the acceptable size", least=1.0),
+        values=Decimal(unit="acceptable sizes", least=1.0),
         reason="beyond it L1 takes no more blocks",
     ),
     _core(
@@ -81,7 +81,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.lru.max.block.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="larger blocks never enter L1",
     ),
     _core(
@@ -100,6 +100,7 @@ L1_AND_MEMSTORE: Final = (
         key="hbase.regionserver.global.memstore.memory.size",
         values=SIZE,
         reason="memstore in bytes",
+        source=HBASE_265,
         hbase=Span(since=(2, 6, 5)),
     ),
     _core(
@@ -134,7 +135,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.blockcache.minblocksize",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         figure="bucket_cache.nominal_block_bytes",
         reason="the nominal block, by which maps and eviction queues are laid out; no minimum in spite of its name",
     ),
@@ -150,7 +151,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.hstore.bytes.per.checksum",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="how many bytes share one checksum of 4",
     ),
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_AGENT, HBASE_262
-from configurations.properties.values import Choice, Listed, Matching, Text, Whole
+from configurations.properties.values import LONG, Choice, Listed, Matching, Text, Whole
 
 __all__ = ["OBSERVATION"]
 
@@ -26,7 +26,7 @@ _log4j2 = partial(
 _interval = partial(
     _metrics,
     key="otel.metric.export.interval",
-    values=Whole(unit="ms", least=1),
+    values=Whole(unit="ms", least=1, most=LONG),
     reason="once a minute, which is as fine as a standard metric is kept; the recipe's 30 s would be folded into it",
 )
 

@@ -10,7 +10,7 @@ from configurations.classification import ClassificationPath
 from configurations.properties.values import Values
 from sizing.release import Release, Version
 
-__all__ = ["ALL", "ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Group", "Property", "Span"]
+__all__ = ["ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Group", "Property", "Span"]
 
 
 class Applied(StrEnum):
@@ -33,7 +33,6 @@ CLUSTER: Final = frozenset({Group.CLUSTER})
 PRIMARY: Final = frozenset({Group.PRIMARY})
 CORE: Final = frozenset({Group.CORE})
 BOTH: Final = PRIMARY | CORE
-ALL: Final = CLUSTER | BOTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

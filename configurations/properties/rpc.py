@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, Applied, Property
 from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
-from configurations.properties.values import Choice, Decimal, Switch, Whole
+from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
 
 __all__ = ["RPC"]
 
@@ -29,28 +29,29 @@ RPC: Final = (
     ),
     _core(
         key="hbase.ipc.server.callqueue.read.ratio",
-        values=Decimal(unit="share of queues and handlers", most=1.0),
+        values=Decimal(unit="fractions of queues and handlers", most=1.0),
         figure="call_queues.read_fraction",
         reason="reads have queues of their own, so that a write that waits for a flush keeps no read waiting",
     ),
     _core(
         key="hbase.ipc.server.callqueue.scan.ratio",
-        values=Decimal(unit="share of what reads have", most=1.0),
+        values=Decimal(unit="fractions of what reads have", most=1.0),
         reason="scans apart from gets; worth it where both are served",
     ),
     _core(
         key="hbase.ipc.server.callqueue.type",
-        values=Choice(names=("fifo", "deadline", "codel", "pluggable")),
+        values=Choice(names=("fifo", "deadline", "codel", "pluggable"), any_case=True),
         reason="in which order a queue is served",
     ),
     _core(
         key="hbase.ipc.server.max.callqueue.length",
+        applied=Applied.LIVE,
         values=Whole(unit="calls", least=1),
         reason="calls that wait; beyond it clients are told CallQueueTooBig and try elsewhere or later",
     ),
     _core(
         key="hbase.ipc.server.max.callqueue.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="the same in bytes",
     ),
     _core(
@@ -60,7 +61,7 @@ RPC: Final = (
     ),
     _core(
         key="hbase.server.allocator.buffer.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="one buffer of the pool; a block of 64 KiB takes one",
     ),
     _core(
@@ -70,7 +71,7 @@ RPC: Final = (
     ),
     _core(
         key="hbase.server.scanner.max.result.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="what one answer to a scan may hold",
     ),
     _core(
@@ -80,17 +81,18 @@ RPC: Final = (
     ),
     _core(
         key="hbase.client.scanner.max.result.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="bytes for each answer to a scan: the limit that counts",
     ),
     _both(
         key="zookeeper.session.timeout",
-        values=Whole(unit="ms", least=1),
+        values=Whole(unit="ms", least=1, most=LONG),
         reason="a RegionServer that is silent for so long is dead to the master",
         source=EMR_HBASE_CONFIGURE,
     ),
     _core(
         key="hbase.regionserver.slowlog.buffer.enabled",
+        applied=Applied.LIVE,
         values=Switch(),
         reason="slow requests are kept for get_slowlog_responses",
     ),

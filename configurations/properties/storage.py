@@ -16,7 +16,7 @@ from configurations.properties.sources import (
     HBASE_262,
     HBASE_CONFIGURATION,
 )
-from configurations.properties.values import Choice, Decimal, Matching, Switch, Text, Whole
+from configurations.properties.values import LONG, Choice, Decimal, Matching, Switch, Text, Whole
 
 __all__ = ["STORAGE"]
 
@@ -90,7 +90,7 @@ STORAGE: Final = (
     ),
     _site(
         key="emr.wal.max.payload.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="the largest record that EMR WAL takes",
         source=EMR_WAL,
     ),
@@ -127,28 +127,28 @@ STORAGE: Final = (
     ),
     _core(
         key="hbase.hregion.majorcompaction",
-        values=Whole(unit="ms", least=0),
+        values=Whole(unit="ms", least=0, most=LONG),
         reason="a major compaction replaces every cached block, so it runs when told to, not by the calendar",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
         applied=Applied.LIVE,
     ),
     _core(
         key="hbase.hregion.majorcompaction.jitter",
-        values=Decimal(unit="share of the interval", least=0, most=1),
+        values=Decimal(unit="fractions of the interval", least=0, most=1),
         reason="spreads the calendar's major compactions; without a calendar it does nothing",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
         applied=Applied.LIVE,
     ),
     _core(
         key="hbase.offpeak.start.hour",
-        values=Whole(unit="hour of the day, UTC on EMR", least=-1, most=23),
-        reason="large compactions wait for these hours: each drops cached blocks and fills them anew",
+        values=Whole(unit="o'clock UTC", least=-1, most=23),
+        reason="larger files are compacted in these hours only: what a compaction replaces drops out of the cache",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
         applied=Applied.LIVE,
     ),
     _core(
         key="hbase.offpeak.end.hour",
-        values=Whole(unit="hour of the day, UTC on EMR", least=-1, most=23),
+        values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason="when they end",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
         applied=Applied.LIVE,
@@ -161,6 +161,34 @@ STORAGE: Final = (
         applied=Applied.LIVE,
     ),
     _core(
+        key="hbase.hstore.compaction.max.size",
+        values=Whole(unit="bytes", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason="by day a minor compaction leaves larger files alone",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compaction.max.size.offpeak",
+        values=Whole(unit="bytes", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason="at night it takes them all; where nothing is stated the day's limit holds at night, too",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compaction.throughput.offpeak",
+        values=Whole(unit="bytes/s", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason="no faster at night than by day: without a limit compactions would take the cache's whole volume",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compaction.throughput.higher.bound",
+        values=Whole(unit="bytes/s", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason="the most that compactions write by day, where stores have many files",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
         key="hbase.hstore.blockingStoreFiles",
         values=Whole(unit="store files", least=1),
         reason="from so many files on a store's flushes wait for compaction, which is slower on S3",
@@ -168,7 +196,7 @@ STORAGE: Final = (
     ),
     _core(
         key="hbase.hregion.memstore.flush.size",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="what a region gathers before it flushes",
         source=EMR_HBASE_S3,
     ),
@@ -180,13 +208,14 @@ STORAGE: Final = (
     ),
     _site(
         key="hbase.hregion.max.filesize",
-        values=Whole(unit="bytes", least=1),
+        values=Whole(unit="bytes", least=1, most=LONG),
         reason="a region that grows beyond it splits; a parent's cached blocks are lost",
         source=EMR_HBASE_S3,
     ),
     _core(
         key="hbase.hstore.compactionThreshold",
         values=Whole(unit="store files", least=2),
+        applied=Applied.LIVE,
         reason="so many files start a compaction; hbase.hstore.compaction.min by its older name",
         source=HBASE_262,
     ),

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-__all__ = ["Choice", "Decimal", "Listed", "Matching", "Switch", "Text", "Values", "Whole", "number"]
+__all__ = ["INT", "LONG", "Choice", "Decimal", "Listed", "Matching", "Switch", "Text", "Values", "Whole", "number"]
+
+
+INT: Final = 2**31 - 1
+LONG: Final = 2**63 - 1
+"""What Java's int and long hold: `Configuration.getInt` and `getLong` take no more."""
 
 
 class Values(Protocol):
@@ -54,7 +59,7 @@ class Whole:
 
     unit: str = ""
     least: int = 0
-    most: int = 2**63 - 1
+    most: int = INT
     multiple_of: int = 1
 
     def refusal(self, text: str) -> str | None:
@@ -68,7 +73,7 @@ class Whole:
 
     def __str__(self) -> str:
         multiple = f", a multiple of {self.multiple_of}" if self.multiple_of > 1 else ""
-        most = f" to {self.most:,}" if self.most < 2**31 - 1 else " or more"
+        most = f" to {self.most:,}" if self.most < INT else " or more"
         return f"a whole number, {self.least:,}{most}{multiple}"
 
 

@@ -71,6 +71,12 @@ def _not_reserved(key: str) -> str:
     return key
 
 
+def _not_empty(value: str) -> str:
+    if not value.strip():
+        raise refuse("an override has a value, and this is empty", "state it, or remove the property")
+    return value
+
+
 def _colour(name: str) -> str:
     if not re.fullmatch(COLOUR, name):
         raise refuse(
@@ -157,7 +163,7 @@ class EnvironmentFile(Section):
     ]
     alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
     overrides: Annotated[
-        dict[str, dict[str, Annotated[str, Field(min_length=1)]]],
+        dict[str, dict[str, Annotated[str, AfterValidator(_not_empty)]]],
         Field(examples=[{"hbase-site": {"hbase.regionserver.handler.count": "60"}}]),
     ] = Field(default_factory=dict)
 

@@ -42,25 +42,27 @@ class _Form:
     bigrams: int
 
 
-def near_misses(key: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The known keys that this one is a slip of, nearest first; none when it is known, or just another key."""
+def near_misses(key: str, known: Iterable[str], most_edits: int = MOST_EDITS) -> tuple[str, ...]:
+    """The known keys that this one is a slip of, nearest first; none when it is known, or just another key.
+
+    `most_edits` is how many letters may be wrong in a long one.
+    """
     given = _form(key)
     found: list[tuple[int, str]] = []
     for each in known:
         if each == key:
             return ()
-        slip = _slip(given, _form(each))
+        slip = _slip(given, _form(each), most_edits)
         if slip is not None:
             found.append((slip, each))
     return tuple(each for _, each in sorted(found))
 
 
-def _slip(given: _Form, meant: _Form) -> int | None:
+def _slip(given: _Form, meant: _Form, most_edits: int) -> int | None:
     """The kind of slip that makes the one of the other, or None."""
     if given.letters == meant.letters:
         return SAME_LETTERS
-    most_edits = MOST_EDITS if len(given.letters) >= LONG_KEY else 1
-    edits = _edits(given, meant, most_edits)
+    edits = _edits(given, meant, most_edits if len(given.letters) >= LONG_KEY else 1)
     if edits == 1:
         return ONE_EDIT
     if given.sorted_parts == meant.sorted_parts:

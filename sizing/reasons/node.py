@@ -83,8 +83,8 @@ def _shares(candidate: Candidate) -> dict[str, Because]:
             least=(FEWEST_HANDLERS, ""),
         ),
         "call_queues.read_fraction": because(
-            "0 without writes, which shares every queue; else nine tenths for reads",
-            "judgement: a put holds its handler for less time than a read; HBase 2.6.2 RWQueueRpcExecutor splits them",
+            "0 without writes, which shares every queue; else what a tenth for writes, eight at least, leaves to reads",
+            "judgement: a put holds its handler until the log is synced; HBase 2.6.2 RWQueueRpcExecutor splits them",
             writes=(candidate.question.requirements.workload.write_bytes_per_second, "B/s"),
             handlers=(server.handlers, ""),
             for_reads=(server.call_queues.read_handlers, ""),
@@ -156,9 +156,14 @@ def restart_reasons(candidate: Candidate) -> dict[str, Because]:
         ),
         "region_servers_to_start": because(
             "core nodes less those that may be lost",
-            "HBase 2.6.2 ServerManager waits for them without a limit; for all, a lost node would hang a master",
+            "HBase 2.6.2 ServerManager: with so many a master waits no longer, and never beyond its timeout",
             core_nodes=(candidate.count, "nodes"),
             lost_nodes=(candidate.question.requirements.targets.lost_nodes, "nodes"),
+        ),
+        "restart.wait_for_servers_ms": because(
+            "1.5 x away, up to a whole second",
+            "HBase 2.6.2 ServerManager: a master waits for maxtostart servers so long at most",
+            away=(round(restart.away_seconds), "s"),
         ),
         "restart.seconds": because(
             "stop + away + rest of the master's sleep + opening of regions",

@@ -162,14 +162,36 @@ def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path
         assert f"{file}:{LINES + 4}  WB208 hbase-site hfile.block.cache.size" in done.stderr
 
 
-def test_what_the_storage_is_cannot_be_overridden(tmp_path: Path) -> None:
+NO_TUNING = [
+    ('hbase-site: {hbase.rootdir: "s3://theirs/"}', "it says what the cluster is", "use storage: (mode, root, wal)"),
+    ('hbase: {hbase.emr.readreplica.enabled: "false"}', "it says what the cluster is", "use clusters: (role)"),
+    ('hbase-sit: {a: "b"}', "no such classification", "did you mean hbase-site?"),
+    ('hbase-site: {hbase.bucketcache.size: "<size>"}', "still to be filled in", "fill it in"),
+    ('core-site: {fs.s3a.connection.maximum: "9"}', "HBase reads that last", "under hbase-site"),
+    ('hbase-site: {hbase.bucketcache.size: ""}', "this is empty", "state it"),
+]
+
+
+@pytest.mark.parametrize(("overrides", "why", "fix"), NO_TUNING)
+def test_what_is_no_tuning_cannot_be_overridden(overrides: str, why: str, fix: str, tmp_path: Path) -> None:
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
-    file.write_text(f'{text}overrides: {{hbase-site: {{hbase.rootdir: "s3://theirs/"}}, hbase-sit: {{a: "b"}}}}\n')
+    file.write_text(f"{text}overrides: {{{overrides}}}\n")
     done = run("render", str(file))
     assert done.returncode == 2
-    assert f"{file}:{LINES + 1}  overrides.hbase-site.hbase.rootdir" in done.stderr
-    assert "did you mean hbase-site?" in done.stderr
+    assert done.stdout == ""
+    assert f"{file}:{LINES + 1}  overrides." in done.stderr
+    assert why in done.stderr
+    assert fix in done.stderr
+
+
+def test_a_fault_that_an_override_makes_elsewhere_names_the_override(tmp_path: Path) -> None:
+    file = tmp_path / "prod.yaml"
+    text = (PROJECT / "environments/prod.yaml").read_text()
+    file.write_text(f'{text}overrides: {{yarn-site: {{yarn.nodemanager.resource.memory-mb: "999999"}}}}\n')
+    done = run("render", str(file))
+    assert done.returncode == 2
+    assert f"{file}:{LINES + 1}  WB408 hbase-env/export HBASE_REGIONSERVER_OPTS" in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -122,6 +122,30 @@ def fewer_nodes(document: dict[str, Any]) -> None:
     group(document, "CORE")["InstanceCount"] -= 1
 
 
+def more_nodes(document: dict[str, Any]) -> None:
+    group(document, "CORE")["InstanceCount"] += 3
+
+
+def managed(document: dict[str, Any]) -> None:
+    document["ManagedScalingPolicy"] = {"ComputeLimits": {"UnitType": "Instances"}}
+
+
+def with_tasks(document: dict[str, Any]) -> None:
+    document["Instances"]["InstanceGroups"].append(
+        {"InstanceRole": "TASK", "InstanceType": "r8g.xlarge", "InstanceCount": 2}
+    )
+
+
+def another_bean(document: dict[str, Any]) -> None:
+    [metrics] = [each for each in group(document, "CORE")["Configurations"] if each["Classification"] == "emr-metrics"]
+    metrics["Configurations"][0]["Properties"]["Hadoop:service=HBase,name=RegionServer,sub=WAL"] = "appendCount"
+
+
+def size_not_known(document: dict[str, Any]) -> None:
+    older_release(document)
+    setting("CORE", "hbase-site", "hbase.bucketcache.size", "<your-cache-size>")(document)
+
+
 def smaller_volume(document: dict[str, Any]) -> None:
     device = group(document, "CORE")["EbsConfiguration"]["EbsBlockDeviceConfigs"][0]
     device["VolumeSpecification"]["SizeInGB"] = 500
@@ -135,6 +159,10 @@ KINDS = [
     # edit, key, applied, restarts, empties the cache
     (LIVE, "hbase.rs.cacheblocksonwrite", Applied.LIVE, "", False),
     (fewer_nodes, "InstanceCount", Applied.LIVE, "", False),
+    (more_nodes, "InstanceCount", Applied.LIVE, "", False),
+    (managed, "ManagedScalingPolicy", Applied.LIVE, "", False),
+    (with_tasks, "TaskInstanceGroups", Applied.LIVE, "", False),
+    (another_bean, "Hadoop:service=HBase,name=RegionServer,sub=WAL", Applied.LIVE, "", False),
     (RESTART, "hbase.regionserver.handler.count", Applied.ROLLING_RESTART, "HBase", False),
     (OF_MASTERS, "hbase.master.scp.retain.assignment.force.retries", Applied.ROLLING_RESTART, "HBase", False),
     (OF_HDFS, "dfs.replication", Applied.ROLLING_RESTART, "HDFS", False),
@@ -204,6 +232,38 @@ def test_a_cache_that_was_not_kept_is_lost_by_any_restart(launches: Launches, tm
     launch = launches("prod")
     _, cost = before(launch, tmp_path, NOT_KEPT)
     assert cost.cache_lost_bytes == launch.plan.cache.size_bytes * launch.plan.core.count
+
+
+def test_nodes_that_go_take_their_caches_along(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, more_nodes)
+    assert cost.cache_lost_bytes == 3 * launch.plan.cache.size_bytes
+    assert (cost.restart_seconds, cost.usd) == (0, 0)
+
+
+def test_what_is_lost_is_the_old_clusters(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, EMPTIES, more_nodes)
+    assert cost.cache_lost_bytes == 409_600 * MIB * (launch.plan.core.count + 3)
+
+
+def test_a_cache_of_a_size_that_is_not_stated_is_not_said_to_be_kept(launches: Launches, tmp_path: Path) -> None:
+    _, cost = before(launches("prod"), tmp_path, size_not_known)
+    assert cost.cache_lost_bytes is None
+
+
+def test_fleets_are_another_cluster(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    file = tmp_path / "fleets.json"
+    fleets = {"InstanceFleets": [{"InstanceFleetType": "CORE", "TargetOnDemandCapacity": 3}]}
+    file.write_text(json.dumps({"ReleaseLabel": launch.plan.release, "Instances": fleets}))
+    found = changes(read_subject(file, None), planned_subject(launch), (), releases()[launch.plan.release])
+    assert [(change.key, change.applied) for change in found] == [("InstanceFleets", Applied.NEW_CLUSTER)]
+
+
+def test_no_credential_is_shown(launches: Launches, tmp_path: Path) -> None:
+    found, _ = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", "fs.s3a.secret.key", "wJalrXUtnFEMI"))
+    assert "wJalrXUtnFEMI" not in str(found)
 
 
 def test_a_new_cluster_runs_beside_the_old_one_until_it_is_warm(launches: Launches, tmp_path: Path) -> None:

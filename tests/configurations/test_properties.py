@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from configurations.classification import flattened
 from configurations.properties import CATALOGUE, TOPICS, Property
-from configurations.properties.values import Choice, Decimal, Listed, Matching, Switch, Values, Whole, number
+from configurations.properties.values import LONG, Choice, Decimal, Listed, Matching, Switch, Values, Whole, number
 from configurations.rendering import is_rendered
 from facts.keys import hadoop_keys, hbase_keys
 from facts.releases import releases
@@ -101,8 +101,10 @@ VALUES: list[tuple[Values, str, bool]] = [
     (Whole(least=1), "1,000", False),
     (Whole(least=1), "1e3", False),
     (Whole(least=1), "0x10", True),
-    (Whole(), "9223372036854775807", True),
-    (Whole(), "9223372036854775808", False),
+    (Whole(), "2147483647", True),
+    (Whole(), "2147483648", False),
+    (Whole(most=LONG), "9223372036854775807", True),
+    (Whole(most=LONG), "9223372036854775808", False),
     (Whole(least=1), "", False),
     (Whole(least=1, multiple_of=256), "512", True),
     (Whole(least=1, multiple_of=256), "500", False),

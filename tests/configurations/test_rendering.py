@@ -101,10 +101,7 @@ def test_each_release_knows_what_is_rendered_for_it(variant: Variant, label: str
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_three_primaries_are_set_as_one_is(variant: Variant) -> None:
     """EMR itself spreads HDFS, ZooKeeper and the master over them."""
-    launch = variant_launch(variant)
-    one = replace(launch.plan, primary=replace(launch.plan.primary, count=1))
-    three = replace(launch.plan, primary=replace(launch.plan.primary, count=3))
-    assert classifications(launch.environment, one) == classifications(launch.environment, three)
+    assert variant_launch(variant, primaries=1).settings == variant_launch(variant, primaries=3).settings
 
 
 def test_every_key_that_is_needed_somewhere_is_rendered_there() -> None:
@@ -240,9 +237,21 @@ def test_data_in_hdfs_lies_on_every_data_volume() -> None:
     ("region", "hours"),
     [("us-east-1", (6, 10)), ("eu-central-1", (0, 4)), ("ap-south-1", (20, 0)), ("xx-new-1", (1, 5))],
 )
-def test_large_compactions_wait_for_the_night_of_the_region(region: str, hours: tuple[int, int]) -> None:
+def test_the_night_is_that_of_the_region(region: str, hours: tuple[int, int]) -> None:
     window = compaction_window(region)
     assert (window.start_hour, window.end_hour) == hours
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_large_files_wait_for_the_night_where_anything_is_compacted(variant: Variant) -> None:
+    core = values(variant_launch(variant).settings.core)
+    by_day, at_night = (
+        core.get(("hbase-site", f"hbase.hstore.compaction.max.size{when}")) for when in ("", ".offpeak")
+    )
+    assert (by_day is None) == (at_night is None) == (variant.role == "replica")
+    if by_day is not None and at_night is not None:
+        assert int(by_day) < int(at_night)
+        assert int(core["hbase-site", "hbase.hstore.compaction.throughput.offpeak"]) < 2**31
 
 
 def test_hbase_site_parses_as_xml_and_says_the_same(launches: Launches) -> None:

@@ -11,7 +11,6 @@ from configurations.rendering import classifications
 from environments.environment import Wal
 from environments.question import compared_plans
 from environments.reader import read_environment
-from facts.releases import releases
 from sizing.mode import Mode
 from sizing.plan import Plan
 
@@ -36,17 +35,19 @@ VARIANTS = tuple(
 
 
 @cache
-def _plans() -> dict[Mode, Plan]:
-    environment = read_environment("prod")
-    return compared_plans(environment, environment.active)
+def _plans(label: str, primaries: int) -> dict[Mode, Plan]:
+    """What would be bought on that release in each mode."""
+    environment = replace(read_environment("prod"), release=label)
+    return compared_plans(environment, replace(environment.active, primaries=primaries))
 
 
 @cache
-def variant_launch(variant: Variant, label: str = "emr-7.12.0") -> Launch:
-    """The environment prod rendered in that way, as it would be for that release."""
+def variant_launch(variant: Variant, label: str = "emr-7.12.0", primaries: int = 3) -> Launch:
+    """The environment prod planned and rendered in that way, for that release."""
     environment = read_environment("prod")
-    cluster = replace(environment.active, role=variant.role)
-    environment = replace(environment, mode=variant.mode, wal=variant.wal, clusters={cluster.colour: cluster})
-    planned = _plans()[variant.mode]
-    plan = replace(planned, release=label, heap=replace(planned.heap, collector=releases()[label].collector))
+    cluster = replace(environment.active, role=variant.role, primaries=primaries)
+    environment = replace(
+        environment, release=label, mode=variant.mode, wal=variant.wal, clusters={cluster.colour: cluster}
+    )
+    plan = _plans(label, primaries)[variant.mode]
     return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))

@@ -14,6 +14,8 @@ from configurations.bootstrap import prepare_cache_volume_arguments
 from configurations.classification import Classification
 from configurations.launch import Launch
 from configurations.metrics import METRICS, Daemon
+from environments.question import plan_of
+from environments.reader import read_environment
 from lab.aws.template_lint import lint_errors
 from sizing.bill import (
     ALARMS,
@@ -177,4 +179,7 @@ def test_an_instances_own_drive_is_no_volume_to_attach(tmp_path: Path) -> None:
     [volume] = core["EbsConfiguration"]["EbsBlockDeviceConfigs"]
     assert volume["VolumeSpecification"]["VolumeType"] == "gp3"
     [action] = found["BootstrapActions"]
-    assert "--cache-volume-gib=1746" in action["ScriptBootstrapAction"]["Args"]
+    environment = read_environment("tests/environments/examples/nvme-40tb.yaml")
+    drive = plan_of(environment, environment.active).core.volume("cache")
+    assert drive.type == "nvme"
+    assert f"--cache-volume-gib={drive.size_gib}" in action["ScriptBootstrapAction"]["Args"]

@@ -17,7 +17,7 @@ from sizing.problem import Problem
 
 __all__ = ["command_object", "command_offsets"]
 
-COMMAND: Final = re.compile(r"(?<![\w-])emr(?:[ \t]|\\\n)++create-cluster(?=(?:\s|\\\n)++-)")
+COMMAND: Final = re.compile(r"(?<![\w-])emr(?:[ \t]|\\\n)+create-cluster(?=(?:\s|\\\n)+-)")
 BEFORE: Final = re.compile(r"(?P<backtick>`?)(?<![\w-])aws(?![\w-])[^`]*$")
 COMMENT: Final = re.compile(r"(?:^|\s)#")
 # judgement: global options between `aws` and `emr` are shorter.

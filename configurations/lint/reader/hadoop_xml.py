@@ -26,7 +26,7 @@ FILES: Final[Mapping[str, str]] = {
     "mapred-site.xml": "mapred-site",
     "yarn-site.xml": "yarn-site",
 }
-VALUE: Final = re.compile(r"<value>((?:[^<]|<(?!value>)[^<>/!?][^<>]*>)*+)</value>")
+VALUE: Final = re.compile(r"<value>((?:[^<]|<(?!value>)[^<>/!?][^<>]*>)*)</value>")
 
 
 def hadoop_subject(passage: Passage, file_name: str, release: str | None) -> Subject:

@@ -117,4 +117,5 @@ class _Reader(Cursor):
             raise self.wrong("a value is expected", "put text in double quotes, or remove a comma that ends a list")
         place = self.passage.place(self.at)
         self.at = found.end()
-        return Scalar(text=found[0], place=place, is_null=found[0] == "null")
+        is_null = found[0] == "null"
+        return Scalar(text=found[0], place=place, is_null=is_null, quoted=is_null or found.re is PLACEHOLDER)

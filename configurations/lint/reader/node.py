@@ -13,11 +13,12 @@ __all__ = ["Array", "Member", "Node", "Object", "Scalar", "is_gap", "scalar_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar:
-    """A text, a number, a switch or a placeholder, as it was written."""
+    """A text, a number, a switch or a placeholder, as it was written. `quoted` is false for a number of JSON."""
 
     text: str
     place: Place
     is_null: bool = False
+    quoted: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from configurations.lint.reader.command_line import command_object, command_offs
 from configurations.lint.reader.hadoop_xml import hadoop_subject
 from configurations.lint.reader.json_node import json_node
 from configurations.lint.reader.node import Array, Member, Node, Object, Scalar
-from configurations.lint.reader.passage import Passage, load_passage, refusal
+from configurations.lint.reader.passage import Passage, load_passage, refusal, shown
 from configurations.lint.reader.yaml_node import yaml_node
+from configurations.lint.release_of import is_label, meant_label
 from configurations.lint.subject import Subject
 from sizing.problem import InvalidInput
 
@@ -31,8 +32,10 @@ FORMS: Final = (
 def read_subject(path: Path, release: str | None) -> Subject:
     """What a file says of a cluster; `release` stands where the file names none.
 
-    Raises InvalidInput with every problem that was found, each with its line.
+    Raises InvalidInput with every problem that was found, each with its line; and for a `release` that is no label.
     """
+    if release is not None and not is_label(release):
+        raise _no_label(release)
     passage = load_passage(path)
     text = passage.text
     if XML.match(text):
@@ -96,6 +99,12 @@ def _within(node: Object, key: str) -> Object | None:
 def _is_cluster(node: Node) -> bool:
     kind = node.get("Type") if isinstance(node, Object) else None
     return bool(kind and isinstance(kind.value, Scalar) and kind.value.text == TEMPLATE_TYPE)
+
+
+def _no_label(release: str) -> InvalidInput:
+    why = "a label of EMR is emr- and three numbers with points between"
+    what, fix = f"{shown(release)} is no release label", f"write {meant_label(release)}"
+    return refusal("--release", what=what, why=why, fix=fix)
 
 
 def _unknown(passage: Passage) -> InvalidInput:

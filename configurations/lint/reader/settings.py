@@ -8,13 +8,15 @@ from typing import Final
 
 from configurations.classification import ClassificationPath
 from configurations.lint.reader.findings import Findings
-from configurations.lint.reader.node import Array, Member, Node, Object, is_gap, scalar_text
+from configurations.lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
 from configurations.lint.reader.passage import Place, shown
 from configurations.lint.subject import Setting, SettingKey
 
 __all__ = ["Level", "level_settings"]
 
-PROPERTIES: Final = ("Properties", "ConfigurationProperties")
+API_PROPERTIES: Final = "Properties"
+PROPERTIES: Final = (API_PROPERTIES, "ConfigurationProperties")
+"""Of EMR's API, which takes texts alone, and of CloudFormation, which makes texts of numbers."""
 KEYS: Final = ("Classification", *PROPERTIES, "Configurations")
 
 
@@ -82,18 +84,20 @@ class Level:
     def _read_properties(self, properties: Member, path: ClassificationPath) -> None:
         if isinstance(properties.value, Object) and scalar_text(properties.value) is None:
             for member in properties.value.members:
-                self._read_property(member, path)
+                self._read_property(member, path, takes_texts=properties.key == API_PROPERTIES)
         elif not is_gap(properties.value):
             why = f"{properties.key} is not an object"
             self._wrong(properties.place, path, why, 'write {"key": "value"}, or {} for none')
 
-    def _read_property(self, member: Member, path: ClassificationPath) -> None:
+    def _read_property(self, member: Member, path: ClassificationPath, *, takes_texts: bool) -> None:
         value = scalar_text(member.value)
         if value is None:
             why = f"the value of {shown(member.key)} is a list or an object"
             self._wrong(member.place, path, why, "write the value as text in quotes")
         else:
-            self.put(Setting(classification=path, key=member.key, value=value, line=member.place.linted_line))
+            quoted = not takes_texts or not isinstance(member.value, Scalar) or member.value.quoted
+            line = member.place.linted_line
+            self.put(Setting(classification=path, key=member.key, value=value, line=line, quoted=quoted))
 
     def put(self, setting: Setting) -> None:
         """The last of a key stays."""

@@ -14,21 +14,21 @@ from sizing.problem import InvalidInput
 
 __all__ = ["shell_words"]
 
-FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*+\)|`[^`]*`"
+FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`"
 """What the shell puts in: a variable, or what a command prints."""
 UNQUOTED: Final = re.compile(
-    rf"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*+)"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
+    rf"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*)"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
     rf"""(?P<filled>{FILLED})|(?P<verbatim><[^<>\n]*>|[^ \t\n;&|)\\'"`$<]+|[$<`])""",
     re.DOTALL,
 )
 QUOTED: Final = re.compile(
     rf"""(?P<joined>\\\n)|\\(?P<escaped>[$`"\\])|(?P<filled>{FILLED})|(?P<verbatim>[^\\$`]+|[\\$`])"""
 )
-BETWEEN: Final = re.compile(r"(?:[ \t]|\\\n|>[ \t]+(?=--)|\d*+>{1,2}&?[ \t]*+[^\s;&|]+)*+")
+BETWEEN: Final = re.compile(r"(?:[ \t]|\\\n|>[ \t]+(?=--)|\d*+>{1,2}&?[ \t]*+[^\s;&|]+)*")
 """Blanks, line continuations, the prompts of a terminal, and redirections of what the command prints."""
 BROKEN: Final = re.compile(r"\\[ \t]+\n")
 SPACES: Final = re.compile("[\u00a0\u2000-\u200b\u202f\u3000]")
-OPTION_LINE: Final = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)*+[ \t]*+(?P<option>--[a-z])")
+OPTION_LINE: Final = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)*[ \t]*+(?P<option>--[a-z])")
 ENDS: Final = " \t\n;&|)"
 
 

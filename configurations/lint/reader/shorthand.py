@@ -15,8 +15,8 @@ from sizing.problem import InvalidInput
 __all__ = ["shorthand_object"]
 
 KEY: Final = re.compile(r"([\w.\-#/:]+)\s*@?=")
-QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*+)'|\"((?:[^\"\\]|\\.)*+)\"", re.DOTALL)
-BARE: Final = re.compile(r"(?:<[^<>]*>|\$\{[^{}]*\}|[^,\[\]{}<$]|[<$])++")
+QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+BARE: Final = re.compile(r"(?:<[^<>]*>|\$\{[^{}]*\}|[^,\[\]{}<$]|[<$])+")
 ESCAPED: Final = re.compile(r"\\(['\"\\])")
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from configurations.lint.rule import Rule
 from configurations.lint.rules.cache_file import CACHE_FILE
+from configurations.lint.rules.classifications import CLASSIFICATIONS
 from configurations.lint.rules.cluster import CLUSTER
 from configurations.lint.rules.filling import FILLING
 from configurations.lint.rules.java import JAVA
@@ -21,7 +22,7 @@ from configurations.lint.rules.storage import STORAGE
 __all__ = ["RULES", "TOPICS"]
 
 TOPICS: Final = {
-    "Keys and values": KEYS,
+    "Keys and values": tuple(sorted((*KEYS, *CLASSIFICATIONS), key=lambda rule: rule.id)),
     "The cache": tuple(sorted((*SLOTS, *CACHE_FILE, *SHARES, *FILLING), key=lambda rule: rule.id)),
     "Restarts": RESTART,
     "Java": JAVA,

@@ -31,7 +31,7 @@ def _colon_in_files(node: Node) -> Iterator[Found]:
     if kind in {"file", "files"} and ":" in paths:
         yield Found(
             at=node.setting("hbase.bucketcache.ioengine"),
-            message="a colon parts no paths: it becomes part of one whose directory does not exist",
+            message="a colon does not separate paths: it becomes part of one, whose directory does not exist",
             fix=f"write {kind}:{','.join(paths.split(':'))}",
         )
 
@@ -103,7 +103,7 @@ CACHE_FILE: Final = (
     Rule(
         id="WB201",
         severity=Severity.ERROR,
-        what="a cache smaller than 1 MiB",
+        what="hbase.bucketcache.size below 1 MiB",
         check=_size_below_one,
         because=f"HBase 2.6 reads MiB, and below 1 {START}",
         fix="state MiB for each RegionServer",
@@ -112,9 +112,9 @@ CACHE_FILE: Final = (
     Rule(
         id="WB210",
         severity=Severity.ERROR,
-        what="colons between the paths of files:",
+        what="colons between the paths of hbase.bucketcache.ioengine",
         check=_colon_in_files,
-        because=f"only commas part paths; a directory that is not there is a FileNotFoundException, and {START}",
+        because=f"only commas separate paths; a directory that is not there is a FileNotFoundException, and {START}",
         fix="write commas",
         source=FACTORY,
     ),

@@ -203,6 +203,7 @@ CLUSTER: Final = (
         because="it does not know HBase: a node that goes takes its regions and its cache along",
         fix="remove the policy; resize core nodes by hand, regions moved first",
         source="EMR Management Guide, emr-managed-scaling",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB702",
@@ -212,6 +213,8 @@ CLUSTER: Final = (
         because="what is beyond the sustained limit works in bursts of half an hour a day, and is paid for always",
         fix="provision what the instance sustains, or take a larger instance",
         source="EC2 instance types",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB703",
@@ -221,24 +224,29 @@ CLUSTER: Final = (
         because="the rest is paid for and never used",
         fix="provision what the instance sustains, or take a larger instance",
         source="EC2 instance types",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB704",
         severity=Severity.WARNING,
-        what="gp3 at its unstated throughput",
+        what="a gp3 volume of the cache without a throughput",
         check=_throughput_unsaid,
         because="that is the ceiling of the published benchmark, and more costs cents",
         fix="state Throughput; warmbase plan says how much the reads need",
         source=GP3,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB705",
         severity=Severity.ERROR,
-        what="a gp3 volume that there is not",
+        what="a gp3 volume that EBS does not sell",
         check=_impossible_gp3,
         because="EC2 refuses it, and the cluster does not start",
         fix="keep 4 IOPS for each MiB/s, 500 for each GiB",
         source=GP3,
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB706",
@@ -248,6 +256,8 @@ CLUSTER: Final = (
         because="the limit is probably stale; EMR may refuse the launch",
         fix="use more nodes should it",
         source=CFN_VOLUME,
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB707",
@@ -257,6 +267,7 @@ CLUSTER: Final = (
         because="its throughput depends on its size, or on a spinning disk",
         fix="use gp3",
         source=GP3,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB708",
@@ -267,6 +278,8 @@ CLUSTER: Final = (
         because="EMR refuses it",
         fix="choose a type that it lists",
         source="EMR Management Guide, emr-supported-instance-types",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB709",
@@ -276,6 +289,8 @@ CLUSTER: Final = (
         because="nothing publishes them",
         fix="add AmazonCloudWatchAgent",
         source="EMR Release Guide, emr-AmazonCloudWatchAgent",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB710",
@@ -285,15 +300,17 @@ CLUSTER: Final = (
         because="the classifications have nothing to configure",
         fix="add HBase",
         source="EMR Release Guide, emr-hbase",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB711",
         severity=Severity.WARNING,
-        what="memory left to YARN",
+        what="a stated heap beside memory left to YARN",
         check=_memory_left_to_yarn,
         because="both believe that it is theirs",
         fix=f"state {YARN} and yarn.scheduler.maximum-allocation-mb",
         source="EMR Release Guide, emr-hadoop-task-config",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB712",
@@ -303,6 +320,8 @@ CLUSTER: Final = (
         because="Session Manager needs none, and logs who does what",
         fix="leave it out",
         source="AWS Systems Manager User Guide",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB713",
@@ -312,6 +331,7 @@ CLUSTER: Final = (
         because="a RegionServer that comes and goes moves regions and leaves their cached blocks behind",
         fix="leave task nodes out",
         source="EMR's own HBase set-up, read on a 7.x node (weak)",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB714",
@@ -321,5 +341,6 @@ CLUSTER: Final = (
         because="EMR replaces one of three, and none of one",
         fix="use three, with a placement group",
         source="EMR Management Guide, emr-plan-ha",
+        of_hbase_1=True,
     ),
 )

@@ -76,7 +76,7 @@ FILLING: Final = (
     Rule(
         id="WB218",
         severity=Severity.WARNING,
-        what="prefetch that does not wait for writers",
+        what="prefetch with hbase.bucketcache.queue.addition.waittime at 0",
         check=_drops_blocks,
         because="nothing fetches the block again until the region opens anew",
         fix="state a wait, such as 1000 ms; reads never wait",
@@ -85,7 +85,7 @@ FILLING: Final = (
     Rule(
         id="WB219",
         severity=Severity.WARNING,
-        what="reads that do not fill the cache",
+        what="hbase.block.data.cacheonread at false",
         check=_cache_on_read_off,
         because="HBase ANDs the switch with prefetch and compressed caching",
         fix="leave it at true",
@@ -94,7 +94,7 @@ FILLING: Final = (
     Rule(
         id="WB220",
         severity=Severity.WARNING,
-        what="few threads that prefetch",
+        what="hbase.hfile.thread.prefetch at 4 or fewer on S3",
         check=_few_prefetch_threads,
         because="prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth (measured)",
         fix="use 16 or more",
@@ -103,7 +103,7 @@ FILLING: Final = (
     Rule(
         id="WB221",
         severity=Severity.WARNING,
-        what="compactions that drop the cache",
+        what="compactions that drop the cache (hbase.rs.cachecompactedblocksonwrite)",
         check=_compactions_lose_blocks,
         because="a compaction's output is cached by a switch of its own",
         fix="state hbase.rs.cachecompactedblocksonwrite=true",
@@ -112,7 +112,7 @@ FILLING: Final = (
     Rule(
         id="WB222",
         severity=Severity.WARNING,
-        what="a switch that does nothing",
+        what="a cache switch that does nothing (combinedcache.enabled, orphan.evictgraceperiod)",
         check=_does_nothing,
         because="it promises what no HBase 2.6 does",
         fix="remove it",

@@ -12,7 +12,7 @@ from configurations.lint.node import Node
 from configurations.lint.rule import Found, Rule
 from configurations.lint.rules.blocks import cached_blocks
 from configurations.lint.rules.volumes import instance_of
-from configurations.lint.subject import PLACEHOLDER
+from configurations.lint.shell_value import shell_word_count, without_quotes
 from configurations.properties.property import Span
 from sizing.heap import index_bytes_per_block
 from sizing.units import GIB, MIB
@@ -56,12 +56,14 @@ def _overwrites(node: Node) -> Iterator[Found]:
         yield Found(
             at=setting,
             message="what others put into the variable is gone: exporters, agents, EMR's own options",
-            fix=f"begin the value with $HBASE_REGIONSERVER_OPTS: {_appended(setting.value)}",
+            fix=_appended(setting.value),
         )
 
 
 def _appended(value: str) -> str:
-    return f'"$HBASE_REGIONSERVER_OPTS {value.strip().strip(chr(34)).strip()}"'
+    plain = without_quotes(value)
+    begin = f"begin the value with ${OPTIONS}"
+    return begin if plain is None else f'{begin}: "${OPTIONS} {plain}"'
 
 
 def _heap_twice(node: Node) -> Iterator[Found]:
@@ -77,12 +79,16 @@ def _heap_twice(node: Node) -> Iterator[Found]:
 
 def _unquoted(node: Node) -> Iterator[Found]:
     for (path, _), setting in node.settings.items():
-        value = PLACEHOLDER.sub("x", setting.value).strip()
-        if path == EXPORT and " " in value and not (value.startswith('"') and value.endswith('"')):
+        value = setting.value.strip()
+        words = shell_word_count(value) if path == EXPORT else 1
+        if value and words != 1:
+            plain = without_quotes(value)
             yield Found(
                 at=setting,
-                message=f"{setting.key} has blanks and no quotes of its own",
-                fix=f'write \\"{setting.value.strip()}\\"',
+                message=f"{setting.key} has blanks and no quotes of its own"
+                if words
+                else f"{setting.key} opens a quote that nothing closes",
+                fix=None if plain is None else f'write \\"{plain}\\"',
             )
 
 
@@ -165,6 +171,7 @@ JAVA: Final = (
         because="the JVM stops: Unrecognized VM option 'ZGenerational'; it came with JDK 21",
         fix="state JAVA_HOME=/usr/lib/jvm/jre-21, from emr-7.10.0 on, or use -XX:+UseG1GC",
         source=f"{CONFIGURE}; JDK 21",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB402",
@@ -175,6 +182,7 @@ JAVA: Final = (
         fix="use emr-7.10.0 or later, or G1",
         source=CONFIGURE,
         emr=Span(until=(7, 10, 0)),
+        of_hbase_1=True,
     ),
     Rule(
         id="WB403",
@@ -184,34 +192,38 @@ JAVA: Final = (
         because="the JVM stops: Multiple garbage collectors selected",
         fix="keep one, in HBASE_REGIONSERVER_GC_OPTS",
         source="tried with JDK 17 and 21",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB404",
         severity=Severity.WARNING,
-        what="options that overwrite others'",
+        what="HBASE_REGIONSERVER_OPTS that overwrite those of others",
         check=_overwrites,
         because="hbase-env.sh takes the last assignment",
         fix="append to $HBASE_REGIONSERVER_OPTS",
         source="Amazon EMR best practices",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB405",
         severity=Severity.WARNING,
-        what="a heap stated twice",
+        what="a heap stated by HBASE_HEAPSIZE and by -Xmx",
         check=_heap_twice,
         because="whoever changes one of them changes nothing",
         fix="keep -Xmx in HBASE_REGIONSERVER_OPTS alone",
         source="HBase 2.6.2 bin/hbase",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB406",
         severity=Severity.ERROR,
-        what="options without quotes of their own",
+        what="options that are not one word of the shell",
         check=_unquoted,
         roles=("primary", "core"),
         because="the value becomes a line of a shell script: the first blank ends it",
-        fix="put quotes into the value",
+        fix="put quotes around the whole value, into it, and a backslash before each quote within them",
         source=CONFIGURE,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB407",
@@ -230,6 +242,7 @@ JAVA: Final = (
         because="the kernel ends the RegionServer when memory runs out, and the page cache is gone before that",
         fix="lower the heap or YARN, or take a larger instance",
         source="EC2 instance types",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB409",
@@ -257,6 +270,7 @@ JAVA: Final = (
         because="it fills the root volume of 15 GiB",
         fix="state -XX:HeapDumpPath on a volume with room for the heap",
         source="EMR Management Guide, emr-plan-storage",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB412",

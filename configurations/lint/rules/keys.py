@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
 from configurations.lint.finding import Severity
 from configurations.lint.node import SITE, Node
+from configurations.lint.release_of import meant_label
 from configurations.lint.rule import Found, Rule
 from configurations.lint.subject import Setting
 from configurations.properties import CATALOGUE
@@ -18,6 +20,10 @@ from facts.keys.nearest import near_misses
 __all__ = ["KEYS"]
 
 BOTH: Final = ("primary", "core")
+OF_HBASE: Final = ("hbase.", "hfile.")
+OF_HADOOP: Final = ("dfs.", "fs.", "hadoop.", "io.", "ipc.", "yarn.")
+SCHEME: Final = re.compile(r"fs\.(AbstractFileSystem\.)?[A-Za-z][\w+-]*\.impl(\.disable\.cache)?")
+"""Hadoop looks for the class of a file system by its scheme, whatever that is."""
 SITES: Final = ("hbase-site", "core-site", "hdfs-site", "yarn-site", "emrfs-site", "hbase")
 """Classifications whose keys we know all of; others, such as hbase-env, hold names of any kind."""
 
@@ -74,13 +80,21 @@ def _read_by(node: Node, key: str) -> bool:
     return not (hbase or hadoop or emr) and any(known.known_in(node.release) for known in ours)
 
 
-def _begins_like_known(key: str) -> bool:
-    return any(key.startswith(each.prefix) and key != each.prefix for each in key_prefixes())
+def _is_open(key: str) -> bool:
+    """Whether a name of somebody's own is part of such a key: of a user, of a file system."""
+    return SCHEME.fullmatch(key) is not None or any(
+        key.startswith(each.prefix) and key != each.prefix for each in key_prefixes()
+    )
+
+
+def _is_known(key: str) -> bool:
+    return key in _known() or key in REPLACED or _is_open(key)
 
 
 def _near_miss(node: Node) -> Iterator[Found]:
+    """Of a release with HBase 1 only keys of HBase are looked at: we know no Hadoop 2."""
     for setting in _site_settings(node):
-        if setting.key in _known() or setting.key in REPLACED or _begins_like_known(setting.key):
+        if _is_known(setting.key) or (node.has_hbase_1 and not setting.key.startswith(OF_HBASE)):
             continue
         near = near_misses(setting.key, _known())
         if near:
@@ -106,20 +120,20 @@ def _of_another_version(node: Node) -> Iterator[Found]:
 
 def _versions(key: str) -> str:
     hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
-    if hbase:
+    if hbase and not key.startswith(OF_HADOOP):
         return f"of HBase {', '.join(hbase.versions)}"
     if hadoop:
         return f"of Hadoop {', '.join(hadoop.versions)}"
     if emr:
         span = Span(since=emr.since, until=None)
         return f"of EMR {span}" if emr.until is None else f"of EMR up to {'.'.join(map(str, emr.until))}"
-    return "of another version"
+    return "of an older Hadoop" if key.startswith(OF_HADOOP) else "of another version"
 
 
 def _unknown(node: Node) -> Iterator[Found]:
     for setting in _site_settings(node):
         key = setting.key
-        if key in _known() or key in REPLACED or _begins_like_known(key) or near_misses(key, _known()):
+        if _is_known(key) or near_misses(key, _known()):
             continue
         yield Found(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
 
@@ -139,15 +153,34 @@ def _value(node: Node) -> Iterator[Found]:
 
 
 def _nobody_reads_it_there(node: Node) -> Iterator[Found]:
-    elsewhere = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
-    ours = {key: path for path, key in CATALOGUE if path == SITE}
-    for (path, key), setting in node.settings.items():
-        emr = emr_keys().get(key)
-        if path in elsewhere and key.startswith(("hbase.", "hfile.")) and (path, key) not in CATALOGUE:
-            if emr and path in emr.classifications:
-                continue
-            right = ours.get(key, SITE)
-            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {right}")
+    """A site file of a node has more than EMR is told: what EMR wrote into it is not blamed."""
+    for setting in node.settings.values():
+        path, key = setting.classification, setting.key
+        if (path, key) in CATALOGUE or ((emr := emr_keys().get(key)) and path in emr.classifications):
+            continue
+        if _is_for_emr(key) and path != "hbase" and node.subject.only is None:
+            yield Found(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="state it in hbase")
+        elif key.startswith(OF_WAL) and path not in READ_BY_HBASE:
+            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {SITE}")
+        elif key.startswith(OF_HBASE) and path in NOT_HBASE and not _is_for_emr(key):
+            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {_ours(key)}")
+        elif key.startswith("yarn.") and path in NOT_YARN:
+            yield Found(at=setting, message=f"YARN does not read {key} from {path}", fix="state it in yarn-site")
+
+
+READ_BY_HBASE: Final = (SITE, "core-site")
+NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
+NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
+OF_WAL: Final = "emr.wal."
+
+
+def _is_for_emr(key: str) -> bool:
+    """Whether it is one of EMR's own, of which EMR makes settings of HBase."""
+    return key.startswith("hbase.emr.") or key == "hbase.regionserver.fixed.heap.enabled"
+
+
+def _ours(key: str) -> str:
+    return next((path for path, name in CATALOGUE if name == key), SITE)
 
 
 def _gap(node: Node) -> Iterator[Found]:
@@ -179,24 +212,25 @@ def _twice(node: Node) -> Iterator[Found]:
             yield Found(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
 
 
-def _old_logging(node: Node) -> Iterator[Found]:
-    for path, line in node.subject.classifications.items():
-        if path == "hbase-log4j":
-            yield Found(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
-
-
-def _new_logging(node: Node) -> Iterator[Found]:
-    for path, line in node.subject.classifications.items():
-        if path == "hbase-log4j2":
-            yield Found(classification=path, line=line, message=f"{path} came with EMR 7.9")
-
-
 def _release(node: Node) -> Iterator[Found]:
     label = node.subject.release_label
     if label is None:
         yield Found(classification="", message="nothing says which release this is for; rules about some are silent")
-    elif not node.exact and node.release is not None:
+    elif node.release is None:
+        why = "is no release label; rules about some releases are silent"
+        yield Found(classification="", message=f"{label!r} {why}", fix=f"write {meant_label(label)}")
+    elif node.has_hbase_1:
+        asked = "only what holds for any HBase, or without one, was asked"
+        yield Found(classification="", message=f"{label} ships an HBase before 2: {asked}", fix=OLDER_FIX)
+    elif node.release.hbase < HBASE_26:
+        unasked = "keys and defaults of its version, and known bugs, were not asked about"
+        yield Found(classification="", message=f"{label} ships an HBase before 2.6: {unasked}", fix=OLDER_FIX)
+    elif not node.exact:
         yield Found(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
+
+
+HBASE_26: Final = (2, 6, 0)
+OLDER_FIX: Final = "use emr-7.6.0 or later where the cache is to survive a restart"
 
 
 MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
@@ -206,12 +240,14 @@ KEYS: Final = (
     Rule(
         id="WB101",
         severity=Severity.ERROR,
-        what="a key that is a slip of a real one",
+        what="a key that is misspelt",
         roles=BOTH,
         check=_near_miss,
         because=_SILENCE,
         fix="write the key that exists",
         source="keys extracted from the release jars",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB102",
@@ -222,6 +258,7 @@ KEYS: Final = (
         because=_SILENCE,
         fix="remove it, or use a release that has it",
         source="keys extracted from the release jars",
+        of_hbase=False,
     ),
     Rule(
         id="WB103",
@@ -232,6 +269,7 @@ KEYS: Final = (
         because=f"{_SILENCE}; a coprocessor or Phoenix may read it",
         fix="check it against whatever it is for",
         source="keys extracted from the release jars",
+        of_hbase=False,
     ),
     Rule(
         id="WB104",
@@ -242,16 +280,19 @@ KEYS: Final = (
         because="some such values stop a daemon at its start, others are silently replaced by the default",
         fix="use a value that it takes",
         source="HBase 2.6.2 and Hadoop 3.4.1 sources",
+        of_hbase=False,
     ),
     Rule(
         id="WB105",
         severity=Severity.ERROR,
-        what="a key of HBase's where HBase does not look",
+        what="a key where nobody looks for it",
         roles=BOTH,
         check=_nobody_reads_it_there,
-        because="HBase reads hbase-site, and below it core-site; nothing else",
-        fix="state it in hbase-site",
-        source="HBase 2.6.2 HBaseConfiguration",
+        because="HBase reads hbase-site, and below it core-site; EMR its own keys from hbase; YARN yarn-site",
+        fix="state it where it is read",
+        source="HBase 2.6.2 HBaseConfiguration, Hadoop 3.4.1 YarnConfiguration; EMR Release Guide, emr-hbase-s3",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB106",
@@ -262,6 +303,8 @@ KEYS: Final = (
         because="a gap is not checked, and EMR would take it as it stands",
         fix="fill it in; warmbase plan works it out from the workload",
         source="the file itself",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB107",
@@ -272,26 +315,8 @@ KEYS: Final = (
         because="only the last counts, and a reader cannot tell which was meant",
         fix="remove one of the two",
         source="EMR keeps a map for each classification",
-    ),
-    Rule(
-        id="WB108",
-        severity=Severity.ERROR,
-        what="logging set by a classification that is gone",
-        check=_old_logging,
-        because="EMR refuses a classification that it does not know, and the cluster does not start",
-        fix="use hbase-log4j2, in Log4j 2's own form",
-        emr=Span(since=(7, 9, 0)),
-        source="EMR Release Guide, HBase-release-history-changes-790",
-    ),
-    Rule(
-        id="WB109",
-        severity=Severity.ERROR,
-        what="logging set by a classification that is not there yet",
-        because="EMR refuses a classification that it does not know, and the cluster does not start",
-        check=_new_logging,
-        fix="use hbase-log4j, or EMR 7.9 or later",
-        emr=Span(until=(7, 9, 0)),
-        source="EMR Release Guide, HBase-release-history-changes-790",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB110",
@@ -301,6 +326,8 @@ KEYS: Final = (
         because="keys, defaults, Java and defects differ by release",
         fix="give --release, such as emr-7.12.0",
         source="EMR Release Guide, emr-release-app-versions-7.x",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB111",
@@ -311,5 +338,6 @@ KEYS: Final = (
         because="it still works; where both names are stated, it is not obvious which one counts",
         fix="write the new name",
         source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
+        of_hbase=False,
     ),
 )

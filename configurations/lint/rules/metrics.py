@@ -77,6 +77,8 @@ METRICS: Final = (
         because="EMR documents it as the way to switch metrics off",
         fix="name the metrics inside it, or leave it out",
         source=AGENT,
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB802",
@@ -86,6 +88,8 @@ METRICS: Final = (
         because="it resets what was configured, and removes HBase's metrics",
         fix="name metrics, or leave it out",
         source=AGENT,
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB803",
@@ -105,6 +109,8 @@ METRICS: Final = (
         because="the agent's metrics have a resolution of 60 s",
         fix="use 60000",
         source=AGENT,
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB805",
@@ -114,5 +120,7 @@ METRICS: Final = (
         because="that is $10.20 for each node and month at $0.30 for a metric",
         fix="state emr-system-metrics with those that you look at",
         source="CloudWatch prices, first 10,000 metrics",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
 )

@@ -12,7 +12,7 @@ from configurations.lint.rule import Found, Rule
 from configurations.lint.rules.blocks import cached_blocks
 from configurations.properties.property import Span
 from sizing.persistence import CHUNK_HEAP_BYTES_PER_BLOCK, SHORTEST_INTERVAL_MS
-from sizing.restart import MOST_RETRIES, RETAIN_MARGIN, RegionServer, restart, retention_window_seconds
+from sizing.restart import BOOT_SECONDS, MOST_RETRIES, RETAIN_MARGIN, RegionServer, restart, retention_window_seconds
 from sizing.units import GIB, MIB, format_duration
 
 __all__ = ["RESTART"]
@@ -23,6 +23,10 @@ FORCE: Final = "hbase.master.scp.retain.assignment.force"
 RETRIES: Final = "hbase.master.scp.retain.assignment.force.retries"
 CHUNK: Final = "hbase.bucketcache.persistence.chunksize"
 WAIT: Final = "hbase.master.scp.retain.assignment.force.wait-interval"
+LEAST: Final = "hbase.master.wait.on.regionservers.mintostart"
+MOST: Final = "hbase.master.wait.on.regionservers.maxtostart"
+TIMEOUT: Final = "hbase.master.wait.on.regionservers.timeout"
+DEFAULT_TIMEOUT_MS: Final = 4_500
 DEFAULT_RETRIES: Final = 600
 DEFAULT_WAIT_MS: Final = 50
 LONG_SECONDS: Final = 3_600  # judgement: no restart of a RegionServer takes an hour
@@ -193,22 +197,52 @@ def _balancer_blind(node: Node) -> Iterator[Found]:
 
 
 def _starts_too_soon(node: Node) -> Iterator[Found]:
-    key = "hbase.master.wait.on.regionservers.mintostart"
-    least = node.number(key, 1)
-    if _core(node).persists and node.switched(RETAIN, default=False) and least is not None and least <= 1:
+    """Silent where mintostart or the timeout is still to be filled in.
+
+    A timeout that covers a restart is enough by itself; maxtostart ends it as soon as all are there.
+    """
+    if not (_core(node).persists and node.switched(RETAIN, default=False)):
+        return
+    least, timeout_ms = node.number(LEAST, 1), node.number(TIMEOUT, DEFAULT_TIMEOUT_MS)
+    if least is None or least > 1 or timeout_ms is None:
+        return
+    waits, away = timeout_ms / 1000, _away_seconds(node) or BOOT_SECONDS
+    if waits < away:
         yield Found(
-            at=node.setting(key),
-            property=key,
-            message="after a full restart the first RegionServer to come gets the regions of all",
+            at=node.setting(TIMEOUT),
+            property=TIMEOUT,
+            message=f"the master waits {format_duration(waits)}, a restart takes {format_duration(away)} (estimate): "
+            "the first RegionServers to come get the regions of all",
         )
 
 
 def _max_below_min(node: Node) -> Iterator[Found]:
-    least = node.number("hbase.master.wait.on.regionservers.mintostart", 1)
-    most_key = "hbase.master.wait.on.regionservers.maxtostart"
-    most = node.number(most_key) if node.setting(most_key) else None
+    least = node.number(LEAST, 1)
+    most = node.number(MOST) if node.setting(MOST) else None
     if least is not None and most is not None and most < least:
-        yield Found(at=node.setting(most_key), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
+        yield Found(at=node.setting(MOST), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
+
+
+def _never_enough(node: Node) -> Iterator[Found]:
+    least, servers = node.number(LEAST, 1), _server_count(node)
+    if least is not None and servers is not None and least > max(1, servers):
+        yield Found(at=node.setting(LEAST), message=f"{least:g} RegionServers are waited for, and there are {servers}")
+
+
+def _hardly_enough(node: Node) -> Iterator[Found]:
+    least, servers = node.number(LEAST, 1), _server_count(node)
+    if least is not None and servers is not None and max(1, servers / 2) < least <= servers:
+        yield Found(
+            at=node.setting(LEAST),
+            message=f"with more than {servers - least:g} of {servers} RegionServers lost, the master never starts",
+        )
+
+
+def _server_count(node: Node) -> int | None:
+    """Core nodes and task nodes, which in S3 mode run RegionServers too; None where a count is not stated."""
+    groups = [group for group in node.subject.groups if group.role in {"core", "task"}]
+    counts = [group.count for group in groups if group.count is not None]
+    return sum(counts) if counts and len(counts) == len(groups) else None
 
 
 def _damaged_index(node: Node) -> Iterator[Found]:
@@ -220,6 +254,8 @@ def _damaged_index(node: Node) -> Iterator[Found]:
 
 
 PRIMARY: Final = ("primary",)
+_NEVER: Final = "below mintostart the master waits on, whatever the timeout, and no region is served"
+_LEAVE: Final = f"leave mintostart at 1, and state {MOST} and {TIMEOUT}"
 
 RESTART: Final = (
     Rule(
@@ -235,7 +271,7 @@ RESTART: Final = (
     Rule(
         id="WB302",
         severity=Severity.ERROR,
-        what="a persistent path without a file engine",
+        what="hbase.bucketcache.persistent.path without a file engine",
         check=_no_file_engine,
         because="only file: and files: keep blocks over a restart",
         fix="use files: with a path, or remove the path",
@@ -253,7 +289,7 @@ RESTART: Final = (
     Rule(
         id="WB304",
         severity=Severity.WARNING,
-        what="an index that is always being written",
+        what="hbase.bucketcache.persist.intervalinmillis below five minutes",
         check=_never_ending_dump,
         because="each dump writes 82 bytes for every cached block to the cache's own volume",
         fix="use 300000 to 900000 ms",
@@ -262,7 +298,7 @@ RESTART: Final = (
     Rule(
         id="WB305",
         severity=Severity.WARNING,
-        what="a large chunk of the index on the heap",
+        what="hbase.bucketcache.persistence.chunksize that takes a gigabyte of heap",
         check=_large_chunk,
         because="a chunk takes 200 bytes of heap for each block while it is written",
         fix="state hbase.bucketcache.persistence.chunksize=1000000",
@@ -271,7 +307,7 @@ RESTART: Final = (
     Rule(
         id="WB306",
         severity=Severity.WARNING,
-        what="blocks evicted with their region",
+        what="hbase.rs.evictblocksonclose at true with a persistent cache",
         check=_evicts_on_close,
         because="a restart closes every region",
         fix="leave it at false",
@@ -280,7 +316,7 @@ RESTART: Final = (
     Rule(
         id="WB307",
         severity=Severity.ERROR,
-        what="a master that waits for ever",
+        what="a master that waits for ever (hbase.master.scp.retain.assignment.force.retries)",
         check=_waits_for_ever,
         roles=PRIMARY,
         because="a node that EMR replaces has a new name: its regions stay offline until somebody notices",
@@ -290,7 +326,7 @@ RESTART: Final = (
     Rule(
         id="WB308",
         severity=Severity.ERROR,
-        what="a master that waits less than a restart takes",
+        what="a master that waits less than a restart takes (…retain.assignment.force.retries)",
         check=_window_too_short,
         roles=PRIMARY,
         because="the regions scatter, and the cache that was kept is lost to them",
@@ -300,7 +336,7 @@ RESTART: Final = (
     Rule(
         id="WB309",
         severity=Severity.WARNING,
-        what="a switch that needs another",
+        what="hbase.master.scp.retain.assignment.force without retain.assignment",
         check=_force_alone,
         roles=PRIMARY,
         because="retention is asked for by the other one",
@@ -333,8 +369,8 @@ RESTART: Final = (
         what="a full restart that does not wait for the caches",
         check=_starts_too_soon,
         roles=PRIMARY,
-        because="regions are assigned when mintostart servers have come, 1 if unsaid",
-        fix="state hbase.master.wait.on.regionservers.mintostart, the core nodes less those that may be lost",
+        because="regions are assigned when mintostart servers have come, 1 if unsaid, and 4.5 s have passed",
+        fix=f"state {MOST}, the core nodes less those that may be lost, and {TIMEOUT} as long as a restart takes",
         source="HBase 2.6.2 ServerManager",
     ),
     Rule(
@@ -360,11 +396,31 @@ RESTART: Final = (
     Rule(
         id="WB315",
         severity=Severity.WARNING,
-        what="a master that waits for hours",
+        what="a master that waits for hours (…retain.assignment.force.retries)",
         check=_waits_for_hours,
         roles=PRIMARY,
         because="a node that EMR replaces has a new name, and nobody serves its regions until the wait is over",
         fix="use 12 to 14, by how long a restart takes",
         source=MASTER,
+    ),
+    Rule(
+        id="WB316",
+        severity=Severity.ERROR,
+        what="more RegionServers waited for than there are",
+        check=_never_enough,
+        roles=PRIMARY,
+        because=_NEVER,
+        fix=_LEAVE,
+        source="HBase 2.6.2 ServerManager",
+    ),
+    Rule(
+        id="WB317",
+        severity=Severity.WARNING,
+        what="a master that needs most of its RegionServers",
+        check=_hardly_enough,
+        roles=PRIMARY,
+        because=_NEVER,
+        fix=_LEAVE,
+        source="HBase 2.6.2 ServerManager",
     ),
 )

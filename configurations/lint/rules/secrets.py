@@ -29,5 +29,7 @@ SECRETS: Final = (
         because="DescribeCluster shows it, logs keep it, and nobody rotates it",
         fix="remove it: nodes have the instance profile's role",
         source="EMR Management Guide, emr-iam-role-for-ec2",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
 )

@@ -123,7 +123,7 @@ SHARES: Final = (
     Rule(
         id="WB206",
         severity=Severity.ERROR,
-        what="cache factors that do not add up to 1",
+        what="hbase.bucketcache single, multi and memory factors that do not add up to 1",
         check=_factors,
         because=f"HBase adds them in float32 and wants exactly 1, else {START}",
         fix="use other decimals, such as 0.25, 0.50 and 0.25",
@@ -132,7 +132,7 @@ SHARES: Final = (
     Rule(
         id="WB207",
         severity=Severity.ERROR,
-        what="eviction that ends above where it begins",
+        what="hbase.bucketcache.minfactor above acceptfactor",
         check=_thresholds,
         because=f"{START} with minfactor above acceptfactor",
         fix="make minfactor the smaller one",
@@ -141,7 +141,7 @@ SHARES: Final = (
     Rule(
         id="WB208",
         severity=Severity.ERROR,
-        what="L1 switched off",
+        what="hfile.block.cache.size at 0, which switches every cache off",
         check=_l1_off,
         because="at 0.0001 or less HBase makes no block cache at all, the BucketCache included, and says nothing",
         fix="leave L1 what indexes and Bloom chunks need, 0.05 at least",
@@ -150,7 +150,7 @@ SHARES: Final = (
     Rule(
         id="WB209",
         severity=Severity.ERROR,
-        what="L1 and memstore above 0.8 of the heap",
+        what="hfile.block.cache.size and the memstore above 0.8 of the heap",
         check=_heap_limit,
         because=f"HBase adds them in whole percents, cut off in float32, and above 80 {START}",
         fix="lower one of the two",
@@ -159,7 +159,7 @@ SHARES: Final = (
     Rule(
         id="WB223",
         severity=Severity.WARNING,
-        what="memory that HBase moves by itself",
+        what="memory ranges by which HBase moves L1 and memstore",
         check=_ranges,
         because="L1 shrinks where memstores grow, and with it what is sized for indexes",
         fix="remove the ranges; state both fractions",

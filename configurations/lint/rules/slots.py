@@ -87,7 +87,7 @@ SLOTS: Final = (
     Rule(
         id="WB202",
         severity=Severity.ERROR,
-        what="a bucket size that is no multiple of 256",
+        what="a size in hbase.bucketcache.bucket.sizes that is no multiple of 256",
         check=_not_a_multiple,
         because=f"offsets are kept in units of 256 bytes: {START}; at 0 it divides by zero",
         fix="round each size up to a multiple of 256",
@@ -96,7 +96,7 @@ SLOTS: Final = (
     Rule(
         id="WB203",
         severity=Severity.ERROR,
-        what="bucket sizes that take no block",
+        what="hbase.bucketcache.bucket.sizes that take no block",
         check=_no_slot_for_a_block,
         because="a block without a slot is never cached, and only a log line a minute says so",
         fix="add a size that takes the longest block",

@@ -17,6 +17,7 @@ __all__ = ["STORAGE"]
 ROOT: Final = "hbase.rootdir"
 TRACKER: Final = "hbase.store.file-tracker.impl"
 READ_POLICY: Final = "fs.s3a.experimental.input.fadvise"
+CONSISTENT: Final = "fs.s3.consistent"
 MAJOR: Final = "hbase.hregion.majorcompaction"
 ON_S3: Final = "EMR Release Guide, emr-hbase-s3"
 WAL: Final = "EMR Release Guide, emr-hbase-wal"
@@ -93,7 +94,7 @@ def _root_and_mode_differ(node: Node) -> Iterator[Found]:
 def _read_policy(node: Node) -> Iterator[Found]:
     policy = node.text(READ_POLICY)
     gap = node.setting(READ_POLICY) is not None and policy is None
-    if node.in_s3 and not gap and policy != "sequential":
+    if node.in_s3 and not node.on_emrfs and not gap and policy != "sequential":
         yield Found(
             at=node.setting(READ_POLICY),
             property=READ_POLICY,
@@ -141,14 +142,18 @@ def _wal_elsewhere(node: Node) -> Iterator[Found]:
 
 
 def _without_counterpart(node: Node) -> Iterator[Found]:
+    view = node.setting(CONSISTENT, "emrfs-site")
+    if node.on_emrfs or (view and view.value.strip().lower() == "false"):
+        return
     for (_, key), setting in node.settings.items():
-        if key.startswith("fs.s3.consistent"):
+        if key.startswith(CONSISTENT) and setting.value.strip().lower() != "false":
             yield Found(at=setting, message=f"{key} is EMRFS's, and S3A has no counterpart")
 
 
 def _rubix(node: Node) -> Iterator[Found]:
     for (path, key), setting in node.settings.items():
-        if key.startswith(("hive.cache.", "rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
+        in_catalog = path.startswith(("presto", "trino")) and key.startswith("hive.cache.")
+        if in_catalog or key.startswith(("rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
             yield Found(at=setting, message=f"{key} in {path} is RubiX's, which EMR removed with 7.3")
 
 
@@ -174,34 +179,45 @@ def _weekly_loss(node: Node) -> Iterator[Found]:
 
 
 def _short_circuit(node: Node) -> Iterator[Found]:
-    for path in ("hdfs-site", "hbase-site"):
+    """EMR's own hdfs-site may set the path; where it cannot be seen, nothing is said of it."""
+    sites = ("hdfs-site", "hbase-site", "core-site")
+    stated = any(node.setting("dfs.domain.socket.path", each) for each in sites)
+    for path in sites[:2]:
         on = node.setting("dfs.client.read.shortcircuit", path)
         if on is None or not _on(on):
             continue
         if node.in_s3:
             yield Found(at=on, message="store files are in S3: no block of them is local")
-        elif not any(node.setting("dfs.domain.socket.path", each) for each in ("hdfs-site", "hbase-site")):
-            yield Found(at=on, message="without dfs.domain.socket.path nothing is read that way")
+        if not stated and node.subject.shows("hdfs-site"):
+            yield Found(
+                at=on,
+                message="without dfs.domain.socket.path the HDFS client throws HadoopIllegalArgumentException, unless "
+                "EMR's own hdfs-site sets the path, which is not documented",
+                fix="state dfs.domain.socket.path on both sides, or remove the switch",
+            )
 
 
 STORAGE: Final = (
     Rule(
         id="WB601",
         severity=Severity.ERROR,
-        what="more copies in HDFS than core nodes",
+        what="dfs.replication above the number of core nodes",
         check=_more_copies_than_nodes,
         because="no block ever reaches its replication, and the loss of one node cannot be made good",
         fix="lower dfs.replication",
         source="EMR Management Guide, emr-plan-storage",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB602",
         severity=Severity.ERROR,
-        what="one copy of the write-ahead log",
+        what="one copy of the write-ahead log (dfs.replication)",
         check=_one_copy_of_the_log,
         because="what was written since the last flush is gone with one node",
         source="EMR Management Guide, emr-plan-storage",
         fix="state dfs.replication=2 in hdfs-site, or use EMR WAL",
+        of_hbase_1=True,
     ),
     Rule(
         id="WB603",
@@ -211,6 +227,7 @@ STORAGE: Final = (
         because="a root that is a whole bucket does not work without it",
         fix="end it with a slash",
         source=ON_S3,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB604",
@@ -220,11 +237,12 @@ STORAGE: Final = (
         because="EMR sets up the file system, the cache and the shutdown by the storage mode",
         fix="state hbase.emr.storageMode=s3 with a root in S3, or neither",
         source=ON_S3,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB605",
         severity=Severity.WARNING,
-        what="S3A's read policy left alone",
+        what="S3A's read policy left alone (fs.s3a.experimental.input.fadvise)",
         check=_read_policy,
         roles=BOTH,
         because="flushes then block and regions grow too busy; EMR asks for it on all nodes",
@@ -241,6 +259,7 @@ STORAGE: Final = (
         fix="remove it, or use emr-7.4.0 or later",
         source=ON_S3,
         emr=Span(until=(7, 4, 0)),
+        of_hbase_1=True,
     ),
     Rule(
         id="WB607",
@@ -271,6 +290,7 @@ STORAGE: Final = (
         because="reconfiguration fails",
         fix="remove hbase.wal.provider",
         source=WAL,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB610",
@@ -280,6 +300,7 @@ STORAGE: Final = (
         because="it is for active clusters with data in S3 and instance groups, and has a workspace",
         fix="remove it, or complete it",
         source=WAL,
+        of_hbase_1=True,
     ),
     Rule(
         id="WB611",
@@ -290,6 +311,7 @@ STORAGE: Final = (
         fix="remove it",
         source="EMR Release Guide, emr-s3a-migrate",
         emr=Span(since=(7, 10, 0)),
+        of_hbase=False,
     ),
     Rule(
         id="WB612",
@@ -301,6 +323,7 @@ STORAGE: Final = (
         fix="use fs.cache.enabled of the Trino catalog",
         source="EMR Release Guide, Trino release notes for 7.3.0",
         emr=Span(since=(7, 3, 0)),
+        of_hbase=False,
     ),
     Rule(
         id="WB613",
@@ -314,7 +337,7 @@ STORAGE: Final = (
     Rule(
         id="WB614",
         severity=Severity.INFO,
-        what="major compactions by the calendar",
+        what="hbase.hregion.majorcompaction by the calendar",
         check=_weekly_loss,
         because="a compaction's output is new blocks; what it replaces is dropped",
         fix="state hbase.hregion.majorcompaction=0 and compact at night",
@@ -323,10 +346,12 @@ STORAGE: Final = (
     Rule(
         id="WB615",
         severity=Severity.WARNING,
-        what="short-circuit reads that never happen",
+        what="short-circuit reads that do not come to pass",
         check=_short_circuit,
-        because="they are for store files on the DataNode of the same host",
-        fix="remove the switch, or state dfs.domain.socket.path on both sides",
-        source="Hadoop 3.4.1 source",
+        because="they are for blocks on the DataNode of the same host, through a socket that both know by its path",
+        fix="remove the switch",
+        source="Hadoop 3.4.1 DomainSocketFactory",
+        of_hbase=False,
+        of_hbase_1=True,
     ),
 )

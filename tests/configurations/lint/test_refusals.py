@@ -51,6 +51,11 @@ def copies(number: str | None, nodes: int, stated: Mapping[str, str] | None = No
     return File(others=others, core={"InstanceCount": nodes}, site={"emr.wal.workspace": "warmbase"})
 
 
+def waiting(least: str | None = None, most: str | None = None, timeout: str | None = None) -> File:
+    keys = [f"hbase.master.wait.on.regionservers.{name}" for name in ("mintostart", "maxtostart", "timeout")]
+    return File(site=dict(zip(keys, (least, most, timeout), strict=True)))
+
+
 GENERATIONAL = '"-XX:+UseZGC -XX:+ZGenerational"'
 NINE_GIB = '"$HBASE_REGIONSERVER_OPTS -Xms16g -Xmx16g"'
 TWO_FILES = "files:/mnt1/hbase/cache,/mnt2/hbase/cache"
@@ -156,6 +161,43 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
             File(release="emr-7.2.0", others={**HALF_GONE, "trino-connector-hive": {"hive.cache.enabled": "true"}}),
         ),
     ),
+    "RubiX for Presto": (
+        hadoop("presto-connector-hive", "hive.cache.location", "/mnt/rubix"), "WB612",
+        (hadoop("hive-site", "hive.cache.expr.evaluation", "true"),),
+    ),
+    "a classification with a slip": (
+        hadoop("hbase-enw", "x", "y"), "WB112", (hadoop("hbase-policy", "x", "y"), hadoop("hbase-mine", "x", "y")),
+    ),
+    "a classification in capitals": (hadoop("Hbase-site", "hbase.regionserver.handler.count", "60"), "WB112", ()),
+    "a nested classification with a slip": (
+        hadoop("hbase-env/exprot", "JAVA_HOME", "/usr/lib/jvm/jre-21"), "WB112",
+        (hadoop("hadoop-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
+    ),
+    "an export in nothing": (
+        hadoop("export", "JAVA_HOME", "/usr/lib/jvm/jre-21"), "WB112",
+        (hadoop("yarn-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
+    ),
+    "Java in hbase-env itself": (
+        hadoop("hbase-env", "JAVA_HOME", "/usr/lib/jvm/jre-21"), "WB114",
+        (hadoop("hbase-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
+    ),
+    "EMR's storage mode in hbase-site": (
+        File(site={"hbase.emr.storageMode": "s3"}), "WB105", (hadoop("hbase", "hbase.emr.storageMode", "s3"),),
+    ),
+    "EMR's fixed heap in hbase-site": (
+        File(site={"hbase.regionserver.fixed.heap.enabled": "true"}), "WB105",
+        (hadoop("hbase", "hbase.regionserver.fixed.heap.enabled", "true"),),
+    ),
+    "the workspace of EMR WAL in hbase": (
+        hadoop("hbase", "emr.wal.workspace", "orders"), "WB105", (File(site={"emr.wal.workspace": "orders"}),),
+    ),
+    "a key of YARN in hbase-site": (
+        File(site={"yarn.nodemanager.resource.memory-mb": "8192"}), "WB105",
+        (hadoop("core-site", "yarn.nodemanager.resource.memory-mb", "8192"),),
+    ),
+    "more RegionServers than there are": (
+        waiting(least="7"), "WB316", (waiting(least="6"), waiting(least="<servers>"), waiting(least="1")),
+    ),
     "RubiX for Hadoop": (hadoop("core-site", "rubix.cluster.type", "1"), "WB612", ()),
     "a credential in hbase-site": (
         File(site={"fs.s3a.access.key": "x"}), "WB901", (File(site={"fs.s3a.encryption.key": "arn:aws:kms:x"}),),
@@ -230,6 +272,108 @@ def test_volumes_faster_than_their_instance_are_a_warning(tmp_path: Path) -> Non
     assert "300 MiB/s of volumes on r8g.2xlarge, which sustains 298 in all" in two.message
     assert not found(File(volume={"Throughput": 149}, volumes=2), tmp_path, "WB702")
     assert not found(File(volume={"Throughput": 125}, volumes=8), tmp_path, "WB702")  # what is included is not bought
+
+
+# What a master waits for at a full restart of six servers that take 1.55 min, and what is told of it.
+WAITS = [
+    (waiting(), ["WB312"]),
+    (waiting(most="5"), ["WB312"]),
+    (waiting(most="5", timeout="60000"), ["WB312"]),
+    (waiting(most="5", timeout="150000"), []),
+    (waiting(most="5", timeout="<milliseconds>"), []),
+    (waiting(timeout="150000"), []),
+    (waiting(least="<servers>"), []),
+    (waiting(least="3"), []),
+    (waiting(least="4"), ["WB317"]),
+    (waiting(least="6"), ["WB317"]),
+    (waiting(least="7"), ["WB316"]),
+]
+
+
+@pytest.mark.parametrize(("file", "told"), WAITS)
+def test_a_full_restart_waits_for_the_caches_and_not_for_ever(file: File, told: list[str], tmp_path: Path) -> None:
+    findings = lint(file.subject(tmp_path)).findings
+    assert [each.id for each in findings if each.id in {"WB312", "WB316", "WB317"}] == told
+
+
+# A value of hbase-env/export, and what is told of it; with its fix.
+WORDS = [
+    ('"-Xmx9g -Xms9g"', None, ""),
+    ("'-Xmx9g -Xms9g'", None, ""),
+    ("-Xmx9g\\ -Xms9g", None, ""),
+    ("-Xmx9g", None, ""),
+    ("$(nproc --all)", None, ""),
+    ('"-Xmx<your heap>m -Xms9g"', None, ""),
+    ("-Xmx9g -Xms9g", "has blanks and no quotes of its own", 'write \\"-Xmx9g -Xms9g\\"'),
+    ('"-Xmx9g" "-Xms9g"', "has blanks and no quotes of its own", "put quotes around the whole value"),
+    ('-Dx="a b" -Xms9g', "has blanks and no quotes of its own", "put quotes around the whole value"),
+    ('"-Xmx9g -Xms9g', "opens a quote that nothing closes", "put quotes around the whole value"),
+]
+
+
+@pytest.mark.parametrize(("value", "says", "fix"), WORDS)
+def test_a_variable_is_one_word_of_the_shell(value: str, says: str | None, fix: str, tmp_path: Path) -> None:
+    told = found(hadoop("hbase-env/export", "HBASE_MASTER_OPTS", value), tmp_path, "WB406")
+    assert len(told) == (says is not None)
+    for each in told:
+        assert (says or "") in each.message
+        assert each.fix.startswith(fix)
+
+
+@pytest.mark.parametrize("value", ['"-Xmx16g -Xms16g"', "'-Xmx16g -Xms16g'", "-Xmx16g -Xms16g"])
+def test_no_fix_puts_quotes_into_quotes(value: str, tmp_path: Path) -> None:
+    (told,) = found(hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", value), tmp_path, "WB404")
+    assert told.fix.endswith('"$HBASE_REGIONSERVER_OPTS -Xmx16g -Xms16g"')
+
+
+EMRFS = {"core-site": {"fs.s3.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"}}
+POLICY = {"fs.s3a.experimental.input.fadvise": None}
+CONSISTENT = {"emrfs-site": {"fs.s3.consistent": "true"}}
+CONNECTORS = [
+    (File(site=POLICY), "WB605", True),
+    (File(site=POLICY, others=EMRFS), "WB605", False),
+    (File(site={**POLICY, "hbase.rootdir": "s3a://bucket/x/"}, others=EMRFS), "WB605", True),
+    (File(site=POLICY, others={"core-site": {"fs.s3.impl": "<your-class>"}}), "WB605", False),
+    (File(others=CONSISTENT), "WB611", True),
+    (File(others={**CONSISTENT, **EMRFS}), "WB611", False),
+    (File(others={"emrfs-site": {"fs.s3.consistent": "false"}}), "WB611", False),
+]
+
+
+@pytest.mark.parametrize(("file", "rule", "speaks"), CONNECTORS)
+def test_a_rule_about_s3a_is_silent_on_emrfs(file: File, rule: str, *, speaks: bool, tmp_path: Path) -> None:
+    assert bool(found(file, tmp_path, rule)) == speaks
+
+
+SHORT_CIRCUIT = "dfs.client.read.shortcircuit"
+SOCKET = "dfs.domain.socket.path"
+
+
+def test_short_circuit_reads_without_a_socket_stop_the_client(tmp_path: Path) -> None:
+    in_hdfs = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
+    root = {"hbase.rootdir": None}
+    (told,) = found(File(site=root, others={**in_hdfs, "hdfs-site": {SHORT_CIRCUIT: "true"}}), tmp_path, "WB615")
+    assert "HadoopIllegalArgumentException, unless EMR's own hdfs-site sets the path" in told.message
+    stated = {SHORT_CIRCUIT: "true", SOCKET: "/var/run/hdfs/socket"}
+    assert not found(File(site=root, others={**in_hdfs, "hdfs-site": stated}), tmp_path, "WB615")
+    assert len(found(hadoop("hdfs-site", SHORT_CIRCUIT, "true"), tmp_path, "WB615")) == 2  # in S3 both are told
+
+
+def test_a_site_of_hbase_alone_does_not_show_the_socket(tmp_path: Path) -> None:
+    file = tmp_path / "hbase-site.xml"
+    switch = f"<property><name>{SHORT_CIRCUIT}</name><value>true</value></property>"
+    file.write_text(f"<configuration>{switch}</configuration>", encoding="utf-8")
+    assert lint(read_subject(file, "emr-7.12.0")).of(Severity.WARNING) == ()
+
+
+@pytest.mark.parametrize("key", ["fs.gs.impl", "fs.AbstractFileSystem.oss.impl", "fs.cosn.impl.disable.cache"])
+def test_a_file_system_of_somebody_is_no_slip(key: str, tmp_path: Path) -> None:
+    assert not [each for each in lint(hadoop("core-site", key, "x").subject(tmp_path)).findings if each.property == key]
+
+
+def test_a_key_of_hadoop_is_not_said_to_be_of_an_hbase(tmp_path: Path) -> None:
+    (told,) = found(hadoop("hdfs-site", "dfs.support.append", "true"), tmp_path, "WB102")
+    assert told.message.endswith("of an older Hadoop")
 
 
 # A key as somebody wrote it, and the one that exists.

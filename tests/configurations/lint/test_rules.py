@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from configurations.classification import ClassificationPath
 from configurations.lint.finding import Finding, Report, Severity
 from configurations.lint.lint import GENERAL, lint
+from configurations.lint.release_of import release_of
 from configurations.lint.rule import Rule
 from configurations.lint.rules import RULES, TOPICS
 from configurations.lint.secret import NOT_SHOWN
@@ -74,7 +75,7 @@ def test_an_example_makes_its_rule_speak_where_the_fault_is(case: Case) -> None:
         assert found.line is not None
         written = case.wrong.text().splitlines()[found.line - 1]
         value = ".*" if found.value == NOT_SHOWN else re.escape(found.value)
-        assert re.fullmatch(rf'\s*"{re.escape(found.property)}": "{value}",?', unescaped(written))
+        assert re.fullmatch(rf'\s*"{re.escape(found.property)}": "?{value}"?,?', unescaped(written))
 
 
 def unescaped(line: str) -> str:
@@ -116,7 +117,7 @@ def test_a_setting_that_is_to_be_filled_in_has_no_wrong_value(case: Case) -> Non
 
 
 # Rules about a key that is stated, whatever its value.
-OF_THE_KEY = {"WB101", "WB102", "WB103", "WB105", "WB223", "WB405", "WB609", "WB611", "WB612", "WB901"}
+OF_THE_KEY = {"WB101", "WB102", "WB103", "WB105", "WB114", "WB223", "WB405", "WB609", "WB611", "WB612", "WB901"}
 
 
 def stated(file: File) -> list[tuple[ClassificationPath, str]]:
@@ -243,6 +244,88 @@ def test_a_newer_release_is_taken_for_the_newest_that_is_known() -> None:
     report = lint(read(File(release="emr-7.99.0")))
     assert "emr-7.99.0 is not in our table; it is taken for emr-7.14.0" in {found.message for found in report.findings}
     assert ids(report) == {"WB501"}
+
+
+# A label, and what is told of it.
+TOLD = [
+    ("7.12.0", "'7.12.0' is no release label", "write emr-7.12.0"),
+    ("emr-7.12", "'emr-7.12' is no release label", "write emr-7.12.0"),
+    ("latest", "'latest' is no release label", "write emr-7.12.0"),
+    ("emr-7.5.0", "emr-7.5.0 ships an HBase before 2.6: keys and defaults", "use emr-7.6.0 or later"),
+    ("emr-5.36.2", "emr-5.36.2 ships an HBase before 2: only what holds for any HBase", "use emr-7.6.0 or later"),
+    ("emr-7.12.1", "emr-7.12.1 is not in our table; it is taken for emr-7.12.0", "give --release"),
+    ("emr-8.0.0", "emr-8.0.0 is not in our table; it is taken for emr-7.14.0", "give --release"),
+]
+
+
+@pytest.mark.parametrize(("label", "says", "fix"), TOLD)
+def test_a_label_that_is_not_known_is_told(label: str, says: str, fix: str) -> None:
+    (told,) = speaks("WB110", lint(read(File(release=label))))
+    assert says in told.message
+    assert told.fix.startswith(fix)
+
+
+VERSIONS = [
+    ("emr-4.7.3", (1, 4, 13)),
+    ("emr-5.36.2", (1, 4, 13)),
+    ("emr-6.15.0", (2, 4, 17)),
+    ("emr-7.3.0", (2, 4, 17)),
+    ("emr-7.4.0", (2, 5, 5)),
+    ("emr-7.5.0", (2, 5, 10)),
+    ("emr-7.6.0", (2, 6, 1)),
+]
+
+
+@pytest.mark.parametrize(("label", "hbase"), VERSIONS)
+def test_a_release_has_the_hbase_of_its_time(label: str, hbase: tuple[int, int, int]) -> None:
+    known = release_of(label).release
+    assert known is not None
+    assert known.hbase == hbase
+
+
+@each_case
+def test_of_hbase_1_only_what_holds_for_it_is_told(case: Case) -> None:
+    """Of the good cluster's own settings too, most of which HBase 1 does not know."""
+    for found in lint(read(replace(case.wrong, release="emr-5.36.2"))).findings:
+        assert OF[found.id].of_hbase_1
+
+
+STILL_TOLD = ("WB901", "WB701", "WB601", "WB602", "WB610", "WB403", "WB406", "WB112", "WB101")
+
+
+@pytest.mark.parametrize("rule", STILL_TOLD)
+def test_what_holds_for_any_hbase_is_told_of_hbase_1(rule: str) -> None:
+    assert speaks(rule, lint(read(replace(EXAMPLE[rule].wrong, release="emr-5.36.2"))))
+
+
+@each_case
+def test_without_hbase_only_what_holds_for_any_cluster_is_told(case: Case) -> None:
+    for found in lint(without_hbase(subject(case.id))).findings:
+        assert not OF[found.id].of_hbase
+
+
+def without_hbase(whole: Subject) -> Subject:
+    """The same cluster for Spark: no application and no classification of HBase."""
+    kept = {name: line for name, line in whole.classifications.items() if not name.lower().startswith("hbase")}
+    settings = {key: setting for key, setting in whole.settings.items() if key[0] in kept}
+    return replace(whole, applications=("Spark",), classifications=kept, settings=settings)
+
+
+ANYWHERE = ("WB102", "WB112", "WB113", "WB115", "WB601", "WB611", "WB612", "WB702", "WB705", "WB708", "WB709", "WB901")
+
+
+@pytest.mark.parametrize("rule", ANYWHERE)
+def test_what_holds_for_any_cluster_is_told_without_hbase(rule: str) -> None:
+    hadoop = File(others={"hdfs-site": {"dfs.support.append": "true"}})
+    quoteless = File(again=({"Classification": "hdfs-site", "Properties": {"dfs.blocksize": 1048576}},))
+    instead = {"WB102": hadoop, "WB115": quoteless}
+    assert speaks(rule, lint(without_hbase(read(instead.get(rule, EXAMPLE[rule].wrong)))))
+
+
+@pytest.mark.parametrize("name", ["HBase", "hbase"])
+def test_a_cache_without_the_application_is_told(name: str) -> None:
+    assert not speaks("WB710", lint(read(File(applications=(name,)))))
+    assert speaks("WB710", lint(read(File(applications=("Spark",)))))
 
 
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

@@ -85,6 +85,12 @@ def test_short_key_bears_one_edit_only() -> None:
     assert near_misses("nfs.retmex", ["nfs.rtmax"]) == ()
 
 
+def test_a_caller_may_bear_one_edit_only() -> None:
+    assert near_misses("trino-connector-kudu", ["trino-connector-hudi"]) == ("trino-connector-hudi",)
+    assert near_misses("trino-connector-kudu", ["trino-connector-hudi"], most_edits=1) == ()
+    assert near_misses("trino-connector-huddi", ["trino-connector-hudi"], most_edits=1) == ("trino-connector-hudi",)
+
+
 @st.composite
 def edited_keys(draw: st.DrawFn) -> tuple[str, str]:
     """A real key, and the same with one letter inserted, left out, replaced or swapped with the next."""

@@ -93,7 +93,7 @@ CACHE = (
         wrong=File(site={ENGINE: "files:/mnt1/a:/mnt1/b"}),
         right=File(site={ENGINE: "files:/mnt1/a"}),
         at=ENGINE,
-        says="a colon parts no paths",
+        says="a colon does not separate paths",
     ),
     Case(
         id="WB211",

@@ -38,7 +38,8 @@ SITE: Mapping[str, str] = {
     "hbase.master.scp.retain.assignment": "true",
     "hbase.master.scp.retain.assignment.force": "true",
     "hbase.master.scp.retain.assignment.force.retries": "12",
-    "hbase.master.wait.on.regionservers.mintostart": "5",
+    "hbase.master.wait.on.regionservers.maxtostart": "5",
+    "hbase.master.wait.on.regionservers.timeout": "150000",
 }
 OTHERS: Mapping[str, Mapping[str, str]] = {
     "hbase": {"hbase.emr.storageMode": "s3", "hbase.regionserver.fixed.heap.enabled": "true"},

@@ -8,7 +8,9 @@ from tests.configurations.lint.examples.file import BALANCER, NOT_KEPT, File
 PATH = "hbase.bucketcache.persistent.path"
 FORCE = "hbase.master.scp.retain.assignment.force"
 RETRIES = "hbase.master.scp.retain.assignment.force.retries"
+LEAST = "hbase.master.wait.on.regionservers.mintostart"
 MOST = "hbase.master.wait.on.regionservers.maxtostart"
+TIMEOUT = "hbase.master.wait.on.regionservers.timeout"
 OLD_JAVA = {
     "hbase": {"hbase.regionserver.fixed.heap.enabled": None},
     "hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS": None},
@@ -88,17 +90,17 @@ RESTART = (
     ),
     Case(
         id="WB312",
-        wrong=File(site={"hbase.master.wait.on.regionservers.mintostart": None}),
-        right=File(site={"hbase.master.wait.on.regionservers.mintostart": "2"}),
-        at="hbase.master.wait.on.regionservers.mintostart",
-        says="gets the regions of all",
+        wrong=File(site={TIMEOUT: "92000"}),
+        right=File(site={TIMEOUT: "94000"}),
+        at=TIMEOUT,
+        says="the master waits 1.53 min, a restart takes 1.55 min (estimate)",
     ),
     Case(
         id="WB313",
-        wrong=File(site={MOST: "4"}),
-        right=File(site={MOST: "5"}),
+        wrong=File(site={LEAST: "3", MOST: "2"}),
+        right=File(site={LEAST: "3", MOST: "3"}),
         at=MOST,
-        says="4 is below mintostart, 5",
+        says="2 is below mintostart, 3",
     ),
     Case(id="WB314", wrong=File(), right=File(site=NOT_KEPT), at=PATH, says="stops the RegionServer from starting"),
     Case(
@@ -107,5 +109,19 @@ RESTART = (
         right=File(site={RETRIES: "16"}),
         at=RETRIES,
         says="17 retries keep the regions of a lost server offline for 1.82 h",
+    ),
+    Case(
+        id="WB316",
+        wrong=File(site={LEAST: "7", MOST: "7"}),
+        right=File(site={LEAST: "6", MOST: "6"}),
+        at=LEAST,
+        says="7 RegionServers are waited for, and there are 6",
+    ),
+    Case(
+        id="WB317",
+        wrong=File(site={LEAST: "4"}),
+        right=File(site={LEAST: "3"}),
+        at=LEAST,
+        says="with more than 2 of 6 RegionServers lost",
     ),
 )

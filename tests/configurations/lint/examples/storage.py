@@ -116,7 +116,7 @@ STORAGE = (
     ),
     Case(
         id="WB615",
-        wrong=File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "true"}}),
+        wrong=File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "true", "dfs.domain.socket.path": "/s"}}),
         right=File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "false"}}),
         at="hdfs-site dfs.client.read.shortcircuit",
         says="store files are in S3",

@@ -261,3 +261,24 @@ def test_yaml_values_are_kept_as_written(read: Read, value: str, text: str) -> N
     subject = read(f"- Classification: x\n  Properties:\n    \U0001f525é: {value}\n    last: 1")
     assert subject.settings["x", "\U0001f525é"].value == text
     assert subject.settings["x", "last"].line == 4
+
+
+COUNT = '"Classification": "hbase-site", "{properties}": {{"hbase.regionserver.handler.count": {value}}}'
+TEMPLATE = '{{"Type": "AWS::EMR::Cluster", "Properties": {{"Configurations": [{{{0}}}]}}}}'
+PROPERTY = "<property><name>hbase.regionserver.handler.count</name><value>60</value></property>"
+WITHOUT_QUOTES = [
+    (f"[{{{COUNT.format(properties='Properties', value='60')}}}]", False),
+    (f"[{{{COUNT.format(properties='Properties', value='true')}}}]", False),
+    (f"[{{{COUNT.format(properties='Properties', value='<threads>')}}}]", True),
+    (f"[{{{COUNT.format(properties='Properties', value='${THREADS}')}}}]", True),
+    (f"[{{{COUNT.format(properties='Properties', value=json.dumps('60'))}}}]", True),
+    (f"aws emr create-cluster --configurations '[{{{COUNT.format(properties='Properties', value='60')}}}]'", False),
+    (TEMPLATE.format(COUNT.format(properties="ConfigurationProperties", value="60")), True),
+    ("- Classification: hbase-site\n  Properties:\n    hbase.regionserver.handler.count: 60\n", True),
+    (f"<configuration>{PROPERTY}</configuration>", True),
+]
+
+
+@pytest.mark.parametrize(("text", "quoted"), WITHOUT_QUOTES)
+def test_a_number_of_json_has_no_quotes_where_emr_wants_them(read: Read, text: str, *, quoted: bool) -> None:
+    assert read(text).settings["hbase-site", "hbase.regionserver.handler.count"].quoted == quoted

@@ -251,3 +251,14 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
 @given(value=VALUES)
 def test_any_structure_is_read_or_refused(value: object) -> None:
     tried(json.dumps(value).encode())
+
+
+NO_LABELS = [("7.12.0", "emr-7.12.0"), ("emr-7.12", "emr-7.12.0"), ("EMR-7.6.0", "emr-7.6.0"), ("newest", "emr-7.12.0")]
+
+
+@pytest.mark.parametrize(("release", "meant"), NO_LABELS)
+def test_a_release_that_is_no_label_is_refused(problems: Problems, release: str, meant: str) -> None:
+    said = problems('[{"Classification": "hbase-site"}]', release=release)
+    assert said.startswith(f"--release  {release!r} is no release label")
+    assert "emr- and three numbers" in said
+    assert f"write {meant}" in said
