@@ -47,6 +47,8 @@ def properties_page() -> str:
                 "it may differ by release, mode and region; *left alone* where we do not set it.",
                 "**default**: what HBase 2.6.2 or Hadoop 3.4.1 takes where nothing is stated, read from the jars, "
                 "and empty where these state none, as where code works it out; EMR may set another.",
+                "**versions**: those of the jars that were read (HBase 1.4.14, 2.4.17, 2.6.1 to 2.6.6; Hadoop 3.4.0 to "
+                "3.4.2); a key may be older than the first one named.",
                 "**a change**: *live* restarts no daemon of HBase; *rolling restart* restarts one node's daemons after "
                 "the other's; *new cluster* cannot be changed on a running one. *Empties the cache* is beside those "
                 "that no cache survives.",

@@ -86,21 +86,25 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.master.scp.retain.assignment",
+        hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="regions return to the host they were on",
     ),
     _primary(
         key="hbase.master.scp.retain.assignment.force",
+        hbase=Span(since=(2, 6, 0)),
         values=Switch(),
         reason="the master waits for that host instead of scattering the regions",
     ),
     _primary(
         key="hbase.master.scp.retain.assignment.force.wait-interval",
+        hbase=Span(since=(2, 6, 0)),
         values=Whole(unit="ms", least=1, most=LONG),
         reason="the first of those waits, which double",
     ),
     _primary(
         key="hbase.master.scp.retain.assignment.force.retries",
+        hbase=Span(since=(2, 6, 0)),
         values=Whole(unit="doublings of 50 ms"),
         figure="restart.retain_retries",
         reason="the wait covers a restart and ends after it; the default of 600 never ends for a host that is gone",

@@ -58,6 +58,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.queue.addition.waittime",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="ms", most=LONG),
         reason="prefetch and cache-on-write wait for room in a queue instead of dropping the block; reads never wait",
         live_from=LIVE_FROM,
@@ -67,7 +68,6 @@ BUCKET_CACHE: Final = (
         groups=BOTH,
         values=PATH,
         reason="the cache survives a restart; the master needs it too, or its balancer ignores what is cached",
-        hbase=Span(since=(2, 6, 0)),
         holds_cache=True,
     ),
     _core(
@@ -88,7 +88,6 @@ BUCKET_CACHE: Final = (
         key="hbase.bucketcache.persistent.file.integrity.check.algorithm",
         values=Text(described="the name of a message digest, such as MD5"),
         reason="digest of path, size and time of each cache file, never of its content",
-        hbase=Span(since=(2, 6, 0)),
     ),
     _core(
         key="hbase.bucketcache.acceptfactor",

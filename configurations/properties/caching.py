@@ -16,6 +16,7 @@ _core = partial(Property, classification="hbase-site", groups=CORE, applied=Appl
 CACHING: Final = (
     _core(
         key="hbase.block.data.cacheonread",
+        hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         applied=Applied.LIVE,
         reason="false switches prefetch and compressed caching off too",
@@ -52,12 +53,14 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.rs.cachecompactedblocksonwrite",
+        hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="a compaction replaces cached blocks instead of losing them",
         source=RECIPE,
     ),
     _core(
         key="hbase.rs.cachecompactedblocksonwrite.threshold",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
         reason="compactions of more than this are not cached",
     ),
@@ -130,6 +133,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.block.compressed.size.predicator",
+        hbase=Span(since=(2, 6, 0)),
         values=Choice(
             names=(
                 "org.apache.hadoop.hbase.io.hfile.UncompressedBlockSizePredicator",
@@ -141,6 +145,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.block.max.size.uncompressed",
+        hbase=Span(since=(2, 6, 0)),
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="where that growth ends",
     ),
@@ -166,6 +171,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.storescanner.pread.max.bytes",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
         reason="from there a scan reads with a stream of its own",
     ),

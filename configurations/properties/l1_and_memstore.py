@@ -41,11 +41,13 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hfile.onheap.block.cache.fixed.size",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
         reason="caps L1 where it is smaller than the fraction",
     ),
     _core(
         key="hfile.block.cache.policy",
+        hbase=Span(since=(2, 4, 17)),
         values=Choice(names=("LRU", "IndexOnlyLRU", "TinyLFU", "AdaptiveLRU"), any_case=True),
         reason="how L1 evicts; another name stops the RegionServer",
     ),
@@ -86,6 +88,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.regionserver.offheap.global.memstore.size",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="MiB"),
         reason="memstore outside the heap; without MSLAB it does nothing",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, Applied, Property
+from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
 from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
 
@@ -56,16 +56,19 @@ RPC: Final = (
     ),
     _core(
         key="hbase.server.allocator.pool.enabled",
+        hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="reads of the cache file go through pooled direct buffers",
     ),
     _core(
         key="hbase.server.allocator.buffer.size",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="one buffer of the pool; a block of 64 KiB takes one",
     ),
     _core(
         key="hbase.server.allocator.max.buffer.count",
+        hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="buffers", least=1),
         reason="the pool; when it is empty, reads allocate on the heap",
     ),
@@ -92,12 +95,14 @@ RPC: Final = (
     ),
     _core(
         key="hbase.regionserver.slowlog.buffer.enabled",
+        hbase=Span(since=(2, 4, 17)),
         applied=Applied.LIVE,
         values=Switch(),
         reason="slow requests are kept for get_slowlog_responses",
     ),
     _core(
         key="hbase.regionserver.slowlog.systable.enabled",
+        hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="and written to hbase:slowlog",
     ),

@@ -16,6 +16,7 @@ from configurations.rendering import is_rendered
 from facts.keys import hadoop_keys, hbase_keys
 from facts.releases import releases
 from sizing.because import Reasons
+from sizing.release import Version
 from tests.configurations.variants import VARIANTS, variant_launch
 
 PROPERTIES = list(CATALOGUE.values())
@@ -50,6 +51,18 @@ def test_versions_are_those_whose_jars_have_the_key(known: Property) -> None:
             continue
         in_jars = bool(hbase and hbase.known_in(release.hbase)) or bool(hadoop and hadoop.known_in(release.hadoop))
         assert known.known_in(release) == in_jars, release.label
+
+
+READ: tuple[Version, ...] = ((1, 4, 14), (2, 4, 17), (2, 6, 1), (2, 6, 2), (2, 6, 4), (2, 6, 6))
+"""Versions whose jars were read, in the order in which branches left one another; 2.5.13 has younger backports."""
+
+
+@pytest.mark.parametrize(
+    "known", [known for known in OF_SITES if known.key in hbase_keys() and known.key not in hadoop_keys()], ids=name
+)
+def test_versions_are_those_of_older_and_newer_jars_too(known: Property) -> None:
+    for version in READ:
+        assert known.hbase.holds(version) == hbase_keys()[known.key].known_in(version), version
 
 
 @pytest.mark.parametrize("known", OF_SITES, ids=name)

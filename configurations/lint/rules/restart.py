@@ -263,7 +263,7 @@ RESTART: Final = (
         severity=Severity.ERROR,
         what="a persistent cache on a release without one",
         check=_too_old,
-        because="HBase before 2.6 ignores the path: a restart starts cold",
+        because="before HBase 2.6 an index is written at a clean stop at best: any other restart starts cold",
         fix="use emr-7.6.0 or later",
         source="EMR Release Guide, emr-release-app-versions-7.x",
         emr=Span(until=(7, 6, 0)),
