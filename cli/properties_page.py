@@ -25,7 +25,7 @@ HADOOP: Final = (3, 4, 1)
 REGION: Final = "us-east-1"
 SHIPPED: Final = "prod"
 LONG_VALUE: Final = 100
-HEADER: Final = ("property", "nodes", "value", "from", "default", "versions", "a change", "why", "source")
+HEADER: Final = ("property", "value", "a change", "why")
 
 
 def properties_page() -> str:
@@ -40,18 +40,16 @@ def properties_page() -> str:
                 "value that is rendered, or overridden in an environment file, is held against this list."
             ),
             bullets(
-                "**nodes**: *cluster* is storage identity, set for all nodes at launch; *core* and *primary* are "
+                "**property**: *cluster* is storage identity, set for all nodes at launch; *core* and *primary* are "
                 "instance groups, where a setting can be changed and taken away again.",
-                "**from**: the figure of `warmbase plan ENV --output json` that the value states, and how it becomes "
-                "the value; *fixed* with the value that the shipped environment prod has, where no figure gives it: "
-                "it may differ by release, mode and region; *left alone* where we do not set it.",
-                "**default**: what HBase 2.6.2 or Hadoop 3.4.1 takes where nothing is stated, read from the jars, "
-                "and empty where these state none, as where code works it out; EMR may set another.",
-                "**versions**: those of the jars that were read (HBase 1.4.14, 2.4.17, 2.6.1 to 2.6.6; Hadoop 3.4.0 to "
-                "3.4.2); a key may be older than the first one named.",
+                "**value**: what is valid, and the unit. Then where ours comes *from*: a figure of `warmbase plan ENV "
+                "--output json`, and how it becomes the value; or *fixed*, with the value that the shipped environment "
+                "prod has, which may differ by release, mode and region; or *left alone*. Last the *default* of HBase "
+                "2.6.2 or Hadoop 3.4.1, read from the jars, where these state one; EMR may set another.",
                 "**a change**: *live* restarts no daemon of HBase; *rolling restart* restarts one node's daemons after "
                 "the other's; *new cluster* cannot be changed on a running one. *Empties the cache* is beside those "
-                "that no cache survives.",
+                "that no cache survives. Below, the versions that have the key, of those whose jars were read (HBase "
+                "1.4.14, 2.4.17, 2.6.1 to 2.6.6; Hadoop 3.4.0 to 3.4.2): it may be older than the first one named.",
             ),
             *(part for title, known in TOPICS.items() for part in (f"## {title}", _topic(known))),
             "## Metrics",
@@ -66,24 +64,24 @@ def _topic(properties: tuple[Property, ...]) -> str:
 
 
 def _row(known: Property) -> tuple[str, ...]:
+    nodes = " and ".join(sorted(known.groups))
     return (
-        f"`{known.key}`<br>{known.classification}",
-        ", ".join(sorted(known.groups)),
-        f"{known.values}{f'; {known.unit}' if known.unit else ''}",
-        _origin(known),
-        _default(known.key),
-        _versions(known),
-        _change(known),
-        known.reason,
-        known.source,
+        _lines(f"`{known.key}`", f"in {known.classification}, for {nodes}"),
+        _lines(f"{known.values}{f'; {known.unit}' if known.unit else ''}", _origin(known), _default(known.key)),
+        _lines(_change(known), _versions(known)),
+        _lines(known.reason, f"*{known.source}*"),
     )
+
+
+def _lines(*parts: str) -> str:
+    return "<br>".join(filter(None, parts))
 
 
 def _origin(known: Property) -> str:
     if known.figure:
-        return f"`{known.figure}`, {known.conversion}"
+        return f"from `{known.figure}`, {known.conversion}"
     if known.groups == CLUSTER:
-        return "the environment file" if is_rendered(known.classification, known.key) else "left alone"
+        return "from the environment file" if is_rendered(known.classification, known.key) else "left alone"
     if not is_rendered(known.classification, known.key):
         return "left alone"
     fixed = _fixed_values().get((known.classification, known.key))
@@ -103,7 +101,7 @@ def _default(key: str) -> str:
     stated = hbase.default_in(HBASE) if hbase else None
     if stated is None and hadoop:
         stated = hadoop.default_in(HADOOP)
-    return f"`{stated}`" if stated else ""
+    return f"default `{stated}`" if stated else ""
 
 
 def _versions(known: Property) -> str:
