@@ -11,6 +11,7 @@ from cli.amounts import quantity_text
 from cli.document import json_text, plain
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from configurations.classification import flattened
+from configurations.lint.secret import shown_value
 from configurations.properties import CATALOGUE, Property
 from configurations.rendering import classifications
 from environments.environment import Environment
@@ -75,7 +76,11 @@ def _rendered(known: Property, environment: Environment, plan: Plan) -> str:
         for path, key, value in flattened(level)
         if (path, key) == (known.classification, known.key)
     ]
-    return f"{found[0]} {known.unit}".rstrip() if found else "left alone: it is not rendered for this cluster"
+    return (
+        f"{shown_value(known.key, found[0])} {known.unit}".rstrip()
+        if found
+        else "left alone: it is not rendered for this cluster"
+    )
 
 
 def _print_because(path: str, because: Because, plan: Plan) -> None:

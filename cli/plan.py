@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from configurations.lint.secret import shown_value
 from environments.question import plan_of
 from environments.reader import read_environment
 from sizing.problem import Infeasible
@@ -34,7 +37,8 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
     if output == "json":
         from cli.document import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
-        click.echo(json_text({**plain(sized), "overrides": read.overrides}))
+        shown = [replace(each, value=shown_value(each.key, each.value)) for each in read.overrides]
+        click.echo(json_text({**plain(sized), "overrides": shown}))
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 

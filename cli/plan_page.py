@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.amounts import amount_text, number_text, quantity_text
+from configurations.lint.secret import shown_value
 from environments.override import Override
 from sizing.cluster import Volume
 from sizing.plan import Plan
@@ -75,7 +76,7 @@ def _overrides(overrides: Sequence[Override], width: int) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=0, width=width)
     table.add_column(overflow="fold")
     for each in overrides:
-        table.add_row(f"{each.classification} {each.key} = {each.value}")
+        table.add_row(f"{each.classification} {each.key} = {shown_value(each.key, each.value)}")
         table.add_row(f"  {each.where}")
     return table
 

@@ -10,6 +10,7 @@ from cli.options import chosen_cluster, cluster_option, environment_argument
 from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch, launch_of
 from configurations.lint.gate import refuse_errors
+from configurations.lint.secret import shown_value
 from configurations.run_job_flow import run_job_flow
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
@@ -53,7 +54,7 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
     launch = launch_of(read, chosen_cluster(read, cluster))
     refuse_errors(launch)
     for override in read.overrides:
-        stated = f"{override.classification} {override.key}={override.value}"
+        stated = f"{override.classification} {override.key}={shown_value(override.key, override.value)}"
         click.echo(f"an override ({override.where}): {stated}", err=True)
     click.echo(_text(launch, form, group), nl=False)
 

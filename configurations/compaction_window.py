@@ -1,7 +1,8 @@
 """When large files are compacted: at night where the region is, for what a compaction replaces drops out of the cache.
 
 HBase's off-peak hours alone let nothing wait: they raise the ratio by which files are chosen, and lift the limit on
-throughput. So the size of what is compacted by day is limited, and the throughput at night.
+throughput. So what a minor compaction takes in by day is limited, and the throughput at night. Of those that are larger
+one at a time runs on a RegionServer, for HBase has one off-peak compaction at once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NIGHT_ENDS: Final = 5
 HOURS: Final = 24
 # judgement: flushes of 128 MiB, and what a few rounds make of them; a larger file waits for the night.
 MOST_BYTES_BY_DAY: Final = 2 * GIB
-HIGHER_BOUND_BYTES: Final = 100 * MIB  # hbase.hstore.compaction.throughput.higher.bound, what the day has
+LOWER_BOUND_BYTES: Final = 50 * MIB  # hbase.hstore.compaction.throughput.lower.bound: what a quiet day allows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class CompactionWindow:
     end_hour: int
     most_bytes_by_day: int = MOST_BYTES_BY_DAY
     most_bytes_at_night: int = LONG
-    bytes_per_second_at_night: int = HIGHER_BOUND_BYTES
+    bytes_per_second_at_night: int = LOWER_BOUND_BYTES
 
 
 def compaction_window(region: str) -> CompactionWindow:

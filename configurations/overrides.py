@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from typing import Final
 
 from configurations.classification import Classification, Classifications, flattened, merged
-from configurations.lint.subject import PLACEHOLDER
+from configurations.lint.subject import is_gap
 from configurations.properties import CATALOGUE, Group
 from configurations.properties.property import BOTH, CLUSTER
 from environments.override import Override
@@ -17,9 +18,13 @@ from sizing.problem import InvalidInput, Problem
 __all__ = ["groups_of", "overridden"]
 
 DECIDED: Final = {
-    ("hbase", "hbase.emr.readreplica.enabled"): "clusters: (role)",
+    "hbase.emr.readreplica.enabled": "clusters: (role)",
+    "hbase.wal.dir": "storage: (wal)",
+    "hbase.wal.provider": "storage: (wal)",
+    "fs.defaultFS": "storage: (mode)",
+    "fs.s3.impl": "the release, which brings its S3 client",
 }
-"""What is tunable by group and still no tuning, with where it is decided: a replica that writes is a second writer."""
+"""What a group could have and is no tuning, with where it is decided: a replica that writes is a second writer."""
 
 
 def overridden(planned: Classifications, overrides: Iterable[Override]) -> Classifications:
@@ -30,7 +35,9 @@ def overridden(planned: Classifications, overrides: Iterable[Override]) -> Class
     in, or without effect.
     """
     overrides = tuple(overrides)
-    problems = [problem for each in overrides for problem in _problems(each, planned)]
+    stated = {key for level in planned for path, key, _ in flattened(level) if path == "hbase-site"}
+    stated |= {each.key for each in overrides if each.classification == "hbase-site"}
+    problems = [problem for each in overrides for problem in _problems(each, stated)]
     if problems:
         raise InvalidInput(problems)
     return Classifications(
@@ -62,7 +69,7 @@ def _nested(path: str, key: str, value: str) -> Classification:
     return Classification(name=name, properties={}, nested=(_nested(inner, key, value),))
 
 
-def _problems(override: Override, planned: Classifications) -> Iterator[Problem]:
+def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[Problem]:
     what = f"overrides.{override.classification}.{override.key}"
     if (decided := _decided_elsewhere(override)) is not None:
         why = "it says what the cluster is, and is no tuning"
@@ -75,21 +82,16 @@ def _problems(override: Override, planned: Classifications) -> Iterator[Problem]
             why="EMR documents no such classification",
             fix=f"did you mean {near[0]}?" if near else "use one that it documents: facts/classifications.csv",
         )
-    elif PLACEHOLDER.search(override.value):
-        why = f"{override.value!r} is still to be filled in, and a node would take it as it stands"
+    elif is_gap(override.classification, override.value) or is_gap(override.classification, override.key):
+        why = f"{override.key}={override.value} is still to be filled in, and a node would take it as it stands"
         yield Problem(where=override.where, what=what, why=why, fix="fill it in, or remove it")
-    elif override.classification == "core-site" and _stated_in_hbase_site(override.key, planned):
+    elif override.classification == "core-site" and override.key in in_hbase_site:
         why = "hbase-site states the key too, and HBase reads that last"
         yield Problem(where=override.where, what=what, why=why, fix=f"state it under hbase-site: {override.key}")
 
 
 def _decided_elsewhere(override: Override) -> str | None:
-    entry = (override.classification, override.key)
-    known = CATALOGUE.get(entry)
-    if known is not None and known.groups == CLUSTER:
+    """Wherever it is stated: another's rootdir in another file would be a second root."""
+    if any(known.groups == CLUSTER for (_, key), known in CATALOGUE.items() if key == override.key):
         return "storage: (mode, root, wal)"
-    return DECIDED.get(entry)
-
-
-def _stated_in_hbase_site(key: str, planned: Classifications) -> bool:
-    return any(("hbase-site", key) == (path, name) for level in planned for path, name, _ in flattened(level))
+    return DECIDED.get(override.key)

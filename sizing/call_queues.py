@@ -17,7 +17,7 @@ __all__ = ["CallQueues", "call_queues"]
 # judgement: a put holds its handler until the log is synced, a few milliseconds: eight take in over a thousand puts a
 # second, and a tenth of many handlers more.
 WRITE_FRACTION: Final = 0.1
-FEWEST_WRITERS: Final = 8
+FEWEST_WRITERS: Final = 8  # of 16 handlers or more; of fewer, half
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

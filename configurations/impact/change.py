@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from configurations.impact.same import says_the_same
-from configurations.lint.secret import NOT_SHOWN, is_secret
+from configurations.lint.secret import shown_value
 from configurations.lint.subject import NodeGroup, NodeVolume, Setting, Subject
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
@@ -109,7 +109,7 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
 def _shown(setting: Setting | None) -> str | None:
     if setting is None:
         return None
-    return NOT_SHOWN if is_secret(setting.key, setting.value) else setting.value
+    return shown_value(setting.key, setting.value)
 
 
 def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> Iterator[Change]:
@@ -121,7 +121,7 @@ def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> I
     if before.volumes and sorted(map(_volume_text, before.volumes)) != sorted(map(_volume_text, after.volumes)):
         was, will = (", ".join(sorted(map(_volume_text, group.volumes))) for group in (before, after))
         yield _new_cluster(role, "EbsConfiguration", was, will, "a group keeps its volumes")
-    if before.count and before.count != after.count:
+    if before.count is not None and before.count != after.count:
         yield _resize(role, before.count, after.count)
 
 
@@ -132,7 +132,10 @@ def _volume_text(volume: NodeVolume) -> str:
 def _resize(role: str, before: int, after: int | None) -> Change:
     if role == "primary":
         return _new_cluster(role, "InstanceCount", str(before), str(after), "primaries are one or three from the start")
-    why = "nodes that come start cold; those that go take their caches along: move their regions away before"
+    why = (
+        "nodes that come start cold; those that go take their caches along: move their regions away before. "
+        "Then reconfigure the primaries: a master waits for maxtostart servers"
+    )
     return _live("InstanceCount", str(before), str(after), why)
 
 

@@ -19,6 +19,9 @@ __all__ = ["ImpactCost", "impact_cost"]
 SITE = "hbase-site"
 PATH = "hbase.bucketcache.persistent.path"
 SIZE = "hbase.bucketcache.size"
+ENGINE = "hbase.bucketcache.ioengine"
+MOST_MIB = 2**24
+"""Up to which HBase reads whole MiB exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +53,8 @@ def impact_cost(found: Sequence[Change], before: Subject, plan: Plan, prices: Pr
     new = asked is Applied.NEW_CLUSTER
     restarts = not new and any(change.restarts_region_servers for change in found)
     empties = any(change.empties_cache for change in found)
-    lost = _cache_lost(before, plan, whole=new or (restarts and (empties or not _survives(before))))
-    cold = new or (restarts and lost != 0)
+    cold = new or (restarts and (empties or not _survives(before)))
+    lost = _cache_lost(before, plan, whole=cold)
     warm_up = plan.warm_up.prefetch_seconds if cold else 0.0
     filled = plan.cache.size_bytes * plan.core.count if plan.bucket_cache and cold else 0
     return ImpactCost(
@@ -77,14 +80,24 @@ def _survives(before: Subject) -> bool:
 
 
 def _cache_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
-    """The whole of the old cache, or that of the nodes that go; None where its size is not known."""
-    core, size = before.group("core"), before.effective("core").get((SITE, SIZE))
-    count = core.count if core and core.count else plan.core.count
-    nodes = count if whole else max(0, count - plan.core.count)
-    size_mib = number(size.value) if size else None
-    if not nodes:
+    """The whole of the old cache, or that of the nodes that go; None where count or size is not known."""
+    nodes = _nodes_lost(before, plan, whole=whole)
+    size = before.effective("core").get((SITE, SIZE))
+    if nodes == 0 or (size is None and before.only is None and (SITE, ENGINE) not in before.effective("core")):
         return 0
-    return None if size_mib is None else int(size_mib * MIB) * nodes
+    size_mib = number(size.value) if size else None
+    if nodes is None or size_mib is None or not 1 <= size_mib <= MOST_MIB:
+        return None
+    return int(size_mib * MIB) * nodes
+
+
+def _nodes_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
+    """Core nodes whose cache goes, with all task nodes: these run RegionServers, too. None where it is not known."""
+    core, task = before.group("core"), before.group("task")
+    going = task.count if task else 0
+    if core is None or core.count is None or going is None:
+        return None if whole else going
+    return going + (core.count if whole else max(0, core.count - plan.core.count))
 
 
 def _nodes_usd_per_hour(plan: Plan) -> float:

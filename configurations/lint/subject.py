@@ -13,15 +13,26 @@ from typing import Final
 
 from configurations.classification import ClassificationPath
 
-__all__ = ["NodeGroup", "NodeVolume", "Setting", "Settings", "Subject"]
+__all__ = ["NodeGroup", "NodeVolume", "Setting", "Settings", "Subject", "is_gap"]
 
-FILLED_IN: Final = r"AWS::|HBASE_|HADOOP_|YARN_|JAVA_HOME|env\.|[^{}]*\."
-"""What CloudFormation, hbase-env.sh and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
-PLACEHOLDER: Final = re.compile(rf"<[^<>]+>|\$\{{(?!{FILLED_IN})[^{{}}]*\}}|^\s*$")
-"""`<your-jvm-heap-size>`, `${HEAP}`, or nothing."""
+SHELL: Final = r"HBASE_|HADOOP_|YARN_|JAVA_HOME"
+"""Variables that hbase-env.sh has."""
+FILLED_IN: Final = r"AWS::|env\.|[a-z0-9-]+\.[^{}]*"
+"""What CloudFormation and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
+WORDS: Final = r"<[^<>]+>|\{\{[^{}]*\}\}|\b(?:CHANGE_?ME|TODO|YOUR[_-][A-Z_-]+)\b|__[A-Z_]+__|^[\s\u200b]*$"
+"""`<your-jvm-heap-size>`, `{{ heap }}`, `CHANGEME`, or nothing."""
+PLACEHOLDER: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN}|{SHELL})[^{{}}]*\}}")
+"""What is still to be filled in, in a file of variables; elsewhere nobody fills in those of the shell, either."""
+OF_SITES: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN})[^{{}}]*\}}")
 
 SettingKey = tuple[ClassificationPath, str]
 """Classification path and property key."""
+
+
+def is_gap(classification: ClassificationPath, text: str) -> bool:
+    """Whether a value, or a key, is still to be filled in by whoever uses the file."""
+    of_variables = classification.partition("/")[0].endswith("-env")
+    return (PLACEHOLDER if of_variables else OF_SITES).search(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +52,7 @@ class Setting:
     @property
     def is_gap(self) -> bool:
         """Whether the value is still to be filled in by whoever uses the file."""
-        return PLACEHOLDER.search(self.value) is not None
+        return is_gap(self.classification, self.value)
 
 
 Settings = Mapping[SettingKey, Setting]

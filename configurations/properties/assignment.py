@@ -124,7 +124,8 @@ ASSIGNMENT: Final = (
         key="hbase.master.wait.on.regionservers.timeout",
         values=Whole(unit="ms", most=LONG),
         figure="restart.wait_for_servers_ms",
-        reason="and no longer than a restart takes: then it assigns to whichever are there",
+        reason="and no longer than a restart takes: then it assigns to whichever are there. Any master that starts "
+        "waits so long when more servers are gone than may be",
     ),
     _primary(
         key="hbase.master.wait.on.regionservers.interval",

@@ -142,7 +142,7 @@ STORAGE: Final = (
     _core(
         key="hbase.offpeak.start.hour",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
-        reason="larger files are compacted in these hours only: what a compaction replaces drops out of the cache",
+        reason="large compactions wait for these hours: what one replaces drops out of the cache",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
         applied=Applied.LIVE,
     ),
@@ -164,21 +164,21 @@ STORAGE: Final = (
         key="hbase.hstore.compaction.max.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         applied=Applied.LIVE,
-        reason="by day a minor compaction leaves larger files alone",
+        reason="by day a minor compaction takes in no more in all; a store that has too many files is compacted anyhow",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(
         key="hbase.hstore.compaction.max.size.offpeak",
         values=Whole(unit="bytes", least=1, most=LONG),
         applied=Applied.LIVE,
-        reason="at night it takes them all; where nothing is stated the day's limit holds at night, too",
+        reason="at night one compaction at a time on a RegionServer takes in whatever it chooses",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(
         key="hbase.hstore.compaction.throughput.offpeak",
         values=Whole(unit="bytes/s", least=1, most=LONG),
         applied=Applied.LIVE,
-        reason="no faster at night than by day: without a limit compactions would take the cache's whole volume",
+        reason="as on a quiet day: without a limit compactions at night would take the cache's whole volume",
         source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(

@@ -38,7 +38,12 @@ LOST_NODES = Within(
 )  # judgement
 BUDGET = Within(least=1, most=1_000_000_000, because="it is in US dollars for each month")
 NODES = Within(least=2, most=10_000, because="no EMR cluster has more core nodes")  # judgement
-VOLUME = Within(least=GIB, most=64 * TIB, text=size_text, because="EBS sells no other gp3 volumes")
+VOLUME = Within(
+    least=5 * GIB,
+    most=64 * TIB,
+    text=size_text,
+    because="EMR gives core nodes no smaller one, and EBS sells no larger",
+)
 IOPS = Within(least=gp3.INCLUDED_IOPS, most=80_000, because="gp3 includes 3,000 IOPS and takes no more than 80,000")
 THROUGHPUT = Within(
     least=gp3.INCLUDED_MIB_S * MIB,

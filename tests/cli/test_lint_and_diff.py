@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,6 +166,17 @@ def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path
 NO_TUNING = [
     ('hbase-site: {hbase.rootdir: "s3://theirs/"}', "it says what the cluster is", "use storage: (mode, root, wal)"),
     ('hbase: {hbase.emr.readreplica.enabled: "false"}', "it says what the cluster is", "use clusters: (role)"),
+    ('phoenix-hbase-site: {hbase.rootdir: "s3://x/y/"}', "it says what the cluster is", "use storage"),
+    ('hbase-site: {hbase.wal.dir: "s3://x/wal/"}', "it says what the cluster is", "use storage: (wal)"),
+    ('core-site: {fs.defaultFS: "s3://x/"}', "it says what the cluster is", "use storage: (mode)"),
+    ('hbase-site: {hbase.client.retries.number: "${HBASE_RETRIES}"}', "still to be filled in", "fill it in"),
+    ('hbase-site: {"<key>": "1"}', "still to be filled in", "fill it in"),
+    ("hbase-site: {hbase.bucketcache.size: CHANGEME}", "still to be filled in", "fill it in"),
+    (
+        'hbase-site: {fs.s3a.threads.max: "9"}, core-site: {fs.s3a.threads.max: "8"}',
+        "HBase reads that last",
+        "under hbase",
+    ),
     ('hbase-sit: {a: "b"}', "no such classification", "did you mean hbase-site?"),
     ('hbase-site: {hbase.bucketcache.size: "<size>"}', "still to be filled in", "fill it in"),
     ('core-site: {fs.s3a.connection.maximum: "9"}', "HBase reads that last", "under hbase-site"),
@@ -185,6 +197,15 @@ def test_what_is_no_tuning_cannot_be_overridden(overrides: str, why: str, fix: s
     assert fix in done.stderr
 
 
+@pytest.mark.parametrize("command", [("plan",), ("plan", "--output", "json"), ("render",), ("lint",)], ids=" ".join)
+def test_no_credential_in_an_override_is_printed(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "prod.yaml"
+    text = (PROJECT / "environments/prod.yaml").read_text()
+    file.write_text(f'{text}overrides: {{hbase-site: {{fs.s3a.secret.key: "wJalrXUtnFEMI"}}}}\n')
+    done = run(command[0], str(file), *command[1:])
+    assert "wJalrXUtnFEMI" not in done.stdout + done.stderr
+
+
 def test_a_fault_that_an_override_makes_elsewhere_names_the_override(tmp_path: Path) -> None:
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
@@ -194,12 +215,32 @@ def test_a_fault_that_an_override_makes_elsewhere_names_the_override(tmp_path: P
     assert f"{file}:{LINES + 1}  WB408 hbase-env/export HBASE_REGIONSERVER_OPTS" in done.stderr
 
 
+SMALLER = PROJECT / "tests/configurations/smaller-cache.json"
+
+
+def test_the_example_of_a_smaller_cache_differs_in_two_settings(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        document = json.loads(run("render", "prod", "--format", "run-job-flow").stdout)
+        site = core_site(document)
+        site["hbase.rs.cacheblocksonwrite"], site["hbase.bucketcache.size"] = "false", "409600"
+        SMALLER.write_text(json.dumps(document, indent=1) + "\n")
+    changes = json.loads(run("diff", "prod", "--against", str(SMALLER), "--output", "json").stdout)["changes"]
+    assert {change["key"] for change in changes} == {"hbase.rs.cacheblocksonwrite", "hbase.bucketcache.size"}
+
+
+def core_site(document: dict[str, Any]) -> dict[str, str]:
+    """`hbase-site` of the core nodes."""
+    [core] = [each for each in document["Instances"]["InstanceGroups"] if each["InstanceRole"] == "CORE"]
+    [site] = [each["Properties"] for each in core["Configurations"] if each["Classification"] == "hbase-site"]
+    properties: dict[str, str] = site
+    return properties
+
+
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What prod was rendered as, before a change of each kind."""
     document = json.loads(run("render", "prod", "--format", "run-job-flow").stdout)
-    [core] = [each for each in document["Instances"]["InstanceGroups"] if each["InstanceRole"] == "CORE"]
-    [site] = [each["Properties"] for each in core["Configurations"] if each["Classification"] == "hbase-site"]
+    site = core_site(document)
     site["hbase.rs.cacheblocksonwrite"] = "false"
     site["hbase.regionserver.handler.count"] = "60"
     document["ReleaseLabel"] = "emr-7.11.0"

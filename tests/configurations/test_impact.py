@@ -247,6 +247,26 @@ def test_what_is_lost_is_the_old_clusters(launches: Launches, tmp_path: Path) ->
     assert cost.cache_lost_bytes == 409_600 * MIB * (launch.plan.core.count + 3)
 
 
+def test_nodes_that_go_empty_no_other_nodes_cache(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, RESTART, more_nodes)
+    assert cost.cache_lost_bytes == 3 * launch.plan.cache.size_bytes
+    assert cost.restart_seconds == pytest.approx(launch.plan.core.count * launch.plan.restart.seconds)
+    assert (cost.warm_up_seconds, cost.usd) == (0, 0)
+
+
+def test_task_nodes_have_caches_too(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, with_tasks)
+    assert cost.cache_lost_bytes == 2 * launch.plan.cache.size_bytes
+
+
+@pytest.mark.parametrize("size", ["0.4", "-5", "1e400"])
+def test_a_size_that_is_none_is_not_known(size: str, launches: Launches, tmp_path: Path) -> None:
+    _, cost = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", "hbase.bucketcache.size", size))
+    assert cost.cache_lost_bytes is None
+
+
 def test_a_cache_of_a_size_that_is_not_stated_is_not_said_to_be_kept(launches: Launches, tmp_path: Path) -> None:
     _, cost = before(launches("prod"), tmp_path, size_not_known)
     assert cost.cache_lost_bytes is None
@@ -261,8 +281,12 @@ def test_fleets_are_another_cluster(launches: Launches, tmp_path: Path) -> None:
     assert [(change.key, change.applied) for change in found] == [("InstanceFleets", Applied.NEW_CLUSTER)]
 
 
-def test_no_credential_is_shown(launches: Launches, tmp_path: Path) -> None:
-    found, _ = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", "fs.s3a.secret.key", "wJalrXUtnFEMI"))
+SECRET_KEYS = ["fs.s3a.secret.key", "fs.s3a.sercet.key", "fs.s3a.encryption.key", "fs.azure.account.key.x", "a.passwd"]
+
+
+@pytest.mark.parametrize("key", SECRET_KEYS)
+def test_no_credential_is_shown(key: str, launches: Launches, tmp_path: Path) -> None:
+    found, _ = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", key, "wJalrXUtnFEMI"))
     assert "wJalrXUtnFEMI" not in str(found)
 
 

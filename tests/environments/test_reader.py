@@ -277,7 +277,7 @@ def test_an_endless_file_is_refused() -> None:
             "[{purpose: cache, size: 1 TiB, throughput: 900 MiB/s}, {purpose: system, size: 64 GiB}]",
             "at most 0.25 MiB/s per IOPS",
         ),
-        ("[{purpose: cache, size: 1500 MiB}, {purpose: system, size: 64 GiB}]", "whole GiB"),
+        ("[{purpose: cache, size: 7500 MiB}, {purpose: system, size: 64 GiB}]", "whole GiB"),
         ("[{purpose: cache, size: 20 GiB, iops: 10001}, {purpose: system, size: 64 GiB}]", "10,000 for this size"),
         ("[{purpose: cache, size: 65 TiB}, {purpose: system, size: 64 GiB}]", "at most 64 TiB"),
         ("[{purpose: cache, size: 500 GiB}, {purpose: system, size: 30 GiB}]", "the root disk has 30 GiB"),

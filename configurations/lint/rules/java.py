@@ -92,6 +92,12 @@ def _unquoted(node: Node) -> Iterator[Found]:
             )
 
 
+def _taken_as_it_stands(node: Node) -> Iterator[Found]:
+    for (path, _), setting in node.settings.items():
+        if path == EXPORT and re.search(r"'[^']*\$[A-Za-z_{][^']*'", setting.value):
+            yield Found(at=setting, message="between single quotes the shell puts nothing in for a variable")
+
+
 def _growing_heap(node: Node) -> Iterator[Found]:
     options = jvm_options(node)
     zgc = next((setting for name, setting in options.collectors if name == "UseZGC"), None)
@@ -280,5 +286,16 @@ JAVA: Final = (
         because="what EMR gives a RegionServer is documented for no instance type, and the cache's index needs room",
         fix="state -Xms and -Xmx in HBASE_REGIONSERVER_OPTS",
         source="EMR Release Guide, emr-hadoop-task-config",
+    ),
+    Rule(
+        id="WB413",
+        severity=Severity.ERROR,
+        what="a variable between single quotes",
+        check=_taken_as_it_stands,
+        roles=("primary", "core"),
+        because="the daemon gets its name in place of its value, and Java takes that for the main class",
+        fix="use double quotes",
+        source="bash",
+        of_hbase_1=True,
     ),
 )

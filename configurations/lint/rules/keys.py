@@ -185,7 +185,8 @@ def _ours(key: str) -> str:
 
 def _gap(node: Node) -> Iterator[Found]:
     for setting in node.settings.values():
-        if setting.is_gap:
+        unset = not setting.value.strip() and (setting.classification, setting.key) not in CATALOGUE
+        if setting.is_gap and not unset:
             known = CATALOGUE.get((setting.classification, setting.key))
             what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
             yield Found(at=setting, message=f"{setting.key} is still to be filled in{what}")

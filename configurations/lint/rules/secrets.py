@@ -8,14 +8,14 @@ from typing import Final
 from configurations.lint.finding import Severity
 from configurations.lint.node import Node
 from configurations.lint.rule import Found, Rule
-from configurations.lint.secret import is_secret
+from configurations.lint.secret import holds_credential
 
 __all__ = ["SECRETS"]
 
 
 def _static_credentials(node: Node) -> Iterator[Found]:
     for (_, key), setting in node.settings.items():
-        if is_secret(key, setting.value):
+        if holds_credential(key, setting.value):
             yield Found(at=setting, message=f"{key} {'is for' if setting.is_gap else 'holds'} a credential")
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -110,7 +110,7 @@ def test_one_edit_is_found(keys: tuple[str, str]) -> None:
 
 def test_sixty_unknown_keys_take_half_a_second() -> None:
     near_misses("warm", KNOWN)
-    begun = perf_counter()
+    begun = process_time()
     for key in LONG[:: len(LONG) // 60][:60]:
         near_misses(f"{key[:8]}q{key[8:]}x", KNOWN)
-    assert perf_counter() - begun < 1  # half a second where nothing else runs
+    assert process_time() - begun < 1  # of this process alone; half a second where nothing else runs

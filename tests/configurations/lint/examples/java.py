@@ -107,4 +107,11 @@ JAVA = (
         at=f"{EXPORT} {OPTS}",
         says="nothing states the heap",
     ),
+    Case(
+        id="WB413",
+        wrong=File(others={"hbase-env/export": {"HBASE_MASTER_OPTS": "'$HBASE_MASTER_OPTS -Xmx4g'"}}),
+        right=File(others={"hbase-env/export": {"HBASE_MASTER_OPTS": '"$HBASE_MASTER_OPTS -Xmx4g"'}}),
+        at="hbase-env/export HBASE_MASTER_OPTS",
+        says="puts nothing in for a variable",
+    ),
 )
