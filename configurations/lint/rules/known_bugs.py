@@ -11,7 +11,7 @@ from typing import Final
 from configurations.lint.finding import Severity
 from configurations.lint.node import Node
 from configurations.lint.rule import Check, Found, Rule
-from configurations.lint.rules.restart import BALANCER
+from configurations.lint.rules.retention import BALANCER
 from configurations.properties.property import Span
 from sizing.release import Version
 
