@@ -87,10 +87,14 @@ class Node:
 
     @property
     def has_hbase(self) -> bool:
-        """Whether HBase is here: among the applications, or by a classification that is its own."""
+        """Whether HBase is here: among the applications, or by a classification that is its own.
+
+        Where no applications are stated it is taken to be: whoever lints a cluster with this has one. A lone file of
+        Hadoop's says nothing of it.
+        """
         stated = (*self.subject.applications, *self.subject.classifications)
-        names = (name.lower() for name in stated)
-        return any(name.startswith("hbase") for name in names)
+        unsaid = not self.subject.applications and self.subject.only is None
+        return unsaid or any(name.lower().startswith("hbase") for name in stated)
 
     @property
     def has_hbase_1(self) -> bool:

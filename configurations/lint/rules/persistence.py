@@ -98,6 +98,7 @@ PERSISTENCE: Final = (
         fix="use emr-7.6.0 or later",
         source="EMR Release Guide, emr-release-app-versions-7.x",
         emr=Span(until=(7, 6, 0)),
+        of_hbase_1=True,
     ),
     Rule(
         id="WB302",

@@ -290,7 +290,7 @@ def test_of_hbase_1_only_what_holds_for_it_is_told(case: Case) -> None:
         assert OF[found.id].of_hbase_1
 
 
-STILL_TOLD = ("WB901", "WB701", "WB601", "WB602", "WB610", "WB403", "WB406", "WB112", "WB101")
+STILL_TOLD = ("WB301", "WB901", "WB701", "WB601", "WB602", "WB610", "WB403", "WB406", "WB112", "WB101")
 
 
 @pytest.mark.parametrize("rule", STILL_TOLD)

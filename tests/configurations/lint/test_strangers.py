@@ -226,3 +226,9 @@ def test_an_hdfs_site_alone_is_not_asked_for_the_log_of_hbase(tmp_path: Path) ->
     )
     report = lint(read_subject(file, "emr-7.12.0"))
     assert report.findings == ()
+
+
+def test_where_nobody_says_what_runs_hbase_is_taken_to(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.json"
+    file.write_text('[{"Classification": "hdfs-site", "Properties": {"dfs.replication": "1"}}]')
+    assert "WB602" in {found.id for found in lint(read_subject(file, "emr-7.12.0")).findings}
