@@ -1,0 +1,190 @@
+package warmbase.lab;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.HBaseConfiguration;
+import org.apache.hadoop.hbase.client.Connection;
+import org.apache.hadoop.hbase.client.ConnectionFactory;
+import org.apache.hbase.thirdparty.com.google.gson.Gson;
+import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
+import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
+import org.apache.hbase.thirdparty.com.google.gson.JsonParser;
+
+/**
+ * HBase's administration as a process that stays: one JSON request on each line of stdin, one answer on each line of
+ * stdout, until stdin ends. Stays, because a JVM and a connection take 2 to 3 seconds to start.
+ *
+ * <p>A request is {@code {"call": ..., "id": ..., "seconds": ...}} and what the call needs; an answer repeats the id
+ * and is {@code {"ok": true, ...}} or {@code {"ok": false, "error": ...}}. Anything else goes to stderr.
+ */
+public final class Admin implements AutoCloseable {
+  private static final int OPERATION_MS = 45_000;
+  private static final int RETRIES = 8;
+  private static final int PROCEDURE_MS = 120_000;
+  private static final int BALANCE_MS = 600_000; // judgement: a run of the balancer ends in 300 s, its period
+
+  private final Configuration configuration;
+  private Connection connection;
+  private CompletableFuture<Boolean> balance;
+
+  private Admin(Configuration configuration) {
+    this.configuration = configuration;
+  }
+
+  /** Answers until stdin ends. */
+  public static void main(String[] arguments) throws IOException {
+    PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    System.setOut(System.err);
+    Configuration bounded = bounded(HBaseConfiguration.create(), OPERATION_MS);
+    BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    try (Admin admin = new Admin(bounded)) {
+      for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+        answers.println(new Gson().toJson(admin.answer(line)));
+      }
+    }
+    // A balance that still runs must not keep the process.
+    Runtime.getRuntime().halt(0);
+  }
+
+  static JsonObject answer(String name, JsonElement value) {
+    JsonObject answer = new JsonObject();
+    answer.add(name, value);
+    return answer;
+  }
+
+  static JsonObject answer(String name, Object value) {
+    return answer(name, new Gson().toJsonTree(value));
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (connection != null) {
+      connection.close();
+    }
+  }
+
+  private JsonObject answer(String line) {
+    JsonElement id = null;
+    JsonObject answer;
+    try {
+      JsonObject request = JsonParser.parseString(line).getAsJsonObject();
+      id = request.get("id");
+      answer = call(new Request(request));
+      answer.addProperty("ok", true);
+    } catch (Exception error) {
+      if (error instanceof InterruptedException) {
+        Thread.currentThread().interrupt();
+      }
+      error.printStackTrace();
+      answer = answer("error", message(error));
+      answer.addProperty("ok", false);
+    }
+    if (id != null) {
+      answer.add("id", id);
+    }
+    return answer;
+  }
+
+  private JsonObject call(Request request) throws Exception {
+    String name = request.text("call");
+    return switch (name) {
+      case "create" -> tables().create(request);
+      case "checked_table" -> tables().checked(request);
+      case "describe" -> tables().describe(request.table());
+      case "drop" -> tables().drop(request);
+      case "flush" -> tables().flush(request.table());
+      case "major_compact" -> tables().majorCompact(request);
+      case "count" -> tables().count(request);
+      case "smoke" -> tables().smoke(request);
+      case "status" -> cluster().status();
+      case "regions" -> cluster().regions(request.table());
+      case "await_regions" -> cluster().awaitRegions(request);
+      case "move" -> cluster().move(request);
+      case "balancer" -> cluster().balancer(request.flag("on", true));
+      case "balance" -> balance(request);
+      case "update_config" -> cluster().updateConfiguration();
+      case "scp" -> cluster().scheduleServerCrashProcedures(request.texts("servers"));
+      default -> throw new IllegalArgumentException("there is no call " + name);
+    };
+  }
+
+  /**
+   * Starts the balancer unless it runs already, and looks after it for the request's seconds (0: only starts it).
+   *
+   * <p>The call returns only when the moves are made, and those are throttled: it can take minutes.
+   */
+  private JsonObject balance(Request request) throws Exception {
+    if (balance == null) {
+      balance = CompletableFuture.supplyAsync(this::balanced);
+    }
+    JsonObject answer = new JsonObject();
+    try {
+      answer.addProperty("balanced", balance.get((long) (request.number("seconds", 0) * 1e3), TimeUnit.MILLISECONDS));
+      answer.addProperty("finished", true);
+      balance = null;
+    } catch (TimeoutException stillRuns) {
+      answer.addProperty("finished", false);
+    } catch (ExecutionException error) {
+      balance = null;
+      throw error;
+    }
+    return answer;
+  }
+
+  private boolean balanced() {
+    try (Connection patient = ConnectionFactory.createConnection(bounded(configuration, BALANCE_MS));
+        org.apache.hadoop.hbase.client.Admin admin = patient.getAdmin()) {
+      return admin.balance();
+    } catch (IOException error) {
+      throw new java.io.UncheckedIOException(error);
+    }
+  }
+
+  private Tables tables() throws IOException {
+    return new Tables(connection());
+  }
+
+  private Cluster cluster() throws IOException {
+    return new Cluster(configuration, connection());
+  }
+
+  private Connection connection() throws IOException {
+    if (connection == null || connection.isClosed()) {
+      connection = ConnectionFactory.createConnection(configuration);
+    }
+    return connection;
+  }
+
+  private static Configuration bounded(Configuration configuration, int operationMs) {
+    Configuration bounded = new Configuration(configuration);
+    bounded.setInt("hbase.client.retries.number", RETRIES);
+    bounded.setInt("hbase.client.operation.timeout", operationMs);
+    bounded.setInt("hbase.client.meta.operation.timeout", operationMs);
+    bounded.setInt("hbase.rpc.timeout", operationMs);
+    bounded.setInt("hbase.client.sync.wait.timeout.msec", PROCEDURE_MS);
+    return bounded;
+  }
+
+  /** The error with its causes, each said once, without the stack that servers send along. */
+  private static String message(Throwable error) {
+    StringBuilder message = new StringBuilder();
+    for (Throwable each = error; each != null; each = each.getCause()) {
+      String said = String.valueOf(each.getMessage()).split("\n", 2)[0];
+      if (message.length() == 0) {
+        String kind = each.getClass().getName();
+        message.append(said.startsWith(kind) ? said : each.getClass().getSimpleName() + ": " + said);
+      } else if (message.indexOf(said) < 0) {
+        message.append("; because ").append(said);
+      }
+    }
+    return message.toString();
+  }
+}

@@ -1,0 +1,78 @@
+package warmbase.lab;
+
+import java.util.Properties;
+import java.util.SplittableRandom;
+import site.ycsb.Utils;
+
+/**
+ * How often each key number is asked for: YCSB 0.17's distributions, drawn from a given stream.
+ *
+ * <p>Key names are hashes of key numbers, so that the numbers of a hot set lie scattered over the table.
+ */
+@FunctionalInterface
+interface KeyPopularity {
+  /** The next key number; it may lie past the newest row, when the caller draws again. */
+  long next(SplittableRandom random);
+
+  /** The popularity that a workload's properties ask for. Throws IllegalArgumentException for any other. */
+  static KeyPopularity of(Properties properties) {
+    long first = Long.parseLong(properties.getProperty("insertstart", "0"));
+    long records = Long.parseLong(properties.getProperty("recordcount", "0"));
+    long count = Long.parseLong(properties.getProperty("insertcount", Long.toString(records - first)));
+    if (count <= 0) {
+      throw new IllegalArgumentException("recordcount=" + records + ": say how many rows there are");
+    }
+    String name = properties.getProperty("requestdistribution", "uniform");
+    return switch (name) {
+      case "uniform" -> random -> random.nextLong(first, first + count);
+      case "zipfian" -> scrambledZipfian(first, count + newKeys(properties));
+      case "hotspot" -> hotspot(first, count, fraction(properties, "hotspotdatafraction", "0.2"),
+          fraction(properties, "hotspotopnfraction", "0.8"));
+      default -> throw new IllegalArgumentException(
+          "requestdistribution=" + name + " is not seeded: use uniform, zipfian or hotspot");
+    };
+  }
+
+  /** ScrambledZipfianGenerator: ranks among 10^10 items, whatever the table's size, hashed onto the key numbers. */
+  private static KeyPopularity scrambledZipfian(long first, long count) {
+    // ScrambledZipfianGenerator: ITEM_COUNT, USED_ZIPFIAN_CONSTANT, ZETAN; it gives its Zipfian 0 to ITEM_COUNT.
+    final double items = 10_000_000_000L + 1;
+    final double theta = 0.99;
+    final double zetan = 26.46902820178302;
+    // ZipfianGenerator, after Gray et al., "Quickly Generating Billion-Record Synthetic Databases".
+    final double second = 1 + Math.pow(0.5, theta);
+    final double alpha = 1 / (1 - theta);
+    final double eta = (1 - Math.pow(2 / items, 1 - theta)) / (1 - second / zetan);
+    return random -> {
+      double drawn = random.nextDouble();
+      double scaled = drawn * zetan;
+      long rank = scaled < 1 ? 0 : scaled < second ? 1 : (long) (items * Math.pow(eta * drawn - eta + 1, alpha));
+      // One number more than there are rows: YCSB's range includes its end.
+      return first + Utils.fnvhash64(rank) % (count + 1);
+    };
+  }
+
+  /** HotspotIntegerGenerator: a share of the operations on the first share of the numbers, evenly in each part. */
+  private static KeyPopularity hotspot(long first, long count, double ofData, double ofOperations) {
+    long hot = (long) (count * ofData);
+    if (hot == 0 || hot == count) {
+      throw new IllegalArgumentException("hotspotdatafraction=" + ofData + " leaves no hot or no cold row of " + count);
+    }
+    return random -> random.nextDouble() < ofOperations
+        ? random.nextLong(first, first + hot) : random.nextLong(first + hot, first + count);
+  }
+
+  private static double fraction(Properties properties, String name, String byDefault) {
+    double value = Double.parseDouble(properties.getProperty(name, byDefault));
+    if (!(value >= 0 && value <= 1)) {
+      throw new IllegalArgumentException(name + "=" + value + " is not a fraction from 0 to 1");
+    }
+    return value;
+  }
+
+  /** CoreWorkload.init: room for twice the expected inserts. */
+  private static long newKeys(Properties properties) {
+    double inserts = Double.parseDouble(properties.getProperty("insertproportion", "0"));
+    return inserts == 0 ? 0 : (long) (Long.parseLong(properties.getProperty("operationcount")) * inserts * 2);
+  }
+}

@@ -1,0 +1,130 @@
+"""A process of the lab: in a group of its own, its output in a file, ended by its id, gone when its owner is gone."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sizing.problem import OperationFailed
+
+__all__ = ["Command", "Running", "start"]
+
+PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
+LOOK_SECONDS: Final = 0.05
+KILL_SECONDS: Final = 10.0
+KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
+"""What a process of the lab gets of our environment: HBase logs all of its own when it starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What to run: its output goes to `output`. With `stays`, it outlives the process that starts it."""
+
+    name: str
+    arguments: Sequence[str]
+    directory: Path
+    output: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    groups: Sequence[Path] = ()
+    """Control groups (their `cgroup.procs`) that it joins before it begins."""
+    stays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A process that was started here."""
+
+    command: Command
+    process: subprocess.Popen[bytes]
+
+    @property
+    def id(self) -> int:
+        """Its process id, which is its group's too."""
+        return self.process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def stop(self, seconds: float) -> float:
+        """Asks it to end, and kills its whole group after that; returns how long it took."""
+        began = time.monotonic()
+        if self.is_alive:
+            _signal(self.id, signal.SIGTERM)
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return time.monotonic() - began
+
+    def kill(self) -> None:
+        """Ends its whole group at once, as `kill -9` does."""
+        _signal(self.id, signal.SIGKILL)
+        self.process.wait(KILL_SECONDS)
+
+    def wait_for_end(self, seconds: float) -> None:
+        """Until it has ended by itself. Raises OperationFailed after that time, when it is killed."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise OperationFailed(f"{self.command.name} did not end in {seconds:.0f} s, and was killed") from None
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float, what: str) -> float:
+        """Looks until `ready`; returns how long it took. Raises OperationFailed when it ends or time is up."""
+        began = time.monotonic()
+        while not ready():
+            waited = time.monotonic() - began
+            if not self.is_alive:
+                raise OperationFailed(f"{self.command.name} ended with {self.process.returncode} before {what}")
+            if waited > seconds:
+                raise OperationFailed(f"{self.command.name}: no {what} in {seconds:.0f} s")
+            time.sleep(LOOK_SECONDS)
+        return time.monotonic() - began
+
+
+def start(command: Command) -> Running:
+    """Starts it in a session of its own. Raises OperationFailed when it cannot be started."""
+    command.output.parent.mkdir(parents=True, exist_ok=True)
+    variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    owner = os.getpid()
+    try:
+        with command.output.open("ab") as output:
+            process = subprocess.Popen(
+                list(command.arguments),
+                cwd=command.directory,
+                env=variables | dict(command.variables),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                # Between fork and exec, where few calls are safe: it opens files and asks the kernel, no more.
+                preexec_fn=lambda: _before_exec(command, owner),  # noqa: PLW1509
+            )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise OperationFailed(f"{command.name} could not be started: {error}") from None
+    return Running(command, process)
+
+
+def _before_exec(command: Command, owner: int) -> None:
+    for group in command.groups:
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+    if not command.stays:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != owner:
+            os._exit(1)
+
+
+def _signal(process_id: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(process_id, number)
+    except ProcessLookupError:
+        return
