@@ -1,0 +1,236 @@
+"""A control group of ours: what runs in it has a memory and a disk of the size and speed that we say.
+
+A JVM's limit is more than its heap. Charged to the group are heap (all of it: ZGC touches it early), metaspace and
+code (150-250 MiB for a RegionServer), direct buffers, thread stacks, what it has in a tmpfs, and every page of the
+page cache that it was the first to touch, mapped files among them. The page cache gives way first, so a limit of
+heap + 0.5 GiB leaves little of it, which is what a cold cache needs; where the rest alone is more than the limit the
+kernel kills the process (OOM), and its log does not say so.
+
+A page stays charged to the group that first touched it. A file that another process has written or read is therefore
+served from memory in spite of the limit: write it from within the group. What fits the limit is still cached: of random
+reads of 1,500 MiB under 150 MiB one in ten was, and 138 MiB/s were read over a disk of 125 MiB/s. `Volume.traffic` has
+what the disk gave.
+
+The throttle is on the device, each direction by itself, while gp3 has one budget for both: reads and writes together
+can be twice what a volume gives. It lends a tenth of a second at most (6 MiB early at 125 MiB/s, made up for within
+0.1 s) and saves up nothing while idle. It adds waiting, not latency: below the limit a read takes what this machine's
+disk takes, often 0.1 ms where gp3 takes about 1 ms.
+
+v1 counts a buffered write, flushed by fsync too, as the kernel's own and not as the group's: such writes (a filling
+BucketCache, HFiles, a WAL) are not slowed, only direct ones are. To throttle the root group as well was tried: the
+writer then met its memory limit with pages that could not be written, and the kernel killed it. v2 attributes such
+writes to the group, on file systems that can (ext4, xfs, btrfs).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from lab.hbase.limits.layout import (
+    PREFIX,
+    Layout,
+    alone,
+    layout_of,
+    pass_on_controllers,
+    removed,
+    take_back_controllers,
+    write,
+    written,
+)
+from lab.hbase.limits.volume import Volume
+from sizing.problem import OperationFailed
+
+__all__ = ["DiskLimits", "Group", "unavailable"]
+
+# judgement: processes that were killed are reaped within this, even with a heap of gigabytes to give back.
+EMPTY_SECONDS: Final = 10.0
+LOOK_SECONDS: Final = 0.1
+V1_FILES: Final = {
+    "read_bytes_per_second": "blkio.throttle.read_bps_device",
+    "write_bytes_per_second": "blkio.throttle.write_bps_device",
+    "read_iops": "blkio.throttle.read_iops_device",
+    "write_iops": "blkio.throttle.write_iops_device",
+}
+V2_KEYS: Final = {
+    "read_bytes_per_second": "rbps",
+    "write_bytes_per_second": "wbps",
+    "read_iops": "riops",
+    "write_iops": "wiops",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskLimits:
+    """What a volume gives to a group; None is without a limit."""
+
+    read_bytes_per_second: int | None = None
+    write_bytes_per_second: int | None = None
+    read_iops: int | None = None
+    write_iops: int | None = None
+
+    @classmethod
+    def of_volume(cls, bytes_per_second: int, iops: int) -> DiskLimits:
+        """The same for both directions, as a volume's throughput and IOPS are stated."""
+        return cls(
+            read_bytes_per_second=bytes_per_second,
+            write_bytes_per_second=bytes_per_second,
+            read_iops=iops,
+            write_iops=iops,
+        )
+
+
+def _layout() -> Layout:
+    found = layout_of()
+    if isinstance(found, str):
+        raise OperationFailed(found)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Control groups named `warmbase-lab-<id>-<process id of its owner>` while the `with` lasts, at first unlimited.
+
+    A process joins by writing its id into `cgroup.procs` of each of `paths`, before it takes memory. On leaving
+    nothing is killed: the groups are removed once they are empty, and stay when they do not become so in time. What
+    stayed, or was left by a killed owner, is removed before the next one is made, if it is empty by then. Raises
+    OperationFailed where `unavailable` has a reason.
+    """
+
+    id: str
+    layout: Layout = field(default_factory=_layout)
+    owner: int = field(default_factory=os.getpid)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Its directories: memory and disk (v1), or one (v2)."""
+        return tuple(parent / f"{PREFIX}{self.id}-{self.owner}" for parent in self.layout.parents)
+
+    @property
+    def processes(self) -> frozenset[int]:
+        """The ids of the processes in it."""
+        return frozenset(int(id_) for path in self.paths for id_ in written(path / "cgroup.procs"))
+
+    @property
+    def memory_bytes(self) -> int:
+        """What is charged to it now, page cache included."""
+        name = "memory.usage_in_bytes" if self.layout.version == 1 else "memory.current"
+        return int((self.paths[0] / name).read_text(encoding="ascii"))
+
+    @property
+    def anonymous_bytes(self) -> int:
+        """Of that, what no limit can drop: heap, stacks, and what is in a tmpfs, as all of ZGC's heap is (a memfd)."""
+        held = self._statistics
+        return held["rss" if self.layout.version == 1 else "anon"] + held["shmem"]
+
+    @property
+    def page_cache_bytes(self) -> int:
+        """Of that, pages of files on a disk; the kernel counts a tmpfs among them, and here it is not."""
+        held = self._statistics
+        return held["cache" if self.layout.version == 1 else "file"] - held["shmem"]
+
+    @property
+    def _statistics(self) -> dict[str, int]:
+        rows = (line.split() for line in (self.paths[0] / "memory.stat").read_text(encoding="ascii").splitlines())
+        return {name: int(value) for name, value in rows}
+
+    @property
+    def oom_kills(self) -> int:
+        """How many of its processes the kernel has killed because the limit was too low."""
+        name = "memory.oom_control" if self.layout.version == 1 else "memory.events"
+        rows = (line.split() for line in (self.paths[0] / name).read_text(encoding="ascii").splitlines())
+        return next((int(value) for key, value in rows if key == "oom_kill"), 0)
+
+    def limit_memory(self, limit_bytes: int) -> None:
+        """Holds it to this much memory, swap not used; see the module for what is charged.
+
+        May be changed at run time: a lower limit drops page cache, and fails where that is not enough.
+        """
+        if self.layout.version == 1:
+            write(self.paths[0] / "memory.limit_in_bytes", str(limit_bytes))
+            write(self.paths[0] / "memory.swappiness", "0")
+            return
+        write(self.paths[0] / "memory.max", str(limit_bytes))
+        with suppress(OperationFailed):  # not there in a kernel without swap
+            write(self.paths[0] / "memory.swap.max", "0")
+
+    def limit_disk(self, volume: Volume, limits: DiskLimits) -> None:
+        """Holds it to these rates on this volume, at once; an earlier limit is forgotten."""
+        if self.layout.version == 1:
+            for name, file in V1_FILES.items():
+                write(self.paths[-1] / file, f"{volume.numbers} {getattr(limits, name) or 0}")
+            return
+        words = (f"{key}={getattr(limits, name) or 'max'}" for name, key in V2_KEYS.items())
+        write(self.paths[-1] / "io.max", f"{volume.numbers} {' '.join(words)}")
+
+    def __enter__(self) -> Self:
+        """Makes it. Raises OperationFailed when it may not, or when processes of another run are in it."""
+        if self.processes:
+            raise OperationFailed(f"{self.paths[0]} has processes {sorted(self.processes)}\n  fix: end them")
+        self._remove()
+        try:
+            with alone(self.layout):
+                _remove_abandoned(self.layout)
+                if self.layout.version > 1:
+                    pass_on_controllers(self.layout)
+                for path in self.paths:
+                    path.mkdir()
+        except OSError as error:
+            self._remove()
+            raise OperationFailed(f"no control group can be made: {error}") from None
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Removes it once it is empty."""
+        _waited(lambda: not self.processes, EMPTY_SECONDS)
+        self._remove()
+
+    def _remove(self) -> None:
+        for path in self.paths:
+            # A process that has ended is counted for a moment longer than it is listed.
+            _waited(partial(removed, path), 0 if self.processes else EMPTY_SECONDS)
+        if self.layout.version > 1:
+            with alone(self.layout):
+                take_back_controllers(self.layout)
+
+
+def unavailable(proc: Path | None = None) -> str | None:
+    """Why no group with limits can be made on this machine, tried by making one; None when one can."""
+    found = layout_of(proc) if proc else layout_of()
+    if isinstance(found, str):
+        return found
+    try:
+        with Group(id="try", layout=found) as tried:
+            if not all((path / "cgroup.procs").exists() for path in tried.paths):
+                return f"{found.memory} holds no control groups"
+    except OperationFailed as error:
+        return f"{error}: root may, and a container with --privileged"
+    return None
+
+
+def _remove_abandoned(layout: Layout) -> None:
+    """Of groups whose owner is gone; what still has processes the kernel keeps."""
+    for parent in layout.parents:
+        for group in parent.glob(f"{PREFIX}*-*"):
+            owner = group.name.rpartition("-")[2]
+            if owner.isdecimal() and not Path("/proc", owner).exists():
+                removed(group)
+
+
+def _waited(done: Callable[[], bool], seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while not (so := done()) and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return so

@@ -1,0 +1,179 @@
+"""Where on this machine control groups can be made: cgroup v1 has a hierarchy per controller, v2 one for all.
+
+A group is made below the one that this process is in, so that limits already set on us still hold. In v2 a group
+that has processes cannot pass controllers on ("no internal processes", cgroup-v2.rst), so it is the nearest one above
+that can; in a container the topmost it sees has processes, and these are moved aside, into a group beside ours.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sizing.problem import OperationFailed
+
+__all__ = [
+    "PREFIX",
+    "Layout",
+    "alone",
+    "layout_of",
+    "pass_on_controllers",
+    "removed",
+    "take_back_controllers",
+    "write",
+    "written",
+]
+
+PREFIX: Final = "warmbase-lab-"
+PROC: Final = Path("/proc/self")
+CONTROLLERS: Final = frozenset({"memory", "io"})
+"""Of v2; v1 calls the second blkio."""
+MOVES: Final = 10
+"""How often processes are moved aside, as some are born meanwhile."""
+ASIDE: Final = f"{PREFIX}aside"
+"""v2, in a container: where the processes are meanwhile that were in the group above ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The groups below which ours are made: for memory and for the disk; in v2 they are the same."""
+
+    version: int
+    memory: Path
+    disk: Path
+    crowded: bool = False
+    """v2: it has processes, which must be moved aside first."""
+
+    @property
+    def parents(self) -> tuple[Path, ...]:
+        """Each once."""
+        return (self.memory,) if self.memory == self.disk else (self.memory, self.disk)
+
+
+def layout_of(proc: Path = PROC) -> Layout | str:
+    """Where groups can be made, by the mounts and groups that `proc` tells of; else the sentence that says why not."""
+    try:
+        mounts = _mounts((proc / "mountinfo").read_text(encoding="utf-8"))
+        own = _own((proc / "cgroup").read_text(encoding="utf-8"))
+    except OSError as error:
+        return f"control groups are Linux's, and {error.filename} cannot be read"
+    if "memory" in mounts and "blkio" in mounts:
+        memory, disk = (_place(*mounts[name], own.get(name, "/")) for name in ("memory", "blkio"))
+        return Layout(version=1, memory=memory, disk=disk)
+    if "" not in mounts:
+        return "no control groups are mounted here (/sys/fs/cgroup)"
+    root, top = mounts[""]
+    return _unified(_place(root, top, own.get("", "/")), top)
+
+
+def written(file: Path) -> frozenset[str]:
+    """The words of a group's file; none where it is not there."""
+    try:
+        return frozenset(file.read_text(encoding="ascii").split())
+    except OSError:
+        return frozenset()
+
+
+@contextmanager
+def alone(layout: Layout) -> Iterator[None]:
+    """Has other labs wait with making groups there, and with taking the controllers back, until the block has ended."""
+    directory = os.open(layout.memory, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def pass_on_controllers(layout: Layout) -> None:
+    """Lets groups below it have both controllers, its own processes being out of the way."""
+    above = layout.memory
+    lacking = CONTROLLERS - written(above / "cgroup.subtree_control")
+    if not lacking:
+        return
+    if layout.crowded:
+        (above / ASIDE).mkdir(exist_ok=True)
+        _move(above, above / ASIDE)
+    write(above / "cgroup.subtree_control", " ".join(f"+{name}" for name in sorted(lacking)))
+
+
+def take_back_controllers(layout: Layout) -> None:
+    """As it was before the first of our groups was made; only once the last is gone."""
+    above, aside = layout.memory, layout.memory / ASIDE
+    if not aside.exists() or any(group != aside for group in above.glob(f"{PREFIX}*")):
+        return
+    with suppress(OperationFailed):
+        write(above / "cgroup.subtree_control", " ".join(f"-{name}" for name in sorted(CONTROLLERS)))
+        _move(aside, above)
+    removed(aside)
+
+
+def _move(source: Path, target: Path) -> None:
+    for _ in range(MOVES):
+        if not (ids := written(source / "cgroup.procs")):
+            return
+        for id_ in ids:
+            with suppress(ProcessLookupError):
+                (target / "cgroup.procs").write_text(id_, encoding="ascii")
+
+
+def removed(group: Path) -> bool:
+    """Whether a group is gone, having tried to remove it: the kernel refuses while there are processes in it."""
+    with suppress(OSError):
+        group.rmdir()
+    return not group.exists()
+
+
+def write(file: Path, text: str) -> None:
+    """Says it to the kernel. Raises OperationFailed, with its answer, when it refuses."""
+    try:
+        file.write_text(text, encoding="ascii")
+    except OSError as error:
+        raise OperationFailed(f"{file} does not take {text!r}: {error.strerror}") from None
+
+
+def _unified(own: Path, top: Path) -> Layout | str:
+    """The nearest group from our own upwards that can have children with both controllers."""
+    above = [group for group in (own, *own.parents) if group == top or top in group.parents]
+    for group in above:
+        if written(group / "cgroup.subtree_control") >= CONTROLLERS:
+            return Layout(version=2, memory=group, disk=group)
+        if written(group / "cgroup.controllers") >= CONTROLLERS:
+            # The true root may have processes; it alone has no type.
+            free = not (group / "cgroup.type").exists() or not written(group / "cgroup.procs")
+            if free or group == top:
+                return Layout(version=2, memory=group, disk=group, crowded=not free)
+    missing = " and ".join(sorted(CONTROLLERS - written(top / "cgroup.controllers"))) or "memory and io"
+    return f"control groups at {top} have no controller for {missing}"
+
+
+def _mounts(table: str) -> dict[str, tuple[str, Path]]:
+    """Root and mount point of each v1 controller; "" is the unified hierarchy (v2). proc(5) has the fields."""
+    found: dict[str, tuple[str, Path]] = {}
+    for line in table.splitlines():
+        left, _, right = line.partition(" - ")
+        root, mount_point = left.split()[3:5]
+        kind, _, options = right.split(maxsplit=2)
+        if kind == "cgroup2":
+            found.setdefault("", (root, Path(mount_point)))
+        elif kind == "cgroup":
+            found |= {name: (root, Path(mount_point)) for name in options.split(",") if name in {"memory", "blkio"}}
+    return found
+
+
+def _own(table: str) -> dict[str, str]:
+    """The group that this process is in, by v1 controller; "" is the unified hierarchy's."""
+    rows = (line.split(":", 2) for line in table.splitlines())
+    return {name: path for _, names, path in rows for name in names.split(",")}
+
+
+def _place(root: str, mount_point: Path, own: str) -> Path:
+    """Our group under the mount point; that itself where a container does not show it."""
+    base = "" if root == "/" else root
+    inside = own.removeprefix(base).lstrip("/") if own == root or own.startswith(f"{base}/") else ""
+    return mount_point / inside if (mount_point / inside).is_dir() else mount_point

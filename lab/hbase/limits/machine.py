@@ -1,0 +1,155 @@
+"""What this machine has and what it is doing: cores, memory, disk, idle processor time; by process, what it uses.
+
+Linux tells it in /proc. Elsewhere what cannot be read is None, and a run says so instead of guessing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sizing.problem import Problem
+
+__all__ = [
+    "IdleCpu",
+    "Memory",
+    "cores",
+    "cpu_seconds",
+    "free_disk_bytes",
+    "kernel",
+    "memory",
+    "needs",
+    "resident_bytes",
+]
+
+PROC: Final = Path("/proc")
+KIB: Final = 1 << 10
+GIB: Final = 1 << 30
+LEAST_CORES: Final = 2
+"""HBase, an S3 server and a load generator on one: processor time is measured then, and nothing else."""
+IDLE_FIELDS: Final = slice(3, 5)
+"""Of the cpu line of /proc/stat, proc(5): idle, and waiting for a disk."""
+ALL_FIELDS: Final = slice(0, 8)
+"""Without guest time, which is counted in user time already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Of the whole machine; what is available is None where the system does not say."""
+
+    total_bytes: int
+    available_bytes: int | None
+
+
+def cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def kernel() -> str:
+    """Its name and release, such as Linux 6.1.0."""
+    return f"{platform.system()} {platform.release()}"
+
+
+def memory(proc: Path = PROC) -> Memory:
+    """The machine's, of which page cache that can be dropped counts as available."""
+    rows = (line.split() for line in _text(proc / "meminfo").splitlines())
+    found = {row[0].rstrip(":"): int(row[1]) * KIB for row in rows}
+    if "MemTotal" in found:
+        return Memory(total_bytes=found["MemTotal"], available_bytes=found.get("MemAvailable"))
+    return Memory(total_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), available_bytes=None)
+
+
+def free_disk_bytes(path: Path) -> int:
+    """Free room on the file system of a path that need not be there yet."""
+    there = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+    return shutil.disk_usage(there).free
+
+
+def cpu_seconds(process_id: int, proc: Path = PROC) -> float | None:
+    """Processor time that a process has used, its threads and reaped children included; None when it is gone."""
+    # The second field is a name in parentheses that may hold anything; what follows it is counted from the third.
+    fields = _text(proc / str(process_id) / "stat").rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") if fields else None
+
+
+def resident_bytes(process_id: int, proc: Path = PROC) -> int | None:
+    """Memory that a process has in RAM, shared pages included; None when it is gone."""
+    fields = _text(proc / str(process_id) / "statm").split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else None
+
+
+@dataclass(slots=True, kw_only=True)
+class IdleCpu:
+    """Samples how much of the machine's processor time is idle; waiting for a disk counts as idle."""
+
+    proc: Path = PROC
+    _last: tuple[int, int] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._last = _idle_and_all(self.proc)
+
+    def fraction(self) -> float | None:
+        """From 0 to 1, since it was made or last asked; None elsewhere than on Linux, or where no time has passed."""
+        before, self._last = self._last, _idle_and_all(self.proc)
+        if before is None or self._last is None:
+            return None
+        idle, all_ = (now - then for now, then in zip(self._last, before, strict=True))
+        return min(max(idle / all_, 0.0), 1.0) if all_ > 0 else None
+
+
+def needs(memory_bytes: int, disk_bytes: int, directory: Path) -> tuple[Problem, ...]:
+    """All that this machine lacks for a run with so much memory, and so much disk below `directory`."""
+    return (*_too_few_cores(), *_too_little_memory(memory_bytes), *_too_little_disk(disk_bytes, directory))
+
+
+def _too_few_cores() -> tuple[Problem, ...]:
+    if cores() >= LEAST_CORES:
+        return ()
+    what = f"{cores()} processor core; the lab needs {LEAST_CORES}"
+    why = "HBase, the S3 server and the load generator share it, and would measure each other"
+    return (Problem(where="this machine", what=what, why=why, fix="run on 2 cores at least, better 4"),)
+
+
+def _too_little_memory(memory_bytes: int) -> tuple[Problem, ...]:
+    has = memory()
+    available = has.total_bytes if has.available_bytes is None else has.available_bytes
+    if available >= memory_bytes:
+        return ()
+    what = f"{_gib(available)} of memory available; this run needs {_gib(memory_bytes)}"
+    why = "a machine that swaps, or kills a process for memory, measures nothing"
+    fix = f"end other programs, or choose a smaller run; the machine has {_gib(has.total_bytes)}"
+    return (Problem(where="this machine", what=what, why=why, fix=fix),)
+
+
+def _too_little_disk(disk_bytes: int, directory: Path) -> tuple[Problem, ...]:
+    free = free_disk_bytes(directory)
+    if free >= disk_bytes:
+        return ()
+    what = f"{_gib(free)} free; this run needs {_gib(disk_bytes)}"
+    why = "the tables, the cache and the logs of the lab are files there"
+    return (Problem(where=str(directory), what=what, why=why, fix="make room, or choose another directory"),)
+
+
+def _gib(amount_bytes: int) -> str:
+    return f"{amount_bytes / GIB:.1f} GiB"
+
+
+def _idle_and_all(proc: Path) -> tuple[int, int] | None:
+    fields = _text(proc / "stat").partition("\n")[0].split()[1:]
+    ticks = [int(each) for each in fields]
+    return (sum(ticks[IDLE_FIELDS]), sum(ticks[ALL_FIELDS])) if ticks else None
+
+
+def _text(file: Path) -> str:
+    """A file of /proc; empty where there is none, as for a process that has ended."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ProcessLookupError):
+        return ""

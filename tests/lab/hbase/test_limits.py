@@ -1,0 +1,538 @@
+"""A volume and a group of the lab hold what they promise, on this machine's own kernel, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.hbase.limits import groups, machine, volume
+from lab.hbase.limits.groups import DiskLimits, Group
+from lab.hbase.limits.layout import Layout, layout_of, pass_on_controllers
+from lab.hbase.limits.loop import Traffic, backing_file, loop_devices, traffic_of
+from lab.hbase.limits.machine import IdleCpu
+from lab.hbase.limits.volume import Volume, clean
+from lab.hbase.process import Command, start
+from sizing.problem import OperationFailed
+
+MIB = 1 << 20
+PROJECT = Path(__file__).parents[3]
+VOLUME_BYTES = 320 * MIB
+FILE_BYTES = 128 * MIB
+SMALL_BYTES = 16 * MIB
+MEMORY_BYTES = 48 * MIB
+SECONDS = 1.0
+SLACK = 0.2
+"""Of a rate over so short a time, on a machine that other tests use as well."""
+
+NO_GROUP = groups.unavailable()
+with_group = pytest.mark.skipif(NO_GROUP is not None, reason=NO_GROUP or "")
+
+READER = """
+import os, random, sys, threading, time
+file, seconds, block = os.open(sys.argv[1], os.O_RDONLY), float(sys.argv[2]), int(sys.argv[3])
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+blocks, until, counts = os.fstat(file).st_size // block, time.monotonic() + seconds, [0] * 8
+def read(thread):
+    choose = random.Random(thread)
+    while time.monotonic() < until:
+        counts[thread] += len(os.pread(file, block, choose.randrange(blocks) * block))
+threads = [threading.Thread(target=read, args=(n,)) for n in range(8)]
+[t.start() for t in threads], [t.join() for t in threads]
+print(sum(counts))
+"""
+HOLDER = """
+import sys, time
+from pathlib import Path
+from lab.hbase.limits.volume import Volume
+directory = Path(sys.argv[1])
+with Volume(directory=directory, mount_point=directory / "cache", size_bytes=64 << 20):
+    print("made", flush=True)
+    time.sleep(60)
+"""
+OWNER = """
+import time
+from lab.hbase.limits.groups import Group
+with Group(id="test") as group:
+    print(*group.paths, flush=True)
+    time.sleep(60)
+"""
+HOARDER = """
+import mmap, os, sys, time
+size, file = int(sys.argv[2]), os.open(sys.argv[1], os.O_RDONLY)
+heap, shared = bytearray(os.urandom(size)), mmap.mmap(-1, size)
+shared.write(heap)
+while os.read(file, 1 << 20): pass
+print("full", flush=True)
+time.sleep(60)
+"""
+
+
+def read_bytes_by(group: Group, file: Path, block_bytes: int = 64 << 10) -> int:
+    """What a process of the group reads at random in SECONDS; nothing of the file is in memory before."""
+    forget(file)
+    output = file.with_name("reader.txt")
+    output.unlink(missing_ok=True)
+    command = (sys.executable, "-c", READER, str(file), str(SECONDS), str(block_bytes))
+    reader = start(Command(name="reader", arguments=command, directory=file.parent, output=output, groups=group.paths))
+    try:
+        reader.process.wait(SECONDS + 30)
+    finally:
+        reader.kill()
+    return int(output.read_text())
+
+
+def write_file(file: Path, size_bytes: int) -> Path:
+    """Random bytes, on the disk."""
+    with file.open("wb") as stream:
+        for _ in range(size_bytes // MIB):
+            stream.write(os.urandom(MIB))
+        stream.flush()
+        os.fsync(stream.fileno())
+    return file
+
+
+def forget(file: Path) -> None:
+    """Has the page cache let go of it."""
+    with file.open("rb") as stream:
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def attached_in(directory: Path) -> list[Path]:
+    return [file for file in map(backing_file, loop_devices()) if directory.resolve() in file.parents]
+
+
+def mounted_in(directory: Path) -> list[str]:
+    return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(directory) in line]
+
+
+@pytest.fixture(scope="module")
+def volumes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips where no volume is to be had: not by this user, on this system, or on the file system of the tests."""
+    if reason := volume.unavailable():
+        pytest.skip(reason)
+    directory = tmp_path_factory.mktemp("tried")
+    try:
+        with Volume(directory=directory, mount_point=directory / "cache", size_bytes=64 * MIB):
+            pass
+    except OperationFailed as refused:
+        pytest.skip(f"no volume can be made in {directory}: {refused}")
+
+
+@pytest.fixture(scope="module")
+def disk(volumes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
+    """A volume with two files to read; skips where it, or a group to limit it for, is not to be had."""
+    assert volumes is None
+    if NO_GROUP:
+        pytest.skip(NO_GROUP)
+    directory = tmp_path_factory.mktemp("disk")
+    with Volume(directory=directory, mount_point=directory / "cache", size_bytes=VOLUME_BYTES) as made:
+        write_file(made.mount_point / "large", FILE_BYTES)
+        write_file(made.mount_point / "small", SMALL_BYTES)
+        yield made
+
+
+@pytest.fixture
+def group() -> Iterator[Group]:
+    with Group(id="test") as made:
+        yield made
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("bytes_per_second", "iops", "block_bytes"),
+    [(20 * MIB, 3000, 64 << 10), (125 * MIB, 300, 64 << 10)],
+)
+def test_disk_gives_a_group_its_limit_and_no_more(
+    disk: Volume, group: Group, bytes_per_second: int, iops: int, block_bytes: int
+) -> None:
+    file = disk.mount_point / "large"
+    group.limit_memory(MEMORY_BYTES)
+    group.limit_disk(disk, DiskLimits.of_volume(bytes_per_second, iops))
+    before = disk.traffic
+    asked_bytes = read_bytes_by(group, file, block_bytes)
+    after = disk.traffic
+    given_bytes = after.read_bytes - before.read_bytes
+    assert given_bytes / SECONDS == pytest.approx(min(bytes_per_second, iops * block_bytes), rel=SLACK)
+    assert after.reads - before.reads == pytest.approx(given_bytes / block_bytes, rel=SLACK)
+    assert given_bytes * (1 - SLACK) <= asked_bytes <= given_bytes / (1 - MEMORY_BYTES / FILE_BYTES)
+    assert group.memory_bytes <= MEMORY_BYTES
+    assert not group.oom_kills
+
+
+@pytest.mark.lab
+def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: Volume, group: Group) -> None:
+    limit = 20 * MIB
+    group.limit_disk(disk, DiskLimits.of_volume(limit, 3000))
+    before = disk.traffic
+    assert read_bytes_by(group, disk.mount_point / "small") / SECONDS > 2 * limit
+    assert disk.traffic.read_bytes - before.read_bytes == pytest.approx(SMALL_BYTES, rel=SLACK)
+
+
+@pytest.mark.lab
+def test_limits_change_and_go(disk: Volume, group: Group) -> None:
+    group.limit_memory(MEMORY_BYTES)
+    given = []
+    for rate in (20 * MIB, 8 * MIB, None):
+        group.limit_disk(disk, DiskLimits(read_bytes_per_second=rate))
+        before = disk.traffic
+        read_bytes_by(group, disk.mount_point / "large")
+        given.append((disk.traffic.read_bytes - before.read_bytes) / SECONDS)
+    assert given[:2] == pytest.approx([20 * MIB, 8 * MIB], rel=SLACK)
+    assert given[2] > 1.5 * given[0]
+
+
+@pytest.mark.lab
+def test_memory_is_told_apart_by_whether_it_can_be_dropped(disk: Volume, group: Group, tmp_path: Path) -> None:
+    file, output, interpreter_bytes = disk.mount_point / "small", tmp_path / "out.txt", 16 * MIB
+    forget(file)
+    command = (sys.executable, "-c", HOARDER, str(file), str(SMALL_BYTES))
+    hoarder = start(
+        Command(name="hoarder", arguments=command, directory=tmp_path, output=output, groups=group.paths),
+    )
+    try:
+        hoarder.wait_until(lambda: output.read_text() == "full\n", 30, "word that it is full")
+        assert 2 * SMALL_BYTES <= group.anonymous_bytes < 2 * SMALL_BYTES + interpreter_bytes
+        assert SMALL_BYTES <= group.page_cache_bytes < SMALL_BYTES + interpreter_bytes
+        assert group.memory_bytes >= group.anonymous_bytes + group.page_cache_bytes
+        group.limit_memory(group.anonymous_bytes + 4 * MIB)
+        assert group.page_cache_bytes <= 4 * MIB
+        assert group.anonymous_bytes >= 2 * SMALL_BYTES
+        assert hoarder.is_alive
+    finally:
+        hoarder.kill()
+
+
+@pytest.mark.usefixtures("volumes")
+def test_volume_does_direct_io_and_is_gone_afterwards(tmp_path: Path) -> None:
+    with Volume(directory=tmp_path, mount_point=tmp_path / "a cache", size_bytes=64 * MIB) as made:
+        device = Path("/sys/block") / made.device.name
+        assert (device / "loop" / "dio").read_text().strip() == "1"
+        assert made.numbers == (device / "dev").read_text().strip()
+        assert "noatime" in mounted_in(tmp_path)[0]
+        assert 50 * MIB < machine.free_disk_bytes(made.mount_point) < 64 * MIB
+        assert attached_in(tmp_path) == [made.image]
+    assert (mounted_in(tmp_path), attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [], [])
+
+
+@pytest.mark.usefixtures("volumes")
+def test_traffic_is_what_went_over_the_device(tmp_path: Path) -> None:
+    with Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
+        before = made.traffic
+        file = write_file(made.mount_point / "file", 4 * MIB)
+        written = made.traffic
+        assert 4 * MIB <= written.written_bytes - before.written_bytes < 8 * MIB
+        assert 1 <= written.writes - before.writes < 1000
+        forget(file)
+        for _ in range(2):
+            assert len(file.read_bytes()) == 4 * MIB
+            assert 4 * MIB <= made.traffic.read_bytes - written.read_bytes < 5 * MIB
+        assert 1 <= made.traffic.reads - written.reads < 1000
+
+
+def test_traffic_counts_sectors_of_512_bytes(tmp_path: Path) -> None:
+    (tmp_path / "stat").write_text("   17  3  80  5  29  7  160  11  0  13  17  0  0  0  0  0  0\n")
+    assert traffic_of(tmp_path) == Traffic(reads=17, read_bytes=40_960, writes=29, written_bytes=81_920)
+
+
+@pytest.mark.usefixtures("volumes")
+def test_volume_is_gone_after_an_error(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ZeroDivisionError),
+        Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB),
+    ):
+        _ = 1 / 0
+    assert (mounted_in(tmp_path), attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [], [])
+
+
+@pytest.mark.usefixtures("volumes")
+def test_volume_that_cannot_be_made_leaves_nothing_and_says_what_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OperationFailed, match="mkfs"),
+        Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=4096),
+    ):
+        pass
+    assert (attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [])
+
+
+@pytest.mark.usefixtures("volumes")
+def test_volume_in_use_goes_out_of_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(volume, "BUSY_SECONDS", 0.5)
+    with Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
+        held = (made.mount_point / "file").open("wb")
+    with held:
+        assert (mounted_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [])
+    until = time.monotonic() + 5
+    while attached_in(tmp_path) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert attached_in(tmp_path) == []
+
+
+@pytest.mark.usefixtures("volumes")
+def test_clean_finds_what_a_killed_run_left_and_nothing_else(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    command = (sys.executable, "-c", HOLDER, str(ours))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "made\n"
+        os.kill(holder.pid, signal.SIGKILL)
+    with Volume(directory=theirs, mount_point=theirs / "cache", size_bytes=64 * MIB) as other:
+        stranger = ours / "stranger.img"
+        stranger.write_bytes(bytes(MIB))
+        device = subprocess.run(
+            ("losetup", "--find", "--show", str(stranger)), check=True, capture_output=True, text=True
+        ).stdout.strip()
+        try:
+            assert clean(ours) == (ours / "cache.warmbase-lab-volume",)
+            assert sorted(attached_in(tmp_path)) == sorted([stranger, other.image])
+            assert mounted_in(ours) == []
+            assert clean(ours) == ()
+        finally:
+            subprocess.run(("losetup", "--detach", device), check=True)
+
+
+@with_group
+def test_group_is_gone_afterwards_and_its_processes_are_not(group: Group) -> None:
+    with subprocess.Popen(("sleep", "30")) as sleeper:
+        try:
+            with Group(id="left") as left:
+                move(sleeper, left)
+                assert left.processes == {sleeper.pid}
+                move(sleeper, group)
+            assert not any(path.exists() for path in left.paths)
+            assert sleeper.poll() is None
+        finally:
+            sleeper.kill()
+
+
+@with_group
+def test_group_with_processes_stays_until_it_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "EMPTY_SECONDS", 0.3)
+    group = Group(id="test")
+    with subprocess.Popen(("sleep", "30")) as sleeper:
+        try:
+            with group:
+                move(sleeper, group)
+            assert all(path.exists() for path in group.paths)
+            with pytest.raises(OperationFailed, match=str(sleeper.pid)), group:
+                pass
+        finally:
+            sleeper.kill()
+    monkeypatch.undo()
+    with group:
+        assert group.processes == frozenset()
+    assert not any(path.exists() for path in group.paths)
+
+
+@with_group
+def test_group_of_a_killed_owner_goes_with_the_next_one_that_is_made(group: Group) -> None:
+    with subprocess.Popen((sys.executable, "-c", OWNER), stdout=subprocess.PIPE, text=True, cwd=PROJECT) as owner:
+        assert owner.stdout is not None
+        paths = [Path(each) for each in owner.stdout.readline().split()]
+        with Group(id="beside"):
+            assert paths
+            assert all(path.is_dir() for path in paths)
+        owner.kill()
+    with Group(id="next"):
+        assert not any(path.exists() for path in paths)
+        assert all(path.is_dir() for path in group.paths)
+
+
+def move(process: subprocess.Popen[bytes], group: Group) -> None:
+    for path in group.paths:
+        (path / "cgroup.procs").write_text(str(process.pid))
+
+
+@with_group
+def test_memory_limit_kills_what_needs_more(tmp_path: Path, group: Group) -> None:
+    group.limit_memory(40 * MIB)
+    greedy = start(
+        Command(
+            name="greedy",
+            arguments=(sys.executable, "-c", f"bytearray(b'x' * {100 * MIB})"),
+            directory=tmp_path,
+            output=tmp_path / "out.txt",
+            groups=group.paths,
+        )
+    )
+    assert greedy.process.wait(30) == -signal.SIGKILL
+    assert group.oom_kills == 1
+
+
+def fake_proc(directory: Path, mountinfo: str, cgroup: str) -> Path:
+    proc = directory / "proc"
+    proc.mkdir()
+    (proc / "mountinfo").write_text(mountinfo)
+    (proc / "cgroup").write_text(cgroup)
+    return proc
+
+
+def v1_mounts(at: Path, root: str = "/") -> str:
+    return "".join(
+        f"3{n} 31 0:3{n} {root} {at}{'' if at == Path('/proc/sys') else '/' + name} rw - cgroup cgroup rw,{name}\n"
+        for n, name in enumerate(("memory", "blkio"))
+    )
+
+
+def fake_group(path: Path, controllers: str, passed_on: str = "", processes: str = "1\n") -> Path:
+    """As a v2 group that is not the true root."""
+    path.mkdir(parents=True, exist_ok=True)
+    for name, text in (
+        ("cgroup.controllers", controllers),
+        ("cgroup.subtree_control", passed_on),
+        ("cgroup.procs", processes),
+        ("cgroup.type", "domain"),
+    ):
+        (path / name).write_text(text)
+    return path
+
+
+def test_groups_are_unavailable_where_directories_cannot_be_written(tmp_path: Path) -> None:
+    proc = fake_proc(tmp_path, v1_mounts(Path("/proc/sys")), "4:memory:/\n7:blkio:/\n0::/\n")
+    assert "no control group can be made" in str(groups.unavailable(proc))
+
+
+def test_groups_are_unavailable_in_plain_directories(tmp_path: Path) -> None:
+    for name in ("memory", "blkio"):
+        (tmp_path / name).mkdir()
+    proc = fake_proc(tmp_path, v1_mounts(tmp_path), "4:memory:/\n7:blkio:/\n0::/\n")
+    assert "holds no control groups" in str(groups.unavailable(proc))
+    assert not list(tmp_path.glob("*/warmbase-lab-*"))
+
+
+def test_groups_are_unavailable_without_proc(tmp_path: Path) -> None:
+    assert "Linux" in str(groups.unavailable(tmp_path))
+
+
+def test_groups_are_unavailable_where_none_are_mounted(tmp_path: Path) -> None:
+    assert "mounted" in str(groups.unavailable(fake_proc(tmp_path, "", "0::/\n")))
+
+
+def test_v1_groups_are_made_below_our_own(tmp_path: Path) -> None:
+    (tmp_path / "memory" / "us" / "me").mkdir(parents=True)
+    proc = fake_proc(tmp_path, v1_mounts(tmp_path), "4:memory:/us/me\n7:blkio:/\n0::/x\n")
+    assert layout_of(proc) == Layout(version=1, memory=tmp_path / "memory/us/me", disk=tmp_path / "blkio")
+
+
+def test_v1_groups_of_a_container_are_made_where_it_sees_them(tmp_path: Path) -> None:
+    """Its mount shows the container's own group as the top, by a path that the host gave it."""
+    (tmp_path / "memory" / "inner").mkdir(parents=True)
+    mounts = v1_mounts(tmp_path, root="/docker/abc")
+    proc = fake_proc(tmp_path, mounts, "4:memory:/docker/abc/inner\n7:blkio:/docker/abc\n")
+    assert layout_of(proc) == Layout(version=1, memory=tmp_path / "memory/inner", disk=tmp_path / "blkio")
+
+
+@pytest.mark.parametrize(
+    ("top", "slice_", "made_below", "crowded"),
+    [
+        ("io memory", "io memory", "slice", False),  # the slice passes both on already
+        ("io memory", "", "slice", False),  # it has no processes: it can
+        ("memory", "", "", False),  # the slice lacks one; the true root may pass on what it has
+    ],
+)
+def test_v2_groups_are_made_below_the_nearest_that_can(
+    tmp_path: Path, *, top: str, slice_: str, made_below: str, crowded: bool
+) -> None:
+    root = fake_group(tmp_path / "cg", "io memory pids", top)
+    (root / "cgroup.type").unlink()
+    fake_group(root / "slice", top, slice_, processes="")
+    fake_group(root / "slice" / "session", slice_)
+    proc = fake_proc(tmp_path, f"41 31 0:38 / {root} rw - cgroup2 cgroup2 rw\n", "0::/slice/session\n")
+    place = root / made_below
+    assert layout_of(proc) == Layout(version=2, memory=place, disk=place, crowded=crowded)
+
+
+def test_v2_processes_of_a_container_are_moved_aside(tmp_path: Path) -> None:
+    root = fake_group(tmp_path / "cg", "io memory pids", processes="17\n")
+    proc = fake_proc(tmp_path, f"41 31 0:38 / {root} rw - cgroup2 cgroup2 rw\n", "0::/\n")
+    layout = layout_of(proc)
+    assert layout == Layout(version=2, memory=root, disk=root, crowded=True)
+    assert isinstance(layout, Layout)
+    pass_on_controllers(layout)
+    assert (root / "warmbase-lab-aside" / "cgroup.procs").read_text() == "17"
+    assert (root / "cgroup.subtree_control").read_text() == "+io +memory"
+
+
+def test_v2_without_a_controller_names_it(tmp_path: Path) -> None:
+    root = fake_group(tmp_path / "cg", "memory pids")
+    proc = fake_proc(tmp_path, f"41 31 0:38 / {root} rw - cgroup2 cgroup2 rw\n", "0::/\n")
+    assert str(layout_of(proc)).endswith("no controller for io")
+
+
+def test_v2_limits_are_written_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Volume, "numbers", "7:3")
+    group = Group(id="x", layout=Layout(version=2, memory=tmp_path, disk=tmp_path))
+    (only,) = group.paths
+    only.mkdir()
+    group.limit_memory(150 * MIB)
+    group.limit_disk(
+        Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=MIB),
+        DiskLimits(read_bytes_per_second=125 * MIB, read_iops=3000),
+    )
+    assert (only / "memory.max").read_text() == "157286400"
+    assert (only / "memory.swap.max").read_text() == "0"
+    assert (only / "io.max").read_text() == "7:3 rbps=131072000 wbps=max riops=3000 wiops=max"
+
+
+@pytest.mark.parametrize(
+    ("version", "statistics"),
+    [
+        (1, "cache 1900\nrss 300\nshmem 1500\ntotal_cache 9\ntotal_rss 9\n"),
+        (2, "anon 300\nfile 1900\nkernel 50\nshmem 1500\n"),
+    ],
+)
+def test_shared_memory_is_no_page_cache(tmp_path: Path, version: int, statistics: str) -> None:
+    group = Group(id="x", layout=Layout(version=version, memory=tmp_path / "memory", disk=tmp_path / "disk"))
+    group.paths[0].mkdir(parents=True)
+    (group.paths[0] / "memory.stat").write_text(statistics)
+    assert (group.anonymous_bytes, group.page_cache_bytes) == (1800, 400)
+
+
+def test_needs_names_everything_that_is_lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert machine.needs(1, 1, tmp_path) == () or machine.cores() < machine.LEAST_CORES
+    monkeypatch.setattr(machine, "cores", lambda: 1)
+    problems = machine.needs(1 << 60, 1 << 60, tmp_path / "not" / "there" / "yet")
+    assert [problem.where for problem in problems] == ["this machine", "this machine", str(tmp_path / "not/there/yet")]
+    assert "1 processor core" in problems[0].what
+    assert all(problem.why and problem.fix for problem in problems)
+
+
+def test_idle_is_what_proc_stat_says(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+    sampler = IdleCpu(proc=tmp_path)
+    assert sampler.fraction() is None
+    stat.write_text("cpu  150 0 110 725 115 0 0 0 50 0\n")
+    assert sampler.fraction() == 0.4
+    assert IdleCpu(proc=tmp_path / "nowhere").fraction() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_what_a_process_uses_is_told_until_it_is_gone() -> None:
+    spin = (
+        "import time\nblock = bytes(1) * (50 << 20)\nwhile time.process_time() < 0.3: pass\nprint(flush=True); input()"
+    )
+    with subprocess.Popen((sys.executable, "-c", spin), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as busy:
+        assert busy.stdout is not None
+        busy.stdout.readline()
+        used = machine.cpu_seconds(busy.pid)
+        assert used is not None
+        assert 0.25 <= used < 3
+        resident = machine.resident_bytes(busy.pid)
+        assert resident is not None
+        assert 50 * MIB <= resident < 200 * MIB
+        busy.kill()
+    assert (machine.cpu_seconds(busy.pid), machine.resident_bytes(busy.pid)) == (None, None)
+
+
+def test_memory_is_the_kernels(tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 1024 kB\n")
+    assert machine.memory(tmp_path) == machine.Memory(total_bytes=2 * MIB, available_bytes=MIB)
+    assert machine.memory(tmp_path / "nowhere").available_bytes is None
