@@ -1,0 +1,310 @@
+"""One client's connection through the proxy: requests one after the other, each passed on, or refused here."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import AbstractEventLoop, BaseTransport, Protocol, Transport
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, cast
+
+from lab.hbase.store.counters import Tally
+from lab.hbase.store.flow import Flow, Reading
+from lab.hbase.store.framing import HEAD_BYTES, Malformed, Request, Response
+from lab.hbase.store.settings import Conditions
+
+__all__ = ["Client", "Proxied"]
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+SLOW_DOWN: Final = (
+    b'<?xml version="1.0" encoding="UTF-8"?>\n'
+    b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message>"
+    b"<RequestId>LAB</RequestId><HostId>lab</HostId></Error>"
+)
+REFUSAL: Final = (
+    b"HTTP/1.1 503 Slow Down\r\nx-amz-request-id: LAB\r\nContent-Type: application/xml\r\nContent-Length: %d\r\n\r\n"
+    % len(SLOW_DOWN)
+)
+
+
+class Proxied:
+    """What all connections share: where to, what is counted, and the conditions of this moment."""
+
+    __slots__ = ("conditions", "host", "loop", "port", "tally")
+
+    def __init__(self, loop: AbstractEventLoop, host: str, port: int, conditions: Conditions) -> None:
+        self.loop = loop
+        self.host = host
+        self.port = port
+        self.conditions = conditions
+        self.tally = Tally()
+
+
+class Client(Protocol):
+    """A client's side, which drives the other.
+
+    Pipelined requests wait, unread, until the one before is answered: an answer has its own delay.
+    """
+
+    def __init__(self, proxied: Proxied) -> None:
+        self._proxied = proxied
+        self._up = Flow(proxied.loop)
+        self._down = Flow(proxied.loop, self._count_down)
+        self._transport: Transport | None = None
+        self._reading: Reading | None = None
+        self._upstream: _Upstream | None = None
+        self._connecting: asyncio.Task[object] | None = None
+        self._come = b""
+        """From the client: an unfinished head, or what came before its turn."""
+        self._answered = b""
+        """From the server: an unfinished head."""
+        self._request: Request | None = None
+        self._response: Response | None = None
+        self._is_refused = False
+        self._is_continued = False
+        """Whether the client has reason to send the body, or did."""
+        self._is_over = False
+        """Whether the answer has gone out whole."""
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """A client has come."""
+        self._transport = cast("Transport", transport)
+        self._reading = Reading(self._transport)
+        self._up.source = self._reading
+        self._down.sink = self._transport
+        self._proxied.tally.counts["open_connections"] += 1
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """The client has gone, or was sent away; so does its connection to the server."""
+        self._proxied.tally.counts["open_connections"] -= 1
+        self._transport = None
+        self._down.stop()
+        self._leave_upstream()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than the server answers."""
+        self._down.fill(is_full=True)
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        self._down.fill(is_full=False)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes from the client."""
+        self._proxied.tally.counts["bytes_up"] += len(data)
+        self._come = self._come + data if self._come else data
+        if self._request and self._request.body.is_complete:
+            self._wait_for_turn()
+        else:
+            self._guarded(self._take_requests)
+
+    def _wait_for_turn(self) -> None:
+        if self._come and self._reading:
+            self._reading.hold("turn")
+
+    def _take_requests(self) -> None:
+        data, self._come = self._come, b""
+        at = 0
+        if self._request is None:
+            at = _end_of_head(data)
+            if not at:
+                self._come = data
+                return
+            self._begin(Request.of(data[:at]))
+        request = cast("Request", self._request)
+        rest = memoryview(data)[at:]
+        taken = request.body.take(rest)
+        self._is_continued |= taken > 0
+        self._come = bytes(rest[taken:])
+        if not self._is_refused:
+            self._up.send(memoryview(data)[: at + taken])
+        if request.body.is_complete:
+            self._wait_for_turn()
+            if self._is_refused:
+                self._refuse(request)
+            elif self._is_over:
+                self._go_on()
+
+    def _begin(self, request: Request) -> None:
+        proxied = self._proxied
+        self._request = request
+        self._response = None
+        self._is_over = self._is_continued = False
+        self._up.rate = self._down.rate = proxied.conditions.settings.stream_bytes_per_second
+        proxied.tally.request(request.method, request.target, is_ranged=request.is_ranged)
+        self._is_refused = proxied.conditions.refuses(proxied.loop.time())
+        if not self._is_refused:
+            if self._upstream is None:
+                self._connect()
+        elif request.expects_continue:
+            # Its body is read, so that the next request begins where this one ends.
+            self._down.send(memoryview(CONTINUE))
+
+    def _refuse(self, request: Request) -> None:
+        self._proxied.tally.counts["slowed"] += 1
+        self._down.hold(self._proxied.conditions.latency_seconds())
+        self._down.send(memoryview(REFUSAL if request.method == b"HEAD" else REFUSAL + SLOW_DOWN))
+        self._down.finish(self._end_answer)
+
+    def _take_answer(self, data: bytes) -> None:
+        if self._answered:
+            data, self._answered = self._answered + data, b""
+        view = memoryview(data)
+        start = at = 0
+        while at < len(data):
+            if self._request is None or self._is_refused or self._is_whole:
+                raise Malformed("an answer that nobody asked for")
+            if self._response is None:
+                end = _end_of_head(data, at)
+                if not end:
+                    self._answered = data[at:]
+                    break
+                self._take_head(Response.of(data[at:end], self._request.method))
+                at = end
+            else:
+                at += self._response.body.take(view[at:])
+            if self._response is None or self._is_whole:
+                self._down.send(view[start:at])
+                start = at
+        if self._response and start < at:
+            self._down.send(view[start:at])
+        if self._is_whole:
+            self._down.finish(self._end_answer)
+
+    def _take_head(self, response: Response) -> None:
+        if response.is_final:
+            self._response = response
+            self._down.hold(self._proxied.conditions.latency_seconds())
+        else:
+            self._is_continued = True
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._response is not None and self._response.body.is_complete
+
+    def _end_answer(self) -> None:
+        self._is_over = True
+        request = cast("Request", self._request)
+        ends = request.ends_connection or (self._response is not None and self._response.ends_connection)
+        # A client that waited in vain for 100 may send its body or not: what comes next could be either.
+        if ends or (request.expects_continue and not self._is_continued and not request.body.is_complete):
+            self._close()
+        elif request.body.is_complete:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._request = None
+        if self._come:
+            # Not from here: pipelined refusals would nest as deep as there are requests.
+            self._proxied.loop.call_soon(self._take_next)
+
+    def _take_next(self) -> None:
+        if self._transport and self._reading:
+            self._reading.release("turn")
+            if self._request is None:
+                self._guarded(self._take_requests)
+
+    def _guarded(self, take: Callable[[], None]) -> None:
+        try:
+            take()
+        except Malformed:
+            self._abort()
+
+    def _connect(self) -> None:
+        proxied = self._proxied
+        self._upstream = upstream = _Upstream(self)
+        self._connecting = proxied.loop.create_task(self._connected(upstream))
+
+    async def _connected(self, upstream: _Upstream) -> None:
+        with suppress(OSError):
+            await self._proxied.loop.create_connection(lambda: upstream, self._proxied.host, self._proxied.port)
+            return
+        self._close()
+
+    def upstream_made(self, transport: Transport) -> None:
+        """The server takes requests."""
+        self._down.source = Reading(transport)
+        self._up.sink = transport
+        self._up.drain()
+
+    def upstream_received(self, data: bytes) -> None:
+        """Bytes from the server."""
+        self._guarded(lambda: self._take_answer(data))
+
+    def upstream_filled(self, *, is_full: bool) -> None:
+        """The server reads more slowly than the client sends, or has caught up."""
+        self._up.fill(is_full=is_full)
+
+    def upstream_lost(self) -> None:
+        """The server has closed: ends an answer of unknown length, or breaks one off. Between requests nobody minds."""
+        self._leave_upstream()
+        if self._request is None or self._is_refused:
+            return
+        if not (self._is_whole and self._request.body.is_complete):
+            self._down.finish(self._close)
+
+    def _leave_upstream(self) -> None:
+        left, self._upstream = self._upstream, None
+        if left and left.transport:
+            left.transport.abort()
+        elif self._connecting:
+            self._connecting.cancel()
+        self._up.stop()
+        self._up.source = self._reading if self._transport else None
+        self._down.source = None
+        if self._reading and self._transport:
+            self._reading.release("flow")
+
+    def _close(self) -> None:
+        if self._transport:
+            self._transport.close()
+
+    def _abort(self) -> None:
+        if self._transport:
+            self._transport.abort()
+
+    def _count_down(self, count: int) -> None:
+        self._proxied.tally.counts["bytes_down"] += count
+
+
+class _Upstream(Protocol):
+    """The server's side of one client's connection, as long as it is that client's."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.transport: Transport | None = None
+
+    @property
+    def _is_left(self) -> bool:
+        return self._client._upstream is not self  # noqa: SLF001 - two halves of one connection
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        self.transport = cast("Transport", transport)
+        if self._is_left:
+            self.transport.abort()
+        else:
+            self._client.upstream_made(self.transport)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_left:
+            self._client.upstream_received(data)
+
+    def pause_writing(self) -> None:
+        if not self._is_left:
+            self._client.upstream_filled(is_full=True)
+
+    def resume_writing(self) -> None:
+        if not self._is_left:
+            self._client.upstream_filled(is_full=False)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if not self._is_left:
+            self._client.upstream_lost()
+
+
+def _end_of_head(data: bytes, start: int = 0) -> int:
+    """Where the head that begins at `start` ends; 0: not yet."""
+    end = data.find(b"\r\n\r\n", start)
+    if end < 0 and len(data) - start > HEAD_BYTES:
+        raise Malformed("a head that does not end")
+    return end + 4 if end >= 0 else 0

@@ -1,0 +1,650 @@
+"""The store's proxy, as a process, between raw sockets and a server that echoes; and the real S3 server behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+import time
+import urllib.request
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from http.client import HTTPConnection
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.hbase.place import HOST, Place, free_ports
+from lab.hbase.process import Running
+from lab.hbase.software.jars import STORE, jar_sets
+from lab.hbase.software.runtime import runtime
+from lab.hbase.software.setup import jars_directory
+from lab.hbase.store import BUCKET, Counters, Program, Settings, Store, start_proxy, start_store, store_at
+from lab.hbase.store.framing import HEAD_BYTES, Chunked, Malformed, Request, Response
+from lab.hbase.store.settings import Conditions
+from sizing.problem import OperationFailed
+
+SEED = 7
+SECONDS = 10.0
+MIB = 1024 * 1024
+WAITS = {"expect": "100-continue"}
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@dataclass
+class Stub:
+    """An HTTP server on loopback: answers with the very bytes that asked, framed as `?answer=` says."""
+
+    port: int
+    heads: int = 0
+    """Requests that have begun to come."""
+    lost: int = 0
+    """Those of which not all has come, or whose answer did not go out."""
+
+    def __post_init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.hears = asyncio.Event()
+        self.listening = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        server = self.loop.run_until_complete(asyncio.start_server(self._serve, HOST, self.port))
+        self.listening.set()
+        self.loop.run_forever()
+        server.close()
+
+    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        try:
+            while await self._exchange(reader, writer):
+                pass
+        except asyncio.IncompleteReadError as cut:
+            self.lost += bool(cut.partial) or cut.expected != 0
+        except ConnectionError:
+            self.lost += 1
+        finally:
+            writer.close()
+
+    async def _exchange(self, reader: StreamReader, writer: StreamWriter) -> bool:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:
+            return False
+        self.heads += 1
+        asked = asked_of(head)
+        if asked.get("answer") == "deaf":
+            await self.hears.wait()
+            return False
+        if asked.get("answer") == "early":
+            writer.write(answer_of(head))
+        elif WAITS["expect"].encode() in head:
+            writer.write(CONTINUE)
+        raw = head + await body_of(head, reader)
+        if asked.get("answer") != "early":
+            writer.write(answer_of(raw))
+        await writer.drain()
+        return asked.get("answer") not in {"until-close", "cut", "leave"}
+
+
+def asked_of(head: bytes) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(head.split(b" ", 2)[1].decode()).query))
+
+
+async def body_of(head: bytes, reader: StreamReader) -> bytes:
+    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
+    if b"transfer-encoding" not in fields:
+        return await reader.readexactly(int(fields.get(b"content-length", 0)))
+    body = b""
+    while not body.endswith(b"\r\n0\r\n"):
+        size = await reader.readuntil(b"\r\n")
+        body += size
+        if int(size.partition(b";")[0], 16):
+            body += await reader.readexactly(int(size.partition(b";")[0], 16) + 2)
+        else:
+            break
+    while (line := await reader.readuntil(b"\r\n")) != b"\r\n":
+        body += line
+    return body + line
+
+
+def answer_of(raw: bytes) -> bytes:
+    """What the stub answers; `zeros` of them instead of an echo."""
+    asked = asked_of(raw)
+    echo = bytes(int(asked["zeros"])) if "zeros" in asked else raw
+    sized = b"HTTP/1.1 200 OK\r\nETag: x\r\nContent-Length: %d\r\n\r\n" % len(echo)
+    if raw.startswith(b"HEAD"):
+        return sized
+    answer = asked.get("answer", "sized")
+    if answer == "chunked":
+        return in_chunks(echo)
+    if answer == "until-close":
+        return b"HTTP/1.1 200 OK\r\n\r\n" + echo
+    return ANSWERS.get(answer, sized + echo)
+
+
+ANSWERS = {
+    "cut": b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n0123456789",
+    "none": b"HTTP/1.1 204 No Content\r\n\r\n",
+    "same": b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n",
+    "error": b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\noops",
+    "early": b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno",
+}
+
+
+def in_chunks(echo: bytes) -> bytes:
+    pieces = [echo[:1], echo[1:40], echo[40:]]
+    chunks = b"".join(b"%X;x=y\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
+    return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\nX-Sum: 1\r\n\r\n"
+
+
+def request(method: str, target: str, body: bytes | None = None, **fields: str) -> bytes:
+    length = {} if body is None else {"content-length": str(len(body))}
+    lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in {"host": "s3", **fields, **length}.items()]
+    return f"{method} {target} HTTP/1.1\r\n{''.join(lines)}\r\n".encode() + (body or b"")
+
+
+def chunked(target: str, *pieces: bytes) -> bytes:
+    chunks = b"".join(b"%x;chunk-signature=%s\r\n%s\r\n" % (len(piece), b"0" * 64, piece) for piece in pieces if piece)
+    return request("PUT", target, transfer_encoding="chunked") + chunks + b"0\r\nx-amz-sum: 1\r\n\r\n"
+
+
+def read(connection: socket.socket, count: int) -> bytes:
+    """So many bytes, or less at the end."""
+    data = b""
+    while len(data) < count and (piece := connection.recv(count - len(data))):
+        data += piece
+    return data
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The proxy between a client and the stub."""
+
+    store: Store
+    stub: Stub
+    proxy: Running
+
+    @contextmanager
+    def connection(self) -> Iterator[socket.socket]:
+        """A client's."""
+        with socket.create_connection((HOST, self.store.port), timeout=SECONDS) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            yield connection
+
+    def answer(self, connection: socket.socket, asked: bytes) -> None:
+        """Asks, and holds the answer against the stub's."""
+        connection.sendall(asked)
+        expected = answer_of(asked)
+        assert read(connection, len(expected)) == expected
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Waits for it, but not for ever."""
+        deadline = time.monotonic() + SECONDS
+        while not holds():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def resident_bytes(self) -> int:
+        """Of the proxy."""
+        status = Path(f"/proc/{self.proxy.id}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    place = Place(root=tmp_path_factory.mktemp("store"), ports=free_ports())
+    stub = Stub(place.ports.store)
+    stub.thread.start()
+    assert stub.listening.wait(SECONDS)
+    proxy = start_proxy(place, seed=SEED)
+    yield Bench(store=store_at(place.ports), stub=stub, proxy=proxy)
+    proxy.stop(SECONDS)
+    stub.loop.call_soon_threadsafe(stub.loop.stop)
+    stub.thread.join(SECONDS)
+
+
+@pytest.fixture
+def bench(shared: Bench) -> Bench:
+    shared.store.set(Settings())
+    shared.until(lambda: shared.store.counters().open_connections == 0)
+    shared.store.reset()
+    return shared
+
+
+TARGETS = st.sampled_from(
+    [
+        "/lab/hbase/data/t",
+        "/lab/x?answer=chunked",
+        "/lab/x?answer=none",
+        "/lab/x?answer=same",
+        "/lab/x?answer=error",
+        "/lab/x?answer=leave",
+        "/lab",
+    ]
+)
+BODIES = st.binary(max_size=2000)
+REQUESTS = st.one_of(
+    st.builds(request, st.sampled_from(["GET", "HEAD", "DELETE"]), TARGETS),
+    st.builds(request, st.sampled_from(["PUT", "POST"]), TARGETS, BODIES),
+    st.builds(chunked, TARGETS, BODIES, BODIES),
+)
+
+
+@given(asked=st.lists(REQUESTS, min_size=1, max_size=6), cuts=st.lists(st.integers(0, 4000), max_size=12))
+def test_bytes_pass_unchanged_however_they_are_split(shared: Bench, asked: list[bytes], cuts: list[int]) -> None:
+    # A server that leaves does not read what was pipelined behind: only the last may make it.
+    asked = [each for each in asked if b"answer=leave" not in each] + [each for each in asked if b"leave" in each][:1]
+    stream, expected = b"".join(asked), b"".join(map(answer_of, asked))
+    shared.store.set(Settings())
+    with shared.connection() as connection:
+        for start, end in pairwise([0, *sorted(cut for cut in cuts if 0 < cut < len(stream)), len(stream)]):
+            connection.sendall(stream[start:end])
+            time.sleep(0.001)
+        assert read(connection, len(expected)) == expected
+
+
+@given(pieces=st.lists(BODIES, max_size=4), cuts=st.lists(st.integers(0, 9000), max_size=30), rest=BODIES)
+def test_chunks_end_where_they_end_however_they_are_split(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
+    body = chunked("/", *pieces).partition(b"\r\n\r\n")[2]
+    stream, frame, taken = body + rest, Chunked(), 0
+    for start, end in pairwise([0, *sorted(cut for cut in cuts if 0 < cut < len(stream)), len(stream)]):
+        if not frame.is_complete:
+            assert taken == start
+            taken += frame.take(memoryview(stream)[start:end])
+    assert frame.is_complete
+    assert taken == len(body)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"PUT / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"\x16\x03\x01 tls / \r\n\r\n",
+    ],
+)
+def test_what_has_no_frame_is_refused(head: bytes) -> None:
+    with pytest.raises(Malformed):
+        Request.of(head)
+
+
+@pytest.mark.parametrize(
+    ("method", "head", "is_complete", "ends"),
+    [
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", True, False),
+        (b"GET", b"HTTP/1.1 204 No Content\r\n\r\n", True, False),
+        (b"GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", True, False),
+        (b"GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", False, False),
+        (b"GET", b"HTTP/1.1 200 OK\r\ncontent-length:0\r\nConnection: close\r\n\r\n", True, True),
+        (b"GET", b"HTTP/1.0 200 OK\r\n\r\n", False, True),
+    ],
+)
+def test_a_head_says_where_its_answer_ends(method: bytes, head: bytes, *, is_complete: bool, ends: bool) -> None:
+    response = Response.of(head, method)
+    assert (response.body.is_complete, response.ends_connection) == (is_complete, ends)
+
+
+@pytest.mark.parametrize("asked", [b"nobody speaks so\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x" * HEAD_BYTES * 2])
+def test_what_is_no_request_ends_its_own_connection_only(bench: Bench, asked: bytes) -> None:
+    with bench.connection() as good, bench.connection() as bad:
+        bench.answer(good, request("GET", "/lab/x"))
+        with suppress(ConnectionError):
+            bad.sendall(asked)
+            assert not read(bad, 1)
+        bench.answer(good, request("GET", "/lab/x"))
+
+
+ASKED = [
+    (request("GET", "/lab/hbase/data/t/f", range="bytes=0-9"), Counters(gets=1, ranged_gets=1, store_file_gets=1)),
+    (request("GET", "/lab/hbase/archive/data/t/f"), Counters(gets=1, store_file_gets=1)),
+    (request("GET", "/lab/hbase/hbase.id?x=/data/"), Counters(gets=1)),
+    (request("GET", "/lab?list-type=2&prefix=hbase/data/"), Counters(lists=1)),
+    (request("GET", "/lab/?uploads"), Counters(lists=1)),
+    (request("GET", "/"), Counters(lists=1)),
+    (request("GET", "/lab/hbase/data/f?uploadId=1"), Counters(lists=1)),
+    (request("HEAD", "/lab/hbase/data/t/f"), Counters(heads=1)),
+    (request("PUT", "/lab/hbase/data/t/f", b"12345"), Counters(puts=1)),
+    (request("POST", "/lab/hbase/data/t/f?uploads", b""), Counters(posts=1)),
+    (request("DELETE", "/lab/hbase/data/t/f"), Counters(deletes=1)),
+    (request("OPTIONS", "/lab"), Counters(others=1)),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), ASKED)
+def test_each_request_is_counted_once_as_what_it_is(bench: Bench, asked: bytes, expected: Counters) -> None:
+    before = bench.store.counters()
+    with bench.connection() as connection:
+        bench.answer(connection, asked)
+        made = bench.store.counters() - before
+    wire = replace(expected, bytes_up=len(asked), bytes_down=len(answer_of(asked)), open_connections=1)
+    assert replace(made, cpu_seconds=0.0) == wire
+    assert made.requests == 1
+    assert made.cpu_seconds > 0
+
+
+def test_reset_counts_from_nothing_but_what_is_open(bench: Bench) -> None:
+    with bench.connection() as connection:
+        bench.answer(connection, request("GET", "/lab/x"))
+        before = bench.store.counters()
+        bench.store.reset()
+        after = bench.store.counters()
+    assert (after.requests, after.bytes_up, after.bytes_down, after.open_connections) == (0, 0, 0, 1)
+    assert after.cpu_seconds < before.cpu_seconds
+
+
+def test_first_byte_comes_no_sooner_than_the_latency_and_each_answer_has_its_own(bench: Bench) -> None:
+    bench.store.set(Settings(latency_ms=60))
+    with bench.connection() as connection:
+        began = time.monotonic()
+        connection.sendall(request("GET", "/lab/x") * 3)
+        for number in (1, 2, 3):
+            expected = answer_of(request("GET", "/lab/x"))
+            assert read(connection, 1) == expected[:1]
+            assert time.monotonic() - began >= 0.060 * number
+            assert read(connection, len(expected) - 1) == expected[1:]
+    assert time.monotonic() - began < 3.0
+
+
+def test_permission_to_send_a_body_does_not_wait(bench: Bench) -> None:
+    bench.store.set(Settings(latency_ms=400))
+    asked = request("PUT", "/lab/x", b"body", **WAITS)
+    with bench.connection() as connection:
+        began = time.monotonic()
+        connection.sendall(asked[:-4])
+        assert read(connection, len(CONTINUE)) == CONTINUE
+        assert time.monotonic() - began < 0.4
+        connection.sendall(asked[-4:])
+        assert read(connection, len(answer_of(asked))) == answer_of(asked)
+        assert time.monotonic() - began >= 0.4
+
+
+def test_latency_has_the_median_and_the_percentile_that_were_set() -> None:
+    conditions = Conditions(Settings(latency_ms=20, latency_p99_ms=80), SEED)
+    drawn = sorted(conditions.latency_seconds() for _ in range(40_000))
+    assert drawn[20_000] == pytest.approx(0.020, rel=0.03)
+    assert drawn[39_600] == pytest.approx(0.080, rel=0.08)
+    again = Conditions(Settings(latency_ms=20, latency_p99_ms=80), SEED)
+    assert sorted(again.latency_seconds() for _ in range(40_000)) == drawn
+    assert Conditions(Settings(latency_ms=20, latency_p99_ms=80), SEED + 1).latency_seconds() not in drawn
+
+
+REFUSABLE = [
+    request("GET", "/lab/x"),
+    request("HEAD", "/lab/x"),
+    request("PUT", "/lab/x", b"z" * 5000),
+    chunked("/lab/x", b"one", b"two" * 3000),
+]
+
+
+def test_seed_says_which_requests_are_refused_and_the_connection_goes_on(bench: Bench) -> None:
+    settings = Settings(slowed_fraction=0.3)
+    told = Conditions(settings, SEED)
+    expected = [told.refuses(0.0) for _ in range(200)]
+    bench.store.set(settings)
+    seen = []
+    with bench.connection() as connection:
+        for number in range(200):
+            asked = REFUSABLE[number % len(REFUSABLE)]
+            connection.sendall(asked)
+            status = read(connection, 12)
+            seen.append(status == b"HTTP/1.1 503")
+            head = read_head(connection)
+            body = read(connection, int(head["content-length"])) if not asked.startswith(b"HEAD") else b""
+            assert (b"<Code>SlowDown</Code>" in body) == (seen[-1] and not asked.startswith(b"HEAD"))
+    assert seen == expected
+    assert 30 < sum(expected) < 90
+    assert bench.store.counters().slowed == sum(expected)
+    assert bench.store.counters().requests == 200
+
+
+def read_head(connection: socket.socket) -> dict[str, str]:
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += read(connection, 1)
+    return dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:-2])
+
+
+def test_refused_upload_is_asked_for_and_dropped(bench: Bench) -> None:
+    bench.store.set(Settings(slowed_fraction=1))
+    asked = request("PUT", "/lab/x", b"body", **WAITS)
+    with bench.connection() as connection:
+        connection.sendall(asked[:-4])
+        assert read(connection, len(CONTINUE)) == CONTINUE
+        connection.sendall(asked[-4:])
+        assert read(connection, 12) == b"HTTP/1.1 503"
+        read(connection, int(read_head(connection)["content-length"]))
+        bench.store.set(Settings())
+        bench.answer(connection, request("GET", "/lab/x"))
+
+
+def test_refusals_of_many_pipelined_requests_do_not_nest(bench: Bench) -> None:
+    bench.store.set(Settings(slowed_fraction=1))
+    with bench.connection() as connection:
+        connection.sendall(request("HEAD", "/lab/x") * 3000)
+        bench.until(lambda: bench.store.counters().slowed == 3000)
+
+
+def test_requests_above_the_rate_are_refused(bench: Bench) -> None:
+    bench.store.set(Settings(allowed_requests_per_second=50))
+    began = time.monotonic()
+    with bench.connection() as connection:
+        for _ in range(200):
+            connection.sendall(request("GET", "/lab/x"))
+            read(connection, 12)
+            read(connection, int(read_head(connection)["content-length"]))
+    allowed = 200 - bench.store.counters().slowed
+    assert 5 <= allowed <= 5 + 50 * (time.monotonic() - began) + 1
+
+
+def test_rate_allows_what_is_below_it() -> None:
+    conditions = Conditions(Settings(allowed_requests_per_second=50), SEED)
+    assert not any(conditions.refuses(number / 49) for number in range(1000))
+    assert sum(not conditions.refuses(100 + number / 100) for number in range(1000)) == pytest.approx(500, abs=6)
+
+
+@pytest.mark.parametrize("is_up", [False, True])
+def test_each_connection_has_its_bandwidth(bench: Bench, *, is_up: bool) -> None:
+    rate, size = 4 * MIB, 2 * MIB
+    bench.store.set(Settings(stream_bytes_per_second=rate))
+    asked = request("PUT", "/lab/x?zeros=1", bytes(size)) if is_up else request("GET", f"/lab/x?zeros={size}")
+    with bench.connection() as one, bench.connection() as other:
+        began = time.monotonic()
+        ends: list[float] = []
+
+        def exchange(connection: socket.socket) -> None:
+            bench.answer(connection, asked)
+            ends.append(time.monotonic())
+
+        threads = [threading.Thread(target=exchange, args=(each,)) for each in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+    assert len(ends) == 2
+    for end in ends:
+        # Less by the heads at most; more where the machine is busy, but not as much as if the two shared it.
+        assert 0.95 * size / rate <= end - began < 1.8 * size / rate
+
+
+def test_bandwidth_is_not_saved_up_while_idle(bench: Bench) -> None:
+    bench.store.set(Settings(stream_bytes_per_second=MIB))
+    with bench.connection() as connection:
+        bench.answer(connection, request("GET", "/lab/x"))
+        time.sleep(0.3)
+        began = time.monotonic()
+        bench.answer(connection, request("GET", f"/lab/x?zeros={MIB // 4}"))
+        assert time.monotonic() - began >= 0.25
+
+
+def test_client_that_leaves_takes_nobody_with_it(bench: Bench) -> None:
+    lost, heads = bench.stub.lost, bench.stub.heads
+    with bench.connection() as stays:
+        with bench.connection() as uploads:
+            uploads.sendall(request("PUT", "/lab/x", bytes(100_000))[:50_000])
+            bench.until(lambda: bench.stub.heads == heads + 1)
+        with bench.connection() as downloads:
+            downloads.sendall(request("GET", f"/lab/x?zeros={32 * MIB}"))
+            read(downloads, 1000)
+        bench.answer(stays, request("GET", "/lab/x"))
+        bench.until(lambda: bench.store.counters().open_connections == 1)
+        bench.until(lambda: bench.stub.lost == lost + 2)
+        bench.answer(stays, request("GET", "/lab/x"))
+
+
+def test_answer_of_unknown_length_ends_with_its_connection(bench: Bench) -> None:
+    bench.store.set(Settings(latency_ms=30))
+    asked = request("GET", "/lab/x?answer=until-close")
+    with bench.connection() as connection:
+        bench.answer(connection, asked)
+        assert not read(connection, 1)
+
+
+def test_answer_that_breaks_off_breaks_off(bench: Bench) -> None:
+    bench.store.set(Settings(latency_ms=30))
+    with bench.connection() as connection:
+        bench.answer(connection, request("GET", "/lab/x?answer=cut"))
+        assert not read(connection, 1)
+
+
+def test_server_that_leaves_between_requests_is_asked_anew(bench: Bench) -> None:
+    with bench.connection() as connection:
+        for _ in range(3):
+            bench.answer(connection, request("GET", "/lab/x?answer=leave"))
+            time.sleep(0.05)
+
+
+def test_answer_before_the_body_passes_and_the_next_request_too(bench: Bench) -> None:
+    asked = request("PUT", "/lab/x?answer=early", bytes(1000))
+    with bench.connection() as connection:
+        connection.sendall(asked[:-500])
+        assert read(connection, len(answer_of(asked))) == answer_of(asked)
+        connection.sendall(asked[-500:])
+        bench.answer(connection, request("GET", "/lab/x"))
+
+
+def test_connection_ends_when_a_body_was_announced_and_not_wanted(bench: Bench) -> None:
+    asked = request("PUT", "/lab/x?answer=early", bytes(1000), **WAITS)
+    with bench.connection() as connection:
+        connection.sendall(asked[:-1000])
+        assert read(connection, len(answer_of(asked)) + 1) == answer_of(asked)
+
+
+def test_nobody_reading_holds_the_other_side(bench: Bench) -> None:
+    announced = request("PUT", "/lab/x?answer=deaf", b"")[:-5].replace(b"length: ", b"length: 9999999")
+    with bench.connection() as downloads, bench.connection() as uploads:
+        before = bench.resident_bytes()
+        downloads.sendall(request("GET", f"/lab/x?zeros={64 * MIB}"))
+        uploads.sendall(announced)
+        uploads.settimeout(1.0)
+        with pytest.raises(TimeoutError):
+            uploads.sendall(b"\r\n\r\n" + bytes(64 * MIB))
+        assert bench.resident_bytes() - before < 8 * MIB
+    bench.stub.loop.call_soon_threadsafe(bench.stub.hears.set)
+
+
+def test_no_server_ends_the_connection(tmp_path: Path) -> None:
+    place = Place(root=tmp_path, ports=free_ports())
+    proxy = start_proxy(place)
+    try:
+        with socket.create_connection((HOST, place.ports.endpoint), timeout=SECONDS) as connection:
+            connection.sendall(request("GET", "/lab/x"))
+            assert not read(connection, 1)
+        assert store_at(place.ports).counters().gets == 1
+    finally:
+        proxy.stop(SECONDS)
+    assert not store_at(place.ports).is_up
+    with pytest.raises(OperationFailed, match="does not answer GET /counters"):
+        store_at(place.ports).counters()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"latency_ms": -1}, "latency_ms is -1; it is a number, not negative"),
+        ({"latency_ms": "20"}, "latency_ms is '20'; it is a number"),
+        ({"latency_ms": float("inf")}, "latency_ms is inf; it is a number"),
+        ({"latency_ms": 20, "latency_p99_ms": 10}, "its median, 20, is above 0 and no more"),
+        ({"latency_p99_ms": 10}, "its median, 0.0, is above 0"),
+        ({"slowed_fraction": 1.5}, "it is from 0 to 1"),
+        ({"stream_bytes_per_second": 0}, "leave it out for no limit"),
+        ({"latency": 20}, "latency: no such setting"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(shared: Bench, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        Settings.of(values)
+    url = f"http://{HOST}:{shared.store.control_port}/settings"
+    held = shared.store.settings()
+    with (
+        pytest.raises(HTTPError) as refused,
+        closing(urllib.request.urlopen(url, json.dumps(values).encode(), SECONDS)),
+    ):
+        pass
+    assert refused.value.code == HTTPStatus.BAD_REQUEST
+    assert message in json.load(refused.value)["error"]
+    assert shared.store.settings() == held
+
+
+def test_settings_are_kept_as_set(bench: Bench) -> None:
+    settings = Settings(
+        latency_ms=1,
+        latency_p99_ms=2.5,
+        stream_bytes_per_second=3e6,
+        slowed_fraction=0.1,
+        allowed_requests_per_second=9,
+    )
+    bench.store.set(settings)
+    assert bench.store.settings() == settings
+
+
+def program() -> Program:
+    """The real server's, or a skip."""
+    found = runtime()
+    jars = [jars_directory() / jar.path for jar in jar_sets()[STORE]]
+    if found is None or not all(jar.exists() for jar in jars):
+        pytest.skip("the lab is not set up")
+    return Program(java=found.java, class_path=[str(jar) for jar in jars])
+
+
+@pytest.mark.lab
+def test_objects_are_read_in_ranges_and_outlive_the_server(tmp_path: Path) -> None:
+    place = Place(root=tmp_path / "läb store", ports=free_ports())
+    content, jars = os.urandom(20 * MIB), program()
+    for is_first in (True, False):
+        running = start_store(place, jars, seed=SEED)
+        try:
+            if is_first:
+                assert s3(running.store, "PUT", "/hbase/data/f", content) == (HTTPStatus.OK, b"")
+            for start in (0, 7 * MIB + 1, 20 * MIB - 65536):
+                asked = {"range": f"bytes={start}-{start + 65535}"}
+                status, got = s3(running.store, "GET", "/hbase/data/f", fields=asked)
+                assert (status, got) == (HTTPStatus.PARTIAL_CONTENT, content[start : start + 65536])
+            assert s3(running.store, "GET", "/missing")[0] == HTTPStatus.NOT_FOUND
+            assert b"<Key>hbase/data/f</Key>" in s3(running.store, "GET", "?list-type=2")[1]
+            counted = running.store.counters()
+            assert (counted.ranged_gets, counted.gets, counted.lists, counted.puts) == (3, 4, 1, int(is_first))
+        finally:
+            running.stop()
+        assert not running.proxy.is_alive
+        assert not running.server.is_alive
+
+
+def s3(
+    store: Store, method: str, path: str, body: bytes = b"", fields: dict[str, str] | None = None
+) -> tuple[int, bytes]:
+    with closing(HTTPConnection(HOST, store.port, timeout=60)) as connection:
+        connection.request(method, f"/{BUCKET}{path}", body=body or None, headers=fields or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
