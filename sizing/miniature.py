@@ -1,0 +1,108 @@
+"""A plan's cluster as one RegionServer of a smaller machine: the same proportions, so that it shows the same behaviour.
+
+What stays is what decides which blocks are found: the shape of blocks, the bucket sizes, the cache against the data,
+the shares of the heap. What shrinks is how much of each there is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sizing.allocator import minimum_capacity_bytes
+from sizing.bucket_cache import BucketCache, CacheDemand
+from sizing.plan import Plan
+from sizing.release import Release
+from sizing.stored_blocks import stored_blocks
+from sizing.units import MIB
+from sizing.workload import ClosedLoad, Reads, Workload
+
+__all__ = ["Miniature", "Small", "miniature", "miniature_demand"]
+
+REGIONS: Final = 16  # judgement: more store files than client threads, for S3A reads a file one reader after the other
+HEAP_FRACTION: Final = (
+    0.375  # judgement: of what the lab may take; master, ZooKeeper, S3 server and clients have theirs
+)
+# judgement: a cache that shall hold everything holds a twentieth more, for lengths differ by chance between few blocks.
+SPARE_FRACTION: Final = 0.05
+CLIENTS: Final = 4  # judgement: on two cores, so that what is measured is waiting and not the cores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Small:
+    """What the smaller machine gives: memory for everything that runs there, and how much data is loaded."""
+
+    memory_bytes: int
+    data_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Miniature:
+    """One RegionServer in small, and what its blocks ask of a cache.
+
+    `cached_share` is the plan's cache over what would hold all of its data, without the room for a compaction.
+    """
+
+    workload: Workload
+    demand: CacheDemand
+    heap_mib: int
+    cached_share: float
+    cache_mib: int
+
+    @property
+    def rows(self) -> int:
+        """Rows to load: one cell each."""
+        return self.demand.blocks.rows
+
+    @property
+    def bucket_cache(self) -> BucketCache:
+        """The cache with its exact count of blocks."""
+        return self.demand.bucket_cache(self.cache_mib)
+
+    def sized(self, share: float) -> int:
+        """MiB of a cache that holds such a share of the data's blocks; never less than HBase starts with."""
+        return _cache_mib(self.demand, share)
+
+
+def miniature(plan: Plan, workload: Workload, release: Release, small: Small) -> Miniature:
+    """The plan of that workload in small. A plan without a cache has none in small either."""
+    demand = miniature_demand(workload, release, small)
+    share = _cached_share(plan, CacheDemand.of(stored_blocks(workload), release))
+    return Miniature(
+        workload=demand.blocks.workload,
+        demand=demand,
+        heap_mib=int(small.memory_bytes * HEAP_FRACTION) // MIB,
+        cached_share=share,
+        cache_mib=_cache_mib(demand, share) if share else 0,
+    )
+
+
+def miniature_demand(workload: Workload, release: Release, small: Small) -> CacheDemand:
+    """The blocks of the workload's kind, as many as fit: a row is one cell, and what is loaded is then only read."""
+    return CacheDemand.of(
+        stored_blocks(
+            replace(
+                workload,
+                stored_bytes=small.data_bytes,
+                row_bytes=workload.cell_bytes,
+                reads=Reads(load=ClosedLoad(concurrency=CLIENTS)),
+                write_bytes_per_second=0,
+                regions=REGIONS,
+                inspection=None,
+            )
+        ),
+        release,
+    )
+
+
+def _cached_share(plan: Plan, demand: CacheDemand) -> float:
+    if plan.bucket_cache is None:
+        return 0.0
+    return min(1.0, demand.useful_bytes(plan.cache.size_mib, plan.core.count) / demand.everything_bytes)
+
+
+def _cache_mib(demand: CacheDemand, share: float) -> int:
+    spare = 1 + SPARE_FRACTION if share >= 1 else 1
+    wanted = max(demand.everything_bytes * share * spare, minimum_capacity_bytes(demand.sizes))
+    return math.ceil(wanted / MIB)
