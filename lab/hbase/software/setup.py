@@ -1,0 +1,135 @@
+"""What `warmbase lab setup` does: the runtime, the jars, the classes; and its undoing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.software.compiling import Compilation
+from lab.hbase.software.download import PARTIAL, Repository, download
+from lab.hbase.software.home import home, locked
+from lab.hbase.software.jars import Jar, hbase_sets, jar_sets
+from lab.hbase.software.runtime import RUNTIME_BYTES, install_runtime, runtime, unsupported
+from sizing.problem import OperationFailed
+
+__all__ = ["classes_directory", "jars_directory", "missing_jars", "problems", "remove", "set_up"]
+
+CLASSES_BYTES: Final = 10_000_000  # judgement: some 60 kB each time that a source changes
+
+
+def jars_directory() -> Path:
+    """Where the jars lie, as in a Maven repository."""
+    return home() / "jars"
+
+
+def classes_directory() -> Path:
+    """Where our own compiled Java lies, one directory for each state of it."""
+    return home() / "classes"
+
+
+def missing_jars() -> tuple[Jar, ...]:
+    """The locked jars that are not there, or not as long as they must be."""
+    directory = jars_directory()
+    return tuple(
+        jar
+        for jar in dict.fromkeys(jar for jars in jar_sets().values() for jar in jars)
+        if _size_bytes(directory / jar.path) != jar.size_bytes
+    )
+
+
+def problems() -> tuple[str, ...]:
+    """Why the lab cannot run here, as sentences; none where it can."""
+    return tuple(_problems())
+
+
+def _problems() -> Iterator[str]:
+    reason = unsupported()
+    if reason:
+        yield reason
+    elif runtime() is None:
+        yield "no Java runtime is installed beside this Python"
+    missing = len(missing_jars())
+    if missing:
+        total = len({jar for jars in jar_sets().values() for jar in jars})
+        yield f"{missing} of {total} jars are not in {jars_directory()}"
+
+
+def set_up(say: Callable[[str], None], repository: Repository | None = None) -> None:
+    """Has everything that the lab needs; quick when it is there, and to be run again when it was interrupted.
+
+    Raises OperationFailed where something cannot be had: no such platform, too little space, no network.
+    """
+    if reason := unsupported():
+        raise OperationFailed(f"{reason}\n  fix: run the lab on one of these")
+    with locked(home()):
+        _sweep()
+        missing = missing_jars()
+        _refuse_full_disk(sum(jar.size_bytes for jar in missing))
+        install_runtime(say)
+        if missing:
+            say(f"downloading {len(missing)} jars to {jars_directory()}")
+            download(missing, jars_directory(), say, repository)
+        _compile(say)
+
+
+def remove() -> int:
+    """Deletes the directory of the lab's software, and returns the bytes freed; the runtime stays beside Python.
+
+    Raises OperationFailed while a set-up is at work in it, or when something in it cannot be deleted.
+    """
+    directory = home()
+    if not directory.exists():
+        return 0
+    if directory.is_symlink():
+        raise OperationFailed(f"{directory}: a link, so not ours to delete\n  fix: delete what it leads to yourself")
+    with locked(directory):
+        freed = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+        try:
+            shutil.rmtree(directory)
+        except OSError as error:
+            raise OperationFailed(f"{directory}: cannot be deleted: {error}\n  fix: delete it yourself") from None
+    return freed
+
+
+def _sweep() -> None:
+    """Deletes what a killed set-up left half-made; nobody else is at work, for the directory is locked."""
+    for partial in jars_directory().rglob(f"*{PARTIAL}"):
+        partial.unlink(missing_ok=True)
+
+
+def _compile(say: Callable[[str], None]) -> None:
+    found = runtime()
+    if found is None:
+        raise OperationFailed("the Java runtime is gone\n  fix: set up again")
+    for name in hbase_sets():
+        work = Compilation(java=found.java, jars=jars_directory(), classes=classes_directory(), name=name)
+        if not work.target.exists():
+            say(f"compiling the lab's Java against {name}")
+            work.compile()
+
+
+def _refuse_full_disk(jars_bytes: int) -> None:
+    """Raises OperationFailed when what is missing would not fit; the runtime may go to another disk than the jars."""
+    needed: dict[int, tuple[Path, int]] = {}
+    runtime_bytes = 0 if runtime() else RUNTIME_BYTES
+    for directory, size_bytes in ((home(), jars_bytes + CLASSES_BYTES), (Path(sys.prefix), runtime_bytes)):
+        device = directory.stat().st_dev
+        needed[device] = (directory, size_bytes + needed.get(device, (directory, 0))[1])
+    for directory, size_bytes in needed.values():
+        free_bytes = shutil.disk_usage(directory).free
+        if size_bytes > free_bytes:
+            raise OperationFailed(
+                f"{directory}: {size_bytes / 1e6:.0f} MB are needed on that disk, {free_bytes / 1e6:.0f} MB are free"
+                "\n  fix: make room, or set XDG_CACHE_HOME to a directory on another disk"
+            )
+
+
+def _size_bytes(file: Path) -> int:
+    """-1 where it is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return -1
