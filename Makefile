@@ -1,5 +1,6 @@
 # make demo   set up, then plan, render, synthesise and deploy environments/prod.yaml to a local AWS
 # make test   set up, then run every test
+# make lab    set up, then every scenario of the lab: a real HBase on this machine, an hour or so
 # make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
 SHELL := /bin/bash
 ROOMS := sizing facts environments configurations dashboards stacks operations lab cli
@@ -7,7 +8,7 @@ BIN   := .venv/bin
 READY := .venv/.ready
 ARGS  ?=
 
-.PHONY: help setup demo test check format clean
+.PHONY: help setup demo lab lab-setup test check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -20,6 +21,12 @@ $(READY): pyproject.toml uv.lock package.json package-lock.json setup.sh
 
 demo: setup
 	@$(BIN)/warmbase demo $(ARGS)
+
+lab-setup: setup
+	@$(BIN)/warmbase lab setup
+
+lab: lab-setup
+	@$(BIN)/warmbase lab run $(ARGS)
 
 test: setup
 	$(BIN)/pytest -n auto --maxprocesses 4 $(ARGS)

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from cli.lab_page import DOCS, lab_results_page, write_lab_results
 from cli.properties_page import properties_page
 from cli.recipe_page import recipe_page
 from cli.rules_page import rules_page
@@ -18,18 +19,28 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "lint-rules": rules_page,
     "published-recipe": recipe_page,
 }
-"""Each page by its name in docs/; a test keeps the files current."""
+"""Each page that is made of the code, by its name in docs/; a test keeps the files current."""
+
+LAB_RESULTS: Final = "lab-results"
+"""... and the one that is made of a committed run."""
 
 
 @click.command()
-@click.argument("page", type=click.Choice(list(PAGES)))
-def reference(page: str) -> None:
+@click.argument("page", type=click.Choice([*PAGES, LAB_RESULTS]))
+@click.option("--write", is_flag=True, help="Write it to docs/ instead, lab-results with its pictures.")
+def reference(*, page: str, write: bool) -> None:
     """Print a page of reference: properties, rules, or lint of the published recipe.
 
-    As Markdown; docs/ has them as files.
+    As Markdown; docs/ has them as files. Or what a run of the lab found, that of docs/lab-results.json.
 
     \b
     Example:
-      warmbase reference properties > docs/properties.md
+      warmbase reference properties
+      warmbase reference lab-results --write
     """
-    click.echo(PAGES[page](), nl=False)
+    if not write:
+        click.echo(lab_results_page(DOCS) if page == LAB_RESULTS else PAGES[page](), nl=False)
+    elif page == LAB_RESULTS:
+        write_lab_results(DOCS)
+    else:
+        (DOCS / f"{page}.md").write_text(PAGES[page](), encoding="utf-8")

@@ -85,7 +85,7 @@ def miniature_demand(workload: Workload, release: Release, small: Small) -> Cach
             replace(
                 workload,
                 stored_bytes=small.data_bytes,
-                row_bytes=workload.cell_bytes,
+                row_bytes=workload.key_value_bytes,
                 reads=Reads(load=ClosedLoad(concurrency=CLIENTS)),
                 write_bytes_per_second=0,
                 regions=REGIONS,

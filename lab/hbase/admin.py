@@ -1,0 +1,336 @@
+"""HBase's administration, through a process that stays: `java/warmbase/lab/Admin.java` says what it can do."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+from lab.hbase.process import KEPT_VARIABLES, PR_SET_PDEATHSIG
+from sizing.problem import OperationFailed
+
+__all__ = ["Admin", "AdminCommand", "Family", "Region", "Server", "Status", "Table"]
+
+MAIN_CLASS: Final = "warmbase.lab.Admin"
+CALL_SECONDS: Final = 120.0  # judgement: a table of the lab's size is compacted in less
+# The process bounds its own waits, and each single operation by 45 s: this is for one that hangs all the same.
+GRACE_SECONDS: Final = 60.0
+CLOSE_SECONDS: Final = 5.0
+READ_BYTES: Final = 1 << 16
+LAST_LINES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminCommand:
+    """How the process is started. `arguments` is Java, its options and its class path; stderr goes to `log`."""
+
+    arguments: Sequence[str]
+    directory: Path
+    log: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A column family. `attributes` have HBase's names (PREFETCH_BLOCKS_ON_OPEN); None leaves HBase's default."""
+
+    name: str
+    compression: str | None = None
+    block_bytes: int | None = None
+    encoding: str | None = None
+    bloom: str | None = None
+    configuration: Mapping[str, str] | None = None
+    attributes: Mapping[str, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the process reads it."""
+        named = {
+            "name": self.name,
+            "compression": self.compression,
+            "block_bytes": self.block_bytes,
+            "encoding": self.encoding,
+            "bloom": self.bloom,
+            "configuration": self.configuration and dict(self.configuration),
+        }
+        return {key: value for key, value in named.items() if value is not None} | dict(self.attributes or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table to create: cut at `split_keys`, or into `regions` that hold equal numbers of YCSB's rows."""
+
+    name: str
+    families: Sequence[Family]
+    regions: int = 1
+    split_keys: Sequence[str] = ()
+    attributes: Mapping[str, str] | None = None
+    configuration: Mapping[str, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the process reads it."""
+        return {
+            "table": self.name,
+            "families": [family.to_json() for family in self.families],
+            "regions": self.regions,
+            "split_keys": list(self.split_keys),
+            "attributes": dict(self.attributes or {}),
+            "configuration": dict(self.configuration or {}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A region as its server reports it. Servers report every few seconds, so these figures are that old."""
+
+    region: str
+    table: str
+    store_files: int
+    store_file_bytes: int
+    uncompressed_bytes: int
+    memstore_bytes: int
+    cached_fraction: float
+    """HBase's own ratio; above 1 where blocks of a compressed file are cached uncompressed."""
+    last_major_compaction_ms: int
+    reads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A live RegionServer. `server` is its whole name: `host,port,start`."""
+
+    server: str
+    host: str
+    port: int
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The cluster as its master describes it."""
+
+    master: str
+    version: str
+    in_transition: int
+    servers: tuple[Server, ...]
+    dead: tuple[str, ...]
+
+    def regions(self, table: str) -> tuple[Region, ...]:
+        """The table's regions, on whichever server."""
+        return tuple(region for server in self.servers for region in server.regions if region.table == table)
+
+
+class Admin:
+    """Calls into the process: started by the first, ended by leaving the context. One call at a time.
+
+    Every call raises OperationFailed with HBase's own message; `seconds` bounds how long it waits for the cluster.
+    After a call that did not answer at all the process is ended, and the next call starts another.
+    """
+
+    def __init__(self, command: AdminCommand) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unread = b""
+        self._ids = count(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process: by the end of its input, or by force."""
+        process, self._process, self._unread = self._process, None, b""
+        if process is None:
+            return
+        with suppress(BrokenPipeError):
+            _pipe(process.stdin).close()
+        try:
+            process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+        _pipe(process.stdout).close()
+
+    def create(self, table: Table, seconds: float = CALL_SECONDS) -> dict[str, Any]:
+        """The table's definition as the cluster holds it, once it is created and its regions are open."""
+        return self._call("create", seconds, **table.to_json())
+
+    def checked_table(self, table: Table, seconds: float = CALL_SECONDS) -> dict[str, Any]:
+        """What HBase makes of a definition: the table is created, described and dropped."""
+        return self._call("checked_table", seconds, **table.to_json())
+
+    def describe(self, table: str) -> dict[str, Any]:
+        """The table's definition as the cluster holds it."""
+        return self._call("describe", table=table)
+
+    def drop(self, table: str, seconds: float = CALL_SECONDS) -> None:
+        """Disables and deletes the table."""
+        self._call("drop", seconds, table=table)
+
+    def flush(self, table: str, seconds: float = CALL_SECONDS) -> None:
+        """Writes the table's memstores to files."""
+        self._call("flush", seconds, table=table)
+
+    def major_compact(self, table: str, seconds: float = CALL_SECONDS) -> float:
+        """How many seconds it took until every region of the table was compacted."""
+        return float(self._call("major_compact", seconds, table=table)["waited_seconds"])
+
+    def await_regions(self, table: str, seconds: float = CALL_SECONDS) -> float:
+        """How many seconds it took until all regions of the table, and HBase's own, answered a read."""
+        return float(self._call("await_regions", seconds, table=table)["waited_seconds"])
+
+    def status(self) -> Status:
+        """What the master knows of its servers and their regions."""
+        value = self._call("status")
+        return Status(
+            master=value["master"],
+            version=value["version"],
+            in_transition=value["in_transition"],
+            servers=tuple(_server(each) for each in value["servers"]),
+            dead=tuple(value["dead"]),
+        )
+
+    def regions(self, table: str) -> dict[str, str]:
+        """The server of each region, by the region's encoded name, in the order of keys."""
+        return {each["region"]: each["server"] for each in self._call("regions", table=table)["regions"]}
+
+    def move(self, region: str, server: str, seconds: float = CALL_SECONDS) -> float:
+        """How many seconds it took until the region was on the server (`host,port` or its whole name)."""
+        return float(self._call("move", seconds, region=region, server=server)["waited_seconds"])
+
+    def switch_balancer(self, *, on: bool) -> bool:
+        """Whether the balancer was on before."""
+        return bool(self._call("balancer", on=on)["was"])
+
+    def balance(self, seconds: float = 0.0) -> bool:
+        """Whether the balancer is done: started unless it runs, and waited for so long. Call it again to look again."""
+        return bool(self._call("balance", seconds)["finished"])
+
+    def update_configuration(self) -> int:
+        """How many servers read their configuration again; masters do too."""
+        return int(self._call("update_config")["servers"])
+
+    def schedule_server_crash_procedures(self, servers: Iterable[str]) -> tuple[int, ...]:
+        """The procedures that bring back what these servers (whole names) held, as `hbck2 scheduleRecoveries` does."""
+        return tuple(self._call("scp", servers=list(servers))["procedures"])
+
+    def count_rows(self, table: str, seconds: float = CALL_SECONDS, *, cache_blocks: bool = False) -> int:
+        """How many rows the table has; they do not go into the cache unless asked to."""
+        return int(self._call("count", seconds, table=table, cache_blocks=cache_blocks)["rows"])
+
+    def smoke(self, table: str, family: str, rows: int = 1000) -> int:
+        """How many rows the table has after so many were put and flushed."""
+        return int(self._call("smoke", table=table, family=family, rows=rows)["rows"])
+
+    def _call(self, name: str, seconds: float = CALL_SECONDS, **fields: object) -> dict[str, Any]:
+        process = self._started()
+        identity = next(self._ids)
+        request = json.dumps({"id": identity, "call": name, "seconds": seconds, **fields})
+        try:
+            _pipe(process.stdin).write(request.encode() + b"\n")
+            _pipe(process.stdin).flush()
+            answer = self._answer(process, name, seconds + GRACE_SECONDS)
+        except BrokenPipeError:
+            raise self._ended(name) from None
+        except BaseException:
+            # Its answer, still to come, would be taken for the next call's.
+            self._abandon()
+            raise
+        if answer.pop("id", None) != identity or "ok" not in answer:
+            self._abandon()
+            raise OperationFailed(f"hbase {name}: an answer to another call: {answer}; see {self._command.log}")
+        if not answer.pop("ok"):
+            raise OperationFailed(f"hbase {name}: {answer['error']}\n  see {self._command.log}, and the master's log")
+        return answer
+
+    def _answer(self, process: subprocess.Popen[bytes], name: str, seconds: float) -> dict[str, Any]:
+        end = time.monotonic() + seconds
+        output = _pipe(process.stdout).fileno()
+        while b"\n" not in self._unread:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([output], [], [], left)[0]:
+                raise OperationFailed(f"hbase {name}: no answer in {seconds:.0f} s\n  {self._said()}")
+            read = os.read(output, READ_BYTES)
+            if not read:
+                raise self._ended(name)
+            self._unread += read
+        line, _, self._unread = self._unread.partition(b"\n")
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError:
+            raise OperationFailed(f"hbase {name}: not an answer: {line[:200]!r}\n  {self._said()}") from None
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self.close()
+        self._command.log.parent.mkdir(parents=True, exist_ok=True)
+        owner = os.getpid()
+        try:
+            with self._command.log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    [*self._command.arguments, MAIN_CLASS],
+                    cwd=self._command.directory,
+                    env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    start_new_session=True,
+                    # Between fork and exec, where few calls are safe: it asks the kernel, no more.
+                    preexec_fn=lambda: _die_with(owner),  # noqa: PLW1509
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise OperationFailed(f"{self._command.arguments[0]} could not be started: {error}") from None
+        return self._process
+
+    def _ended(self, name: str) -> OperationFailed:
+        process = self._process
+        self._abandon()
+        code = process.returncode if process else None
+        return OperationFailed(f"hbase {name}: its process ended with {code}\n  {self._said()}")
+
+    def _abandon(self) -> None:
+        if self._process is not None:
+            _kill(self._process)
+        self.close()
+
+    def _said(self) -> str:
+        lines = self._command.log.read_text(errors="replace").splitlines() if self._command.log.exists() else []
+        return "\n  ".join((f"see {self._command.log}, which ends with:", *lines[-LAST_LINES:]))
+
+
+def _server(value: dict[str, Any]) -> Server:
+    return Server(**value | {"regions": tuple(Region(**region) for region in value["regions"])})
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise TypeError("not started with a pipe")
+    return pipe
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(CLOSE_SECONDS)
+
+
+def _die_with(owner: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != owner:
+        os._exit(1)

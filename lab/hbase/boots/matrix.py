@@ -1,0 +1,127 @@
+"""Rendered files boot: every mode and role over a spread of plans, and each daemon says of itself what was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from configurations.table_ddl import table_ddl
+from lab.hbase.boots.daemons import Daemons, daemons
+from lab.hbase.boots.planned import UNITS, Value, planned_of_core, planned_of_primary
+from lab.hbase.boots.said import Said, said_by_master, said_by_server
+from lab.hbase.boots.spread import Case, Ground, cases, distinct
+from lab.hbase.boots.tables import defined_tables, table_figures
+from lab.hbase.experiment import Findings
+from lab.hbase.result import Figure, Kind, Target
+from sizing.problem import OperationFailed
+
+__all__ = ["boots", "facts"]
+
+SAME: Final = Target(kind=Kind.SAME)
+STARTED: Final = "started"
+LIMITS: Final = (
+    (
+        "Not proved here, for Apache HBase does not have it: read replicas (`hbase.emr.readreplica.enabled`), EMR WAL "
+        "(`hbase.emr.wal.enabled`, `emr.wal.workspace`), and every other `hbase.emr.*` and `emr.*` key. A replica's "
+        "files boot here as those of an active cluster."
+    ),
+    "Heaps are smaller than planned, so L1 and memstore are compared as shares of the heap.",
+    "A cache file is sparse: the cache has its planned size, the volume behind it has not.",
+    "In HDFS mode local files stand for HDFS; nobody here reads `hdfs-site`, `yarn-site`, `emrfs-site` or metrics.",
+)
+
+
+def boots(root: Path, say: Callable[[str], None]) -> Findings:
+    """Each distinct rendering booted once, on the HBase that is nearest to its release's."""
+    found = cases()
+    figures: list[Figure] = []
+    scripts: set[str] = set()
+    for ground, members in groupby(sorted(found, key=_ground), key=lambda case: case.ground):
+        figures += _booted(ground, tuple(members), root, say, scripts)
+    return Findings(figures=tuple(figures), limits=LIMITS)
+
+
+def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Said]) -> Iterator[Figure]:
+    """What was planned beside what was said."""
+    for name, value in planned.items():
+        heard = said.get(name, Said("not said", "neither its log nor JMX says so"))
+        yield Figure(
+            case=case,
+            name=name,
+            unit=UNITS.get(name, ""),
+            measured=heard.value,
+            predicted=value,
+            because=heard.where,
+            target=SAME,
+        )
+
+
+def _booted(
+    ground: Ground, members: Sequence[Case], root: Path, say: Callable[[str], None], scripts: set[str]
+) -> list[Figure]:
+    figures: list[Figure] = []
+    with daemons(members[0], root / ground.directory) as running:
+        for case in members:
+            say(f"{ground.directory}: {case.name}, core")
+            figures += _core(running, case)
+            figures += _tables(running, case, scripts)
+        running.end("server-0")
+        for case in distinct(members, "primary"):
+            say(f"{ground.directory}: {case.name}, primary")
+            figures += _primary(running, case)
+    return figures
+
+
+def _core(running: Daemons, case: Case) -> Iterator[Figure]:
+    name = f"{case.name}, core"
+    try:
+        said = said_by_server(running.serve(case.launch))
+    except OperationFailed as error:
+        yield _start(name, str(error))
+        return
+    yield _start(name)
+    yield from facts(name, planned_of_core(case.launch), said)
+
+
+def _primary(running: Daemons, case: Case) -> Iterator[Figure]:
+    name = f"{case.name}, primary"
+    try:
+        said = said_by_master(running.master(case.launch))
+    except OperationFailed as error:
+        yield _start(name, str(error))
+        return
+    yield _start(name)
+    yield from facts(name, planned_of_primary(case.launch), said)
+
+
+def _tables(running: Daemons, case: Case, scripts: set[str]) -> Iterator[Figure]:
+    """Tables of a definition that was not checked yet."""
+    tables = defined_tables(table_ddl(case.launch))
+    if repr(tables) in scripts:
+        return
+    scripts.add(repr(tables))
+    for table in tables:
+        try:
+            described = running.admin.checked_table(table)
+        except OperationFailed as error:
+            yield _start(f"{case.name}, {table.name}", str(error))
+            continue
+        yield from table_figures(case.name, table, described)
+
+
+def _start(case: str, failed: str = "") -> Figure:
+    return Figure(
+        case=case,
+        name="start",
+        unit="",
+        measured="failed" if failed else STARTED,
+        predicted=STARTED,
+        because=failed or "it answers",
+        target=SAME,
+    )
+
+
+def _ground(case: Case) -> tuple[str, bool]:
+    return case.ground.jars, not case.ground.in_s3

@@ -1,0 +1,118 @@
+"""Files that lint refuses are booted: HBase fails or misbehaves as the rule says."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from configurations import layout
+from configurations.launch import launch_of
+from environments.reader import read_environment
+from lab.hbase.admin import Family, Table
+from lab.hbase.boots.daemons import Daemons, daemons
+from lab.hbase.boots.said import CACHE_CONFIG, CACHE_STARTED, MASTER_WAITS
+from lab.hbase.boots.spread import VARIED, Case
+from lab.hbase.boots.wrong import WRONG, Outcome, Then, Wrong, not_shown, wrong_launch
+from lab.hbase.experiment import Findings
+from lab.hbase.result import Figure, Kind, Target
+from sizing.problem import OperationFailed
+from sizing.units import KIB
+
+__all__ = ["decisive", "refused"]
+
+TABLE: Final = Table(name="blocks", families=(Family(name="cf"),))
+ROWS: Final = 1_000
+BLOCK_BYTES: Final = 64 * KIB
+FRESH_SECONDS: Final = 2.5
+WAIT_SECONDS: Final = 8.0
+LONGEST: Final = 300
+ALLOCATES_L1: Final = "Allocating BlockCache"
+
+
+def refused(root: Path, say: Callable[[str], None]) -> Findings:
+    """Each fault in the same right files, on the HBase of their release."""
+    environment = read_environment(VARIED)
+    case = Case(name=environment.name, launch=launch_of(environment, environment.active))
+    figures = []
+    with daemons(case, root) as running:
+        for wrong in sorted(WRONG, key=lambda each: each.group):
+            say(wrong.case)
+            did = _did(running, case, wrong)
+            figures.append(_figure(wrong, did, decisive(_log(running, wrong), wrong.sign)))
+    return Findings(figures=tuple(figures), limits=not_shown())
+
+
+def decisive(log: str, sign: str) -> str:
+    """What the first line of that sign says from there on; empty where there is none."""
+    found = re.search(sign, log)
+    return found[0].strip()[:LONGEST] if found else ""
+
+
+def _figure(wrong: Wrong, did: Outcome, line: str) -> Figure:
+    return Figure(
+        case=wrong.case,
+        name="HBase",
+        unit="",
+        measured=did.value if line else f"{did}, but its log does not say why",
+        predicted=wrong.outcome.value,
+        because=line or f"no line of its log has {wrong.sign}",
+        target=Target(kind=Kind.SAME),
+    )
+
+
+def _log(running: Daemons, wrong: Wrong) -> str:
+    log = running.log("server-0" if wrong.group == "core" else "master")
+    return log.replace(str(running.volume), layout.CACHE)
+
+
+def _did(running: Daemons, case: Case, wrong: Wrong) -> Outcome:
+    launch = wrong_launch(case.launch, wrong)
+    try:
+        if wrong.group == "primary":
+            running.master(launch)
+            return _waited(running, wrong)
+        running.start_server(launch, index=wrong.index)
+    except OperationFailed:
+        return Outcome.DID_NOT_START
+    return _started(running, wrong)
+
+
+def _started(running: Daemons, wrong: Wrong) -> Outcome:
+    log = running.log()
+    if ALLOCATES_L1 not in log:
+        return Outcome.NO_CACHE
+    if CACHE_STARTED.search(log) is None:
+        return Outcome.NO_BUCKET_CACHE
+    if wrong.then is Then.WRITE:
+        return _wrote(running)
+    if wrong.then is Then.STOP:
+        running.cluster.stop_server()
+        return Outcome.STARTED if running.index_file.exists() else Outcome.KEPT_NO_INDEX
+    return Outcome.STARTED
+
+
+def _wrote(running: Daemons) -> Outcome:
+    """After rows were flushed, whose blocks would be cached as they are written; short ones may fit all the same."""
+    running.wait("first store", lambda: CACHE_CONFIG.search(running.log()) is not None)
+    running.admin.create(TABLE)
+    running.admin.smoke(TABLE.name, TABLE.families[0].name, ROWS)
+    time.sleep(FRESH_SECONDS)
+    cached_bytes = running.cluster.answered().l2_bytes
+    running.admin.drop(TABLE.name)
+    return Outcome.STARTED if cached_bytes >= BLOCK_BYTES else Outcome.CACHED_NOTHING
+
+
+def _waited(running: Daemons, wrong: Wrong) -> Outcome:
+    """What a master did that waits for RegionServers, of which there are none."""
+    if wrong.outcome is not Outcome.WAITED_ON:
+        return Outcome.IGNORED if decisive(running.log("master"), wrong.sign) else Outcome.STARTED
+    time.sleep(WAIT_SECONDS)
+    beyond = [found for found in MASTER_WAITS.finditer(running.log("master")) if _is_late(found)]
+    return Outcome.WAITED_ON if beyond else Outcome.STARTED
+
+
+def _is_late(found: re.Match[str]) -> bool:
+    return int(found["waited"]) > int(found["timeout"])

@@ -1,0 +1,176 @@
+"""What daemons say of themselves: lines of their logs, their JMX beans, and the configuration that they serve."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lab.hbase.boots.amounts import bytes_of
+from lab.hbase.boots.planned import CACHE_SWITCHES, Value
+
+__all__ = ["CACHE_CONFIG", "CACHE_STARTED", "MASTER_WAITS", "Said", "Witness", "said_by_master", "said_by_server"]
+
+CACHE_STARTED: Final = re.compile(
+    r"Started bucket cache; ioengine=(?P<engine>\S+), capacity=(?P<capacity>[^,]+), blockSize=(?P<block>[^,]+), "
+    r"writerThreadNum=(?P<threads>\d+), writerQLen=(?P<queue>\d+), persistencePath=(?P<path>[^,]+),"
+)
+ALLOCATOR: Final = re.compile(
+    r"Cache totalSize=(?P<total>\d+), buckets=\d+, bucket capacity=\d+=\(4\*(?P<largest>\d+)\)"
+)
+PERSISTER: Final = re.compile(r"BucketCachePersister started with interval: (?P<interval>\d+)")
+MEMSTORE: Final = re.compile(r"globalMemStoreLimit=(?P<limit>[\d.]+ ?[KMGT]?),")
+HANDLERS: Final = re.compile(r"Instantiated default\.\S+ with .*handlerCount=(?P<all>\d+)")
+READ_HANDLERS: Final = re.compile(r"default\.\S+ writeQueues=.* readHandlers=(?P<reads>\d+)")
+CACHE_CONFIG: Final = re.compile(r"Created cacheConfig: (?P<switches>.*?) for column family")
+BALANCER: Final = re.compile(r"StochasticLoadBalancer: Loaded config;.*?CostFunctions=\[(?P<functions>[^\]]*)\]")
+MASTER_WAITS: Final = re.compile(
+    r"Waiting on regionserver count=\d+; waited=(?P<waited>\d+)ms, expecting min=(?P<least>\d+) server\(s\), "
+    r"max=(?P<most>\S+) server\(s\), timeout=(?P<timeout>\d+)ms"
+)
+SERVED: Final = "the configuration that it serves at /conf"
+JMX: Final = "JMX"
+CACHE_AWARE: Final = "CacheAwareCostFunction"
+DECIMALS: Final = 3
+"""Of shares of the heap: the log rounds a memstore of 70 MiB to a tenth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A figure, and where it stands."""
+
+    value: Value
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """Everything that one daemon said. `stands_for` is what its paths are to be read as, by what they are here."""
+
+    log: str
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    heap_bytes: int = 0
+    collector: str = ""
+    cache_file_bytes: int | None = None
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """The first line of its log that says so."""
+        return pattern.search(self.log)
+
+    def path(self, text: str) -> str:
+        """As it would stand on a node."""
+        for here, there in self.stands_for.items():
+            text = text.replace(here, there)
+        return text
+
+
+def said_by_server(witness: Witness) -> Mapping[str, Said]:
+    """Of a RegionServer; what it did not say is not there."""
+    found = {**_heap(witness), **_handlers(witness), **_switches(witness), **_bucket_cache(witness)}
+    if connections := witness.configuration.get("fs.s3a.connection.maximum"):
+        found["S3 connections"] = Said(float(connections), SERVED)
+    return found
+
+
+def said_by_master(witness: Witness) -> Mapping[str, Said]:
+    """Of a master that waits for RegionServers."""
+    found, stated = {}, witness.configuration
+    if line := witness.match(BALANCER):
+        aware = CACHE_AWARE in line["functions"]
+        name = "CacheAwareLoadBalancer" if aware else "StochasticLoadBalancer"
+        found["balancer"] = Said(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
+    if line := witness.match(MASTER_WAITS):
+        found["RegionServers waited for"] = Said(_count(line["most"]), f"its log: {line[0]}")
+        found["wait for RegionServers"] = Said(float(line["timeout"]), f"its log: {line[0]}")
+    if stated:
+        path = stated.get("hbase.bucketcache.persistent.path")
+        found["persistence path"] = Said(witness.path(path) if path else "none", SERVED)
+        found["retained assignment"] = Said(_retained(stated), SERVED)
+    return found
+
+
+def _heap(witness: Witness) -> dict[str, Said]:
+    found = {}
+    if witness.heap_bytes and "l1CacheFreeSize" in witness.server:
+        l1_bytes = witness.server["l1CacheFreeSize"] + witness.server["l1CacheSize"]
+        found["L1"] = Said(round(l1_bytes / witness.heap_bytes, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize")
+    if witness.heap_bytes and (line := witness.match(MEMSTORE)):
+        share = bytes_of(line["limit"]) / witness.heap_bytes
+        found["memstore"] = Said(round(share, DECIMALS), f"its log: {line[0]}")
+    if witness.collector:
+        name = {"ZGC": "zgc", "G1": "g1"}.get(witness.collector.split()[0], witness.collector)
+        found["collector"] = Said(name, f"{JMX}: {witness.collector}")
+    return found
+
+
+def _handlers(witness: Witness) -> dict[str, Said]:
+    line = witness.match(HANDLERS)
+    if line is None:
+        return {}
+    reads = witness.match(READ_HANDLERS)
+    return {
+        "handlers": Said(float(line["all"]), f"its log: {line[0][:60]}…"),
+        "handlers of reads": Said(float(reads["reads"]), f"its log: {reads[0]}")
+        if reads
+        else Said("all", "its log: queues are not split"),
+    }
+
+
+def _switches(witness: Witness) -> dict[str, Said]:
+    """As the first store that opens has them."""
+    line = witness.match(CACHE_CONFIG)
+    if line is None:
+        return {}
+    stated = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
+    return {name: Said(stated[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in stated}
+
+
+def _bucket_cache(witness: Witness) -> dict[str, Said]:
+    line = witness.match(CACHE_STARTED)
+    if line is None:
+        return {"engine": Said("none", "its log: no bucket cache is started")}
+    started = "its log: Started bucket cache"
+    found = {
+        "engine": Said(witness.path(line["engine"]), started),
+        "capacity": Said(line["capacity"], started),
+        "nominal block": Said(line["block"], started),
+        "writer threads": Said(float(line["threads"]), started),
+        "writer queue": Said(float(line["queue"]), started),
+        "persistence path": Said(witness.path(line["path"]), started),
+    }
+    if witness.cache_file_bytes is not None:
+        found["BucketCache"] = Said(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
+    if "l2CacheFreeSize" in witness.server:
+        whole = witness.server["l2CacheFreeSize"] + witness.server["l2CacheSize"]
+        found["whole buckets"] = Said(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
+    if allocator := witness.match(ALLOCATOR):
+        found["largest bucket size"] = Said(float(allocator["largest"]), f"its log: {allocator[0]}")
+    if persister := witness.match(PERSISTER):
+        found["index interval"] = Said(float(persister["interval"]), f"its log: {persister[0]}")
+    return found | _served(witness.configuration)
+
+
+def _served(configuration: Mapping[str, str]) -> dict[str, Said]:
+    found = {}
+    if sizes := configuration.get("hbase.bucketcache.bucket.sizes"):
+        found["bucket sizes"] = Said(sizes, SERVED)
+    if chunk := configuration.get("hbase.bucketcache.persistence.chunksize"):
+        found["chunk of the index"] = Said(float(chunk), SERVED)
+    if threads := configuration.get("hbase.hfile.thread.prefetch"):
+        found["prefetch threads"] = Said(float(threads), SERVED)
+    return found
+
+
+def _count(text: str) -> Value:
+    return float(text) if text.isdigit() else text
+
+
+def _retained(configuration: Mapping[str, str]) -> str:
+    if configuration.get("hbase.master.scp.retain.assignment") != "true":
+        return "off"
+    if configuration.get("hbase.master.scp.retain.assignment.force") != "true":
+        return "asked for"
+    return f"forced, {configuration.get('hbase.master.scp.retain.assignment.force.retries')} retries"

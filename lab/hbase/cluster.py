@@ -1,0 +1,201 @@
+"""A running HBase of the lab: ZooKeeper, a master, and RegionServers, each a process with its own configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from configurations.classification import Classification
+from configurations.launch import Launch
+from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_site, write_client, write_site
+from lab.hbase.jmx import CacheCounters, bean, cache_counters
+from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
+from lab.hbase.overlay import At, Overlay
+from lab.hbase.place import Place
+from lab.hbase.process import Command, Running, start
+from lab.hbase.software import Software
+from sizing.miniature import Miniature
+from sizing.problem import OperationFailed
+
+__all__ = ["Cluster", "Server", "decisive_line"]
+
+MASTER_BEAN: Final = "Hadoop:service=HBase,name=Master,sub=Server"
+ZOOKEEPER_HEAP_MIB: Final = 96
+MASTER_HEAP_MIB: Final = 512  # judgement: a master of a few dozen regions; measured, 500 to 850 MB in all
+DIRECT_MIB: Final = 512  # judgement: buffers of 30 handlers and of prefetch, 64 KiB each, many times over
+START_SECONDS: Final = 120.0
+STOP_SECONDS: Final = 60.0
+DECISIVE: Final = re.compile(
+    r"ABORTING|FATAL|Failed construct|Exception in thread|IllegalArgument|RuntimeException|OutOfMemory"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One RegionServer: its number, what an experiment varies in `hbase-site`, its heap, and its control groups."""
+
+    number: int = 0
+    varied: Overlay = NOTHING_VARIED
+    heap_mib: int | None = None
+    groups: tuple[Path, ...] = ()
+    volume: Path | None = None
+    """Where the volume for its cache is mounted; a directory of the lab otherwise."""
+
+    @property
+    def name(self) -> str:
+        """Of its process and its directories."""
+        return f"server-{self.number}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """HBase in `place`, with what `launch` rendered at the scale of `miniature`."""
+
+    software: Software
+    place: Place
+    launch: Launch
+    miniature: Miniature
+    running: dict[str, Running] = field(default_factory=dict)
+    stays: bool = False
+
+    def begin(self) -> None:
+        """Starts ZooKeeper and the master; a RegionServer is not started yet."""
+        self.place.make()
+        write_client(self.place)
+        site = master_site(self.launch, self.place)
+        for name in ("zookeeper", "master"):
+            write_site(site, self.place, name)
+        self._start(
+            "zookeeper",
+            (f"-Xmx{ZOOKEEPER_HEAP_MIB}m", "-XX:+UseSerialGC", "-Dzookeeper.admin.enableServer=false"),
+            ZOOKEEPER,
+        )
+        self.start_master()
+
+    def start_master(self) -> None:
+        """Starts the master; it waits for ZooKeeper and for a RegionServer by itself."""
+        flags = (f"-Xmx{MASTER_HEAP_MIB}m", "-XX:+UseG1GC")
+        self._start("master", flags, MASTER)
+
+    def site(self, server: Server) -> Site:
+        """What that RegionServer is configured with."""
+        at = At(number=server.number, volume=self.volume(server))
+        site = server_site(self.launch, self.place, self.miniature.cache_mib, at)
+        return replace(site, varied=server.varied)
+
+    def volume(self, server: Server) -> Path:
+        """The directory of its cache file and its index."""
+        return server.volume or self.place.volumes / str(server.number)
+
+    def start_server(self, server: Server) -> Running:
+        """Starts it and waits until its own page answers; regions come later. Raises OperationFailed with its log."""
+        for directory in ("cache", "index"):
+            (self.volume(server) / directory).mkdir(parents=True, exist_ok=True)
+        site = self.site(server)
+        write_site(site, self.place, server.name)
+        flags = rendered_flags(
+            _exported(site.rendered),
+            heap_mib=server.heap_mib or self.miniature.heap_mib,
+            direct_mib=DIRECT_MIB,
+            log=self.place.logs / f"{server.name}-gc.log",
+        )
+        running = self._start(server.name, flags, REGION_SERVER, server.groups)
+        self.wait_for(server.name, lambda: self.counters(server.number) is not None, "answer")
+        return running
+
+    def stop_server(self, number: int = 0) -> float:
+        """Ends it as `systemctl stop` does; returns the seconds it took."""
+        return self.running[f"server-{number}"].stop(STOP_SECONDS)
+
+    def kill_server(self, number: int = 0) -> None:
+        """Ends it as `kill -9` does."""
+        self.running[f"server-{number}"].kill()
+
+    def clear_cache(self, number: int = 0) -> None:
+        """Removes a stopped server's cache file and its index: it will start cold."""
+        for file in (self.place.volumes / str(number)).glob("*/*"):
+            if file.is_file():
+                file.unlink()
+
+    def counters(self, number: int = 0) -> CacheCounters | None:
+        """What a RegionServer has counted; None while it does not answer."""
+        return cache_counters(self.place.ports.servers_info[number])
+
+    def answered(self, number: int = 0) -> CacheCounters:
+        """What it has counted, once it answers. Raises OperationFailed with the line of its log that says why not."""
+        found: list[CacheCounters] = []
+
+        def ready() -> bool:
+            found.extend(filter(None, [self.counters(number)]))
+            return bool(found)
+
+        self.wait_for(f"server-{number}", ready, "answer of its counters")
+        return found[0]
+
+    def wait_for_master(self) -> float:
+        """Until the master is active and has a RegionServer; returns the seconds."""
+
+        def ready() -> bool:
+            found = bean(self.place.ports.master_info, MASTER_BEAN)
+            return found.get("tag.isActiveMaster") == "true" and found.get("numRegionServers", 0) >= 1
+
+        return self.wait_for("master", ready, "active master with a RegionServer")
+
+    def wait_for(self, name: str, ready: object, what: str) -> float:
+        """Until it is ready. Raises OperationFailed with the line of its log that says why not."""
+        try:
+            return self.running[name].wait_until(ready, START_SECONDS, what)  # type: ignore[arg-type]
+        except OperationFailed as error:
+            line = decisive_line(self.place.log(name)) or decisive_line(self.place.output(name))
+            raise OperationFailed(f"{error}\n  {line}\n  its log: {self.place.log(name)}") from None
+
+    def end(self) -> None:
+        """Ends every process; the master first, for it would hold the regions of servers that go."""
+        for name in sorted(self.running, key=_last):
+            self.running[name].stop(STOP_SECONDS)
+        self.running.clear()
+
+    def _start(self, name: str, flags: tuple[str, ...], main: str, groups: tuple[Path, ...] = ()) -> Running:
+        log = (
+            f"-Dlab.log={self.place.log(name)}",
+            f"-Dlog4j2.configurationFile={self.place.configuration(name) / 'log4j2.properties'}",
+        )
+        java = Java(
+            software=self.software, configuration=self.place.configuration(name), flags=(*flags, *FIRST_TIER, *log)
+        )
+        command = Command(
+            name=name,
+            arguments=java.arguments(main, "start"),
+            directory=self.place.root,
+            output=self.place.output(name),
+            groups=groups,
+            stays=self.stays,
+        )
+        self.running[name] = start(command)
+        return self.running[name]
+
+
+ZOOKEEPER: Final = "org.apache.hadoop.hbase.zookeeper.HQuorumPeer"
+MASTER: Final = "org.apache.hadoop.hbase.master.HMaster"
+REGION_SERVER: Final = "org.apache.hadoop.hbase.regionserver.HRegionServer"
+
+
+def decisive_line(log: Path) -> str:
+    """The first line of a log that says why a process ended; else its last; empty without a log."""
+    if not log.exists():
+        return ""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = next((line for line in lines if DECISIVE.search(line)), lines[-1] if lines else "")
+    return said[:500]
+
+
+def _last(name: str) -> int:
+    return ("master", "server-1", "server-0", "zookeeper").index(name)
+
+
+def _exported(rendered: tuple[Classification, ...]) -> Mapping[str, str]:
+    environment = next(each for each in rendered if each.name == "hbase-env")
+    return next(each for each in environment.nested if each.name == "export").properties

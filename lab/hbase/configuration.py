@@ -1,0 +1,85 @@
+"""The configuration directories of the lab's processes: rendered files with the lab's overlay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from configurations.classification import Classification
+from configurations.hbase_site import hbase_site_xml, site_properties
+from configurations.launch import Launch
+from lab.hbase.jvm import CLIENT_LOGGING, logging_file
+from lab.hbase.overlay import At, Overlay, client_overlay, master_overlay, server_overlay
+from lab.hbase.place import Place
+from lab.hbase.result import Substitution
+
+__all__ = ["NOTHING_VARIED", "Site", "master_site", "server_site", "write_client", "write_site"]
+
+NOTHING_VARIED: Final = Overlay({})
+METRICS: Final = "*.period=1\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What one daemon is configured with: `rendered` for its group, the lab's `overlay`, what an experiment varies."""
+
+    rendered: tuple[Classification, ...]
+    overlay: Overlay
+    varied: Overlay = NOTHING_VARIED
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """`hbase-site` as it is here."""
+        return (self.overlay | self.varied).laid_over(site_properties(self.rendered))
+
+    @property
+    def as_rendered(self) -> int:
+        """How many rendered properties of `hbase-site` are here exactly as on EMR."""
+        mine = self.properties
+        return sum(mine.get(key) == value for key, value in site_properties(self.rendered).items())
+
+    @property
+    def substitutions(self) -> tuple[Substitution, ...]:
+        """What the lab sets otherwise; what an experiment varies is not among it."""
+        return self.overlay.substitutions(site_properties(self.rendered))
+
+
+def master_site(launch: Launch, place: Place) -> Site:
+    """The primary node's."""
+    overlay = master_overlay(place, launch.plan.mode)
+    return Site(rendered=launch.settings.effective("primary"), overlay=overlay)
+
+
+def server_site(launch: Launch, place: Place, cache_mib: int, at: At) -> Site:
+    """A core node's."""
+    overlay = server_overlay(place, launch.plan.mode, cache_mib, at)
+    return Site(rendered=launch.settings.effective("core"), overlay=overlay)
+
+
+def write_site(site: Site, place: Place, name: str) -> None:
+    """Writes the directory of one daemon: its sites, logging, metrics, and where its pages would be."""
+    directory = place.configuration(name)
+    for pages in ("master", "regionserver", "static"):
+        # The info server asks for its pages' directories before it answers for JMX; the jars carry none.
+        (directory / "hbase-webapps" / pages).mkdir(parents=True, exist_ok=True)
+    files = {each.name: each for each in site.rendered}
+    (directory / "hbase-site.xml").write_text(_xml("hbase-site", site.properties), encoding="utf-8")
+    if core := files.get("core-site"):
+        (directory / "core-site.xml").write_text(_xml("hbase-site", core.properties), encoding="utf-8")
+    logging = files["hbase-log4j2"].properties if "hbase-log4j2" in files else {}
+    (directory / "log4j2.properties").write_text(logging_file(logging, to_file=True), encoding="utf-8")
+    (directory / "hadoop-metrics2-hbase.properties").write_text(METRICS, encoding="utf-8")
+
+
+def write_client(place: Place) -> None:
+    """Writes the directory of load generators and the admin process."""
+    directory = place.configuration("client")
+    directory.mkdir(parents=True, exist_ok=True)
+    properties = client_overlay(place).laid_over({})
+    (directory / "hbase-site.xml").write_text(_xml("hbase-site", properties), encoding="utf-8")
+    (directory / CLIENT_LOGGING).write_text(logging_file({}, to_file=False), encoding="utf-8")
+
+
+def _xml(name: str, properties: Mapping[str, str]) -> str:
+    return hbase_site_xml([Classification(name=name, properties=properties)])

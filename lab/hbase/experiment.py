@@ -1,0 +1,145 @@
+"""What every scenario shares: the bench, the table it reads, how long it looks, and how its findings are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lab.hbase.admin import Family
+from lab.hbase.bench import Bench, Window
+from lab.hbase.recording import Recording, Sample
+from lab.hbase.result import Chart, Figure, Kind, Series, Target
+from lab.hbase.ycsb import Load, Table
+from sizing.miniature import CLIENTS, Miniature
+from sizing.release import Release
+
+__all__ = ["Experiment", "Findings", "at_least", "at_most", "family_of", "over_time", "within"]
+
+LEAST_IDLE: Final = 0.2
+"""With less of the cores idle it is the cores that are measured."""
+MANY_CLIENTS: Final = 16
+"""Where misses are to be made quickly and nothing is timed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a scenario found, and what it does not show."""
+
+    figures: tuple[Figure, ...]
+    charts: tuple[Chart, ...] = ()
+    limits: tuple[str, ...] = ()
+    recorded: tuple[Recording, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One scenario's means. `seconds` is how long a window is, `cores` those of this machine."""
+
+    bench: Bench
+    release: Release
+    miniature: Miniature
+    table: Table
+    seconds: float
+    cores: int
+    seed: int = 1
+    volume_mib_s: int | None = None
+    """The throughput to limit a volume to, beside gp3's default; None is what the plan buys."""
+
+    def filled(self) -> Table:
+        """The table of the environment's cells, filled."""
+        return self.bench.table(self.table, self.family)
+
+    @property
+    def family(self) -> Family:
+        """How the table's column family is stored."""
+        return family_of(self.table, self.miniature)
+
+    def load(self, **changes: object) -> Load:
+        """Reads by a few clients for one window."""
+        return replace(Load(seconds=self.seconds, threads=CLIENTS, seed=self.seed), **changes)  # type: ignore[arg-type]
+
+    def quick(self, seconds: float, **changes: object) -> Load:
+        """Reads by many clients, to bring the cache to where it is to be."""
+        return self.load(seconds=seconds, threads=MANY_CLIENTS, seed=self.seed + 1000, **changes)
+
+
+def family_of(table: Table, miniature: Miniature) -> Family:
+    """The column family of a table that is stored as the miniature's workload says."""
+    workload = miniature.workload
+    return Family(
+        name=table.family,
+        compression=workload.codec.upper(),
+        block_bytes=workload.block_bytes,
+        encoding=workload.encoding,
+    )
+
+
+def at_least(bound: float) -> Target:
+    """The measured figure is no less."""
+    return Target(kind=Kind.AT_LEAST, bound=bound)
+
+
+def at_most(bound: float) -> Target:
+    """The measured figure is no more."""
+    return Target(kind=Kind.AT_MOST, bound=bound)
+
+
+def within(fraction: float) -> Target:
+    """It is within that share of the prediction."""
+    return Target(kind=Kind.WITHIN_FRACTION, bound=fraction)
+
+
+def performance_figures(case: str, window: Window, why: str) -> tuple[Figure, ...]:
+    """What clients saw, and how idle the cores were."""
+    measured = window.measured
+    found = [
+        Figure(case=case, name="throughput", unit="reads/s", measured=measured.operations_per_second, because=why),
+        Figure(
+            case=case, name="mean latency", unit="ms", measured=measured.mean_ms, because="as YCSB's clients saw it"
+        ),
+    ]
+    if (tail := measured.percentiles_ms.get("99")) is not None:
+        found.append(
+            Figure(case=case, name="p99 latency", unit="ms", measured=tail, because="as YCSB's clients saw it")
+        )
+    if window.idle is not None:
+        found.append(Figure(case=case, name="idle cores", unit="", measured=window.idle, because=_idle(window.idle)))
+    return tuple(found)
+
+
+def _idle(fraction: float) -> str:
+    if fraction >= LEAST_IDLE:
+        return "of all cores, while it ran; not bound by them"
+    return "of all cores, while it ran: bound by this machine's cores, which the clients and the S3 server share"
+
+
+def over_time(title: str, y: str, lines: Iterable[tuple[str, Sequence[tuple[float, float]]]]) -> Chart:
+    """A chart over seconds."""
+    return Chart(
+        title=title, x="seconds", y=y, series=tuple(Series(name=name, points=tuple(points)) for name, points in lines)
+    )
+
+
+def hit_ratios(samples: Sequence[Sample], step: int = 4) -> list[tuple[float, float]]:
+    """Hit ratio between samples `step` apart, by the later one's time; gaps without a read are left out."""
+    points = []
+    for before, after in zip(samples, samples[step:], strict=False):
+        hits = after.cache.l2_hits - before.cache.l2_hits
+        misses = after.cache.l2_misses - before.cache.l2_misses
+        if hits + misses > 0:
+            points.append((after.seconds, hits / (hits + misses)))
+    return points
+
+
+def gets_per_second(samples: Sequence[Sample], step: int = 4) -> list[tuple[float, float]]:
+    """GETs of store files a second between samples `step` apart."""
+    return [
+        (after.seconds, (after.store.store_file_gets - before.store.store_file_gets) / (after.seconds - before.seconds))
+        for before, after in zip(samples, samples[step:], strict=False)
+    ]
+
+
+def fill(samples: Sequence[Sample], blocks: float) -> list[tuple[float, float]]:
+    """Share of so many blocks that are cached."""
+    return [(each.seconds, each.cache.l2_blocks / blocks) for each in samples]

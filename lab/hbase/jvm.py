@@ -1,0 +1,110 @@
+"""Command lines of the lab's Java processes: what `bin/hbase` passes, and the flags that were rendered."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.software import Software
+
+__all__ = ["CLIENT_LOGGING", "FIRST_TIER", "Java", "logging_file", "rendered_flags"]
+
+# What bin/hbase of HBase 2.6 passes to Java 11 and newer.
+OPENED: Final = (
+    "-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true",
+    "--add-modules=jdk.unsupported",
+    *(
+        f"--add-opens=java.base/{package}=ALL-UNNAMED"
+        for package in (
+            "java.nio",
+            "sun.nio.ch",
+            "java.lang",
+            "jdk.internal.ref",
+            "java.lang.reflect",
+            "java.util",
+            "java.util.concurrent",
+            "java.io",
+        )
+    ),
+    "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+    "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+)
+FIRST_TIER: Final = ("-XX:TieredStopAtLevel=1",)
+"""A process of the lab lives for minutes on few cores, which the second compiler would take at every start."""
+CLIENT_LOGGING: Final = "client.log4j2.properties"
+SCALED_FLAGS: Final = re.compile(
+    r"-Xm[sx]\w+|-XX:MaxDirectMemorySize=\w+|-Xlog:gc\S*|-XX:HeapDumpPath=\S+|-XX:\+HeapDump\S+"
+)
+"""Flags of a rendered RegionServer that name sizes and paths of a real node."""
+
+QUIET: Final = (
+    ("org.apache.hadoop", "WARN"),
+    ("org.apache.zookeeper", "WARN"),
+    ("org.apache.hadoop.hbase", "INFO"),
+    ("org.apache.hadoop.hbase.zookeeper", "WARN"),
+    ("org.apache.hadoop.metrics2", "ERROR"),
+    ("org.apache.hadoop.util.NativeCodeLoader", "ERROR"),
+    ("org.apache.hbase.thirdparty.org.eclipse.jetty", "WARN"),
+    ("software.amazon.awssdk", "WARN"),
+    ("http.requests", "WARN"),
+)
+"""Loggers and their levels; each look at JMX would be a line of `http.requests`."""
+PATTERN: Final = "%d{ISO8601} %-5p [%t] %c{2}: %m%n%ex{6}%n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    """One JVM: flags, class path in front of the jars, main class."""
+
+    software: Software
+    configuration: Path
+    flags: Sequence[str]
+
+    def arguments(self, *main: str) -> tuple[str, ...]:
+        """The command line: with a main class and its arguments, or up to there."""
+        class_path = ":".join((str(self.configuration), *self.software.class_path))
+        return (str(self.software.java), *self.flags, *OPENED, "-cp", class_path, *main)
+
+
+def rendered_flags(variables: Mapping[str, str], *, heap_mib: int, direct_mib: int, log: Path) -> tuple[str, ...]:
+    """Flags of a RegionServer as rendered for `hbase-env`, with sizes and paths of this machine.
+
+    Expands nothing but EMR's own `$HBASE_REGIONSERVER_OPTS`, which is empty here.
+    """
+    said = " ".join(
+        variables.get(name, "").strip('"') for name in ("HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS")
+    )
+    flags = [flag for flag in shlex.split(said) if not flag.startswith("$") and not SCALED_FLAGS.fullmatch(flag)]
+    sizes = (f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m", f"-XX:MaxDirectMemorySize={direct_mib}m")
+    return (*flags, *sizes, f"-Xlog:gc*=info:file={log}:time,uptime,level,tags")
+
+
+def logging_file(levels: Mapping[str, str], *, to_file: bool) -> str:
+    """`log4j2.properties`: to the file that `lab.log` names, or to stderr; `levels` are rendered loggers."""
+    lines = ["status = error", "name = lab", f"rootLogger = {'INFO' if to_file else 'WARN'}, out"]
+    lines += (
+        ["appender.out.type = File", "appender.out.fileName = ${sys:lab.log}"]
+        if to_file
+        else ["appender.out.type = Console", "appender.out.target = SYSTEM_ERR"]
+    )
+    lines += [
+        "appender.out.name = out",
+        "appender.out.layout.type = PatternLayout",
+        f"appender.out.layout.pattern = {PATTERN}",
+    ]
+    for number, (name, level) in enumerate(QUIET):
+        lines += [
+            f"logger.q{number}.name = {name}",
+            f"logger.q{number}.level = {level if to_file else max_level(level)}",
+        ]
+    lines += [f"{key} = {value}" for key, value in levels.items()]
+    return "\n".join(lines) + "\n"
+
+
+def max_level(level: str) -> str:
+    """The quieter of a level and WARN."""
+    return "WARN" if level == "INFO" else level

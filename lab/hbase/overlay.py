@@ -1,0 +1,176 @@
+"""What the lab sets otherwise than rendered, each with its reason: addresses, paths, the store, and the scale.
+
+Everything else of the rendered files is given to HBase as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.place import HOST, Place
+from lab.hbase.result import Substitution
+from lab.hbase.store.server import BUCKET
+from sizing.mode import Mode
+
+__all__ = ["PERSIST_INTERVAL_MS", "At", "Overlay", "client_overlay", "master_overlay", "server_overlay", "varied"]
+
+PERSIST_INTERVAL_MS: Final = 10_000
+"""A minute of the plan's interval of ten is ten seconds here."""
+SESSION_MS: Final = 20_000
+FIRST_SERVER_MS: Final = 1_500
+
+ADDRESSES: Final = "this machine's address; nothing listens beyond loopback"
+PATHS: Final = "a directory of the lab"
+STORE: Final = "the lab's S3 server in front of local files"
+READ_POLICY: Final = (
+    "with `sequential` Hadoop's own S3A asks for the rest of the file at each miss and drops the connection at the "
+    "next; what that costs is a case of its own"
+)
+LOCAL_LOG: Final = "the write-ahead log lies in local files, which stand for HDFS"
+SCALE: Final = "the plan's figure at the scale of this machine"
+CODECS: Final = "the Java codec, for Hadoop's native libraries are not here"
+EMR_ONLY: Final = "only EMR's own HBase knows it"
+QUIET: Final = "HBase would log its whole environment"
+FRESH: Final = "counters each second, not each ten: the lab reads them"
+PATIENCE: Final = "a process that is gone is missed within the lab's minutes"
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Properties of the lab by key, with the reason of each; None leaves a rendered one out."""
+
+    entries: Mapping[str, tuple[str | None, str]]
+
+    def __or__(self, above: Overlay) -> Overlay:
+        """Both, `above` winning."""
+        return Overlay({**self.entries, **above.entries})
+
+    def laid_over(self, rendered: Mapping[str, str]) -> dict[str, str]:
+        """The properties that HBase gets."""
+        both = {**rendered, **{key: value for key, (value, _) in self.entries.items()}}
+        return {key: value for key, value in both.items() if value is not None}
+
+    def substitutions(self, rendered: Mapping[str, str]) -> tuple[Substitution, ...]:
+        """Where they differ from what was rendered, in the order of keys."""
+        return tuple(
+            Substitution(key=key, rendered=rendered.get(key), lab=value, why=why)
+            for key, (value, why) in sorted(self.entries.items())
+            if rendered.get(key) != value
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class At:
+    """Which RegionServer it is, and the directory that its cache volume is mounted at."""
+
+    number: int
+    volume: Path
+
+
+def varied(entries: Mapping[str, str | None], why: str) -> Overlay:
+    """What an experiment varies."""
+    return Overlay({key: (value, why) for key, value in entries.items()})
+
+
+def client_overlay(place: Place) -> Overlay:
+    """What every process needs to find the others."""
+    ports = place.ports
+    return Overlay(
+        {
+            "hbase.cluster.distributed": ("true", "daemons in processes of their own, as on a cluster"),
+            "hbase.zookeeper.quorum": (HOST, ADDRESSES),
+            "hbase.zookeeper.property.clientPort": (str(ports.zookeeper), ADDRESSES),
+            "hbase.zookeeper.property.clientPortAddress": (HOST, ADDRESSES),
+            "hbase.zookeeper.property.dataDir": (str(place.scratch / "zookeeper"), PATHS),
+            "hbase.client.retries.number": ("8", PATIENCE),
+            "hbase.client.operation.timeout": ("45000", PATIENCE),
+            "hbase.tmp.dir": (str(place.scratch), PATHS),
+        }
+    )
+
+
+def master_overlay(place: Place, mode: Mode) -> Overlay:
+    """What the master gets otherwise."""
+    return _daemons(place, mode) | Overlay(
+        {
+            "hbase.master.wait.on.regionservers.maxtostart": ("1", SCALE),
+            "hbase.master.wait.on.regionservers.timeout": (str(FIRST_SERVER_MS), SCALE),
+        }
+    )
+
+
+def server_overlay(place: Place, mode: Mode, cache_mib: int, at: At) -> Overlay:
+    """What a RegionServer gets otherwise."""
+    number, volume = at.number, at.volume
+    cached: dict[str, tuple[str | None, str]] = {
+        "hbase.bucketcache.ioengine": (f"files:{volume / 'cache' / 'blocks'}", PATHS),
+        "hbase.bucketcache.size": (str(cache_mib), SCALE),
+        "hbase.bucketcache.persistent.path": (str(volume / "index" / "bucketcache.index"), PATHS),
+        "hbase.bucketcache.persist.intervalinmillis": (str(PERSIST_INTERVAL_MS), SCALE),
+    }
+    ports: dict[str, tuple[str | None, str]] = {
+        "hbase.regionserver.port": (str(place.ports.servers[number]), ADDRESSES),
+        "hbase.regionserver.info.port": (str(place.ports.servers_info[number]), ADDRESSES),
+    }
+    return _daemons(place, mode) | Overlay(ports | (cached if mode.cached else {}))
+
+
+def _daemons(place: Place, mode: Mode) -> Overlay:
+    return client_overlay(place) | _addresses(place) | (_in_s3(place) if mode.in_s3 else _in_files(place)) | _lab()
+
+
+def _addresses(place: Place) -> Overlay:
+    ports = place.ports
+    values = {
+        "hbase.master.hostname": "localhost",
+        "hbase.regionserver.hostname": "localhost",
+        "hbase.master.ipc.address": HOST,
+        "hbase.regionserver.ipc.address": HOST,
+        "hbase.master.info.bindAddress": HOST,
+        "hbase.regionserver.info.bindAddress": HOST,
+        "hbase.master.port": str(ports.master),
+        "hbase.master.info.port": str(ports.master_info),
+    }
+    return Overlay(
+        {key: (value, ADDRESSES) for key, value in values.items()}
+        | {
+            "hbase.wal.dir": (f"file://{place.write_ahead_log}", LOCAL_LOG),
+            "hbase.unsafe.stream.capability.enforce": ("false", LOCAL_LOG),
+            "fs.s3a.buffer.dir": (str(place.scratch / "s3a"), PATHS),
+        }
+    )
+
+
+def _in_s3(place: Place) -> Overlay:
+    values: dict[str, str | None] = {
+        "hbase.rootdir": f"s3a://{BUCKET}/hbase",
+        "fs.s3a.endpoint": f"http://{HOST}:{place.ports.endpoint}",
+        "fs.s3a.endpoint.region": "us-east-1",
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.connection.ssl.enabled": "false",
+        "fs.s3a.access.key": "lab",
+        "fs.s3a.secret.key": "lab-secret",
+        "fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    }
+    store = Overlay({key: (value, STORE) for key, value in values.items()})
+    return store | Overlay({"fs.s3a.experimental.input.fadvise": ("random", READ_POLICY)})
+
+
+def _in_files(place: Place) -> Overlay:
+    return Overlay({"hbase.rootdir": (f"file://{place.objects / 'hbase'}", "local files stand for HDFS")})
+
+
+def _lab() -> Overlay:
+    return Overlay(
+        {
+            "hbase.io.compress.zstd.codec": ("org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec", CODECS),
+            "hbase.io.compress.snappy.codec": ("org.apache.hadoop.hbase.io.compress.xerial.SnappyCodec", CODECS),
+            "hbase.envvars.logging.disabled": ("true", QUIET),
+            "hbase.regionserver.metrics.period": ("1000", FRESH),
+            "zookeeper.session.timeout": (str(SESSION_MS), PATIENCE),
+            "emr.wal.workspace": (None, EMR_ONLY),
+        }
+    )

@@ -1,0 +1,65 @@
+"""Counters of a RegionServer and of the S3 server in front of which it stands, recorded while something happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from lab.hbase.jmx import CacheCounters
+from lab.hbase.store.counters import Counters
+
+__all__ = ["Recording", "Sample", "recordings_of_json", "recordings_to_json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """All counters at one moment, so many seconds after the first."""
+
+    seconds: float
+    cache: CacheCounters
+    store: Counters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What was going on, and the samples; while a server is away there are none."""
+
+    name: str
+    samples: tuple[Sample, ...]
+
+
+def recordings_to_json(recordings: Sequence[Recording]) -> str:
+    """A sample to a line, each counter in the order that `counters` names."""
+    cache, store = list(CacheCounters.__slots__), ["store_file_gets", "bytes_down"]
+    head = {"cache": cache, "store": store}
+    lines = []
+    for each in recordings:
+        rows = ",\n   ".join(json.dumps(_row(sample, cache, store)) for sample in each.samples)
+        lines.append(f' {{"name": {json.dumps(each.name)},\n  "samples": [\n   {rows}]}}')
+    return f'{{"counters": {json.dumps(head)},\n "recordings": [\n' + ",\n".join(lines) + "]}\n"
+
+
+def recordings_of_json(text: str) -> tuple[Recording, ...]:
+    """Recordings as they were written; of the store's counters those that were kept, the others 0."""
+    value = json.loads(text)
+    cache, store = value["counters"]["cache"], value["counters"]["store"]
+    return tuple(
+        Recording(
+            name=each["name"],
+            samples=tuple(
+                Sample(
+                    seconds=seconds,
+                    cache=CacheCounters(**dict(zip(cache, rest[: len(cache)], strict=True))),
+                    store=Counters(**dict(zip(store, rest[len(cache) :], strict=True))),
+                )
+                for seconds, *rest in each["samples"]
+            ),
+        )
+        for each in value["recordings"]
+    )
+
+
+def _row(sample: Sample, cache: Sequence[str], store: Sequence[str]) -> list[float]:
+    of_cache, of_store = asdict(sample.cache), asdict(sample.store)
+    return [round(sample.seconds, 1), *(of_cache[name] for name in cache), *(of_store[name] for name in store)]

@@ -1,0 +1,88 @@
+"""Figures, ratios and targets as people read them, the same on every page."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from lab.hbase.result import Figure, Kind, Target
+from sizing.units import format_percent, format_rate, format_size
+
+__all__ = ["NOTHING", "amount_text", "measured_text", "number_text", "predicted_text", "ratio_text", "target_text"]
+
+NOTHING: Final = "-"
+"""What stands where there is no prediction, ratio or target."""
+FIGURES: Final = 4
+WHOLE_FROM: Final = 1000
+"""From here on a number is told without decimals."""
+FINE_FROM: Final = 0.1
+FINE_BELOW: Final = 10
+"""Ratios between these are told with two decimals, larger ones with one."""
+
+
+def number_text(value: float) -> str:
+    """A number with four figures and never an exponent, a whole one whole."""
+    if not math.isfinite(value):
+        return "no number"
+    if abs(value) >= WHOLE_FROM or value == round(value):
+        return f"{value:,.0f}"
+    decimals = FIGURES - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def amount_text(value: float | str, unit: str) -> str:
+    """A number with its unit, bytes in a binary one; a word as it is."""
+    if isinstance(value, str):
+        return value
+    if not math.isfinite(value):
+        return number_text(value)
+    match unit:
+        case "B":
+            return format_size(value)
+        case "B/s":
+            return format_rate(value)
+        case "x":
+            return f"{number_text(value)}x"
+    return f"{number_text(value)} {unit}".rstrip()
+
+
+def measured_text(figure: Figure) -> str:
+    """What was measured."""
+    return amount_text(figure.measured, figure.unit)
+
+
+def predicted_text(figure: Figure) -> str:
+    """What was predicted; a dash for nothing."""
+    return NOTHING if figure.predicted is None else amount_text(figure.predicted, figure.unit)
+
+
+def ratio_text(figure: Figure) -> str:
+    """Measured over predicted; a dash where one of them is no number, or nothing was expected."""
+    measured, predicted = figure.measured, figure.predicted
+    if isinstance(measured, str) or isinstance(predicted, str) or not predicted:
+        return NOTHING
+    ratio = measured / predicted
+    if not math.isfinite(ratio):
+        return NOTHING
+    if FINE_FROM <= abs(ratio) < FINE_BELOW:
+        return f"{ratio:.2f}"
+    return f"{ratio:,.1f}" if abs(ratio) >= FINE_BELOW else f"{ratio:.2g}"
+
+
+def target_text(figure: Figure) -> str:
+    """What was asked of the measurement: `at least 0.95`, `within 10 %`; a dash for nothing."""
+    return NOTHING if figure.target is None else _asked(figure.target, figure.unit)
+
+
+def _asked(target: Target, unit: str) -> str:
+    match target.kind:
+        case Kind.SAME:
+            return "as predicted"
+        case Kind.WITHIN_FRACTION:
+            return f"within {format_percent(target.bound)}"
+        case Kind.WITHIN_FACTOR:
+            return f"within a factor of {number_text(target.bound)}"
+        case Kind.WITHIN_DIFFERENCE:
+            return f"within ± {amount_text(target.bound, unit)}"
+        case Kind.AT_LEAST | Kind.AT_MOST:
+            return f"{target.kind} {amount_text(target.bound, unit)}"

@@ -1,0 +1,160 @@
+"""A chart of a run as SVG: transparent, legible on light and dark, the same bytes on every machine.
+
+Text is measured with the one font that vl-convert brings along, so that no font of the machine moves a label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from textwrap import wrap
+from typing import Any, Final
+
+import altair as alt
+import vl_convert
+
+from lab.hbase.result import Chart
+
+__all__ = ["MOST_POINTS", "picture", "thinned"]
+
+MOST_POINTS: Final = 200
+"""Of one series: more than a picture this wide can show."""
+WIDTH: Final = 460
+"""Pixels in all: on a telephone it is hardly shrunk, and two fit beside each other on a screen."""
+HEIGHT: Final = 220
+FEW: Final = 24
+"""So few points are drawn as such."""
+INK: Final = "currentColor"
+ALONE: Final = "#767676"
+"""Ink of a picture outside a page: 4.5:1 on white, and legible on black."""
+PREDICTED: Final = "predicted"
+# Okabe and Ito's colours, the light ones darkened until all have 3:1 on white and on near-black.
+PALETTE: Final = ("#1b7fc4", "#d55e00", "#00936b", "#b8609a", "#a07800", "#808080", "#7a68c9")
+LETTERS_OF_AXIS: Final = {"x": 64, "y": 36}
+LETTER_PIXELS: Final = 6.2
+MANY: Final = 10_000
+"""From here on an axis says 10k."""
+
+CONFIG: Final[dict[str, Any]] = {
+    "aria": False,
+    "background": None,
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "titleFontWeight": "normal",
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "gridColor": INK,
+        "gridOpacity": 0.16,
+        "domainColor": INK,
+        "domainOpacity": 0.5,
+        "tickColor": INK,
+        "tickOpacity": 0.5,
+        "labelOverlap": True,
+        "labelSeparation": 8,
+        "labelFlush": False,
+    },
+    "legend": {
+        "title": None,
+        "labelColor": INK,
+        "labelFontSize": 12,
+        "labelLimit": WIDTH - 60,
+        "orient": "top",
+        "direction": "vertical",
+        "symbolType": "stroke",
+        "symbolSize": 480,
+        "columnPadding": 16,
+    },
+}
+
+
+def picture(chart: Chart) -> str:
+    """The chart as an SVG element; its title is in no picture but named for those who cannot see it."""
+    spec = _layers(chart) | {"config": CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}}
+    svg = vl_convert.vegalite_to_svg(spec)
+    label = escape(f"{chart.title}: {chart.y} over {chart.x}")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{label}" color="{ALONE}" ', 1)
+
+
+def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """At most MOST_POINTS of the finite points in the order of x, among them first, last, lowest and highest."""
+    finite = sorted(point for point in points if all(map(math.isfinite, point)))
+    if len(finite) <= MOST_POINTS:
+        return finite
+    inner, buckets = finite[1:-1], MOST_POINTS // 2 - 1
+    kept = [finite[0]]
+    for number in range(buckets):
+        part = inner[len(inner) * number // buckets : len(inner) * (number + 1) // buckets]
+        kept += sorted({min(part, key=_y), max(part, key=_y)})
+    return [*kept, finite[-1]]
+
+
+def _y(point: tuple[float, float]) -> float:
+    return point[1]
+
+
+def _layers(chart: Chart) -> dict[str, Any]:
+    names = list(dict.fromkeys(series.name for series in chart.series))
+    # Predictions first: what was measured is drawn over them.
+    series = sorted(chart.series, key=lambda each: not _is_prediction(each.name))
+    points = [(each.name, thinned(each.points)) for each in series]
+    few = [(name, kept) for name, kept in points if len(kept) <= FEW]
+    place = _axes(chart, max((abs(y) for _, kept in points for _, y in kept), default=0.0))
+    colour, *strokes = _styles(names)
+    lines = alt.Chart(_rows(points)).mark_line(strokeJoin="round").encode(*place, colour, *strokes)
+    dots = alt.Chart(_rows(few)).mark_point(filled=True, size=36, opacity=1).encode(*place, colour)
+    return alt.layer(lines, dots).properties(width=WIDTH, height=HEIGHT).to_dict()
+
+
+def _axes(chart: Chart, most: float) -> tuple[alt.X, alt.Y]:
+    short = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '~s')") if most >= MANY else alt.Axis()
+    return (
+        alt.X("x:Q").title(_lines(chart.x, "x")).scale(alt.Scale(zero=False, nice=False)),
+        alt.Y("y:Q").axis(short).title(_lines(chart.y, "y")).scale(alt.Scale(zero=True)),
+    )
+
+
+def _styles(names: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash, alt.StrokeWidth, alt.StrokeOpacity]:
+    """How each line is drawn: a prediction as a broad dashed band, on which a thin line can be seen to lie."""
+    expected = [_is_prediction(name) for name in names]
+    legend = alt.Legend(columns=_columns(names))
+
+    def each(values: Sequence[Any]) -> alt.Scale:
+        return alt.Scale(type="ordinal", domain=names, range=values)
+
+    return (
+        alt.Color("series:N").legend(legend).scale(each(_colours(names))),
+        alt.StrokeDash("series:N").legend(legend).scale(each([[6, 4] if dashed else [1, 0] for dashed in expected])),
+        alt.StrokeWidth("series:N").legend(legend).scale(each([4.5 if dashed else 1.8 for dashed in expected])),
+        alt.StrokeOpacity("series:N").legend(legend).scale(each([0.65 if dashed else 1 for dashed in expected])),
+    )
+
+
+def _rows(points: Iterable[tuple[str, list[tuple[float, float]]]]) -> alt.InlineData:
+    return alt.InlineData(values=[{"series": name, "x": x, "y": y} for name, kept in points for x, y in kept])
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    """A colour for each name; a prediction has that of what it predicts."""
+    subjects = list(dict.fromkeys(map(_subject, names)))
+    return [PALETTE[subjects.index(_subject(name)) % len(PALETTE)] for name in names]
+
+
+def _is_prediction(name: str) -> bool:
+    return name.startswith(PREDICTED)
+
+
+def _subject(name: str) -> str:
+    return name.removeprefix(PREDICTED).removeprefix("measured").strip(" :,")
+
+
+def _lines(title: str, axis: str) -> list[str]:
+    return wrap(title, LETTERS_OF_AXIS[axis]) or [""]
+
+
+def _columns(names: Sequence[str]) -> int:
+    longest = max(map(len, names), default=1) * LETTER_PIXELS + 60
+    return max(1, int((WIDTH - 40) / longest))

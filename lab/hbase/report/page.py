@@ -1,0 +1,61 @@
+"""A run as one HTML page that needs nothing but itself: no network, no script, no other file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import jinja2
+from markupsafe import Markup, escape
+
+from lab.hbase.report import amounts, wording
+from lab.hbase.report.charts import picture
+from lab.hbase.result import Chart, Run
+
+__all__ = ["page_html", "prose"]
+
+TEMPLATE: Final = "page.html.j2"
+
+
+def page_html(run: Run) -> str:
+    """The page. Raises ValueError or TypeError for a target that its figure cannot be held to."""
+    return _templates().get_template(TEMPLATE).render(run=run, amounts=amounts, wording=wording)
+
+
+def prose(text: str) -> Markup:
+    """The text escaped; what stands between backticks is set as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    marked = (Markup("<code>{}</code>").format(part) if odd else escape(part) for odd, part in _alternating(parts))
+    return Markup("").join(marked)
+
+
+def bound(text: Markup) -> Markup:
+    """The text with no line broken between a number and its unit or sign."""
+    return Markup(re.sub(r"(?<=[\d±]) (?=\S)", "\u00a0", text))  # noqa: S704 - escaped before
+
+
+def _alternating(parts: list[str]) -> list[tuple[bool, str]]:
+    return [(number % 2 == 1, part) for number, part in enumerate(parts)]
+
+
+def _drawn(chart: Chart) -> Markup:
+    """Vega escapes the names that it draws; nothing else of a run is in the element."""
+    return Markup(picture(chart))  # noqa: S704 - drawn here, see above
+
+
+def _templates() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["prose"] = prose
+    found.filters["bound"] = bound
+    found.filters["drawn"] = _drawn
+    found.filters["slug"] = wording.slug
+    return found

@@ -1,0 +1,133 @@
+"""What every page says of a run, in the same words: the verdict, when, on what, and which properties differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from lab.hbase.report.amounts import measured_text, predicted_text, target_text
+from lab.hbase.result import Figure, Machine, Run, Scenario, Substitution
+from sizing.units import format_duration, format_size
+
+__all__ = [
+    "by_case",
+    "difference",
+    "differences_by_reason",
+    "limits_of_the_machine",
+    "machine_text",
+    "missed_text",
+    "outcome",
+    "properties_text",
+    "slug",
+    "targets_text",
+    "times_of",
+    "verdict",
+    "when",
+]
+
+
+def by_case(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
+    """Figures under what was varied, in the order in which the cases were given."""
+    found: dict[str, list[Figure]] = {}
+    for figure in figures:
+        found.setdefault(figure.case, []).append(figure)
+    return found
+
+
+def targets_text(figures: Iterable[Figure]) -> str:
+    """How many of the targets held, such as `2 of 3 targets held`."""
+    held = [figure.holds for figure in figures if figure.target is not None]
+    if not held:
+        return "no target was set"
+    if not all(held):
+        return f"{held.count(True)} of {len(held)} targets held"
+    return f"all {len(held)} targets held" if len(held) > 1 else "the one target held"
+
+
+def verdict(run: Run) -> str:
+    """The outcome of the whole run as a sentence."""
+    said = targets_text(figure for scenario in run.scenarios for figure in scenario.figures)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def missed_text(figure: Figure) -> str:
+    """One missed target: what, where, how far off."""
+    what = ", ".join(filter(None, (figure.case, figure.name)))
+    predicted = "" if figure.predicted is None else f", predicted was {predicted_text(figure)}"
+    return f"{what}: {measured_text(figure)}{predicted}, asked was {target_text(figure)}"
+
+
+def outcome(figure: Figure) -> str:
+    """`held` or `missed`, and nothing without a target."""
+    return {True: "held", False: "missed", None: ""}[figure.holds]
+
+
+def when(run: Run) -> str:
+    """When its first scenario began, and how long all took."""
+    if not run.scenarios:
+        return "no scenario was run"
+    seconds = sum(scenario.seconds for scenario in run.scenarios)
+    return f"{_moment(min(scenario.began for scenario in run.scenarios))}, in {format_duration(seconds)}"
+
+
+def times_of(scenario: Scenario) -> str:
+    """When a scenario began, how long it took, and the seed that would repeat its load."""
+    return f"Began {_moment(scenario.began)}, took {format_duration(scenario.seconds)}, seed {scenario.seed}."
+
+
+def _moment(text: str) -> str:
+    """A time of ISO 8601 to the minute; anything else as it is."""
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M %Z").rstrip()
+    except ValueError:
+        return text
+
+
+def machine_text(machine: Machine) -> str:
+    """Cores, memory and kernel."""
+    cores = f"{machine.cores} core{'s' * (machine.cores != 1)}"
+    return f"{cores}, {format_size(machine.memory_bytes)} of memory, kernel {machine.kernel}"
+
+
+def limits_of_the_machine(machine: Machine) -> str:
+    """What was limited, and what an unlimited machine does to reads of the cache."""
+    if machine.disk_is_limited and machine.memory_is_limited:
+        return "Disk and memory were limited: what the page cache could not hold was read at the limit of the disk."
+    if machine.disk_is_limited:
+        what = "The disk was limited, memory was not"
+    elif machine.memory_is_limited:
+        what = "Memory was limited, the disk was not"
+    else:
+        what = "Neither disk nor memory was limited"
+    cause = "came from the page cache" if not machine.memory_is_limited else "ran at whatever this disk gives"
+    return f"{what}: reads of the BucketCache's file {cause}, so how fast they were says nothing of an EBS volume."
+
+
+def properties_text(run: Run) -> str:
+    """How many properties are as rendered, and how many are not."""
+    others = len(run.substitutions)
+    same = f"{run.properties:,} {'property is' if run.properties == 1 else 'properties are'} exactly as rendered"
+    if not others:
+        return f"{same}; none differs."
+    return f"{same}; {others} differ{'s' * (others == 1)} in the lab (- as rendered, + here), for these reasons:"
+
+
+def differences_by_reason(substitutions: Iterable[Substitution]) -> dict[str, list[Substitution]]:
+    """Substitutions under their reason, in the order in which they were given."""
+    found: dict[str, list[Substitution]] = {}
+    for each in substitutions:
+        found.setdefault(each.why, []).append(each)
+    return found
+
+
+def difference(substitution: Substitution) -> Sequence[tuple[str, str]]:
+    """Lines of a diff as (sign, text): the key, what was rendered, what the lab sets."""
+    sides = (("-", substitution.rendered), ("+", substitution.lab))
+    values = ((sign, line) for sign, value in sides if value is not None for line in value.splitlines() or [""])
+    return ((" ", substitution.key), *values)
+
+
+def slug(text: str) -> str:
+    """The text as part of an address or of the name of a file."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

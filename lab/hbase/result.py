@@ -1,0 +1,188 @@
+"""What a run of the lab found: figures beside their predictions, curves over time, and what was shown with what.
+
+Plain data, written as JSON and read back; pages are made from it and from nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Chart", "Figure", "Kind", "Machine", "Run", "Scenario", "Series", "Substitution", "Target"]
+
+
+class Kind(StrEnum):
+    """What a target asks of a measured figure."""
+
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+    WITHIN_FRACTION = "within a fraction of the prediction"
+    WITHIN_DIFFERENCE = "within a difference of the prediction"
+    WITHIN_FACTOR = "within a factor of the prediction"
+    SAME = "the same as predicted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A bound that a figure is held to; `bound` is in the figure's unit, a fraction (0.1 is 10 %) or a factor."""
+
+    kind: Kind
+    bound: float = 0.0
+
+    def holds(self, measured: float | str, predicted: float | str | None) -> bool:
+        """Whether the measurement is within it. Raises ValueError where a prediction is asked for and there is none."""
+        if self.kind is Kind.SAME:
+            return measured == predicted
+        if isinstance(measured, str):
+            raise TypeError(f"{measured!r} is not a number: only {Kind.SAME} holds words")
+        if self.kind is Kind.AT_LEAST:
+            return measured >= self.bound
+        if self.kind is Kind.AT_MOST:
+            return measured <= self.bound
+        if predicted is None or isinstance(predicted, str):
+            raise ValueError(f"{self.kind}, and nothing is predicted")
+        if self.kind is Kind.WITHIN_DIFFERENCE:
+            return abs(measured - predicted) <= self.bound
+        if self.kind is Kind.WITHIN_FRACTION:
+            return abs(measured - predicted) <= self.bound * abs(predicted)
+        return predicted / self.bound <= measured <= predicted * self.bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One measured figure. `case` is what was varied ("kill -9", "0.4 of the data"); a name may stand for a number.
+
+    `because` says what the prediction is made of, or how it was measured where nothing is predicted. `unit` is what
+    stands behind the number: "" for a ratio from 0 to 1.
+    """
+
+    case: str
+    name: str
+    unit: str
+    measured: float | str
+    predicted: float | str | None = None
+    because: str
+    target: Target | None = None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether its target is met; None without one."""
+        return None if self.target is None else self.target.holds(self.measured, self.predicted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One line of a chart, as (x, y)."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Lines over one axis; a series named `predicted …` is drawn dashed."""
+
+    title: str
+    x: str
+    y: str
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Substitution:
+    """A property that the lab sets otherwise than rendered, and why. None: not rendered, or left out here."""
+
+    key: str
+    rendered: str | None
+    lab: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One experiment: what it asks, what came of it, and what it does not show."""
+
+    name: str
+    title: str
+    question: str
+    figures: tuple[Figure, ...]
+    charts: tuple[Chart, ...]
+    limits: tuple[str, ...]
+    seed: int
+    began: str
+    seconds: float
+
+    @property
+    def missed(self) -> tuple[Figure, ...]:
+        """The figures whose target is not met."""
+        return tuple(figure for figure in self.figures if figure.holds is False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where it was measured."""
+
+    cores: int
+    memory_bytes: int
+    kernel: str
+    disk_is_limited: bool
+    memory_is_limited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """All scenarios of one run, and what they ran on. `scale` is (what, in the plan, here)."""
+
+    environment: str
+    release: str
+    command: str
+    software: tuple[tuple[str, str], ...]
+    substitution: str | None
+    machine: Machine
+    scale: tuple[tuple[str, str, str], ...]
+    properties: int
+    substitutions: tuple[Substitution, ...]
+    scenarios: tuple[Scenario, ...]
+
+    def to_json(self) -> str:
+        """As text that `of_json` reads back."""
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def of_json(cls, text: str) -> Run:
+        """A run as it was written. Raises ValueError, KeyError or TypeError for what no run wrote."""
+        value = json.loads(text)
+        return cls(
+            **value
+            | {
+                "software": tuple((name, version) for name, version in value["software"]),
+                "machine": Machine(**value["machine"]),
+                "scale": tuple((what, planned, here) for what, planned, here in value["scale"]),
+                "substitutions": tuple(Substitution(**each) for each in value["substitutions"]),
+                "scenarios": tuple(_scenario(each) for each in value["scenarios"]),
+            }
+        )
+
+
+def _scenario(value: dict[str, Any]) -> Scenario:
+    return Scenario(
+        **value
+        | {
+            "figures": tuple(_figure(each) for each in value["figures"]),
+            "charts": tuple(_chart(each) for each in value["charts"]),
+            "limits": tuple(value["limits"]),
+        }
+    )
+
+
+def _figure(value: dict[str, Any]) -> Figure:
+    target = value["target"]
+    asked = Target(kind=Kind(target["kind"]), bound=target["bound"]) if target else None
+    return Figure(**value | {"target": asked})
+
+
+def _chart(value: dict[str, Any]) -> Chart:
+    lines = (Series(name=each["name"], points=tuple((x, y) for x, y in each["points"])) for each in value["series"])
+    return Chart(**value | {"series": tuple(lines)})

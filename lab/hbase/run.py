@@ -1,0 +1,257 @@
+"""A run of the lab: the scenarios one after the other, and what they found, written after each."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.cluster import Cluster, Server
+from lab.hbase.experiment import Experiment, Findings
+from lab.hbase.laboratory import Laboratory, laboratory
+from lab.hbase.limits import groups, machine, volume
+from lab.hbase.place import Place, free_ports
+from lab.hbase.place_of_run import run_directory
+from lab.hbase.recording import Recording, recordings_to_json
+from lab.hbase.report.page import page_html
+from lab.hbase.result import Machine, Run, Scenario
+from lab.hbase.scale import scale
+from lab.hbase.scenarios import BENCHED, SCENARIOS, benched, question, unbenched
+from lab.hbase.ycsb import Table
+from sizing.problem import InvalidInput, OperationFailed, Problem
+from sizing.units import GIB
+
+__all__ = ["Asked", "Results", "run"]
+
+SPARE_DISK_BYTES: Final = 2 * GIB
+COPIES_ON_DISK: Final = 5
+"""Of the data: store files before and after a compaction, cache, its volume, archived files of a dropped table."""
+
+BULKY: Final = ("objects", "wal", "scratch", "volumes", "images")
+"""Directories of a lab that are not kept with its logs."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What to run: scenarios by name, how long a window is, and which seed draws the keys."""
+
+    of: Laboratory
+    scenarios: Sequence[str]
+    named: bool
+    """Whether they were named one by one; else they are all that there are."""
+    seconds: float
+    seed: int
+    volume_mib_s: int | None
+    command: str
+
+    @property
+    def table(self) -> Table:
+        """The table of the environment's cells."""
+        small = self.of.miniature
+        workload = small.workload
+        return Table(
+            name="usertable",
+            rows=small.rows,
+            value_bytes=workload.cell_bytes,
+            compressible=workload.compression_ratio,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The files of a run: its JSON, its page beside it, and the logs of what failed."""
+
+    directory: Path
+    name: str
+
+    @property
+    def data(self) -> Path:
+        """The run as JSON."""
+        return self.directory / f"{self.name}.json"
+
+    @property
+    def page(self) -> Path:
+        """The run as one HTML page."""
+        return self.directory / f"{self.name}.html"
+
+    def logs(self, scenario: str) -> Path:
+        """Where the logs of a scenario that failed are kept."""
+        return self.directory / f"{self.name}-{scenario}-logs"
+
+    def write(self, made: Run) -> None:
+        """Both files, each whole or not at all."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for file, text in ((self.data, made.to_json()), (self.page, page_html(made))):
+            half = file.with_suffix(f"{file.suffix}.part")
+            half.write_text(text, encoding="utf-8")
+            half.replace(file)
+
+    def record(self, scenario: str, recordings: Sequence[Recording]) -> None:
+        """The counters that a scenario recorded, as `ENV-SCENARIO-recorded.json`."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        file = self.directory / f"{self.name}-{scenario}-recorded.json"
+        file.write_text(recordings_to_json(recordings), encoding="utf-8")
+
+    def found(self) -> Run:
+        """What an earlier run wrote. Raises InvalidInput where there is nothing that can be gone on with."""
+        try:
+            return Run.of_json(self.data.read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InvalidInput(
+                [
+                    Problem(
+                        where=str(self.data),
+                        what="the run to go on with",
+                        why=f"it cannot be read: {error}",
+                        fix="leave out --resume, or name the run's directory with --results",
+                    )
+                ]
+            ) from None
+
+
+def run(asked: Asked, results: Results, say: Say, *, resume: bool = False) -> Run:
+    """All scenarios that were asked for; those of an earlier run are kept where it is gone on with.
+
+    Raises InvalidInput where this machine is too small or the earlier run was another, OperationFailed at the end
+    where scenarios failed: what the others found is written all the same.
+    """
+    data_bytes = asked.of.miniature.workload.stored_bytes
+    lacks = machine.needs(asked.of.memory_bytes, COPIES_ON_DISK * data_bytes + SPARE_DISK_BYTES, results.directory)
+    if lacks:
+        raise InvalidInput(lacks)
+    made = _header(asked)
+    if resume:
+        made = _gone_on(asked, made, results)
+    done = {each.name for each in made.scenarios}
+    with run_directory() as root:
+        session = Session(asked, results, say, root, [name for name in asked.scenarios if name not in done])
+        for scenario in session.scenarios():
+            made = replace(made, scenarios=_ordered((*made.scenarios, scenario)))
+            results.write(made)
+    if session.failed:
+        raise OperationFailed("\n".join(session.failed))
+    return made
+
+
+def _header(asked: Asked) -> Run:
+    of = asked.of
+    place = Place(root=Path("/lab"), ports=free_ports())
+    site = Cluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature).site(Server())
+    limited_memory = groups.unavailable() is None
+    return Run(
+        environment=of.launch.environment.name,
+        release=of.release.label,
+        command=asked.command,
+        software=of.software.versions,
+        substitution=of.software.substitution,
+        machine=Machine(
+            cores=machine.cores(),
+            memory_bytes=machine.memory().total_bytes,
+            kernel=machine.kernel(),
+            disk_is_limited=limited_memory and volume.unavailable() is None,
+            memory_is_limited=limited_memory,
+        ),
+        scale=scale(of),
+        properties=site.as_rendered,
+        substitutions=site.substitutions,
+        scenarios=(),
+    )
+
+
+def _gone_on(asked: Asked, made: Run, results: Results) -> Run:
+    """The earlier run, where it was of the same plan at the same scale, without what is to be run again."""
+    earlier = results.found()
+    if (made.environment, made.release, made.scale) != (earlier.environment, earlier.release, earlier.scale):
+        raise InvalidInput(
+            [
+                Problem(
+                    where=str(results.data),
+                    what="the run to go on with",
+                    why=f"it is of {earlier.environment} on {earlier.release} at another scale, or of another plan",
+                    fix="give the options that it had, or leave out --resume",
+                )
+            ]
+        )
+    again = set(asked.scenarios) if asked.named else set()
+    return replace(earlier, scenarios=tuple(each for each in earlier.scenarios if each.name not in again))
+
+
+def _ordered(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
+    return tuple(sorted(scenarios, key=lambda each: SCENARIOS.index(each.name)))
+
+
+@dataclass(slots=True)
+class Session:
+    """Scenarios at work: those that are `pending`, in order, and what is to be said of those that failed."""
+
+    asked: Asked
+    results: Results
+    say: Say
+    root: Path
+    pending: list[str]
+    failed: list[str] = field(default_factory=list)
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Each that succeeds. One that fails may leave anything behind: those after it get a lab of their own."""
+        while self.pending:
+            directory = self.root / self.pending[0]
+            try:
+                yield from self._some(directory)
+            except OperationFailed as error:
+                self._failed(self.pending.pop(0), error, directory)
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+
+    def _some(self, directory: Path) -> Iterator[Scenario]:
+        if self.pending[0] not in BENCHED:
+            yield self._next(lambda name: unbenched(name)(directory, self.say))
+            return
+        of = self.asked.of
+        with laboratory(of, directory, self.say) as bench:
+            experiment = Experiment(
+                bench=bench,
+                release=of.release,
+                miniature=of.miniature,
+                table=self.asked.table,
+                seconds=self.asked.seconds,
+                cores=machine.cores(),
+                seed=self.asked.seed,
+                volume_mib_s=self.asked.volume_mib_s,
+            )
+            while self.pending and self.pending[0] in BENCHED:
+                yield self._next(lambda name: benched(name)(experiment))
+
+    def _next(self, found: Callable[[str], Findings]) -> Scenario:
+        """The first of those that are pending, which it then no longer is."""
+        name = self.pending[0]
+        what = question(name)
+        self.say(f"{name}: {what.question}")
+        at, began = datetime.now(UTC), time.monotonic()
+        findings = found(name)
+        del self.pending[0]
+        if findings.recorded:
+            self.results.record(name, findings.recorded)
+        return Scenario(
+            name=name,
+            title=what.title,
+            question=what.question,
+            figures=findings.figures,
+            charts=findings.charts,
+            limits=findings.limits,
+            seed=self.asked.seed,
+            began=at.isoformat(timespec="seconds"),
+            seconds=time.monotonic() - began,
+        )
+
+    def _failed(self, name: str, error: OperationFailed, directory: Path) -> None:
+        kept = self.results.logs(name)
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(directory, kept, ignore=shutil.ignore_patterns(*BULKY))
+        self.failed.append(f"{name}: {error}\n  its logs are kept in {kept}")
+        self.say(f"{name} failed: {error}")

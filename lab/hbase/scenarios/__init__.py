@@ -1,0 +1,63 @@
+"""The experiments of the lab, each runnable by itself."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.experiment import Experiment, Findings
+
+__all__ = ["BENCHED", "SCENARIOS", "UNBENCHED", "Question", "benched", "question", "unbenched"]
+
+UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots", "refused": "refused"}
+"""Those that boot files of many environments, in labs of their own."""
+
+# Those of the environment's own table come before those that fill another, and what changes it comes last of them.
+BENCHED: Final[Mapping[str, str]] = {
+    "cache-vs-none": "cache_vs_none",
+    "warm-up": "warm_up",
+    "restart": "restart",
+    "multiget": "multi_get",
+    "two-servers": "two_servers",
+    "volume-bound": "volume_bound",
+    "model": "model",
+    "ycsb": "mixes",
+    "oversubscribed": "oversubscribed",
+    "compressed": "compressed",
+    "index": "index",
+}
+"""Those that load a table of the environment's kind and read it; the module of each by its name."""
+
+MODULES: Final = {**UNBENCHED, **BENCHED}
+SCENARIOS: Final = tuple(MODULES)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a scenario asks."""
+
+    title: str
+    question: str
+
+
+def question(name: str) -> Question:
+    """Of the scenario of that name. Raises KeyError where there is none."""
+    module = importlib.import_module(f"lab.hbase.scenarios.{MODULES[name]}")
+    return Question(module.TITLE, module.QUESTION)
+
+
+def benched(name: str) -> Callable[[Experiment], Findings]:
+    """A scenario that reads a table. Raises KeyError where there is none."""
+    run: Callable[[Experiment], Findings] = importlib.import_module(f"lab.hbase.scenarios.{BENCHED[name]}").run
+    return run
+
+
+def unbenched(name: str) -> Callable[[Path, Callable[[str], None]], Findings]:
+    """A scenario that boots files of many environments below a directory. Raises KeyError where there is none."""
+    run: Callable[[Path, Callable[[str], None]], Findings] = importlib.import_module(
+        f"lab.hbase.scenarios.{UNBENCHED[name]}"
+    ).run
+    return run

@@ -1,0 +1,98 @@
+"""Reads with no BucketCache, each from S3, against reads of a warm one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lab.hbase.bench import Window
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import Experiment, Findings, at_least, at_most, performance_figures, within
+from lab.hbase.overlay import varied
+from lab.hbase.result import Figure
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "No cache against a warm one"
+QUESTION: Final = "What does each read cost with every block in S3, and what once the cache is warm?"
+NONE: Final = varied(
+    {
+        "hbase.bucketcache.ioengine": None,
+        "hbase.bucketcache.persistent.path": None,
+        # Without a BucketCache data blocks would go to the L1, which holds a good part of so little data.
+        "hbase.block.data.cacheonread": "false",
+        "hbase.rs.prefetchblocksonopen": "false",
+    },
+    "no cache of data blocks, for comparison",
+)
+SEQUENTIAL: Final = varied({"fs.s3a.experimental.input.fadvise": "sequential"}, "as rendered")
+PREFETCHED_SECONDS: Final = 600.0
+FEWER: Final = 0.999
+PER_THOUSAND: Final = 1.0
+
+
+def run(lab: Experiment) -> Findings:
+    """Reads without a cache, S3 answering at once and after its latency, then with it warm."""
+    table, bench = lab.filled(), lab.bench
+    bench.serve(Server(varied=NONE), cold=True)
+    bench.measure(table, lab.quick(lab.seconds / 2))
+    control = bench.measure(table, lab.load())
+    bench.store.set(bench.latency)
+    none = bench.measure(table, lab.load())
+    bench.serve(Server(varied=NONE | SEQUENTIAL), cold=True)
+    bench.store.set(bench.latency)
+    bench.measure(table, lab.quick(lab.seconds / 2))
+    sequential = bench.measure(table, lab.load())
+    bench.serve(Server(), cold=True)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.store.set(bench.latency)
+    bench.measure(table, lab.quick(lab.seconds / 2))
+    warm = bench.measure(table, lab.load())
+    return Findings(
+        figures=(
+            *_figures("no cache, S3 at once", control, lab),
+            *_figures("no cache, S3 as far as it is", none, lab),
+            *_figures("no cache, read policy as rendered (sequential)", sequential, lab),
+            *performance_figures("warm cache", warm, "hits of the BucketCache alone"),
+            Figure(
+                case="warm cache",
+                name="GETs per 1,000 reads",
+                unit="",
+                measured=warm.gets_per_1000_reads,
+                predicted=0.0,
+                because="every block is cached",
+                target=at_most(PER_THOUSAND),
+            ),
+            Figure(
+                case="warm cache",
+                name="GETs saved",
+                unit="",
+                measured=1 - warm.gets_per_1000_reads / none.gets_per_1000_reads,
+                because="share of the GETs per read that the same reads made without a cache",
+                target=at_least(FEWER),
+            ),
+            Figure(
+                case="warm cache",
+                name="throughput against no cache",
+                unit="x",
+                measured=warm.measured.operations_per_second / none.measured.operations_per_second,
+                because="on this machine, with this latency: what carries over to a cluster is the GETs per read",
+            ),
+        ),
+        limits=(
+            "What S3 takes in the control, at once, is the CPU of its server, its proxy and S3A on the same cores.",
+        ),
+    )
+
+
+def _figures(case: str, window: Window, lab: Experiment) -> tuple[Figure, ...]:
+    blocks = lab.miniature.demand.blocks.per_read
+    gets = Figure(
+        case=case,
+        name="GETs per 1,000 reads",
+        unit="",
+        measured=window.gets_per_1000_reads,
+        predicted=1000 * blocks,
+        because=f"{blocks:.2f} blocks a read, each of them one GET",
+        target=within(0.05),
+    )
+    return (*performance_figures(case, window, "every block from S3"), gets)

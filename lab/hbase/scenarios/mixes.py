@@ -1,0 +1,45 @@
+"""YCSB's own workloads A, C and F on a warm cache."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import Experiment, Findings, at_least, performance_figures
+from lab.hbase.result import Figure
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "YCSB A, C and F"
+QUESTION: Final = "What do the usual mixes of reads and updates get from a warm cache?"
+PREFETCHED_SECONDS: Final = 600.0
+MIXES: Final = {
+    "C: reads": {},
+    "F: half of the reads write back": {"reads": 0.5, "read_modify_writes": 0.5},
+    "A: half updates": {"reads": 0.5, "updates": 0.5},
+}
+
+
+def run(lab: Experiment) -> Findings:
+    """Zipfian, as YCSB has them; the one that only reads comes first, for updates change the table."""
+    table, bench = lab.filled(), lab.bench
+    bench.serve(Server(), cold=False)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.measure(table, lab.quick(lab.seconds / 2))
+    figures = []
+    for name, mix in MIXES.items():
+        window = bench.measure(table, lab.load(distribution="zipfian", **mix))
+        figures += [
+            *performance_figures(name, window, "operations of all kinds"),
+            Figure(
+                case=name,
+                name="hit ratio",
+                unit="",
+                measured=window.hit_ratio,
+                because="updates are flushed into the cache",
+                target=at_least(0.995),
+            ),
+        ]
+    return Findings(
+        figures=tuple(figures), limits=("The write-ahead log lies in local files: no network, no replicas.",)
+    )

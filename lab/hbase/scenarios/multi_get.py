@@ -1,0 +1,43 @@
+"""Requests for several rows at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import Experiment, Findings, performance_figures, within
+from lab.hbase.result import Figure
+from sizing.expectation import read_of
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "Multi-gets"
+QUESTION: Final = "How many blocks does a request for many rows read, and what does that cost?"
+KEYS: Final = (1, 10)
+PREFETCHED_SECONDS: Final = 600.0
+
+
+def run(lab: Experiment) -> Findings:
+    """Single gets, then ten rows in each request, from a warm cache."""
+    table, bench = lab.filled(), lab.bench
+    bench.serve(Server(), cold=False)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.measure(table, lab.quick(lab.seconds / 2))
+    figures = []
+    for keys in KEYS:
+        window = bench.measure(table, lab.load(keys_per_read=keys))
+        blocks = read_of(lab.miniature, keys).blocks
+        case = f"{keys} {'row' if keys == 1 else 'rows'} a request"
+        figures += [
+            *performance_figures(case, window, "requests, not rows"),
+            Figure(
+                case=case,
+                name="blocks a request",
+                unit="",
+                measured=(window.hits + window.misses) / max(1, window.measured.reads),
+                predicted=blocks,
+                because="each row is somewhere else in the table",
+                target=within(0.05),
+            ),
+        ]
+    return Findings(figures=tuple(figures))

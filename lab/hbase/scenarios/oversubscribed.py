@@ -1,0 +1,158 @@
+"""A cache smaller than the data: EMR's defaults, the published recipe, and our plan, on the same disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lab.hbase.admin import Family
+from lab.hbase.bench import Window
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import Experiment, Findings, at_least, hit_ratios, over_time
+from lab.hbase.overlay import Overlay, varied
+from lab.hbase.result import Chart, Figure, Kind, Target
+from lab.hbase.ycsb import Table
+from sizing.allocator import DEFAULT_BUCKET_SIZES
+from sizing.expectation import expected_hit_ratio
+from sizing.miniature import Miniature, Small, miniature_demand
+from sizing.popularity import UNIFORM
+from sizing.units import MIB
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "A cache smaller than the data"
+QUESTION: Final = "At equal disk, how much is read from the cache by EMR's defaults, the published recipe and our plan?"
+WHY: Final = "the configuration that is compared"
+CELL_BYTES: Final = 2_000
+SHARE: Final = 0.5
+SEEDS: Final = (2, 4, 6)
+BETTER: Final = 1.15
+WARMING_SECONDS: Final = 30.0
+SETTLING_SECONDS: Final = 180.0
+TURNOVERS: Final = 2.0
+"""Of the table's blocks, asked for until a cache of any list of sizes holds what it will."""
+DEFAULT_SIZES: Final = ",".join(map(str, DEFAULT_BUCKET_SIZES))
+# Amazon's best-practice page for HBase on S3, and HBase's defaults where it says nothing.
+EMR_DEFAULTS: Final[Mapping[str, str | None]] = {
+    "hbase.bucketcache.bucket.sizes": None,
+    "hbase.blockcache.minblocksize": None,
+    "hbase.bucketcache.writer.threads": None,
+    "hbase.bucketcache.writer.queuelength": None,
+    "hbase.bucketcache.queue.addition.waittime": None,
+    "hbase.bucketcache.persistent.path": None,
+    "hbase.hfile.thread.prefetch": None,
+    "hbase.rs.prefetchblocksonopen": None,
+    "hbase.rs.cacheblocksonwrite": None,
+    "hbase.rs.cachecompactedblocksonwrite": None,
+    "hbase.block.data.cachecompressed": None,
+}
+PERSISTENCE: Final = "hbase.bucketcache.persistent.path"
+RECIPE: Final[Mapping[str, str | None]] = {
+    **{key: value for key, value in EMR_DEFAULTS.items() if key != PERSISTENCE},
+    "hbase.rs.prefetchblocksonopen": "true",
+    "hbase.rs.cacheblocksonwrite": "true",
+    "hbase.rs.cachecompactedblocksonwrite": "true",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One configuration, with the bucket sizes that it comes to."""
+
+    name: str
+    overlay: Overlay
+    sizes: Sequence[int]
+
+
+def run(lab: Experiment) -> Findings:
+    """Uniform reads of 2,000-byte cells, so that blocks are longer than the default list's slot of 65 KiB."""
+    small = _of_cells(lab)
+    table = Table(name="cells2k", rows=small.rows, value_bytes=CELL_BYTES)
+    family = Family(name=table.family, compression="NONE", block_bytes=small.workload.block_bytes)
+    cache_mib = small.sized(SHARE)
+    cases = _cases(small, cache_mib)
+    windows: dict[str, list[Window]] = {}
+    charts: list[Chart] = []
+    for case in cases:
+        lab.bench.table(table, family)
+        lab.bench.serve(Server(varied=case.overlay), cold=True)
+        warming = lab.bench.measure(table, lab.quick(WARMING_SECONDS))
+        lab.bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * small.demand.blocks.count)
+        charts.append(
+            over_time(
+                f"Hit ratio while it fills: {case.name}", "hit ratio", [("measured", hit_ratios(warming.samples))]
+            )
+        )
+        windows[case.name] = [lab.bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
+    return Findings(
+        figures=tuple(figure for case in cases for figure in _figures(case, small, cache_mib, windows)),
+        charts=tuple(charts),
+        limits=(f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; uniform reads, so that nothing is hot.",),
+    )
+
+
+def _of_cells(lab: Experiment) -> Miniature:
+    """The same data in cells of 2,000 bytes, uncompressed."""
+    workload = replace(
+        lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"
+    )
+    demand = miniature_demand(
+        workload,
+        lab.release,
+        Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=lab.miniature.workload.stored_bytes),
+    )
+    return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
+
+
+def _cases(small: Miniature, cache_mib: int) -> tuple[Case, ...]:
+    ours = {
+        "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
+        "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
+    }
+    size = {"hbase.bucketcache.size": str(cache_mib)}
+    return (
+        Case(
+            name="EMR's defaults",
+            overlay=varied({**EMR_DEFAULTS, **size}, WHY),
+            sizes=DEFAULT_BUCKET_SIZES,
+        ),
+        Case(
+            name="published recipe",
+            overlay=varied({**RECIPE, **size}, WHY),
+            sizes=DEFAULT_BUCKET_SIZES,
+        ),
+        Case(name="our plan", overlay=varied({**ours, **size}, WHY), sizes=small.demand.sizes),
+    )
+
+
+def _figures(case: Case, small: Miniature, cache_mib: int, windows: dict[str, list[Window]]) -> tuple[Figure, ...]:
+    ratios = [window.hit_ratio for window in windows[case.name]]
+    predicted = expected_hit_ratio(small, UNIFORM, cache_mib, case.sizes)
+    found = [
+        Figure(
+            case=f"{case.name}, seed {seed}",
+            name="bytes hit",
+            unit="",
+            measured=ratio,
+            predicted=predicted,
+            because="Che's approximation for what this list of bucket sizes holds of these blocks",
+            target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
+        )
+        for seed, ratio in zip(SEEDS, ratios, strict=True)
+    ]
+    if case.name == "our plan":
+        recipe = [window.hit_ratio for window in windows["published recipe"]]
+        worst = min(mine / theirs for mine, theirs in zip(ratios, recipe, strict=True))
+        found.append(
+            Figure(
+                case=f"our plan against the published recipe, worst of {len(SEEDS)} seeds",
+                name="bytes hit",
+                unit="x",
+                measured=worst,
+                predicted=predicted / expected_hit_ratio(small, UNIFORM, cache_mib, DEFAULT_BUCKET_SIZES),
+                because="the same disk; slots that fit the blocks",
+                target=at_least(BETTER),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,264 @@
+"""Restarts of a warm RegionServer: clean, killed, killed while its cache fills, and without persistence."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from lab.hbase.bench import COLD, FRESH_SECONDS, Window
+from lab.hbase.cluster import Server, decisive_line
+from lab.hbase.experiment import Experiment, Findings, at_least, fill, over_time
+from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
+from lab.hbase.recording import Recording
+from lab.hbase.result import Chart, Figure, Kind, Target
+from lab.hbase.store.settings import Settings
+from sizing.miniature import REGIONS
+from sizing.problem import OperationFailed
+from sizing.restart import RegionServer, restart
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "Restarts"
+QUESTION: Final = (
+    "What of the cache is left after a restart, and how long until regions serve and reads are as fast as before?"
+)
+FIRST_MINUTE_SECONDS: Final = 60.0
+PREFETCHED_SECONDS: Final = 600.0
+FILLING_SECONDS: Final = 35.0
+SYSTEM_REGIONS: Final = 2
+FORGETFUL: Final = varied(
+    {"hbase.bucketcache.persistent.path": None, "hbase.rs.prefetchblocksonopen": "false"},
+    "without persistence, for comparison",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One way to end a warm server, and what it is started with again."""
+
+    name: str
+    killed: bool
+    server: Server
+    keeps: bool
+
+
+CASES: Final = (
+    Case(name="clean restart", killed=False, server=Server(), keeps=True),
+    Case(name="kill -9", killed=True, server=Server(), keeps=True),
+    Case(name="clean restart, no persistence", killed=False, server=Server(varied=FORGETFUL), keeps=False),
+)
+
+
+def run(lab: Experiment) -> Findings:
+    """Each case after the same warm minute."""
+    table, bench = lab.filled(), lab.bench
+    bench.serve(Server(), cold=True)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.measure(table, lab.load())
+    before = bench.measure(table, lab.load())
+    found = [_restarted(lab, case, before) for case in CASES]
+    found.append(_killed_while_filling(lab))
+    return Findings(
+        figures=tuple(figure for each in found for figure in each.figures),
+        charts=tuple(chart for each in found for chart in each.charts),
+        recorded=tuple(recording for each in found for recording in each.recorded),
+        limits=(
+            "The index is written more often here than is rendered: a crash of a real server forgets more.",
+            "The file system's page cache outlives a killed process; a node that loses power is another case.",
+        ),
+    )
+
+
+def _restarted(lab: Experiment, case: Case, before: Window) -> Findings:
+    bench = lab.bench
+    # So long that what is cached has been written to the index.
+    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
+    cached = bench.sample(0.0).cache.l2_blocks
+    bench.store.set(bench.latency)
+    table = lab.filled()
+    with bench.sampled() as samples:
+        away = _away(lab, case)
+        recovered = bench.sample(0.0).cache.l2_blocks
+        first = bench.measure(table, lab.load(seconds=FIRST_MINUTE_SECONDS))
+    after = bench.measure(table, lab.load())
+    return Findings(
+        figures=_figures(lab, case, (cached, recovered, away), (before, first, after)),
+        charts=(
+            over_time(f"Cached share after: {case.name}", "share of the blocks", [("measured", fill(samples, cached))]),
+        ),
+        recorded=(Recording(name=case.name, samples=tuple(samples)),),
+    )
+
+
+def _away(lab: Experiment, case: Case) -> float:
+    """Ends the server and starts it again; the seconds from the end of the old process until all regions serve."""
+    cluster = lab.bench.cluster
+    if case.killed:
+        cluster.kill_server()
+    else:
+        cluster.stop_server()
+    began = time.monotonic()
+    cluster.start_server(case.server)
+    lab.bench.await_regions()
+    return time.monotonic() - began
+
+
+def _figures(
+    lab: Experiment, case: Case, counted: tuple[int, int, float], windows: tuple[Window, Window, Window]
+) -> tuple[Figure, ...]:
+    cached, recovered, away = counted
+    before, first, after = windows
+    ratio = after.measured.operations_per_second / before.measured.operations_per_second
+    wanted = (at_least(0.995), at_least(0.97)) if case.keeps else (None, None)
+    return (
+        Figure(
+            case=case.name,
+            name="blocks recovered",
+            unit="",
+            measured=float(recovered),
+            predicted=float(cached) if case.keeps else 0.0,
+            because="all that were cached when it ended" if case.keeps else "the cache file is deleted at start",
+        ),
+        Figure(
+            case=case.name,
+            name="seconds until all regions serve",
+            unit="s",
+            measured=away,
+            predicted=_away_seconds(lab, cached),
+            because="from the end of the old process: boot, restore, the master's wait, opening",
+            target=Target(kind=Kind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
+        ),
+        Figure(
+            case=case.name,
+            name="hit ratio in the first minute",
+            unit="",
+            measured=first.hit_ratio,
+            predicted=1.0 if case.keeps else None,
+            because="nothing is lost" if case.keeps else "filled by the reads of that minute",
+            target=wanted[0],
+        ),
+        Figure(
+            case=case.name,
+            name="GETs per 1,000 reads in the first minute",
+            unit="",
+            measured=first.gets_per_1000_reads,
+            because="counted in front of the S3 server",
+        ),
+        Figure(
+            case=case.name,
+            name="throughput against before, in the first minute",
+            unit="x",
+            measured=first.measured.operations_per_second / before.measured.operations_per_second,
+            because="the JVM is cold, too",
+        ),
+        Figure(
+            case=case.name,
+            name="throughput against before, after it",
+            unit="x",
+            measured=ratio,
+            because="the same reads, the JVM warm",
+            target=wanted[1],
+        ),
+    )
+
+
+def _away_seconds(lab: Experiment, cached: int) -> float:
+    """The calculator's restart at the latency that S3 has here."""
+    latency = (lab.bench.latency.latency_ms) / 1000
+    found = restart(
+        RegionServer(
+            heap_bytes=lab.miniature.heap_mib << 20,
+            cached_blocks=cached,
+            regions=REGIONS + SYSTEM_REGIONS,
+            open_region_threads=3,
+            s3_trip_seconds=latency,
+            pre_touch=True,
+            restores_in_background=False,
+        )
+    )
+    return found.seconds - found.stop_seconds
+
+
+def _killed_while_filling(lab: Experiment) -> Findings:
+    """Reads fill an empty cache; the server is killed in the midst, after its index was written at least once."""
+    bench, name = lab.bench, "kill -9 while filling"
+    table = lab.filled()
+    bench.serve(Server(varied=COLD), cold=True)
+    bench.store.set(bench.latency)
+    filling = lab.quick(FILLING_SECONDS + 60)
+    clients = bench.ycsb.start(table, filling, "ycsb-filling")
+    try:
+        with bench.sampled(0.5) as samples:
+            time.sleep(FILLING_SECONDS)
+            bench.cluster.kill_server()
+    finally:
+        clients.kill()
+    bench.store.set(Settings())
+    at_kill = samples[-1]
+    indexed = next(
+        (each for each in reversed(samples) if at_kill.seconds - each.seconds >= PERSIST_INTERVAL_MS / 1000), samples[0]
+    )
+    started = _started(lab)
+    time.sleep(FRESH_SECONDS)
+    recovered = bench.sample(0.0).cache.l2_blocks
+    bench.await_regions()
+    first = bench.measure(table, lab.load(seconds=lab.seconds))
+    share = at_kill.cache.l2_blocks / lab.miniature.demand.blocks.count
+    return Findings(
+        figures=(
+            Figure(
+                case=name,
+                name="blocks cached when it was killed",
+                unit="",
+                measured=float(at_kill.cache.l2_blocks),
+                because=f"{share:.0%} of all, and more each moment",
+            ),
+            Figure(
+                case=name,
+                name="blocks recovered",
+                unit="",
+                measured=float(recovered),
+                predicted=float(indexed.cache.l2_blocks),
+                because="at least what was cached when the index was last written, an interval ago at most",
+                target=at_least(0.9 * indexed.cache.l2_blocks),
+            ),
+            Figure(
+                case=name,
+                name="how it started again",
+                unit="",
+                measured=started,
+                because="an index that is cut short stops 2.6.1 to 2.6.4",
+            ),
+            Figure(
+                case=name,
+                name="hit ratio after it",
+                unit="",
+                measured=first.hit_ratio,
+                because="of reads that go on filling",
+            ),
+        ),
+        charts=(
+            Chart(
+                title="Blocks cached before the kill",
+                x="seconds",
+                y="blocks",
+                series=over_time(
+                    "", "", [("measured", [(each.seconds, float(each.cache.l2_blocks)) for each in samples])]
+                ).series,
+            ),
+        ),
+    )
+
+
+def _started(lab: Experiment) -> str:
+    """How the server came back; with its index moved aside where it would not start with it."""
+    cluster = lab.bench.cluster
+    try:
+        cluster.start_server(Server(varied=COLD))
+    except OperationFailed:
+        why = decisive_line(cluster.place.log("server-0"))
+        cluster.clear_cache()
+        cluster.start_server(Server(varied=COLD))
+        return f"only without its index: {why}"
+    return "by itself"

@@ -1,0 +1,100 @@
+"""Regions moved to a second RegionServer and back: what stays cached."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from lab.hbase.bench import FRESH_SECONDS
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import Experiment, Findings, at_least
+from lab.hbase.result import Figure
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "Regions moved away and back"
+QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still there?"
+PREFETCHED_SECONDS: Final = 600.0
+SECOND: Final = Server(number=1, heap_mib=768)
+
+
+def run(lab: Experiment) -> Findings:
+    """Half of the regions go to a cold server, are read there, and return."""
+    table, bench = lab.filled(), lab.bench
+    bench.serve(Server(), cold=False)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.admin.switch_balancer(on=False)
+    bench.cluster.clear_cache(SECOND.number)
+    bench.cluster.start_server(SECOND)
+    try:
+        return _moved(lab, table.name)
+    finally:
+        bench.cluster.stop_server(SECOND.number)
+        del bench.cluster.running[SECOND.name]
+
+
+def _moved(lab: Experiment, table: str) -> Findings:
+    bench = lab.bench
+    before = bench.sample(0.0).cache.l2_blocks
+    homes = bench.admin.regions(table)
+    half = sorted(homes)[: len(homes) // 2]
+    home = homes[half[0]]
+    second = next(each.server for each in bench.admin.status().servers if each.server != home)
+    away = _move(lab, half, second)
+    time.sleep(FRESH_SECONDS)
+    kept = bench.sample(0.0).cache.l2_blocks
+    back = _move(lab, half, home)
+    gets = bench.store.counters().store_file_gets
+    window = bench.measure(lab.table, lab.load())
+    gets = bench.store.counters().store_file_gets - gets
+    return Findings(
+        figures=(
+            Figure(
+                case="while half of the regions are elsewhere",
+                name="blocks that stay on their old server",
+                unit="",
+                measured=float(kept),
+                predicted=float(before),
+                because="hbase.rs.evictblocksonclose is false, and blocks are known by the name of their store file",
+                target=at_least(0.99 * before),
+            ),
+            Figure(
+                case="when they are back",
+                name="hit ratio",
+                unit="",
+                measured=window.hit_ratio,
+                predicted=1.0,
+                because="nothing was rewritten meanwhile",
+                target=at_least(0.995),
+            ),
+            Figure(
+                case="when they are back",
+                name="GETs of store files",
+                unit="",
+                measured=float(gets),
+                because="while reads went on",
+            ),
+            Figure(
+                case="moves",
+                name="seconds a region, away",
+                unit="s",
+                measured=away / len(half),
+                because="one after the other",
+            ),
+            Figure(
+                case="moves",
+                name="seconds a region, back",
+                unit="s",
+                measured=back / len(half),
+                because="one after the other",
+            ),
+        ),
+        limits=("Two RegionServers share this machine's cores.",),
+    )
+
+
+def _move(lab: Experiment, regions: list[str], server: str) -> float:
+    began = time.monotonic()
+    for region in regions:
+        lab.bench.admin.move(region, server)
+    return time.monotonic() - began

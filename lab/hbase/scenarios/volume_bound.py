@@ -1,0 +1,137 @@
+"""Reads bound by the cache's volume: a gp3 at its default, then with the throughput that is bought."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Final
+
+from lab.hbase.bench import Window
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import MANY_CLIENTS, Experiment, Findings, performance_figures, within
+from lab.hbase.limits.groups import DiskLimits, Group
+from lab.hbase.limits.groups import unavailable as no_groups
+from lab.hbase.limits.loop import Traffic
+from lab.hbase.limits.volume import Volume
+from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.result import Figure, Kind, Target
+from sizing.expectation import Expected, Node, expected, read_of, timings_of
+from sizing.resource import Disk, Hits
+from sizing.units import MIB
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "Bound by the volume"
+QUESTION: Final = (
+    "With the cache on a volume like gp3, is throughput what the calculator says, and the bottleneck the one it names?"
+)
+DEFAULT_MIB_S: Final = 125  # gp3 as it is sold without a word
+DEFAULT_IOPS: Final = 3_000
+HEAP_MIB: Final = 1_024
+# judgement: what a RegionServer of the lab takes beside its heap until all is warm.
+BESIDE_HEAP_BYTES: Final = 768 * MIB
+PAGE_CACHE_BYTES: Final = 64 * MIB
+SPARE_BYTES: Final = 512 * MIB
+PREFETCHED_SECONDS: Final = 600.0
+DISK_LATENCY_SECONDS: Final = 0.2e-3  # judgement: a virtual disk that is local; gp3 has about 1 ms
+NEARLY: Final = 0.9
+"""Of what a resource can give, when it is called the bottleneck."""
+
+
+def run(lab: Experiment) -> Findings:
+    """Each throughput with the page cache kept too small to answer. Says why not where a disk cannot be limited."""
+    reason = no_volumes() or no_groups()
+    if reason is not None:
+        return Findings(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
+    table, bench = lab.filled(), lab.bench
+    bench.cluster.stop_server()
+    place = bench.cluster.place
+    size = lab.miniature.cache_mib * MIB + SPARE_BYTES
+    mount = place.volumes / "limited"
+    with ExitStack() as stack:
+        volume = stack.enter_context(Volume(directory=place.root / "images", mount_point=mount, size_bytes=size))
+        group = stack.enter_context(Group(id=f"volume-{bench.cluster.running['master'].id}"))
+        stack.callback(bench.cluster.stop_server)
+        group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
+        bench.cluster.start_server(Server(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
+        bench.await_regions()
+        bench.wait_until_still(PREFETCHED_SECONDS)
+        bench.measure(table, lab.quick(lab.seconds))
+        group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
+        figures: tuple[Figure, ...] = ()
+        for name, mib_s in _throughputs(lab):
+            group.limit_disk(volume, DiskLimits.of_volume(mib_s * MIB, DEFAULT_IOPS))
+            bench.measure(table, lab.quick(lab.seconds / 3))
+            before = volume.traffic
+            window = bench.measure(table, lab.load(threads=MANY_CLIENTS))
+            limit = _limit(window, (before, volume.traffic), mib_s)
+            share = min(
+                1.0,
+                group.page_cache_bytes / (lab.miniature.demand.blocks.count * lab.miniature.demand.blocks.cached_bytes),
+            )
+            figures += _figures((name, limit, share), window, _expected(lab, mib_s, share))
+    return Findings(
+        figures=figures,
+        limits=(
+            "The device is limited by a control group; EBS limits a volume and its instance, and bursts.",
+            "Reads of 16 clients; the published benchmark has 1,000 over ten servers.",
+        ),
+    )
+
+
+def _throughputs(lab: Experiment) -> tuple[tuple[str, int], ...]:
+    planned = lab.bench.cluster.launch.plan.core.volume("cache").throughput_mib_s
+    if lab.volume_mib_s is not None:
+        bought, why = lab.volume_mib_s, "as asked for"
+    elif planned > DEFAULT_MIB_S:
+        bought, why = planned, "as the plan buys it"
+    else:
+        bought, why = 2 * DEFAULT_MIB_S, "twice the default; the plan buys no more than that"
+    return (f"{DEFAULT_MIB_S} MiB/s, gp3's default", DEFAULT_MIB_S), (f"{bought} MiB/s, {why}", bought)
+
+
+def _expected(lab: Experiment, mib_s: int, page_cache_fraction: float) -> Expected:
+    disk = Disk(
+        kind="ebs",
+        bytes_per_second=mib_s * MIB,
+        ios_per_second=DEFAULT_IOPS,
+        latency_seconds=DISK_LATENCY_SECONDS,
+    )
+    node = Node(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=MANY_CLIENTS)
+    hits = Hits(ratio=1.0, page_cache_fraction=page_cache_fraction)
+    return expected(node, read_of(lab.miniature), hits, timings_of(lab.miniature))
+
+
+def _limit(window: Window, traffic: tuple[Traffic, Traffic], mib_s: int) -> str:
+    """What was used up while the load ran: the device's bytes or operations, the cores, or none of them."""
+    before, after = traffic
+    seconds = window.measured.reads / window.measured.operations_per_second
+    if after.read_bytes - before.read_bytes >= NEARLY * mib_s * MIB * seconds:
+        return "ebs-throughput"
+    if after.reads - before.reads >= NEARLY * DEFAULT_IOPS * seconds:
+        return "ebs-iops"
+    return "cpu" if window.idle is not None and window.idle <= 1 - NEARLY else "concurrency"
+
+
+def _figures(case_of: tuple[str, str, float], window: Window, predicted: Expected) -> tuple[Figure, ...]:
+    case, limit, share = case_of
+    return (
+        Figure(
+            case=case,
+            name="throughput",
+            unit="reads/s",
+            measured=window.measured.operations_per_second,
+            predicted=predicted.load.reads_per_second,
+            because=f"mean-value analysis, {MANY_CLIENTS} clients; {share:.0%} of the blocks in the page cache",
+            target=within(0.1),
+        ),
+        Figure(
+            case=case,
+            name="bottleneck",
+            unit="",
+            measured=limit,
+            predicted=predicted.bottleneck,
+            because="of which nine tenths and more were used: the device's own counters, the cores' idle time",
+            target=Target(kind=Kind.SAME),
+        ),
+        *performance_figures(case, window, "from the limited volume")[1:],
+    )

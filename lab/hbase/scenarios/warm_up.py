@@ -1,0 +1,166 @@
+"""A cold cache, warmed by the reads themselves, and by prefetch."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from lab.hbase.bench import COLD, Window
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import (
+    MANY_CLIENTS,
+    Experiment,
+    Findings,
+    at_least,
+    fill,
+    gets_per_second,
+    hit_ratios,
+    over_time,
+    within,
+)
+from lab.hbase.recording import Recording
+from lab.hbase.result import Figure
+from lab.hbase.store.settings import Settings
+from sizing.allocator import ACCEPT_FACTOR
+from sizing.expectation import popularity_of, swing_of
+from sizing.popularity import UNIFORM
+from sizing.units import SECONDS_PER_HOUR
+from sizing.warm_up import Course, Room, curve, hours_to, rate_between
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "Warming a cold cache"
+QUESTION: Final = "How long does the cache take to become useful: by reads alone, and by prefetch?"
+READING_WINDOWS: Final = 5
+PREFETCHED_SECONDS: Final = 900.0
+USEFUL: Final = 0.9
+EDGE_SAMPLES: Final = 6
+
+
+def run(lab: Experiment) -> Findings:
+    """Both, from an empty cache each."""
+    read = _by_reads(lab)
+    prefetched = _by_prefetch(lab)
+    return Findings(
+        figures=read.figures + prefetched.figures,
+        charts=read.charts + prefetched.charts,
+        recorded=read.recorded + prefetched.recorded,
+        limits=("S3's latency is drawn from a distribution, each time anew; a real S3 has slow spells besides.",),
+    )
+
+
+def _by_reads(lab: Experiment) -> Findings:
+    table, bench = lab.filled(), lab.bench
+    bench.serve(Server(varied=COLD), cold=True)
+    bench.store.set(bench.latency)
+    seconds = READING_WINDOWS * lab.seconds
+    window = bench.measure(table, lab.load(seconds=seconds, threads=MANY_CLIENTS))
+    blocks = lab.miniature.demand.blocks.count
+    drawn = _expected(lab, window, seconds)
+    measured = hit_ratios(window.samples)
+    reached = next((at for at, ratio in measured if ratio >= USEFUL), float("inf"))
+    last = [ratio for _, ratio in measured[-EDGE_SAMPLES:]]
+    return Findings(
+        figures=(
+            Figure(
+                case="by reads",
+                name="GETs until warm",
+                unit="",
+                measured=float(window.gets),
+                predicted=float(blocks),
+                because="each block is read from S3 once",
+                target=within(0.05),
+            ),
+            Figure(
+                case="by reads",
+                name="seconds to a hit ratio of 0.9",
+                unit="s",
+                measured=reached,
+                predicted=SECONDS_PER_HOUR * (hours_to(USEFUL, drawn) or float("inf")),
+                because="after A reads a block of weight w has been read with chance 1 - e^-wA; speeds as measured",
+            ),
+            Figure(
+                case="by reads",
+                name="hit ratio at the end",
+                unit="",
+                measured=sum(last) / max(1, len(last)),
+                predicted=drawn[-1][1],
+                because="everything fits",
+                target=at_least(0.99),
+            ),
+        ),
+        charts=(
+            over_time(
+                "Hit ratio while reads alone warm the cache",
+                "hit ratio",
+                [("measured", measured), ("predicted", [(hour * SECONDS_PER_HOUR, ratio) for hour, ratio in drawn])],
+            ),
+            over_time("GETs while reads warm the cache", "GETs/s", [("measured", gets_per_second(window.samples))]),
+        ),
+        recorded=(Recording(name="warming by reads", samples=window.samples),),
+    )
+
+
+def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[float, float], ...]:
+    """The calculator's curve, at the speed of reads in the run's own first and last seconds."""
+    rates = [
+        (after.cache.reads - before.cache.reads) / (after.seconds - before.seconds)
+        for before, after in pairwise(window.samples)
+    ]
+    reading = [rate for rate in rates if rate > 0]
+    cold, warm = min(reading[:EDGE_SAMPLES]), max(reading[-EDGE_SAMPLES:])
+    miniature = lab.miniature
+    popularity = popularity_of(miniature, UNIFORM)
+    swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
+    kept = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.kept_blocks
+    course = Course(
+        accesses_per_second=rate_between(cold, warm),
+        prefetched_blocks_per_second=0.0,
+        hours=seconds / SECONDS_PER_HOUR,
+    )
+    return curve(popularity, Room.of(slots=swing.full_blocks / ACCEPT_FACTOR, kept_blocks=kept), course)
+
+
+def _by_prefetch(lab: Experiment) -> Findings:
+    bench, blocks = lab.bench, lab.miniature.demand.blocks.count
+    bench.store.set(Settings())
+    bench.cluster.stop_server()
+    bench.cluster.clear_cache()
+    before = bench.store.counters()
+    bench.store.set(bench.latency)
+    bench.cluster.start_server(Server())
+    with bench.sampled() as samples:
+        seconds = bench.wait_until_still(PREFETCHED_SECONDS)
+    made = bench.store.counters() - before
+    cached = samples[-1].cache.l2_blocks if samples else 0
+    return Findings(
+        figures=(
+            Figure(
+                case="by prefetch",
+                name="blocks cached",
+                unit="",
+                measured=float(cached),
+                predicted=float(blocks),
+                because="every block of every store file, when it is opened",
+                target=within(0.01),
+            ),
+            Figure(
+                case="by prefetch",
+                name="seconds from the server's first answer",
+                unit="s",
+                measured=seconds,
+                because=f"{lab.bench.cluster.launch.plan.prefetch_threads} threads; opening regions is part of it",
+            ),
+            Figure(
+                case="by prefetch",
+                name="GETs of store files",
+                unit="",
+                measured=float(made.store_file_gets),
+                because="as S3A's read policy makes them",
+            ),
+        ),
+        charts=(
+            over_time("Share of the blocks cached while prefetching", "share", [("measured", fill(samples, blocks))]),
+        ),
+        recorded=(Recording(name="warming by prefetch", samples=tuple(samples)),),
+    )

@@ -1,0 +1,179 @@
+"""Load on the lab's HBase: YCSB with our binding, and what it measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
+from lab.hbase.place import Place
+from lab.hbase.process import Command, Running, start
+from lab.hbase.software import Software
+from sizing.problem import OperationFailed
+
+__all__ = ["Load", "Measured", "Table", "Ycsb"]
+
+HEAP_MIB: Final = 384
+SLACK_SECONDS: Final = 90.0
+LOADING_SECONDS: Final = 900.0
+LOADING_THREADS: Final = 4
+ENDLESS: Final = 2_000_000_000
+RESULT: Final = re.compile(r"^\[([A-Z-]+)\], (\S+), ([\d.]+)", re.MULTILINE)
+WRITTEN: Final = ("Return=OK", "Return=BATCHED_OK")
+PERCENTILES: Final = "50,95,99,99.9"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table as YCSB fills it: so many rows of one cell. `compressible` is the ratio its values compress by."""
+
+    name: str
+    rows: int
+    value_bytes: int
+    family: str = "cf"
+    compressible: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What clients do: so many threads for so long, choosing keys by `distribution`, a share of them only reading."""
+
+    seconds: float
+    threads: int
+    distribution: str = "uniform"
+    hot: tuple[float, float] | None = None
+    """Share of the rows, and share of the operations that go to them."""
+    reads: float = 1.0
+    updates: float = 0.0
+    read_modify_writes: float = 0.0
+    keys_per_read: int = 1
+    target_per_second: float | None = None
+    """Operations of all threads together; None is as many as they can."""
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What YCSB saw: operations a second of all kinds, reads done, latency of reads in ms, failed operations."""
+
+    operations_per_second: float
+    reads: int
+    mean_ms: float
+    percentiles_ms: dict[str, float] = field(default_factory=dict)
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ycsb:
+    """YCSB for one place."""
+
+    software: Software
+    place: Place
+
+    def fill(self, table: Table) -> None:
+        """Writes every row. Raises OperationFailed when one cannot be written."""
+        properties = _table(table) | {"clientbuffering": "true", "operationcount": "1", "seed": "0"}
+        name = f"load-{table.name}"
+        running = self._start(name, ("-load", "-threads", str(LOADING_THREADS)), properties)
+        found = self._result(running, LOADING_SECONDS)
+        written = found.get("INSERT", {})
+        if sum(written.get(key, 0) for key in WRITTEN) != table.rows:
+            raise OperationFailed(
+                f"{table.name}: not all of {table.rows:,} rows were written; see {self.place.output(name)}"
+            )
+
+    def start(self, table: Table, load: Load, name: str = "ycsb") -> Running:
+        """Begins a load; `finish` waits for its end."""
+        properties = _table(table) | _operations(load)
+        target = ("-target", str(round(load.target_per_second))) if load.target_per_second else ()
+        return self._start(name, ("-t", "-threads", str(load.threads), *target), properties)
+
+    def finish(self, running: Running, load: Load) -> Measured:
+        """What the load measured. Raises OperationFailed when it ended badly or does not end."""
+        found = self._result(running, load.seconds + SLACK_SECONDS)
+        reads = found.get("READ", {})
+        failed = sum(
+            int(value)
+            for kind in found.values()
+            for key, value in kind.items()
+            if key.startswith("Return=") and key not in WRITTEN
+        )
+        return Measured(
+            operations_per_second=found["OVERALL"]["Throughput(ops/sec)"],
+            reads=int(reads.get("Return=OK", 0)),
+            mean_ms=reads.get("AverageLatency(us)", 0.0) / 1000,
+            percentiles_ms={
+                name: reads[key] / 1000 for name in PERCENTILES.split(",") if (key := _percentile(name)) in reads
+            },
+            failed=failed,
+        )
+
+    def run(self, table: Table, load: Load) -> Measured:
+        """The whole load."""
+        return self.finish(self.start(table, load), load)
+
+    def _start(self, name: str, options: tuple[str, ...], properties: dict[str, str]) -> Running:
+        file = self.place.scratch / f"{name}.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")
+        output = self.place.output(name)
+        output.unlink(missing_ok=True)
+        logging = self.place.configuration("client") / CLIENT_LOGGING
+        flags = (f"-Xmx{HEAP_MIB}m", "-XX:+UseSerialGC", *FIRST_TIER, f"-Dlog4j2.configurationFile={logging}")
+        java = Java(software=self.software, configuration=self.place.configuration("client"), flags=flags)
+        arguments = java.arguments("site.ycsb.Client", "-db", BINDING, "-P", str(file), *options)
+        return start(Command(name=name, arguments=arguments, directory=self.place.root, output=output))
+
+    def _result(self, running: Running, seconds: float) -> dict[str, dict[str, float]]:
+        running.wait_for_end(seconds)
+        output: Path = running.command.output
+        found: dict[str, dict[str, float]] = {}
+        for kind, key, value in RESULT.findall(output.read_text(encoding="utf-8", errors="replace")):
+            found.setdefault(kind, {})[key] = float(value)
+        if running.process.returncode or "OVERALL" not in found:
+            raise OperationFailed(f"{running.command.name} ended with {running.process.returncode}; see {output}")
+        return found
+
+
+SHORTER_KEY_BYTES: Final = 1
+"""YCSB's row keys have 22.9 bytes in the mean: `user` and a number below 2^63. The calculator counts with 24."""
+BINDING: Final = "warmbase.lab.HBaseClient"
+WORKLOAD: Final = "warmbase.lab.SeededWorkload"
+
+
+def _table(table: Table) -> dict[str, str]:
+    return {
+        "workload": WORKLOAD,
+        "table": table.name,
+        "columnfamily": table.family,
+        "recordcount": str(table.rows),
+        "fieldcount": "1",
+        # `column_0` and the byte make a cell as long as the calculator's.
+        "fieldnameprefix": "column_",
+        "fieldlength": str(table.value_bytes + SHORTER_KEY_BYTES),
+        "compressible": str(table.compressible),
+        "measurementtype": "hdrhistogram",
+        "hdrhistogram.percentiles": PERCENTILES,
+    }
+
+
+def _operations(load: Load) -> dict[str, str]:
+    hot = {} if load.hot is None else {"hotspotdatafraction": str(load.hot[0]), "hotspotopnfraction": str(load.hot[1])}
+    return hot | {
+        "operationcount": str(ENDLESS),
+        "maxexecutiontime": str(round(load.seconds)),
+        "requestdistribution": load.distribution,
+        "readproportion": str(load.reads),
+        "updateproportion": str(load.updates),
+        "readmodifywriteproportion": str(load.read_modify_writes),
+        "scanproportion": "0",
+        "insertproportion": "0",
+        "readallfields": "true",
+        "multiget": str(load.keys_per_read),
+        "seed": str(load.seed),
+    }
+
+
+def _percentile(name: str) -> str:
+    return f"{name}{'' if '.' in name else 'th'}PercentileLatency(us)"

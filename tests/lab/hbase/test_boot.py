@@ -1,0 +1,72 @@
+"""A rendered RegionServer boots, is written and read, and is restarted: the cache is as planned and outlives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from configurations.launch import Launch
+from lab.hbase.bench import Bench, Window
+from lab.hbase.cluster import Server
+from lab.hbase.experiment import Experiment
+from lab.hbase.jmx import bean
+from lab.hbase.laboratory import laboratory, small_of
+from lab.hbase.limits.machine import memory
+from lab.hbase.overlay import PERSIST_INTERVAL_MS
+from lab.hbase.software import problems
+from lab.hbase.store.settings import Settings
+from lab.hbase.ycsb import Load, Table
+from sizing.miniature import Small
+from sizing.units import GIB, MIB
+
+NEEDED_BYTES = 3 * GIB
+SMALL = Small(memory_bytes=NEEDED_BYTES, data_bytes=32 * MIB)
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def experiment(launches: Callable[[str], Launch], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]:
+    reasons = list(problems())
+    available = memory().available_bytes
+    if available is not None and available < NEEDED_BYTES:
+        reasons.append(f"{available / GIB:.1f} GiB of memory are available; this needs {NEEDED_BYTES / GIB:.0f} GiB")
+    if reasons:
+        pytest.skip(f"{'; '.join(reasons)}: run `warmbase lab setup`")
+    of = small_of(launches("prod"), SMALL, Settings(latency_ms=5.0))
+    with laboratory(of, tmp_path_factory.mktemp("lab"), lambda _: None) as bench:
+        table = Table(name="usertable", rows=of.miniature.rows, value_bytes=of.miniature.workload.cell_bytes)
+        yield Experiment(
+            bench=bench, release=of.release, miniature=of.miniature, table=table, seconds=5.0, cores=2, seed=2
+        )
+
+
+def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
+    bench, blocks = experiment.bench, experiment.miniature.demand.blocks.count
+    table = experiment.filled()
+    bench.serve(Server(), cold=True)
+    bench.wait_until(lambda now: now.l2_blocks >= 0.99 * blocks, 60.0)
+    warm = _read(bench, table)
+    assert warm.hit_ratio >= 0.995
+    assert warm.gets_per_1000_reads <= 1
+    # The index is written by then.
+    bench.wait_until(lambda _: False, PERSIST_INTERVAL_MS / 1000)
+
+    bench.cluster.kill_server()
+    bench.serve(Server(), cold=False)
+    assert "retrieved from file successfully" in bench.cluster.place.log("server-0").read_text(encoding="utf-8")
+    after = _read(bench, table)
+    assert after.hit_ratio >= 0.995
+    assert after.gets_per_1000_reads <= 1
+
+
+def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:
+    port = experiment.bench.cluster.place.ports.servers_info[0]
+    found = bean(port, "Hadoop:service=HBase,name=RegionServer,sub=Server")
+    size = found["l2CacheSize"] + found["l2CacheFreeSize"]
+    assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
+
+
+def _read(bench: Bench, table: Table) -> Window:
+    return bench.measure(table, Load(seconds=8.0, threads=4, seed=2))

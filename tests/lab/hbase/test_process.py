@@ -1,0 +1,100 @@
+"""Processes of the lab end when they are told to, and when nobody is left to tell them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.hbase.process import Command, start
+from sizing.problem import OperationFailed
+
+SECONDS = 20.0
+
+
+def command(tmp_path: Path, script: str) -> Command:
+    return Command(
+        name="a process", arguments=(sys.executable, "-c", script), directory=tmp_path, output=tmp_path / "logs" / "out"
+    )
+
+
+def until(holds: Callable[[], bool]) -> None:
+    ends = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def is_gone(process_id: int) -> bool:
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_its_output_is_in_its_file(tmp_path: Path) -> None:
+    running = start(command(tmp_path, "print('said')"))
+    running.wait_for_end(SECONDS)
+    assert (tmp_path / "logs" / "out").read_text() == "said\n"
+
+
+def test_it_sees_little_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not for logs")
+    running = start(command(tmp_path, "import os; print('AWS_SECRET_ACCESS_KEY' in os.environ)"))
+    running.wait_for_end(SECONDS)
+    assert (tmp_path / "logs" / "out").read_text() == "False\n"
+
+
+def test_one_that_does_not_stop_is_killed(tmp_path: Path) -> None:
+    stubborn = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    )
+    running = start(command(tmp_path, stubborn))
+    running.wait_until(lambda: "up" in (tmp_path / "logs" / "out").read_text(), SECONDS, "word of it")
+    assert running.stop(0.3) >= 0.3
+    assert not running.is_alive
+    assert running.process.returncode == -signal.SIGKILL
+
+
+def test_one_that_ends_too_early_is_reported_at_once(tmp_path: Path) -> None:
+    running = start(command(tmp_path, "raise SystemExit(7)"))
+    with pytest.raises(OperationFailed, match=r"a process ended with 7 before an answer"):
+        running.wait_until(lambda: False, SECONDS, "an answer")
+
+
+def test_one_that_takes_too_long_is_reported_and_killed(tmp_path: Path) -> None:
+    running = start(command(tmp_path, "import time; time.sleep(60)"))
+    with pytest.raises(OperationFailed, match=r"did not end in 0 s, and was killed"):
+        running.wait_for_end(0.2)
+    assert not running.is_alive
+
+
+def test_what_is_not_there_cannot_be_started(tmp_path: Path) -> None:
+    missing = Command(name="java", arguments=("/no/java",), directory=tmp_path, output=tmp_path / "out")
+    with pytest.raises(OperationFailed, match="java could not be started"):
+        start(missing)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux to end it with its parent")
+def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom lab.hbase.process import Command, start\n"
+        "at = Path(sys.argv[1])\n"
+        "running = start(Command(name='it', arguments=(sys.executable, '-c', 'import time; time.sleep(60)'),"
+        " directory=at, output=at / 'out'))\n"
+        "print(running.id, flush=True)\ntime.sleep(60)\n"
+    )
+    root = Path(__file__).parents[3]
+    owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, cwd=root, text=True)
+    assert owner.stdout is not None
+    child = int(owner.stdout.readline())
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.wait(SECONDS)
+    owner.stdout.close()
+    until(lambda: is_gone(child))
