@@ -109,6 +109,11 @@ def lab() -> None:
 
     A real S3 protocol server with S3's latency, a disk as fast as a volume, YCSB's load: what happens is set beside
     what the calculator predicts. Nothing reaches the network but `setup`, which downloads.
+
+    \b
+    Example:
+      warmbase lab setup
+      warmbase lab run prod --scenario restart
     """
 
 

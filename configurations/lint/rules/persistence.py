@@ -150,7 +150,7 @@ PERSISTENCE: Final = (
         severity=Severity.INFO,
         what="an index that can stop a RegionServer",
         check=_damaged_index,
-        because="blocks evicted while the index is dumped leave out its last chunk: NullPointerException at the start",
+        because="the cache was empty, or evicted blocks while it was written: a chunk is missing, and the start fails",
         fix="before each start move an index with fewer chunks than it announces aside; warmbase's bootstrap does",
         source="reproduced with HBase 2.6.2; HBASE-28839",
         hbase=Span(since=(2, 6, 1), until=(2, 6, 5)),
