@@ -12,7 +12,7 @@ from typing import Final
 from lab.hbase.admin import Admin, Family
 from lab.hbase.admin import Table as TableDefinition
 from lab.hbase.cluster import Cluster, Server
-from lab.hbase.jmx import CacheCounters
+from lab.hbase.jmx import MISSES_FOR_ONE, CacheCounters, hit_ratio
 from lab.hbase.limits.machine import IdleCpu
 from lab.hbase.overlay import varied
 from lab.hbase.recording import Sample
@@ -58,7 +58,12 @@ class Window:
     @property
     def hit_ratio(self) -> float:
         """Share of block reads that the BucketCache answered."""
-        return self.hits / max(1, self.hits + self.misses)
+        return hit_ratio(self.hits, self.misses)
+
+    @property
+    def asked(self) -> float:
+        """Blocks that were looked for in the BucketCache."""
+        return self.hits + self.misses / MISSES_FOR_ONE
 
     @property
     def gets_per_1000_reads(self) -> float:
@@ -191,13 +196,16 @@ class Bench:
         return time.monotonic() - began
 
     def wait_until_still(self, seconds: float, still_seconds: float = 6.0) -> float:
-        """Until the count of cached blocks has not changed for a while (a prefetch has ended); returns the seconds."""
-        began, last, since = time.monotonic(), -1, time.monotonic()
+        """Until the count of cached blocks has not changed for a while (a prefetch has ended); returns the seconds.
+
+        Until the first block is cached nothing has begun that could end.
+        """
+        began, last, since = time.monotonic(), 0, time.monotonic()
         while time.monotonic() - began < seconds:
             found = self.cluster.counters()
             if found is not None and found.l2_blocks != last:
                 last, since = found.l2_blocks, time.monotonic()
-            if time.monotonic() - since > still_seconds:
+            if last > 0 and time.monotonic() - since > still_seconds:
                 break
             time.sleep(SAMPLE_SECONDS / 2)
         return since - began

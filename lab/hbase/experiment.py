@@ -8,6 +8,7 @@ from typing import Final
 
 from lab.hbase.admin import Family
 from lab.hbase.bench import Bench, Window
+from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample
 from lab.hbase.result import Chart, Figure, Kind, Series, Target
 from lab.hbase.ycsb import Load, Table
@@ -128,7 +129,7 @@ def hit_ratios(samples: Sequence[Sample], step: int = 4) -> list[tuple[float, fl
         hits = after.cache.l2_hits - before.cache.l2_hits
         misses = after.cache.l2_misses - before.cache.l2_misses
         if hits + misses > 0:
-            points.append((after.seconds, hits / (hits + misses)))
+            points.append((after.seconds, hit_ratio(hits, misses)))
     return points
 
 

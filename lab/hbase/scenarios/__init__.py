@@ -15,16 +15,17 @@ __all__ = ["BENCHED", "SCENARIOS", "UNBENCHED", "Question", "benched", "question
 UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots", "refused": "refused"}
 """Those that boot files of many environments, in labs of their own."""
 
-# Those of the environment's own table come before those that fill another, and what changes it comes last of them.
+# Those of the environment's own table come before those that fill another; what changes it comes last of them, and
+# after that what moves regions: HBase goes on to wait for the server that they were moved back from.
 BENCHED: Final[Mapping[str, str]] = {
     "cache-vs-none": "cache_vs_none",
     "warm-up": "warm_up",
     "restart": "restart",
     "multiget": "multi_get",
-    "two-servers": "two_servers",
     "volume-bound": "volume_bound",
     "model": "model",
     "ycsb": "mixes",
+    "two-servers": "two_servers",
     "oversubscribed": "oversubscribed",
     "compressed": "compressed",
     "index": "index",

@@ -34,7 +34,7 @@ def run(lab: Experiment) -> Findings:
                 case=case,
                 name="blocks a request",
                 unit="",
-                measured=(window.hits + window.misses) / max(1, window.measured.reads),
+                measured=window.asked / max(1, window.measured.reads),
                 predicted=blocks,
                 because="each row is somewhere else in the table",
                 target=within(0.05),

@@ -8,7 +8,6 @@ from typing import Final
 from lab.hbase.bench import COLD, Window
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import (
-    MANY_CLIENTS,
     Experiment,
     Findings,
     at_least,
@@ -54,7 +53,7 @@ def _by_reads(lab: Experiment) -> Findings:
     bench.serve(Server(varied=COLD), cold=True)
     bench.store.set(bench.latency)
     seconds = READING_WINDOWS * lab.seconds
-    window = bench.measure(table, lab.load(seconds=seconds, threads=MANY_CLIENTS))
+    window = bench.measure(table, lab.load(seconds=seconds))
     blocks = lab.miniature.demand.blocks.count
     drawn = _expected(lab, window, seconds)
     measured = hit_ratios(window.samples)
