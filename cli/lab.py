@@ -43,7 +43,7 @@ class Chosen(TypedDict):
     seed: int
     seconds: NotRequired[int]
     scenarios: NotRequired[tuple[str, ...]]
-    volume_throughput: NotRequired[float | None]
+    volume_throughput: NotRequired[float]
 
 
 class Text(click.ParamType[float]):
@@ -146,7 +146,13 @@ def setup() -> None:
     metavar="NAME",
     help="One of `warmbase lab scenarios`; again for more. All, if not said.",
 )
-@click.option("--volume-throughput", type=THROUGHPUT, help="What a volume is limited to; as planned, if not said.")
+@click.option(
+    "--volume-throughput",
+    type=THROUGHPUT,
+    default="40 MiB/s",
+    show_default=True,
+    help="What a gp3 at its default of 125 MiB/s is limited to here.",
+)
 @click.option("--seconds", type=click.IntRange(5, 600), default=15, show_default=True, help="Of each window.")
 @click.option("--seed", type=int, default=2, show_default=True, help="Draws the keys.")
 @click.option("--results", type=click.Path(file_okay=False, path_type=Path), default=RESULTS, show_default=True)
@@ -235,7 +241,6 @@ def _asked(chosen: Chosen) -> Asked:
     if not launch.plan.mode.cached:
         raise InvalidInput([_without_cache(read.source, launch.plan.mode)])
     milliseconds = 1000 * chosen["latency"]
-    throughput = chosen.get("volume_throughput")
     tail = TAIL * milliseconds if milliseconds else None
     return AskedRun(
         of=small_of(
@@ -247,7 +252,7 @@ def _asked(chosen: Chosen) -> Asked:
         named=bool(chosen.get("scenarios")),
         seconds=float(chosen.get("seconds", 0)),
         seed=chosen["seed"],
-        volume_mib_s=round(throughput / MIB) if throughput else None,
+        volume_mib_s=round(chosen.get("volume_throughput", 0) / MIB),
         command=shlex.join(("warmbase", *sys.argv[1:])),
     )
 

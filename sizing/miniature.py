@@ -26,6 +26,8 @@ HEAP_FRACTION: Final = (
 )
 # judgement: a cache that shall hold everything holds a twentieth more, for lengths differ by chance between few blocks.
 SPARE_FRACTION: Final = 0.05
+MORE_BLOCKS: Final = 1.04  # judgement: HBase's own tables and rewritten files have blocks, too
+STEPS: Final = 50  # a cache that must be larger is made so by a fiftieth at a time
 CLIENTS: Final = 4  # judgement: on two cores, so that what is measured is waiting and not the cores
 
 
@@ -105,4 +107,8 @@ def _cached_share(plan: Plan, demand: CacheDemand) -> float:
 def _cache_mib(demand: CacheDemand, share: float) -> int:
     spare = 1 + SPARE_FRACTION if share >= 1 else 1
     wanted = max(demand.everything_bytes * share * spare, minimum_capacity_bytes(demand.sizes))
-    return math.ceil(wanted / MIB)
+    cache_mib = math.ceil(wanted / MIB)
+    # Of a small cache a good part lies in buckets that a size has begun and does not fill.
+    while share >= 1 and demand.bucket_cache(cache_mib).blocks_held < MORE_BLOCKS * demand.blocks.count:
+        cache_mib += max(1, cache_mib // STEPS)
+    return cache_mib

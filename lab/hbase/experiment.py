@@ -15,10 +15,12 @@ from lab.hbase.ycsb import Load, Table
 from sizing.miniature import CLIENTS, Miniature
 from sizing.release import Release
 
-__all__ = ["Experiment", "Findings", "at_least", "at_most", "family_of", "over_time", "within"]
+__all__ = ["VOLUME_MIB_S", "Experiment", "Findings", "at_least", "at_most", "family_of", "over_time", "within"]
 
 LEAST_IDLE: Final = 0.2
 """With less of the cores idle it is the cores that are measured."""
+VOLUME_MIB_S: Final = 40
+"""Of a gp3 as it is sold: some 600 blocks a second, where two cores read 2,500 from memory."""
 MANY_CLIENTS: Final = 16
 """Where misses are to be made quickly and nothing is timed."""
 
@@ -44,8 +46,8 @@ class Experiment:
     seconds: float
     cores: int
     seed: int = 1
-    volume_mib_s: int | None = None
-    """The throughput to limit a volume to, beside gp3's default; None is what the plan buys."""
+    volume_mib_s: int = VOLUME_MIB_S
+    """What a gp3 at its default throughput is limited to."""
 
     def filled(self) -> Table:
         """The table of the environment's cells, filled."""

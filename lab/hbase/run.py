@@ -47,7 +47,7 @@ class Asked:
     """Whether they were named one by one; else they are all that there are."""
     seconds: float
     seed: int
-    volume_mib_s: int | None
+    volume_mib_s: int
     command: str
 
     @property

@@ -35,6 +35,12 @@ def test_a_cache_that_holds_all_holds_all_here(small: Miniature) -> None:
     assert small.bucket_cache.blocks_held >= small.demand.blocks.count
 
 
+@pytest.mark.parametrize("data_mib", [16, 32, 64, 128, 512])
+def test_so_does_one_of_little_data(launches: Callable[[str], Launch], data_mib: int) -> None:
+    small = _small(launches("prod"), Small(memory_bytes=4 * GIB, data_bytes=data_mib * MIB))
+    assert small.bucket_cache.blocks_held >= small.demand.blocks.count
+
+
 def test_blocks_and_slots_are_the_plans(small: Miniature, launches: Callable[[str], Launch]) -> None:
     launch = launches("prod")
     assert small.demand.sizes == launch.plan.cache.bucket_sizes

@@ -1,0 +1,55 @@
+"""What a real RegionServer counted through warming and restarts, as recorded by the lab."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from lab.hbase.jmx import hit_ratio
+from lab.hbase.recording import Recording, Sample, recordings_of_json
+
+RECORDED = Path(__file__).parents[2] / "dashboards" / "recorded"
+
+
+def recordings(name: str) -> dict[str, Recording]:
+    found = recordings_of_json((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
+    return {each.name: each for each in found}
+
+
+def ratio(before: Sample, after: Sample) -> float:
+    return hit_ratio(after.cache.l2_hits - before.cache.l2_hits, after.cache.l2_misses - before.cache.l2_misses)
+
+
+def test_reads_warm_the_cache() -> None:
+    samples = recordings("warm-up")["warming by reads"].samples
+    reading = [each for each in samples if each.cache.l2_hits + each.cache.l2_misses > 0]
+    assert ratio(reading[0], reading[5]) < 0.5
+    assert ratio(reading[-10], reading[-1]) > 0.99
+    assert all(after.store.store_file_gets >= before.store.store_file_gets for before, after in pairwise(samples))
+
+
+def test_prefetch_fills_it_without_a_read() -> None:
+    samples = recordings("warm-up")["warming by prefetch"].samples
+    blocks = [each.cache.l2_blocks for each in samples]
+    assert blocks == sorted(blocks)
+    assert blocks[-1] > 3_000
+    assert samples[-1].cache.reads < 1_000
+
+
+@pytest.mark.parametrize("name", ["clean restart", "kill -9"])
+def test_the_cache_is_there_when_the_server_answers_again(name: str) -> None:
+    samples = recordings("restart")[name].samples
+    assert samples[0].seconds > 5
+    assert samples[0].cache.l2_blocks > 3_000
+    assert samples[0].cache.reads == 0
+    assert ratio(samples[0], samples[-1]) > 0.995
+
+
+def test_without_persistence_the_reads_fill_it_again() -> None:
+    samples = recordings("restart")["clean restart, no persistence"].samples
+    blocks = [each.cache.l2_blocks for each in samples]
+    assert blocks[0] == 0
+    assert blocks[-1] > 3_000
+    assert samples[-1].store.store_file_gets - samples[0].store.store_file_gets > 3_000
