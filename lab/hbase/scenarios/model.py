@@ -81,14 +81,16 @@ def _held(lab: Experiment, share: float, cache_mib: int) -> Figure:
     """The most blocks seen before the first eviction: filled ever more slowly, for counters are a second old."""
     bench, sizes = lab.bench, lab.miniature.demand.sizes
     predicted = swing_of(lab.miniature, cache_mib, sizes).full_blocks
+    most = 0
     for level, pace in STAGES:
         with _filling(lab, pace * predicted / (1 - share)), bench.sampled(SAMPLE_SECONDS) as samples:
             bench.wait_until(partial(_is_at, level * predicted), STAGE_SECONDS)
+        most = max((most, *(each.cache.l2_blocks for each in samples)))
     return Figure(
         case=f"cache of {share:g} of the data",
         name="blocks held before the first eviction",
         unit="",
-        measured=float(max((each.cache.l2_blocks for each in samples), default=0)),
+        measured=float(most),
         predicted=predicted,
         because="HBase's allocator, bucket by bucket",
         target=within(0.005),

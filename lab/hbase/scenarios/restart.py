@@ -80,6 +80,7 @@ def _restarted(lab: Experiment, case: Case, before: Window) -> Findings:
     bench.store.set(bench.latency)
     table = lab.filled()
     with bench.sampled() as samples:
+        time.sleep(FRESH_SECONDS)
         away = _away(lab, case)
         recovered = bench.sample(0.0).cache.l2_blocks
         first = bench.measure(table, lab.load(seconds=FIRST_MINUTE_SECONDS))
