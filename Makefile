@@ -1,5 +1,6 @@
 # make demo   set up, then plan, render, synthesise and deploy environments/prod.yaml to a local AWS
-# make test   set up, then run every test
+# make test   set up, then run every test but those that boot a real HBase
+# make test-lab  run those, one after the other; skipped where `make lab-setup` has not been
 # make lab    set up, then every scenario of the lab: a real HBase on this machine, an hour or so
 # make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
 SHELL := /bin/bash
@@ -8,7 +9,7 @@ BIN   := .venv/bin
 READY := .venv/.ready
 ARGS  ?=
 
-.PHONY: help setup demo lab lab-setup test check format clean
+.PHONY: help setup demo lab lab-setup test test-lab check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -29,7 +30,10 @@ lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)
 
 test: setup
-	$(BIN)/pytest -n auto --maxprocesses 4 $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 -m "not lab" $(ARGS)
+
+test-lab: setup
+	$(BIN)/pytest -m lab $(ARGS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -31,8 +31,8 @@ QUESTION: Final = (
 BLOCK_BYTES: Final = 4 * KIB
 DATA_FRACTION: Final = 0.5
 PREFETCHED_SECONDS: Final = 600.0
-RESTORING: Final = re.compile(r"^(\S+ \S+) .*Allocating cache")
-RESTORED: Final = re.compile(r"^(\S+ \S+) .*retrieved from file successfully with size: (\d+)")
+RESTORING: Final = re.compile(r"^(\S+) .*Allocating cache")
+RESTORED: Final = re.compile(r"^(\S+) .*retrieved from file successfully with size: (\d+)")
 STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from statistics import median
 from typing import Final
 
 from lab.hbase.bench import COLD, Window
@@ -107,7 +108,8 @@ def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[fl
         for before, after in pairwise(window.samples)
     ]
     reading = [rate for rate in rates if rate > 0]
-    cold, warm = min(reading[:EDGE_SAMPLES]), max(reading[-EDGE_SAMPLES:])
+    # The very first second is the clients' own start.
+    cold, warm = median(reading[1 : EDGE_SAMPLES + 1]), median(reading[-EDGE_SAMPLES:])
     miniature = lab.miniature
     popularity = popularity_of(miniature, UNIFORM)
     swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
