@@ -221,7 +221,7 @@ def down() -> None:
 @lab.command()
 def remove() -> None:
     """Delete what `setup` downloaded, and what killed runs left."""
-    from lab.hbase.place_of_run import clean_abandoned  # noqa: PLC0415 - see above
+    from lab.hbase.run_directory import clean_abandoned  # noqa: PLC0415 - see above
     from lab.hbase.software import remove as remove_software  # noqa: PLC0415 - see above
     from lab.hbase.standing import down as take_down  # noqa: PLC0415 - see above
 

@@ -25,7 +25,17 @@ from sizing.resource import (
 )
 from sizing.units import MIB
 
-__all__ = ["Expected", "Node", "expected", "expected_hit_ratio", "popularity_of", "read_of", "swing_of"]
+__all__ = [
+    "Expected",
+    "Node",
+    "expected",
+    "expected_hit_ratio",
+    "popularity_of",
+    "read_of",
+    "slot_bytes",
+    "swing_of",
+    "timings_of",
+]
 
 # The network of one machine with itself is none: far above what two cores move.
 LOOPBACK_GBIT_PER_SECOND = 100.0
@@ -64,6 +74,13 @@ def swing_of(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> Swin
 def expected_hit_ratio(miniature: Miniature, rows: RowPopularity, cache_mib: int, sizes: Sequence[int]) -> float:
     """Share of block reads that the warm cache answers."""
     return hit_ratio(popularity_of(miniature, rows), swing_of(miniature, cache_mib, sizes))
+
+
+def slot_bytes(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> float:
+    """The mean slot of a cached block, where blocks of all lengths are cached in their proportions."""
+    lengths = miniature.demand.blocks.lengths
+    allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
+    return lengths.mean_bytes / allocator.slot_efficiency_fraction(lengths)
 
 
 def read_of(miniature: Miniature, rows: int = 1) -> Read:

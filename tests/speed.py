@@ -1,15 +1,20 @@
-"""How slow this machine is just now: bounds in seconds are for one that is not."""
+"""Times of the processor as multiples of a plain loop beside them: how fast a machine is changes from hour to hour."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-LOOP = 5_000_000
-QUIET_SECONDS = 0.055  # judgement: of such a machine with nobody beside it
+STEPS = 5_000_000
 
 
-def slowness() -> float:
-    """At least 1: the time of the processor for a plain loop over what it was where the bounds were set."""
+def loops(taken: Callable[[], float], attempts: int) -> float:
+    """The least of so many times, over the least time of the loop that was run after each."""
+    pairs = [(taken(), _loop_seconds()) for _ in range(attempts)]
+    return min(mine for mine, _ in pairs) / min(loop for _, loop in pairs)
+
+
+def _loop_seconds() -> float:
     began = time.process_time()
-    sum(range(LOOP))
-    return max(1.0, (time.process_time() - began) / QUIET_SECONDS)
+    sum(range(STEPS))
+    return time.process_time() - began

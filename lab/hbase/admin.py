@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -18,10 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from lab.hbase.process import KEPT_VARIABLES, PR_SET_PDEATHSIG
+from lab.hbase.process import KEPT_VARIABLES, die_with
 from sizing.problem import OperationFailed
 
-__all__ = ["Admin", "AdminCommand", "Family", "Region", "Server", "Status", "Table"]
+__all__ = ["Admin", "AdminCommand", "Family", "Table"]
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
 CALL_SECONDS: Final = 120.0  # judgement: a table of the lab's size is compacted in less
@@ -89,47 +87,6 @@ class Table:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
-    """A region as its server reports it. Servers report every few seconds, so these figures are that old."""
-
-    region: str
-    table: str
-    store_files: int
-    store_file_bytes: int
-    uncompressed_bytes: int
-    memstore_bytes: int
-    cached_fraction: float
-    """HBase's own ratio; above 1 where blocks of a compressed file are cached uncompressed."""
-    last_major_compaction_ms: int
-    reads: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """A live RegionServer. `server` is its whole name: `host,port,start`."""
-
-    server: str
-    host: str
-    port: int
-    regions: tuple[Region, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """The cluster as its master describes it."""
-
-    master: str
-    version: str
-    in_transition: int
-    servers: tuple[Server, ...]
-    dead: tuple[str, ...]
-
-    def regions(self, table: str) -> tuple[Region, ...]:
-        """The table's regions, on whichever server."""
-        return tuple(region for server in self.servers for region in server.regions if region.table == table)
-
-
 class Admin:
     """Calls into the process: started by the first, ended by leaving the context. One call at a time.
 
@@ -172,10 +129,6 @@ class Admin:
         """What HBase makes of a definition: the table is created, described and dropped."""
         return self._call("checked_table", seconds, **table.to_json())
 
-    def describe(self, table: str) -> dict[str, Any]:
-        """The table's definition as the cluster holds it."""
-        return self._call("describe", table=table)
-
     def drop(self, table: str, seconds: float = CALL_SECONDS) -> None:
         """Disables and deletes the table."""
         self._call("drop", seconds, table=table)
@@ -192,16 +145,9 @@ class Admin:
         """How many seconds it took until all regions of the table, and HBase's own, answered a read."""
         return float(self._call("await_regions", seconds, table=table)["waited_seconds"])
 
-    def status(self) -> Status:
-        """What the master knows of its servers and their regions."""
-        value = self._call("status")
-        return Status(
-            master=value["master"],
-            version=value["version"],
-            in_transition=value["in_transition"],
-            servers=tuple(_server(each) for each in value["servers"]),
-            dead=tuple(value["dead"]),
-        )
+    def servers(self) -> tuple[str, ...]:
+        """The live RegionServers, each by its whole name: `host,port,start`."""
+        return tuple(self._call("servers")["servers"])
 
     def regions(self, table: str) -> dict[str, str]:
         """The server of each region, by the region's encoded name, in the order of keys."""
@@ -214,22 +160,6 @@ class Admin:
     def switch_balancer(self, *, on: bool) -> bool:
         """Whether the balancer was on before."""
         return bool(self._call("balancer", on=on)["was"])
-
-    def balance(self, seconds: float = 0.0) -> bool:
-        """Whether the balancer is done: started unless it runs, and waited for so long. Call it again to look again."""
-        return bool(self._call("balance", seconds)["finished"])
-
-    def update_configuration(self) -> int:
-        """How many servers read their configuration again; masters do too."""
-        return int(self._call("update_config")["servers"])
-
-    def schedule_server_crash_procedures(self, servers: Iterable[str]) -> tuple[int, ...]:
-        """The procedures that bring back what these servers (whole names) held, as `hbck2 scheduleRecoveries` does."""
-        return tuple(self._call("scp", servers=list(servers))["procedures"])
-
-    def count_rows(self, table: str, seconds: float = CALL_SECONDS, *, cache_blocks: bool = False) -> int:
-        """How many rows the table has; they do not go into the cache unless asked to."""
-        return int(self._call("count", seconds, table=table, cache_blocks=cache_blocks)["rows"])
 
     def smoke(self, table: str, family: str, rows: int = 1000) -> int:
         """How many rows the table has after so many were put and flushed."""
@@ -291,7 +221,7 @@ class Admin:
                     stderr=log,
                     start_new_session=True,
                     # Between fork and exec, where few calls are safe: it asks the kernel, no more.
-                    preexec_fn=lambda: _die_with(owner),  # noqa: PLW1509
+                    preexec_fn=lambda: die_with(owner),  # noqa: PLW1509
                 )
         except (OSError, subprocess.SubprocessError) as error:
             raise OperationFailed(f"{self._command.arguments[0]} could not be started: {error}") from None
@@ -313,10 +243,6 @@ class Admin:
         return "\n  ".join((f"see {self._command.log}, which ends with:", *lines[-LAST_LINES:]))
 
 
-def _server(value: dict[str, Any]) -> Server:
-    return Server(**value | {"regions": tuple(Region(**region) for region in value["regions"])})
-
-
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise TypeError("not started with a pipe")
@@ -327,10 +253,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(CLOSE_SECONDS)
-
-
-def _die_with(owner: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != owner:
-        os._exit(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -144,10 +144,10 @@ class Cluster:
 
         return self.wait_for("master", ready, "active master with a RegionServer")
 
-    def wait_for(self, name: str, ready: object, what: str) -> float:
+    def wait_for(self, name: str, ready: Callable[[], bool], what: str) -> float:
         """Until it is ready. Raises OperationFailed with the line of its log that says why not."""
         try:
-            return self.running[name].wait_until(ready, START_SECONDS, what)  # type: ignore[arg-type]
+            return self.running[name].wait_until(ready, START_SECONDS, what)
         except OperationFailed as error:
             line = decisive_line(self.place.log(name)) or decisive_line(self.place.output(name))
             raise OperationFailed(f"{error}\n  {line}\n  its log: {self.place.log(name)}") from None

@@ -96,8 +96,9 @@ def within(fraction: float) -> Target:
 def performance_figures(case: str, window: Window, why: str) -> tuple[Figure, ...]:
     """What clients saw, and how idle the cores were."""
     measured = window.measured
+    unit = "reads/s" if window.load.reads == 1 else "operations/s"
     found = [
-        Figure(case=case, name="throughput", unit="reads/s", measured=measured.operations_per_second, because=why),
+        Figure(case=case, name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
         Figure(
             case=case, name="mean latency", unit="ms", measured=measured.mean_ms, because="as YCSB's clients saw it"
         ),

@@ -147,8 +147,8 @@ class Run:
     scenarios: tuple[Scenario, ...]
 
     def to_json(self) -> str:
-        """As text that `of_json` reads back."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+        """As text that `of_json` reads back. Raises ValueError for a number that is none, or without end."""
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def of_json(cls, text: str) -> Run:

@@ -15,10 +15,10 @@ from lab.hbase.experiment import Experiment, Findings
 from lab.hbase.laboratory import Laboratory, laboratory
 from lab.hbase.limits import groups, machine, volume
 from lab.hbase.place import Place, free_ports
-from lab.hbase.place_of_run import run_directory
 from lab.hbase.recording import Recording, recordings_to_json
 from lab.hbase.report.page import page_html
 from lab.hbase.result import Machine, Run, Scenario
+from lab.hbase.run_directory import run_directory
 from lab.hbase.scale import scale
 from lab.hbase.scenarios import BENCHED, SCENARIOS, benched, question, unbenched
 from lab.hbase.ycsb import Table

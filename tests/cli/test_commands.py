@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from cli.main import COMMANDS, warmbase
 from configurations.properties import CATALOGUE
 from tests.shipped import ENVIRONMENTS
-from tests.speed import slowness
+from tests.speed import loops
 
 PROJECT = Path(__file__).parents[2]
 WARMBASE = Path(sys.executable).parent / "warmbase"
@@ -276,7 +276,7 @@ def test_compare_sets_three_modes_side_by_side() -> None:
 
 
 def test_plan_is_quick() -> None:
-    """Under 0.6 s of the processor for the whole process; best of several, for the machine may be busy."""
+    """The whole process, in loops: 9.6 as measured, which was half a second of a processor with nobody beside it."""
 
     def children() -> float:
         used = os.times()
@@ -287,7 +287,7 @@ def test_plan_is_quick() -> None:
         assert run("plan", "prod").returncode == 0
         return children() - before
 
-    assert any(taken() < 0.6 * slowness() for _ in range(12))
+    assert loops(taken, attempts=8) < 12
 
 
 def test_what_cannot_be_deployed_yet_is_rendered_and_says_so(tmp_path: Path) -> None:

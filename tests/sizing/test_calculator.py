@@ -23,7 +23,7 @@ from sizing.requirements import Requirements
 from sizing.units import GIB, MIB, TIB, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
-from tests.speed import slowness
+from tests.speed import loops
 
 PROD = read_environment("prod")
 WORLD = world(PROD)
@@ -221,7 +221,7 @@ def test_too_few_pinned_nodes_are_told_how_many_it_takes() -> None:
 
 
 def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
-    """Under 0.1 s of the processor in a running process; best of several, for the machine may be busy."""
+    """In a running process, in loops: 1.15 as measured, which was 0.07 s of a processor with nobody beside it."""
     plan(ASKED, WORLD)
 
     def taken() -> float:
@@ -229,7 +229,7 @@ def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
         plan(ASKED, WORLD)
         return time.process_time() - began
 
-    assert any(taken() < 0.1 * slowness() for _ in range(20))
+    assert loops(taken, attempts=20) < 1.6
 
 
 def test_a_budget_that_nothing_meets_is_an_answer() -> None:

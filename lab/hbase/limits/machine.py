@@ -1,4 +1,4 @@
-"""What this machine has and what it is doing: cores, memory, disk, idle processor time; by process, what it uses.
+"""What this machine has and what it is doing: cores, memory, disk, idle processor time.
 
 Linux tells it in /proc. Elsewhere what cannot be read is None, and a run says so instead of guessing.
 """
@@ -18,12 +18,10 @@ __all__ = [
     "IdleCpu",
     "Memory",
     "cores",
-    "cpu_seconds",
     "free_disk_bytes",
     "kernel",
     "memory",
     "needs",
-    "resident_bytes",
 ]
 
 PROC: Final = Path("/proc")
@@ -70,19 +68,6 @@ def free_disk_bytes(path: Path) -> int:
     """Free room on the file system of a path that need not be there yet."""
     there = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
     return shutil.disk_usage(there).free
-
-
-def cpu_seconds(process_id: int, proc: Path = PROC) -> float | None:
-    """Processor time that a process has used, its threads and reaped children included; None when it is gone."""
-    # The second field is a name in parentheses that may hold anything; what follows it is counted from the third.
-    fields = _text(proc / str(process_id) / "stat").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") if fields else None
-
-
-def resident_bytes(process_id: int, proc: Path = PROC) -> int | None:
-    """Memory that a process has in RAM, shared pages included; None when it is gone."""
-    fields = _text(proc / str(process_id) / "statm").split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -21,6 +21,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "cache-vs-none": "cache_vs_none",
     "warm-up": "warm_up",
     "restart": "restart",
+    "kill-while-filling": "killed_while_filling",
     "multiget": "multi_get",
     "volume-bound": "volume_bound",
     "model": "model",

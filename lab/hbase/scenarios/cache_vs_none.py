@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from lab.hbase.bench import Window
@@ -32,54 +33,62 @@ PER_THOUSAND: Final = 1.0
 
 def run(lab: Experiment) -> Findings:
     """Reads without a cache, S3 answering at once and after its latency, then with it warm."""
-    table, bench = lab.filled(), lab.bench
+    bench = lab.bench
+    lab.filled()
     bench.serve(Server(varied=NONE), cold=True)
-    bench.measure(table, lab.quick(lab.seconds / 2))
-    control = bench.measure(table, lab.load())
+    control = _warmed_up(lab)
     bench.store.set(bench.latency)
-    none = bench.measure(table, lab.load())
+    none = bench.measure(lab.table, lab.load())
     bench.serve(Server(varied=NONE | SEQUENTIAL), cold=True)
     bench.store.set(bench.latency)
-    bench.measure(table, lab.quick(lab.seconds / 2))
-    sequential = bench.measure(table, lab.load())
+    sequential = _warmed_up(lab)
     bench.serve(Server(), cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.store.set(bench.latency)
-    bench.measure(table, lab.quick(lab.seconds / 2))
-    warm = bench.measure(table, lab.load())
+    warm = _warmed_up(lab)
     return Findings(
         figures=(
             *_figures("no cache, S3 at once", control, lab),
             *_figures("no cache, S3 as far as it is", none, lab),
             *_figures("no cache, read policy as rendered (sequential)", sequential, lab),
-            *performance_figures("warm cache", warm, "hits of the BucketCache alone"),
-            Figure(
-                case="warm cache",
-                name="GETs per 1,000 reads",
-                unit="",
-                measured=warm.gets_per_1000_reads,
-                predicted=0.0,
-                because="every block is cached",
-                target=at_most(PER_THOUSAND),
-            ),
-            Figure(
-                case="warm cache",
-                name="GETs saved",
-                unit="",
-                measured=1 - warm.gets_per_1000_reads / none.gets_per_1000_reads,
-                because="share of the GETs per read that the same reads made without a cache",
-                target=at_least(FEWER),
-            ),
-            Figure(
-                case="warm cache",
-                name="throughput against no cache",
-                unit="x",
-                measured=warm.measured.operations_per_second / none.measured.operations_per_second,
-                because="on this machine, with this latency: what carries over to a cluster is the GETs per read",
-            ),
+            *_warm_figures(warm, none),
         ),
         limits=(
             "What S3 takes in the control, at once, is the CPU of its server, its proxy and S3A on the same cores.",
+        ),
+    )
+
+
+def _warmed_up(lab: Experiment) -> Window:
+    """A window of reads, once the server's code has been compiled by others."""
+    lab.bench.measure(lab.table, lab.quick(lab.seconds / 2))
+    return lab.bench.measure(lab.table, lab.load())
+
+
+def _warm_figures(warm: Window, none: Window) -> tuple[Figure, ...]:
+    figure = partial(Figure, case="warm cache")
+    return (
+        *performance_figures("warm cache", warm, "hits of the BucketCache alone"),
+        figure(
+            name="GETs per 1,000 reads",
+            unit="",
+            measured=warm.gets_per_1000_reads,
+            predicted=0.0,
+            because="every block is cached",
+            target=at_most(PER_THOUSAND),
+        ),
+        figure(
+            name="GETs saved",
+            unit="",
+            measured=1 - warm.gets_per_1000_reads / none.gets_per_1000_reads,
+            because="share of the GETs per read that the same reads made without a cache",
+            target=at_least(FEWER),
+        ),
+        figure(
+            name="throughput against no cache",
+            unit="x",
+            measured=warm.measured.operations_per_second / none.measured.operations_per_second,
+            because="on this machine, with this latency: what carries over to a cluster is the GETs per read",
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lab.hbase.admin import Family
@@ -11,8 +11,7 @@ from lab.hbase.experiment import Experiment, Findings, performance_figures
 from lab.hbase.overlay import varied
 from lab.hbase.result import Figure, Kind, Target
 from lab.hbase.ycsb import Table
-from sizing.allocator import BucketAllocator
-from sizing.expectation import expected_hit_ratio
+from sizing.expectation import expected_hit_ratio, slot_bytes
 from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
@@ -32,47 +31,59 @@ def run(lab: Experiment) -> Findings:
     """The same cache, half of what the decompressed blocks would need, both ways."""
     packed, plain = _of(lab, "zstd", RATIO), _of(lab, "none", 1.0)
     table = Table(name="words", rows=plain.rows, value_bytes=lab.table.value_bytes, compressible=RATIO)
-    family = Family(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes)
+    lab.bench.table(table, Family(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes))
     cache_mib = plain.sized(SHARE)
-    figures = []
-    for name, small, kept in (("cached compressed", packed, "true"), ("cached decompressed", plain, "false")):
-        settings = {
-            "hbase.block.data.cachecompressed": kept,
-            "hbase.bucketcache.size": str(cache_mib),
-            "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
-            "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
-            "hbase.rs.prefetchblocksonopen": "false",
-        }
-        lab.bench.table(table, family)
-        lab.bench.serve(Server(varied=varied(settings, "varied here")), cold=True)
-        lab.bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * small.demand.blocks.count)
-        window = lab.bench.measure(table, lab.load())
-        predicted = expected_hit_ratio(small, UNIFORM, cache_mib, small.demand.sizes)
-        cached = lab.bench.sample(0.0).cache
-        figures += [
-            *performance_figures(name, window, "reads of the same keys"),
-            Figure(
-                case=name,
-                name="hit ratio",
-                unit="",
-                measured=window.hit_ratio,
-                predicted=predicted,
-                because=f"{cache_mib} MiB for blocks of {small.demand.blocks.cached_bytes:,.0f} B in the cache",
-                target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
-            ),
-            Figure(
-                case=name,
-                name="slot of a block",
-                unit="B",
-                measured=cached.l2_bytes / max(1, cached.l2_blocks),
-                predicted=_slot_bytes(small, cache_mib),
-                because="mean of occupied slots",
-            ),
-        ]
     return Findings(
-        figures=tuple(figures),
+        figures=(
+            *_figures(lab, table, cache_mib, Case("cached compressed", packed, keeps="true")),
+            *_figures(lab, table, cache_mib, Case("cached decompressed", plain, keeps="false")),
+        ),
         limits=(
             f"Values are made of words so that ZSTD packs them about {RATIO:.0f}:1; the ratio of real data is its own.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to cache the table, with its blocks as they then are; `keeps` is HBase's word for compressed."""
+
+    name: str
+    small: Miniature
+    keeps: str
+
+
+def _figures(lab: Experiment, table: Table, cache_mib: int, case: Case) -> tuple[Figure, ...]:
+    bench, demand = lab.bench, case.small.demand
+    settings = {
+        "hbase.block.data.cachecompressed": case.keeps,
+        "hbase.bucketcache.size": str(cache_mib),
+        "hbase.bucketcache.bucket.sizes": ",".join(map(str, demand.sizes)),
+        "hbase.blockcache.minblocksize": str(round(demand.blocks.cached_bytes)),
+        "hbase.rs.prefetchblocksonopen": "false",
+    }
+    bench.serve(Server(varied=varied(settings, "varied here")), cold=True)
+    bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * demand.blocks.count)
+    window = bench.measure(table, lab.load())
+    cached = bench.sample(0.0).cache
+    return (
+        *performance_figures(case.name, window, "reads of the same keys"),
+        Figure(
+            case=case.name,
+            name="hit ratio",
+            unit="",
+            measured=window.hit_ratio,
+            predicted=expected_hit_ratio(case.small, UNIFORM, cache_mib, demand.sizes),
+            because=f"{cache_mib} MiB for blocks of {demand.blocks.cached_bytes:,.0f} B in the cache",
+            target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
+        ),
+        Figure(
+            case=case.name,
+            name="slot of a block",
+            unit="B",
+            measured=cached.l2_bytes / max(1, cached.l2_blocks),
+            predicted=slot_bytes(case.small, cache_mib, demand.sizes),
+            because="mean of occupied slots",
         ),
     )
 
@@ -84,9 +95,3 @@ def _of(lab: Experiment, codec: str, ratio: float) -> Miniature:
     small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=round(data / ratio))
     demand = miniature_demand(workload, lab.release, small)
     return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
-
-
-def _slot_bytes(small: Miniature, cache_mib: int) -> float:
-    lengths = small.demand.blocks.lengths
-    allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=small.demand.sizes)
-    return lengths.mean_bytes / allocator.slot_efficiency_fraction(lengths)

@@ -13,12 +13,13 @@ from lab.hbase.admin import Family
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment, Findings, within
 from lab.hbase.heap import Histogram, class_histogram
-from lab.hbase.overlay import varied
+from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.result import Figure, Kind, Target
 from lab.hbase.ycsb import Table
 from sizing.heap import index_bytes_per_block
 from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.persistence import INDEX_BYTES_PER_BLOCK
+from sizing.problem import OperationFailed
 from sizing.restart import RESTORE_SECONDS_PER_BLOCK
 from sizing.units import KIB, MIB
 
@@ -52,7 +53,7 @@ def run(lab: Experiment) -> Findings:
     empty, before = class_histogram(bench.cluster), bench.sample(0.0).cache.l2_blocks
     bench.serve(server, cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
-    time.sleep(2 * 10)
+    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     bench.serve(server, cold=False)
     full, cached = class_histogram(bench.cluster), bench.sample(0.0).cache.l2_blocks
     return Findings(
@@ -116,5 +117,5 @@ def _restore_seconds(log: Path) -> float:
         elif found := RESTORED.match(line):
             ended = found[1]
     if began is None or ended is None:
-        return float("nan")
+        raise OperationFailed(f"{log}: no lines that tell how long the index took to read back")
     return (datetime.strptime(ended, STAMP) - datetime.strptime(began, STAMP)).total_seconds()  # noqa: DTZ007

@@ -14,7 +14,7 @@ from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Figure, Kind, Target
 from lab.hbase.ycsb import Table
 from sizing.allocator import DEFAULT_BUCKET_SIZES
-from sizing.expectation import expected_hit_ratio
+from sizing.expectation import expected_hit_ratio, slot_bytes
 from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
@@ -74,6 +74,7 @@ def run(lab: Experiment) -> Findings:
     cases = _cases(small, cache_mib)
     windows: dict[str, list[Window]] = {}
     charts: list[Chart] = []
+    slots: list[Figure] = []
     for case in cases:
         lab.bench.table(table, family)
         lab.bench.serve(Server(varied=case.overlay), cold=True)
@@ -84,9 +85,11 @@ def run(lab: Experiment) -> Findings:
                 f"Hit ratio while it fills: {case.name}", "hit ratio", [("measured", hit_ratios(warming.samples))]
             )
         )
+        cached = lab.bench.sample(0.0).cache
+        slots.append(_slot_figure(case, small, cache_mib, cached.l2_bytes / max(1, cached.l2_blocks)))
         windows[case.name] = [lab.bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
     return Findings(
-        figures=tuple(figure for case in cases for figure in _figures(case, small, cache_mib, windows)),
+        figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *slots),
         charts=tuple(charts),
         limits=(f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; uniform reads, so that nothing is hot.",),
     )
@@ -112,17 +115,20 @@ def _cases(small: Miniature, cache_mib: int) -> tuple[Case, ...]:
     }
     size = {"hbase.bucketcache.size": str(cache_mib)}
     return (
-        Case(
-            name="EMR's defaults",
-            overlay=varied({**EMR_DEFAULTS, **size}, WHY),
-            sizes=DEFAULT_BUCKET_SIZES,
-        ),
-        Case(
-            name="published recipe",
-            overlay=varied({**RECIPE, **size}, WHY),
-            sizes=DEFAULT_BUCKET_SIZES,
-        ),
+        Case(name="EMR's defaults", overlay=varied({**EMR_DEFAULTS, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
+        Case(name="published recipe", overlay=varied({**RECIPE, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
         Case(name="our plan", overlay=varied({**ours, **size}, WHY), sizes=small.demand.sizes),
+    )
+
+
+def _slot_figure(case: Case, small: Miniature, cache_mib: int, measured: float) -> Figure:
+    return Figure(
+        case=case.name,
+        name="slot of a block",
+        unit="B",
+        measured=measured,
+        predicted=slot_bytes(small, cache_mib, case.sizes),
+        because="mean of occupied slots; predicted where short and long blocks are cached in their proportions",
     )
 
 

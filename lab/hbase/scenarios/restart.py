@@ -1,20 +1,20 @@
-"""Restarts of a warm RegionServer: clean, killed, killed while its cache fills, and without persistence."""
+"""Restarts of a warm RegionServer: clean, killed, and without persistence."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from lab.hbase.bench import COLD, FRESH_SECONDS, Window
-from lab.hbase.cluster import Server, decisive_line
+from lab.hbase.bench import FRESH_SECONDS, Window
+from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment, Findings, at_least, fill, over_time
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording
-from lab.hbase.result import Chart, Figure, Kind, Target
-from lab.hbase.store.settings import Settings
+from lab.hbase.result import Figure, Kind, Target
 from sizing.miniature import REGIONS
-from sizing.problem import OperationFailed
+from sizing.region_server import OPEN_REGION_THREADS
 from sizing.restart import RegionServer, restart
 
 __all__ = ["QUESTION", "TITLE", "run"]
@@ -25,10 +25,9 @@ QUESTION: Final = (
 )
 FIRST_MINUTE_SECONDS: Final = 60.0
 PREFETCHED_SECONDS: Final = 600.0
-FILLING_SECONDS: Final = 16.0
-PACE: Final = 0.04
-"""New blocks a second while it fills, of all: half are cached when it is killed, and the index was written once."""
-SYSTEM_REGIONS: Final = 2
+SYSTEM_REGIONS: Final = 2  # hbase:meta and hbase:namespace
+FOUND: Final = 0.995
+AS_FAST: Final = 0.97
 FORGETFUL: Final = varied(
     {"hbase.bucketcache.persistent.path": None, "hbase.rs.prefetchblocksonopen": "false"},
     "without persistence, for comparison",
@@ -60,7 +59,6 @@ def run(lab: Experiment) -> Findings:
     bench.measure(table, lab.load())
     before = bench.measure(table, lab.load())
     found = [_restarted(lab, case, before) for case in CASES]
-    found.append(_killed_while_filling(lab))
     return Findings(
         figures=tuple(figure for each in found for figure in each.figures),
         charts=tuple(chart for each in found for chart in each.charts),
@@ -111,9 +109,6 @@ def _figures(
     lab: Experiment, case: Case, counted: tuple[int, int, float], windows: tuple[Window, Window, Window]
 ) -> tuple[Figure, ...]:
     cached, recovered, away = counted
-    before, first, after = windows
-    ratio = after.measured.operations_per_second / before.measured.operations_per_second
-    wanted = (at_least(0.995), at_least(0.97)) if case.keeps else (None, None)
     return (
         Figure(
             case=case.name,
@@ -132,136 +127,55 @@ def _figures(
             because="from the end of the old process: boot, restore, the master's wait, opening",
             target=Target(kind=Kind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
         ),
-        Figure(
-            case=case.name,
+        *_reading_figures(case, *windows),
+    )
+
+
+def _reading_figures(case: Case, before: Window, first: Window, after: Window) -> tuple[Figure, ...]:
+    figure = partial(Figure, case=case.name)
+    usual = before.measured.operations_per_second
+    return (
+        figure(
             name="hit ratio in the first minute",
             unit="",
             measured=first.hit_ratio,
             predicted=1.0 if case.keeps else None,
             because="nothing is lost" if case.keeps else "filled by the reads of that minute",
-            target=wanted[0],
+            target=at_least(FOUND) if case.keeps else None,
         ),
-        Figure(
-            case=case.name,
+        figure(
             name="GETs per 1,000 reads in the first minute",
             unit="",
             measured=first.gets_per_1000_reads,
             because="counted in front of the S3 server",
         ),
-        Figure(
-            case=case.name,
+        figure(
             name="throughput against before, in the first minute",
             unit="x",
-            measured=first.measured.operations_per_second / before.measured.operations_per_second,
+            measured=first.measured.operations_per_second / usual,
             because="the JVM is cold, too",
         ),
-        Figure(
-            case=case.name,
+        figure(
             name="throughput against before, after it",
             unit="x",
-            measured=ratio,
+            measured=after.measured.operations_per_second / usual,
             because="the same reads, the JVM warm",
-            target=wanted[1],
+            target=at_least(AS_FAST) if case.keeps else None,
         ),
     )
 
 
 def _away_seconds(lab: Experiment, cached: int) -> float:
     """The calculator's restart at the latency that S3 has here."""
-    latency = (lab.bench.latency.latency_ms) / 1000
     found = restart(
         RegionServer(
             heap_bytes=lab.miniature.heap_mib << 20,
             cached_blocks=cached,
             regions=REGIONS + SYSTEM_REGIONS,
-            open_region_threads=3,
-            s3_trip_seconds=latency,
+            open_region_threads=OPEN_REGION_THREADS,
+            s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
             pre_touch=True,
             restores_in_background=False,
         )
     )
     return found.seconds - found.stop_seconds
-
-
-def _killed_while_filling(lab: Experiment) -> Findings:
-    """Reads fill an empty cache; the server is killed in the midst, after its index was written at least once."""
-    bench, name = lab.bench, "kill -9 while filling"
-    table = lab.filled()
-    bench.serve(Server(varied=COLD), cold=True)
-    bench.store.set(bench.latency)
-    filling = lab.quick(FILLING_SECONDS + 60, target_per_second=PACE * lab.miniature.demand.blocks.count)
-    clients = bench.ycsb.start(table, filling, "ycsb-filling")
-    try:
-        with bench.sampled(0.5) as samples:
-            time.sleep(FILLING_SECONDS)
-            bench.cluster.kill_server()
-    finally:
-        clients.kill()
-    bench.store.set(Settings())
-    at_kill = samples[-1]
-    indexed = next(
-        (each for each in reversed(samples) if at_kill.seconds - each.seconds >= PERSIST_INTERVAL_MS / 1000), samples[0]
-    )
-    started = _started(lab)
-    time.sleep(FRESH_SECONDS)
-    recovered = bench.sample(0.0).cache.l2_blocks
-    bench.await_regions()
-    first = bench.measure(table, lab.load(seconds=lab.seconds))
-    share = at_kill.cache.l2_blocks / lab.miniature.demand.blocks.count
-    return Findings(
-        figures=(
-            Figure(
-                case=name,
-                name="blocks cached when it was killed",
-                unit="",
-                measured=float(at_kill.cache.l2_blocks),
-                because=f"{share:.0%} of all, and more each moment",
-            ),
-            Figure(
-                case=name,
-                name="blocks recovered",
-                unit="",
-                measured=float(recovered),
-                predicted=float(indexed.cache.l2_blocks),
-                because="at least what was cached when the index was last written, an interval ago at most",
-                target=at_least(0.9 * indexed.cache.l2_blocks),
-            ),
-            Figure(
-                case=name,
-                name="how it started again",
-                unit="",
-                measured=started,
-                because="an index that is cut short stops 2.6.1 to 2.6.4",
-            ),
-            Figure(
-                case=name,
-                name="hit ratio after it",
-                unit="",
-                measured=first.hit_ratio,
-                because="of reads that go on filling",
-            ),
-        ),
-        charts=(
-            Chart(
-                title="Blocks cached before the kill",
-                x="seconds",
-                y="blocks",
-                series=over_time(
-                    "", "", [("measured", [(each.seconds, float(each.cache.l2_blocks)) for each in samples])]
-                ).series,
-            ),
-        ),
-    )
-
-
-def _started(lab: Experiment) -> str:
-    """How the server came back; with its index moved aside where it would not start with it."""
-    cluster = lab.bench.cluster
-    try:
-        cluster.start_server(Server(varied=COLD))
-    except OperationFailed:
-        why = decisive_line(cluster.place.log("server-0"))
-        cluster.clear_cache()
-        cluster.start_server(Server(varied=COLD))
-        return f"only without its index: {why}"
-    return "by itself"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Final
 
 from lab.hbase.bench import FRESH_SECONDS
@@ -39,7 +40,7 @@ def _moved(lab: Experiment, table: str) -> Findings:
     homes = bench.admin.regions(table)
     half = sorted(homes)[: len(homes) // 2]
     home = homes[half[0]]
-    second = next(each.server for each in bench.admin.status().servers if each.server != home)
+    second = next(server for server in bench.admin.servers() if server != home)
     away = _move(lab, half, second)
     time.sleep(FRESH_SECONDS)
     kept = bench.sample(0.0).cache.l2_blocks
@@ -58,38 +59,32 @@ def _moved(lab: Experiment, table: str) -> Findings:
                 because="hbase.rs.evictblocksonclose is false, and blocks are known by the name of their store file",
                 target=at_least(0.99 * before),
             ),
-            Figure(
-                case="when they are back",
-                name="hit ratio",
-                unit="",
-                measured=window.hit_ratio,
-                predicted=1.0,
-                because="nothing was rewritten meanwhile",
-                target=at_least(0.995),
-            ),
-            Figure(
-                case="when they are back",
-                name="GETs of store files",
-                unit="",
-                measured=float(gets),
-                because="while reads went on",
-            ),
-            Figure(
-                case="moves",
-                name="seconds a region, away",
-                unit="s",
-                measured=away / len(half),
-                because="one after the other",
-            ),
-            Figure(
-                case="moves",
-                name="seconds a region, back",
-                unit="s",
-                measured=back / len(half),
-                because="one after the other",
-            ),
+            *_returned_figures(window.hit_ratio, gets),
+            *_moving_figures(away / len(half), back / len(half)),
         ),
         limits=("Two RegionServers share this machine's cores.",),
+    )
+
+
+def _returned_figures(hit_ratio: float, gets: int) -> tuple[Figure, ...]:
+    figure = partial(Figure, case="when they are back", unit="")
+    return (
+        figure(
+            name="hit ratio",
+            measured=hit_ratio,
+            predicted=1.0,
+            because="nothing was rewritten meanwhile",
+            target=at_least(0.995),
+        ),
+        figure(name="GETs of store files", measured=float(gets), because="while reads went on"),
+    )
+
+
+def _moving_figures(away_seconds: float, back_seconds: float) -> tuple[Figure, ...]:
+    figure = partial(Figure, case="moves", unit="s", because="one after the other")
+    return (
+        figure(name="seconds a region, away", measured=away_seconds),
+        figure(name="seconds a region, back", measured=back_seconds),
     )
 
 

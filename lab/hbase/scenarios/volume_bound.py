@@ -96,10 +96,7 @@ def _iops(lab: Experiment) -> int:
 
 def _expected(lab: Experiment, mib_s: int, page_cache_fraction: float) -> Expected:
     disk = Disk(
-        kind="ebs",
-        bytes_per_second=mib_s * MIB,
-        ios_per_second=_iops(lab),
-        latency_seconds=DISK_LATENCY_SECONDS,
+        kind="ebs", bytes_per_second=mib_s * MIB, ios_per_second=_iops(lab), latency_seconds=DISK_LATENCY_SECONDS
     )
     node = Node(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=MANY_CLIENTS)
     hits = Hits(ratio=1.0, page_cache_fraction=page_cache_fraction)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from statistics import median
 from typing import Final
 
 from lab.hbase.bench import COLD, Window
 from lab.hbase.cluster import Server
-from lab.hbase.experiment import (
-    Experiment,
-    Findings,
-    at_least,
-    fill,
-    gets_per_second,
-    hit_ratios,
-    over_time,
-    within,
-)
+from lab.hbase.experiment import Experiment, Findings, at_least, fill, gets_per_second, hit_ratios, over_time, within
 from lab.hbase.recording import Recording
 from lab.hbase.result import Figure
 from lab.hbase.store.settings import Settings
@@ -34,6 +26,7 @@ QUESTION: Final = "How long does the cache take to become useful: by reads alone
 READING_WINDOWS: Final = 5
 PREFETCHED_SECONDS: Final = 900.0
 USEFUL: Final = 0.9
+NEVER: Final = "never"
 EDGE_SAMPLES: Final = 6
 
 
@@ -55,49 +48,52 @@ def _by_reads(lab: Experiment) -> Findings:
     bench.store.set(bench.latency)
     seconds = READING_WINDOWS * lab.seconds
     window = bench.measure(table, lab.load(seconds=seconds))
-    blocks = lab.miniature.demand.blocks.count
     drawn = _expected(lab, window, seconds)
     measured = hit_ratios(window.samples)
-    reached = next((at for at, ratio in measured if ratio >= USEFUL), float("inf"))
-    last = [ratio for _, ratio in measured[-EDGE_SAMPLES:]]
+    predicted = [(hour * SECONDS_PER_HOUR, ratio) for hour, ratio in drawn]
     return Findings(
-        figures=(
-            Figure(
-                case="by reads",
-                name="GETs until warm",
-                unit="",
-                measured=float(window.gets),
-                predicted=float(blocks),
-                because="each block is read from S3 once",
-                target=within(0.05),
-            ),
-            Figure(
-                case="by reads",
-                name="seconds to a hit ratio of 0.9",
-                unit="s",
-                measured=reached,
-                predicted=SECONDS_PER_HOUR * (hours_to(USEFUL, drawn) or float("inf")),
-                because="after A reads a block of weight w has been read with chance 1 - e^-wA; speeds as measured",
-            ),
-            Figure(
-                case="by reads",
-                name="hit ratio at the end",
-                unit="",
-                measured=sum(last) / max(1, len(last)),
-                predicted=drawn[-1][1],
-                because="everything fits",
-                target=at_least(0.99),
-            ),
-        ),
+        figures=_reading_figures(lab, window, drawn),
         charts=(
             over_time(
                 "Hit ratio while reads alone warm the cache",
                 "hit ratio",
-                [("measured", measured), ("predicted", [(hour * SECONDS_PER_HOUR, ratio) for hour, ratio in drawn])],
+                [("measured", measured), ("predicted", predicted)],
             ),
             over_time("GETs while reads warm the cache", "GETs/s", [("measured", gets_per_second(window.samples))]),
         ),
         recorded=(Recording(name="warming by reads", samples=window.samples),),
+    )
+
+
+def _reading_figures(lab: Experiment, window: Window, drawn: tuple[tuple[float, float], ...]) -> tuple[Figure, ...]:
+    figure = partial(Figure, case="by reads")
+    measured = hit_ratios(window.samples)
+    last = [ratio for _, ratio in measured[-EDGE_SAMPLES:]]
+    hours = hours_to(USEFUL, drawn)
+    return (
+        figure(
+            name="GETs until warm",
+            unit="",
+            measured=float(window.gets),
+            predicted=float(lab.miniature.demand.blocks.count),
+            because="each block is read from S3 once",
+            target=within(0.05),
+        ),
+        figure(
+            name=f"seconds to a hit ratio of {USEFUL}",
+            unit="s",
+            measured=next((at for at, ratio in measured if ratio >= USEFUL), NEVER),
+            predicted=NEVER if hours is None else SECONDS_PER_HOUR * hours,
+            because="after A reads a block of weight w has been read with chance 1 - e^-wA; speeds as measured",
+        ),
+        figure(
+            name="hit ratio at the end",
+            unit="",
+            measured=sum(last) / max(1, len(last)),
+            predicted=drawn[-1][1],
+            because="everything fits",
+            target=at_least(0.99),
+        ),
     )
 
 
@@ -115,9 +111,7 @@ def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[fl
     swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
     kept = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.kept_blocks
     course = Course(
-        accesses_per_second=rate_between(cold, warm),
-        prefetched_blocks_per_second=0.0,
-        hours=seconds / SECONDS_PER_HOUR,
+        accesses_per_second=rate_between(cold, warm), prefetched_blocks_per_second=0.0, hours=seconds / SECONDS_PER_HOUR
     )
     return curve(popularity, Room.of(slots=swing.full_blocks / ACCEPT_FACTOR, kept_blocks=kept), course)
 
@@ -135,33 +129,30 @@ def _by_prefetch(lab: Experiment) -> Findings:
     made = bench.store.counters() - before
     cached = samples[-1].cache.l2_blocks if samples else 0
     return Findings(
-        figures=(
-            Figure(
-                case="by prefetch",
-                name="blocks cached",
-                unit="",
-                measured=float(cached),
-                predicted=float(blocks),
-                because="every block of every store file, when it is opened",
-                target=within(0.01),
-            ),
-            Figure(
-                case="by prefetch",
-                name="seconds from the server's first answer",
-                unit="s",
-                measured=seconds,
-                because=f"{lab.bench.cluster.launch.plan.prefetch_threads} threads; opening regions is part of it",
-            ),
-            Figure(
-                case="by prefetch",
-                name="GETs of store files",
-                unit="",
-                measured=float(made.store_file_gets),
-                because="as S3A's read policy makes them",
-            ),
-        ),
+        figures=_prefetch_figures(lab, cached, seconds, made.store_file_gets),
         charts=(
             over_time("Share of the blocks cached while prefetching", "share", [("measured", fill(samples, blocks))]),
         ),
         recorded=(Recording(name="warming by prefetch", samples=tuple(samples)),),
+    )
+
+
+def _prefetch_figures(lab: Experiment, cached: int, seconds: float, gets: int) -> tuple[Figure, ...]:
+    figure = partial(Figure, case="by prefetch")
+    return (
+        figure(
+            name="blocks cached",
+            unit="",
+            measured=float(cached),
+            predicted=float(lab.miniature.demand.blocks.count),
+            because="every block of every store file, when it is opened",
+            target=within(0.01),
+        ),
+        figure(
+            name="seconds from the server's first answer",
+            unit="s",
+            measured=seconds,
+            because=f"{lab.bench.cluster.launch.plan.prefetch_threads} threads; opening regions is part of it",
+        ),
+        figure(name="GETs of store files", unit="", measured=float(gets), because="as S3A's read policy makes them"),
     )

@@ -5,10 +5,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.client.Connection;
@@ -29,11 +25,9 @@ public final class Admin implements AutoCloseable {
   private static final int OPERATION_MS = 45_000;
   private static final int RETRIES = 8;
   private static final int PROCEDURE_MS = 120_000;
-  private static final int BALANCE_MS = 600_000; // judgement: a run of the balancer ends in 300 s, its period
 
   private final Configuration configuration;
   private Connection connection;
-  private CompletableFuture<Boolean> balance;
 
   private Admin(Configuration configuration) {
     this.configuration = configuration;
@@ -43,15 +37,13 @@ public final class Admin implements AutoCloseable {
   public static void main(String[] arguments) throws IOException {
     PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     System.setOut(System.err);
-    Configuration bounded = bounded(HBaseConfiguration.create(), OPERATION_MS);
+    Configuration bounded = bounded(HBaseConfiguration.create());
     BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     try (Admin admin = new Admin(bounded)) {
       for (String line = requests.readLine(); line != null; line = requests.readLine()) {
         answers.println(new Gson().toJson(admin.answer(line)));
       }
     }
-    // A balance that still runs must not keep the process.
-    Runtime.getRuntime().halt(0);
   }
 
   static JsonObject answer(String name, JsonElement value) {
@@ -98,54 +90,17 @@ public final class Admin implements AutoCloseable {
     return switch (name) {
       case "create" -> tables().create(request);
       case "checked_table" -> tables().checked(request);
-      case "describe" -> tables().describe(request.table());
       case "drop" -> tables().drop(request);
       case "flush" -> tables().flush(request.table());
       case "major_compact" -> tables().majorCompact(request);
-      case "count" -> tables().count(request);
       case "smoke" -> tables().smoke(request);
-      case "status" -> cluster().status();
+      case "servers" -> cluster().servers();
       case "regions" -> cluster().regions(request.table());
       case "await_regions" -> cluster().awaitRegions(request);
       case "move" -> cluster().move(request);
       case "balancer" -> cluster().balancer(request.flag("on", true));
-      case "balance" -> balance(request);
-      case "update_config" -> cluster().updateConfiguration();
-      case "scp" -> cluster().scheduleServerCrashProcedures(request.texts("servers"));
       default -> throw new IllegalArgumentException("there is no call " + name);
     };
-  }
-
-  /**
-   * Starts the balancer unless it runs already, and looks after it for the request's seconds (0: only starts it).
-   *
-   * <p>The call returns only when the moves are made, and those are throttled: it can take minutes.
-   */
-  private JsonObject balance(Request request) throws Exception {
-    if (balance == null) {
-      balance = CompletableFuture.supplyAsync(this::balanced);
-    }
-    JsonObject answer = new JsonObject();
-    try {
-      answer.addProperty("balanced", balance.get((long) (request.number("seconds", 0) * 1e3), TimeUnit.MILLISECONDS));
-      answer.addProperty("finished", true);
-      balance = null;
-    } catch (TimeoutException stillRuns) {
-      answer.addProperty("finished", false);
-    } catch (ExecutionException error) {
-      balance = null;
-      throw error;
-    }
-    return answer;
-  }
-
-  private boolean balanced() {
-    try (Connection patient = ConnectionFactory.createConnection(bounded(configuration, BALANCE_MS));
-        org.apache.hadoop.hbase.client.Admin admin = patient.getAdmin()) {
-      return admin.balance();
-    } catch (IOException error) {
-      throw new java.io.UncheckedIOException(error);
-    }
   }
 
   private Tables tables() throws IOException {
@@ -163,12 +118,12 @@ public final class Admin implements AutoCloseable {
     return connection;
   }
 
-  private static Configuration bounded(Configuration configuration, int operationMs) {
+  private static Configuration bounded(Configuration configuration) {
     Configuration bounded = new Configuration(configuration);
     bounded.setInt("hbase.client.retries.number", RETRIES);
-    bounded.setInt("hbase.client.operation.timeout", operationMs);
-    bounded.setInt("hbase.client.meta.operation.timeout", operationMs);
-    bounded.setInt("hbase.rpc.timeout", operationMs);
+    bounded.setInt("hbase.client.operation.timeout", OPERATION_MS);
+    bounded.setInt("hbase.client.meta.operation.timeout", OPERATION_MS);
+    bounded.setInt("hbase.rpc.timeout", OPERATION_MS);
     bounded.setInt("hbase.client.sync.wait.timeout.msec", PROCEDURE_MS);
     return bounded;
   }

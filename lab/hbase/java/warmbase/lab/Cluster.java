@@ -1,21 +1,14 @@
 package warmbase.lab;
 
 import java.io.IOException;
-import java.util.EnumSet;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.hbase.ClusterMetrics;
-import org.apache.hadoop.hbase.ClusterMetrics.Option;
 import org.apache.hadoop.hbase.HRegionLocation;
-import org.apache.hadoop.hbase.RegionMetrics;
-import org.apache.hadoop.hbase.ServerMetrics;
 import org.apache.hadoop.hbase.ServerName;
-import org.apache.hadoop.hbase.Size;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.Get;
-import org.apache.hadoop.hbase.client.Hbck;
 import org.apache.hadoop.hbase.client.RegionInfo;
 import org.apache.hadoop.hbase.client.RegionLocator;
 import org.apache.hadoop.hbase.client.Table;
@@ -39,19 +32,10 @@ final class Cluster {
     this.admin = connection.getAdmin();
   }
 
-  JsonObject status() throws IOException {
-    ClusterMetrics metrics = metrics();
+  JsonObject servers() throws IOException {
     JsonArray servers = new JsonArray();
-    metrics.getLiveServerMetrics().forEach((name, server) -> servers.add(server(name, server)));
-    JsonArray dead = new JsonArray();
-    metrics.getDeadServerNames().forEach(name -> dead.add(name.getServerName()));
-    JsonObject status = new JsonObject();
-    status.addProperty("master", String.valueOf(metrics.getMasterName()));
-    status.addProperty("version", metrics.getHBaseVersion());
-    status.addProperty("in_transition", metrics.getRegionStatesInTransition().size());
-    status.add("servers", servers);
-    status.add("dead", dead);
-    return status;
+    admin.getRegionServers().forEach(name -> servers.add(name.getServerName()));
+    return Admin.answer("servers", servers);
   }
 
   JsonObject regions(TableName table) throws IOException {
@@ -130,25 +114,6 @@ final class Cluster {
     return Admin.answer("was", admin.balancerSwitch(on, true));
   }
 
-  JsonObject updateConfiguration() throws IOException {
-    admin.updateConfiguration();
-    return Admin.answer("servers", admin.getRegionServers().size());
-  }
-
-  JsonObject scheduleServerCrashProcedures(List<String> servers) throws IOException {
-    JsonArray procedures = new JsonArray();
-    try (Hbck hbck = connection.getHbck()) {
-      List<ServerName> names = servers.stream().map(ServerName::valueOf).toList();
-      hbck.scheduleServerCrashProcedures(names).forEach(procedures::add);
-    }
-    return Admin.answer("procedures", procedures);
-  }
-
-  private ClusterMetrics metrics() throws IOException {
-    return admin.getClusterMetrics(EnumSet.of(Option.MASTER, Option.HBASE_VERSION, Option.LIVE_SERVERS,
-        Option.DEAD_SERVERS, Option.REGIONS_IN_TRANSITION));
-  }
-
   /** The live server of this name, whole or only `host,port`: what comes third changes with every start. */
   private ServerName server(String name) throws IOException {
     for (ServerName live : admin.getRegionServers()) {
@@ -157,34 +122,5 @@ final class Cluster {
       }
     }
     throw new IllegalArgumentException("no live server " + name + "; there are " + admin.getRegionServers());
-  }
-
-  private static JsonObject server(ServerName name, ServerMetrics metrics) {
-    JsonArray regions = new JsonArray();
-    metrics.getRegionMetrics().values().forEach(region -> regions.add(region(region)));
-    JsonObject server = new JsonObject();
-    server.addProperty("server", name.getServerName());
-    server.addProperty("host", name.getHostname());
-    server.addProperty("port", name.getPort());
-    server.add("regions", regions);
-    return server;
-  }
-
-  private static JsonObject region(RegionMetrics metrics) {
-    JsonObject region = new JsonObject();
-    region.addProperty("region", RegionInfo.encodeRegionName(metrics.getRegionName()));
-    region.addProperty("table", RegionInfo.getTable(metrics.getRegionName()).getNameAsString());
-    region.addProperty("store_files", metrics.getStoreFileCount());
-    region.addProperty("store_file_bytes", bytes(metrics.getStoreFileSize()));
-    region.addProperty("uncompressed_bytes", bytes(metrics.getUncompressedStoreFileSize()));
-    region.addProperty("memstore_bytes", bytes(metrics.getMemStoreSize()));
-    region.addProperty("cached_fraction", metrics.getCurrentRegionCachedRatio());
-    region.addProperty("last_major_compaction_ms", metrics.getLastMajorCompactionTimestamp());
-    region.addProperty("reads", metrics.getReadRequestCount());
-    return region;
-  }
-
-  private static long bytes(Size size) {
-    return (long) size.get(Size.Unit.BYTE);
   }
 }

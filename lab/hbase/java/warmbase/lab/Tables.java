@@ -59,7 +59,7 @@ final class Tables {
     return new JsonObject();
   }
 
-  JsonObject describe(TableName table) throws IOException {
+  private JsonObject describe(TableName table) throws IOException {
     return Descriptor.json(admin.getDescriptor(table));
   }
 
@@ -110,10 +110,9 @@ final class Tables {
     return timestamps;
   }
 
-  /** Counts rows without filling the cache with them, unless asked to. */
-  JsonObject count(Request request) throws IOException {
-    Scan scan = new Scan().setFilter(new FirstKeyOnlyFilter()).setCaching(ROWS_AT_A_TIME)
-        .setCacheBlocks(request.flag("cache_blocks", false));
+  /** Counts rows without filling the cache with them. */
+  private JsonObject count(Request request) throws IOException {
+    Scan scan = new Scan().setFilter(new FirstKeyOnlyFilter()).setCaching(ROWS_AT_A_TIME).setCacheBlocks(false);
     long rows = 0;
     try (Table table = table(request.table()); ResultScanner scanner = table.getScanner(scan)) {
       for (Result row = scanner.next(); row != null; row = scanner.next()) {

@@ -1,0 +1,119 @@
+"""A RegionServer that is killed while its cache fills: what the index, written now and then, brings back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from lab.hbase.bench import COLD, FRESH_SECONDS
+from lab.hbase.cluster import Server, decisive_line
+from lab.hbase.experiment import Experiment, Findings, at_least, over_time
+from lab.hbase.overlay import PERSIST_INTERVAL_MS
+from lab.hbase.recording import Sample
+from lab.hbase.result import Figure
+from lab.hbase.store.settings import Settings
+from sizing.problem import OperationFailed
+
+__all__ = ["QUESTION", "TITLE", "run"]
+
+TITLE: Final = "Killed while the cache fills"
+QUESTION: Final = "What of the cache is left when a server is killed in the midst of filling, and does it start again?"
+FILLING_SECONDS: Final = 16.0
+PACE: Final = 0.04
+"""New blocks a second while it fills, of all: half are cached when it is killed, and the index was written once."""
+SAMPLE_SECONDS: Final = 0.5
+# judgement: what was being written to the index when it began may be missing.
+INDEXED: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Killed:
+    """Blocks cached when it was killed, and an interval of the index earlier; those that came back, and how it did."""
+
+    at_kill: int
+    indexed: int
+    recovered: int
+    started: str
+
+
+def run(lab: Experiment) -> Findings:
+    """Reads fill an empty cache; the server is killed after its index was written at least once."""
+    bench, table = lab.bench, lab.filled()
+    samples = _filled_until_killed(lab)
+    started = _started(lab)
+    time.sleep(FRESH_SECONDS)
+    killed = Killed(
+        at_kill=samples[-1].cache.l2_blocks,
+        indexed=_an_interval_earlier(samples).cache.l2_blocks,
+        recovered=bench.sample(0.0).cache.l2_blocks,
+        started=started,
+    )
+    bench.await_regions()
+    after = bench.measure(table, lab.load())
+    blocks = [(each.seconds, float(each.cache.l2_blocks)) for each in samples]
+    return Findings(
+        figures=_figures(lab, killed, after.hit_ratio),
+        charts=(over_time("Blocks cached before the kill", "blocks", [("measured", blocks)]),),
+        limits=("The index is written more often here than is rendered: a crash of a real server forgets more.",),
+    )
+
+
+def _filled_until_killed(lab: Experiment) -> list[Sample]:
+    bench = lab.bench
+    bench.serve(Server(varied=COLD), cold=True)
+    bench.store.set(bench.latency)
+    filling = lab.quick(2 * FILLING_SECONDS, target_per_second=PACE * lab.miniature.demand.blocks.count)
+    clients = bench.ycsb.start(lab.table, filling, "ycsb-filling")
+    try:
+        with bench.sampled(SAMPLE_SECONDS) as samples:
+            time.sleep(FILLING_SECONDS)
+            bench.cluster.kill_server()
+    finally:
+        clients.kill()
+        bench.store.set(Settings())
+    return samples
+
+
+def _an_interval_earlier(samples: list[Sample]) -> Sample:
+    latest = samples[-1].seconds - PERSIST_INTERVAL_MS / 1000
+    return next((each for each in reversed(samples) if each.seconds <= latest), samples[0])
+
+
+def _figures(lab: Experiment, killed: Killed, hit_ratio: float) -> tuple[Figure, ...]:
+    figure = partial(Figure, case="", unit="")
+    share = killed.at_kill / lab.miniature.demand.blocks.count
+    return (
+        figure(
+            name="blocks cached when it was killed",
+            measured=float(killed.at_kill),
+            because=f"{share:.0%} of all, and more each moment",
+        ),
+        figure(
+            name="blocks recovered",
+            measured=float(killed.recovered),
+            predicted=float(killed.indexed),
+            because="at least what was cached when the index was last written, an interval ago at most",
+            target=at_least(INDEXED * killed.indexed),
+        ),
+        figure(
+            name="how it started again",
+            measured=killed.started,
+            because="an index that is cut short stops 2.6.1 to 2.6.4",
+        ),
+        figure(name="hit ratio after it", measured=hit_ratio, because="of reads that go on filling"),
+    )
+
+
+def _started(lab: Experiment) -> str:
+    """How the server came back; with its index moved aside where it would not start with it."""
+    cluster = lab.bench.cluster
+    try:
+        cluster.start_server(Server(varied=COLD))
+    except OperationFailed:
+        why = decisive_line(cluster.place.log("server-0"))
+        cluster.clear_cache()
+        cluster.start_server(Server(varied=COLD))
+        return f"only without its index: {why}"
+    return "by itself"
