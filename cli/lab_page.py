@@ -9,7 +9,7 @@ from typing import Final
 
 from cli.markdown import bullets, paragraph, section, table
 from lab.hbase.report import amounts, wording
-from lab.hbase.result import Chart, Figure, Run, Scenario
+from lab.hbase.result import Chart, Figure, Kind, Run, Scenario
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["DOCS", "lab_page", "lab_pictures", "lab_results_files", "lab_results_page", "write_lab_results"]
@@ -20,6 +20,8 @@ PAGE: Final = "lab-results.md"
 LEARNT: Final = "lab-learnt.md"
 """What is told of the run in words of ours, if anything, below the targets."""
 PICTURES: Final = "pictures"
+MANY_FACTS: Final = 20
+"""Above it they would hide the targets that say something."""
 TARGETS: Final = ("scenario", "case", "figure", "target", "measured", "predicted", "outcome")
 FIGURES: Final = ("", "case", "figure", "measured", "predicted", "ratio", "target", "outcome")
 
@@ -106,9 +108,15 @@ def _targets(run: Run) -> Iterator[str]:
 
 
 def _target_rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
-    """A scenario and a case are named where they begin."""
+    """A scenario and a case are named where they begin; many facts that are as predicted are one row."""
     link = f"[{_cell(scenario.title)}](#{_anchor(scenario.title)})"
-    for case, figures in wording.by_case(each for each in scenario.figures if each.target).items():
+    facts = [each for each in scenario.figures if each.holds and each.target and each.target.kind is Kind.SAME]
+    told_one_by_one = [each for each in scenario.figures if each.target]
+    if len(facts) > MANY_FACTS:
+        cases, name = len(wording.by_case(facts)), f"{len(facts):,} facts, each below"
+        yield (link, f"{cases} cases", name, amounts.target_text(facts[0]), "", "", _outcome(facts[0]))
+        told_one_by_one, link = [each for each in told_one_by_one if each not in facts], ""
+    for case, figures in wording.by_case(told_one_by_one).items():
         named = _cell(case) or amounts.NOTHING
         for figure in figures:
             told = (amounts.target_text(figure), amounts.measured_text(figure), amounts.predicted_text(figure))

@@ -27,9 +27,9 @@ from sizing.units import GIB
 
 __all__ = ["Asked", "Results", "run"]
 
-SPARE_DISK_BYTES: Final = 2 * GIB
+SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, uploads on their way
 COPIES_ON_DISK: Final = 5
-"""Of the data: store files before and after a compaction, cache, its volume, archived files of a dropped table."""
+"""Of the data, at most: store files before and after a compaction, a cache, its volume, what a dropped table leaves."""
 
 BULKY: Final = ("objects", "wal", "scratch", "volumes", "images")
 """Directories of a lab that are not kept with its logs."""

@@ -24,7 +24,7 @@ from cli.lab_page import (
     write_lab_results,
 )
 from cli.reference import reference
-from lab.hbase.result import Figure, Run
+from lab.hbase.result import Figure, Kind, Run, Target
 from sizing.problem import InvalidInput
 from tests.lab.hbase.sample_run import RUN, hostile_run
 
@@ -206,3 +206,16 @@ def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
         assert not {"altair", "vl_convert", "lab.hbase.report.page"} & set(done.stderr.split())
+
+
+@pytest.mark.parametrize(("facts", "rows"), [(20, 20), (21, 1)])
+def test_many_facts_that_are_as_predicted_are_one_row_of_targets(facts: int, rows: int) -> None:
+    same = Target(kind=Kind.SAME)
+    fact = Figure(case="", name="engine", unit="", measured="files", predicted="files", because="so", target=same)
+    held = [replace(fact, case=f"case {each}") for each in range(facts)]
+    missed = replace(fact, case="the odd one", measured="file")
+    scenario = replace(RUN.scenarios[0], figures=(*held, missed))
+    targets, _, _ = lab_page(replace(RUN, scenarios=(scenario,))).partition("Below, each scenario")
+    assert targets.count("| held |") == rows
+    assert targets.count("| **missed** |") == 1
+    assert "the odd one" in targets

@@ -45,32 +45,20 @@ def run(lab: Experiment) -> Findings:
     reason = no_volumes() or no_groups()
     if reason is not None:
         return Findings(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
-    table, bench = lab.filled(), lab.bench
+    lab.filled()
+    bench, place = lab.bench, lab.bench.cluster.place
     bench.cluster.stop_server()
-    place = bench.cluster.place
     size = lab.miniature.cache_mib * MIB + SPARE_BYTES
     mount = place.volumes / "limited"
     with ExitStack() as stack:
         volume = stack.enter_context(Volume(directory=place.root / "images", mount_point=mount, size_bytes=size))
         group = stack.enter_context(Group(id=f"volume-{bench.cluster.running['master'].id}"))
         stack.callback(bench.cluster.stop_server)
-        group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
-        bench.cluster.start_server(Server(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
-        bench.await_regions()
-        bench.wait_until_still(PREFETCHED_SECONDS)
-        bench.measure(table, lab.quick(lab.seconds))
-        group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
-        figures: tuple[Figure, ...] = ()
-        for name, mib_s in _throughputs(lab):
-            limits = DiskLimits.of_volume(mib_s * MIB, _iops(lab))
-            group.limit_disk(volume, limits)
-            bench.measure(table, lab.quick(lab.seconds / 3))
-            before = volume.traffic
-            window = bench.measure(table, lab.load(threads=MANY_CLIENTS))
-            after = volume.traffic
-            share = resident_bytes_of(mount / "cache" / "blocks") / bench.sample(0.0).cache.l2_bytes
-            given = _given(window, (before, after), limits, share)
-            figures += _figures(name, window, given, _expected(lab, mib_s, share))
+        figures = _served(lab, volume, group, _throughputs(lab))
+        bench.cluster.stop_server()
+        volume.switch_read_ahead_off()
+        name, mib_s = _throughputs(lab)[0]
+        figures += _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
     return Findings(
         figures=figures,
         limits=(
@@ -79,6 +67,29 @@ def run(lab: Experiment) -> Findings:
             "Reads of 16 clients; the published benchmark has 1,000 over ten servers.",
         ),
     )
+
+
+def _served(lab: Experiment, volume: Volume, group: Group, cases: tuple[tuple[str, int], ...]) -> tuple[Figure, ...]:
+    """A server on that volume, its cache full; then each throughput with the page cache kept small."""
+    bench, mount = lab.bench, volume.mount_point
+    group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
+    bench.cluster.start_server(Server(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
+    bench.await_regions()
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.measure(lab.table, lab.quick(lab.seconds))
+    group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
+    figures: tuple[Figure, ...] = ()
+    for name, mib_s in cases:
+        limits = DiskLimits.of_volume(mib_s * MIB, _iops(lab))
+        group.limit_disk(volume, limits)
+        bench.measure(lab.table, lab.quick(lab.seconds / 3))
+        before = volume.traffic
+        window = bench.measure(lab.table, lab.load(threads=MANY_CLIENTS))
+        after = volume.traffic
+        share = resident_bytes_of(mount / "cache" / "blocks") / bench.sample(0.0).cache.l2_bytes
+        given = _given(window, (before, after), limits, share)
+        figures += _figures(name, window, given, _expected(lab, mib_s, share))
+    return figures
 
 
 def _throughputs(lab: Experiment) -> tuple[tuple[str, int], ...]:
