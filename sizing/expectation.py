@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sizing.allocator import BucketAllocator
 from sizing.hit_ratio import Swing, hit_ratio
@@ -37,8 +38,8 @@ __all__ = [
     "timings_of",
 ]
 
-# The network of one machine with itself is none: far above what two cores move.
-LOOPBACK_GBIT_PER_SECOND = 100.0
+# judgement: the network of one machine with itself is none; far above what two cores move.
+LOOPBACK_GBIT_PER_SECOND: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from sizing.stored_blocks import stored_blocks
 from sizing.units import MIB
 from sizing.workload import ClosedLoad, Reads, Workload
 
-__all__ = ["Miniature", "Small", "miniature", "miniature_demand"]
+__all__ = ["CLIENTS", "REGIONS", "Miniature", "Small", "miniature", "miniature_demand"]
 
 REGIONS: Final = 16  # judgement: more store files than client threads, for S3A reads a file one reader after the other
 HEAP_FRACTION: Final = (

@@ -13,7 +13,7 @@ from lab.hbase.process import Command, Running, start
 from lab.hbase.software import Software
 from sizing.problem import OperationFailed
 
-__all__ = ["Load", "Measured", "Table", "Ycsb"]
+__all__ = ["Load", "Measured", "Table", "Ycsb", "measured", "operations", "rows_of"]
 
 HEAP_MIB: Final = 384
 SLACK_SECONDS: Final = 90.0
@@ -74,11 +74,10 @@ class Ycsb:
 
     def fill(self, table: Table) -> None:
         """Writes every row. Raises OperationFailed when one cannot be written."""
-        properties = _table(table) | {"clientbuffering": "true", "operationcount": "1", "seed": "0"}
+        properties = rows_of(table) | {"clientbuffering": "true", "operationcount": "1", "seed": "0"}
         name = f"load-{table.name}"
         running = self._start(name, ("-load", "-threads", str(LOADING_THREADS)), properties)
-        found = self._result(running, LOADING_SECONDS)
-        written = found.get("INSERT", {})
+        written = _results(self._report(running, LOADING_SECONDS)).get("INSERT", {})
         if sum(written.get(key, 0) for key in WRITTEN) != table.rows:
             raise OperationFailed(
                 f"{table.name}: not all of {table.rows:,} rows were written; see {self.place.output(name)}"
@@ -86,29 +85,13 @@ class Ycsb:
 
     def start(self, table: Table, load: Load, name: str = "ycsb") -> Running:
         """Begins a load; `finish` waits for its end."""
-        properties = _table(table) | _operations(load)
+        properties = rows_of(table) | operations(load)
         target = ("-target", str(round(load.target_per_second))) if load.target_per_second else ()
         return self._start(name, ("-t", "-threads", str(load.threads), *target), properties)
 
     def finish(self, running: Running, load: Load) -> Measured:
         """What the load measured. Raises OperationFailed when it ended badly or does not end."""
-        found = self._result(running, load.seconds + SLACK_SECONDS)
-        reads = found.get("READ", {})
-        failed = sum(
-            int(value)
-            for kind in found.values()
-            for key, value in kind.items()
-            if key.startswith("Return=") and key not in WRITTEN
-        )
-        return Measured(
-            operations_per_second=found["OVERALL"]["Throughput(ops/sec)"],
-            reads=int(reads.get("Return=OK", 0)),
-            mean_ms=reads.get("AverageLatency(us)", 0.0) / 1000,
-            percentiles_ms={
-                name: reads[key] / 1000 for name in PERCENTILES.split(",") if (key := _percentile(name)) in reads
-            },
-            failed=failed,
-        )
+        return measured(self._report(running, load.seconds + SLACK_SECONDS))
 
     def run(self, table: Table, load: Load) -> Measured:
         """The whole load."""
@@ -125,15 +108,41 @@ class Ycsb:
         arguments = java.arguments("site.ycsb.Client", "-db", BINDING, "-P", str(file), *options)
         return start(Command(name=name, arguments=arguments, directory=self.place.root, output=output))
 
-    def _result(self, running: Running, seconds: float) -> dict[str, dict[str, float]]:
+    def _report(self, running: Running, seconds: float) -> str:
         running.wait_for_end(seconds)
         output: Path = running.command.output
-        found: dict[str, dict[str, float]] = {}
-        for kind, key, value in RESULT.findall(output.read_text(encoding="utf-8", errors="replace")):
-            found.setdefault(kind, {})[key] = float(value)
-        if running.process.returncode or "OVERALL" not in found:
+        said = output.read_text(encoding="utf-8", errors="replace")
+        if running.process.returncode or "OVERALL" not in _results(said):
             raise OperationFailed(f"{running.command.name} ended with {running.process.returncode}; see {output}")
-        return found
+        return said
+
+
+def measured(report: str) -> Measured:
+    """What a report of YCSB says. Raises KeyError for a text that is none."""
+    found = _results(report)
+    reads = found.get("READ", {})
+    failed = sum(
+        int(value)
+        for kind in found.values()
+        for key, value in kind.items()
+        if key.startswith("Return=") and key not in WRITTEN
+    )
+    return Measured(
+        operations_per_second=found["OVERALL"]["Throughput(ops/sec)"],
+        reads=int(reads.get("Return=OK", 0)),
+        mean_ms=reads.get("AverageLatency(us)", 0.0) / 1000,
+        percentiles_ms={
+            name: reads[key] / 1000 for name in PERCENTILES.split(",") if (key := _percentile(name)) in reads
+        },
+        failed=failed,
+    )
+
+
+def _results(report: str) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for kind, key, value in RESULT.findall(report):
+        found.setdefault(kind, {})[key] = float(value)
+    return found
 
 
 SHORTER_KEY_BYTES: Final = 1
@@ -142,7 +151,8 @@ BINDING: Final = "warmbase.lab.HBaseClient"
 WORKLOAD: Final = "warmbase.lab.SeededWorkload"
 
 
-def _table(table: Table) -> dict[str, str]:
+def rows_of(table: Table) -> dict[str, str]:
+    """YCSB's properties of a table."""
     return {
         "workload": WORKLOAD,
         "table": table.name,
@@ -158,7 +168,8 @@ def _table(table: Table) -> dict[str, str]:
     }
 
 
-def _operations(load: Load) -> dict[str, str]:
+def operations(load: Load) -> dict[str, str]:
+    """YCSB's properties of a load."""
     hot = {} if load.hot is None else {"hotspotdatafraction": str(load.hot[0]), "hotspotopnfraction": str(load.hot[1])}
     return hot | {
         "operationcount": str(ENDLESS),

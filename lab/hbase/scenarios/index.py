@@ -23,7 +23,7 @@ from sizing.problem import OperationFailed
 from sizing.restart import RESTORE_SECONDS_PER_BLOCK
 from sizing.units import KIB, MIB
 
-__all__ = ["QUESTION", "TITLE", "run"]
+__all__ = ["QUESTION", "TITLE", "restore_seconds", "run"]
 
 TITLE: Final = "The index of the cache"
 QUESTION: Final = (
@@ -75,7 +75,7 @@ def _figures(lab: Experiment, seen: tuple[Histogram, Histogram], blocks: int) ->
     collector = bench.cluster.launch.plan.heap.collector
     volume = bench.cluster.place.volumes / "0"
     index = volume / "index" / "bucketcache.index"
-    seconds = _restore_seconds(bench.cluster.place.log("server-0"))
+    seconds = restore_seconds(bench.cluster.place.log("server-0"))
     return (
         Figure(case="", name="blocks cached", unit="", measured=float(blocks), because="blocks of 4 KiB"),
         Figure(
@@ -108,7 +108,7 @@ def _figures(lab: Experiment, seen: tuple[Histogram, Histogram], blocks: int) ->
     )
 
 
-def _restore_seconds(log: Path) -> float:
+def restore_seconds(log: Path) -> float:
     """From the cache's allocation to the line that says it was read back, the last time in this log."""
     began = ended = None
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():

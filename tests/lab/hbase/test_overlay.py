@@ -1,0 +1,76 @@
+"""What the lab gives HBase is what was rendered, but for what it says and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from configurations.hbase_site import site_properties
+from configurations.launch import Launch
+from lab.hbase.configuration import server_site, write_site
+from lab.hbase.jvm import rendered_flags
+from lab.hbase.overlay import At, Overlay, varied
+from lab.hbase.place import Place, Ports
+from lab.hbase.result import Substitution
+
+PORTS = Ports(
+    store=1, endpoint=2, control=3, zookeeper=4, master=5, master_info=6, servers=(7, 8), servers_info=(9, 10)
+)
+
+
+def test_the_one_above_wins_and_none_leaves_out() -> None:
+    below = Overlay({"a": ("1", "below"), "b": ("1", "below")})
+    both = below | varied({"b": None, "c": "3"}, "above")
+    assert both.laid_over({"b": "0", "d": "4"}) == {"a": "1", "c": "3", "d": "4"}
+
+
+def test_only_what_differs_is_a_substitution() -> None:
+    overlay = Overlay({"same": ("1", "why"), "other": ("2", "why"), "gone": (None, "why")})
+    assert overlay.substitutions({"same": "1", "other": "1", "gone": "1"}) == (
+        Substitution(key="gone", rendered="1", lab=None, why="why"),
+        Substitution(key="other", rendered="1", lab="2", why="why"),
+    )
+
+
+def test_what_decides_which_blocks_are_found_is_as_rendered(launches: Callable[[str], Launch], tmp_path: Path) -> None:
+    place = Place(root=tmp_path, ports=PORTS)
+    site = server_site(launches("prod"), place, 284, At(number=0, volume=tmp_path))
+    kept = (
+        "hbase.bucketcache.bucket.sizes",
+        "hbase.bucketcache.writer.threads",
+        "hbase.block.data.cachecompressed",
+        "hbase.rs.prefetchblocksonopen",
+        "hbase.rs.cachecompactedblocksonwrite",
+        "hfile.block.cache.size",
+        "hbase.master.scp.retain.assignment.force",
+    )
+    rendered = site_properties(site.rendered)
+    assert {key: site.properties[key] for key in kept if key in rendered} == {
+        key: rendered[key] for key in kept if key in rendered
+    }
+    assert site.as_rendered + sum(each.rendered is not None for each in site.substitutions) == len(rendered)
+
+
+def test_nothing_listens_beyond_loopback(launches: Callable[[str], Launch], tmp_path: Path) -> None:
+    place = Place(root=tmp_path, ports=PORTS)
+    site = server_site(launches("prod"), place, 284, At(number=0, volume=tmp_path))
+    write_site(site, place, "server-0")
+    addresses = {key: value for key, value in site.properties.items() if "ddress" in key or key.endswith("quorum")}
+    assert set(addresses.values()) == {"127.0.0.1"}
+    assert "127.0.0.1" in (place.configuration("server-0") / "hbase-site.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("said", "flags"),
+    [
+        ('"-XX:+UseZGC -XX:+ZGenerational"', ("-XX:+UseZGC", "-XX:+ZGenerational")),
+        ('"$HBASE_REGIONSERVER_OPTS -Xmx31g -Xms31g"', ()),
+        ('"-XX:MaxDirectMemorySize=4g -Xlog:gc*:file=/var/log/hbase/gc.log"', ()),
+    ],
+)
+def test_flags_are_as_rendered_but_for_sizes_and_paths(said: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    found = rendered_flags({"HBASE_REGIONSERVER_OPTS": said}, heap_mib=1536, direct_mib=512, log=tmp_path / "gc.log")
+    sizes = ("-Xms1536m", "-Xmx1536m", "-XX:MaxDirectMemorySize=512m")
+    assert found == (*flags, *sizes, f"-Xlog:gc*=info:file={tmp_path / 'gc.log'}:time,uptime,level,tags")

@@ -1,0 +1,38 @@
+"""What YCSB is told, and what of its report is read."""
+
+from __future__ import annotations
+
+from lab.hbase.ycsb import Load, Table, measured, operations, rows_of
+
+REPORT = """\
+[OVERALL], RunTime(ms), 15011
+[OVERALL], Throughput(ops/sec), 2564.1
+[TOTAL_GC_TIME_%_Copy], Time(%), 7.1
+[READ], Operations, 38490
+[READ], AverageLatency(us), 1458.0
+[READ], 50thPercentileLatency(us), 1201
+[READ], 99thPercentileLatency(us), 3939
+[READ], 99.9PercentileLatency(us), 8011
+[READ], Return=OK, 38480
+[READ], Return=ERROR, 10
+"""
+
+
+def test_a_report_is_read() -> None:
+    found = measured(REPORT)
+    assert (found.operations_per_second, found.reads, found.failed) == (2564.1, 38_480, 10)
+    assert found.mean_ms == 1.458
+    assert found.percentiles_ms == {"50": 1.201, "99": 3.939, "99.9": 8.011}
+
+
+def test_a_cell_is_as_long_as_the_calculators() -> None:
+    told = rows_of(Table(name="usertable", rows=10, value_bytes=425))
+    qualifier = f"{told['fieldnameprefix']}0"
+    assert len(qualifier) == 8
+    assert int(told["fieldlength"]) + 22.9 + len(qualifier) + len(told["columnfamily"]) == 425 + 24 + 8 + 2 - 0.1
+
+
+def test_a_hot_set_and_its_seed_are_told() -> None:
+    told = operations(Load(seconds=15, threads=4, distribution="hotspot", hot=(0.1, 0.9), seed=2))
+    assert (told["hotspotdatafraction"], told["hotspotopnfraction"], told["seed"]) == ("0.1", "0.9", "2")
+    assert "hotspotdatafraction" not in operations(Load(seconds=15, threads=4))
