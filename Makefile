@@ -30,7 +30,8 @@ lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)
 
 test: setup
-	$(BIN)/pytest -n auto --maxprocesses 4 -m "not lab" $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 -m "not lab and not speed" $(ARGS)
+	$(BIN)/pytest -q -m speed
 
 test-lab: setup
 	$(BIN)/pytest -m lab $(ARGS)

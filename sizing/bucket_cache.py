@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from sizing.allocator import BucketAllocator
+from sizing.block import LengthHistogram, cached_bytes
 from sizing.bucket_sizes import bucket_sizes
 from sizing.hit_ratio import HitRatioCurve, Swing, hit_ratio, hit_ratio_curve
 from sizing.release import Release
@@ -64,6 +65,16 @@ class CacheDemand:
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
         swing = Swing.of(allocator, blocks.lengths, promotes=release.promotes_on_second_read)
         return cls(blocks=blocks, sizes=sizes, swing=swing)
+
+    def found(self, lengths: LengthHistogram) -> CacheDemand:
+        """The same bucket sizes for blocks of which every one was looked at: so many, of those cached lengths."""
+        payload_bytes = lengths.mean_bytes - cached_bytes(0)
+        allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=self.sizes)
+        return CacheDemand(
+            blocks=replace(self.blocks, count=lengths.blocks, lengths=lengths, payload_bytes=payload_bytes),
+            sizes=self.sizes,
+            swing=Swing.of(allocator, lengths, promotes=self.swing.promotes),
+        )
 
     @property
     def claimed_bytes(self) -> float:

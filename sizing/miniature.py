@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sizing.allocator import minimum_capacity_bytes
+from sizing.block import LengthHistogram
 from sizing.bucket_cache import BucketCache, CacheDemand
 from sizing.plan import Plan
 from sizing.release import Release
@@ -61,6 +62,10 @@ class Miniature:
     def bucket_cache(self) -> BucketCache:
         """The cache with its exact count of blocks."""
         return self.demand.bucket_cache(self.cache_mib)
+
+    def found(self, lengths: LengthHistogram) -> Miniature:
+        """The same with the blocks that were found in its store files, where a workload only says what cells are."""
+        return replace(self, demand=self.demand.found(lengths))
 
     def sized(self, share: float) -> int:
         """MiB of a cache that holds such a share of the data's blocks; never less than HBase starts with."""

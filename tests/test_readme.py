@@ -13,6 +13,7 @@ import pytest
 
 from cli.main import COMMANDS
 from configurations.lint.rules import RULES
+from lab.aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -52,6 +53,13 @@ def assert_printed_in_order(shown: list[str], printed: list[str]) -> None:
             assert normal(line) in rest, f"not printed, or not in this place: {line!r}"
 
 
+# A caller's own account must lead nowhere, nor may its variables stand for options of the CDK.
+REAL_ACCOUNT = {
+    "AWS_PROFILE": "production",
+    "AWS_ENDPOINT_URL_EMR": "https://emr.us-east-1.amazonaws.com",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+    "CDK_PROFILE": "production",
+}
 QUICK = [(command, shown) for command, shown in sessions() if "demo" not in command]
 
 
@@ -65,16 +73,19 @@ def test_a_command_prints_what_is_shown(command: str, shown: list[str]) -> None:
 
 
 @pytest.mark.e2e
-def test_the_demo_prints_what_is_shown() -> None:
+def test_the_demo_deploys_compares_removes_and_prints_what_is_shown() -> None:
     """`make demo` after set-up; stderr is the conversation, stdout the answer."""
     [shown] = [shown for command, shown in sessions() if command == "make demo"]
     # The variables of the make that runs these tests are not the demo's.
     its_own = {"MAKEFLAGS", "MAKEOVERRIDES", "ARGS"}
-    variables = {name: value for name, value in os.environ.items() if name not in its_own}
+    variables = {name: value for name, value in os.environ.items() if name not in its_own} | REAL_ACCOUNT
     done = subprocess.run(
-        ["make", "demo"], cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=240, check=False
+        ["make", "demo"], cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=400, check=False
     )
     assert done.returncode == 0, done.stderr
+    assert "no difference" in done.stderr
+    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", done.stderr)
+    assert not is_healthy(endpoint)
     answer = shown.index("Cluster j-4WNS9KN6AM0Z8, as the services described it:")
     steps = [line for line in shown[:answer] if not line.startswith(("setup:", "prod blue"))]
     assert_printed_in_order(steps, done.stderr.splitlines())

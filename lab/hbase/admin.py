@@ -17,9 +17,10 @@ from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from lab.hbase.process import KEPT_VARIABLES, die_with
+from sizing.block import LengthHistogram, cached_bytes
 from sizing.problem import OperationFailed
 
-__all__ = ["Admin", "AdminCommand", "Family", "Table"]
+__all__ = ["Admin", "AdminCommand", "Family", "StoredBlocks", "Table"]
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
 CALL_SECONDS: Final = 120.0  # judgement: a table of the lab's size is compacted in less
@@ -87,6 +88,15 @@ class Table:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBlocks:
+    """Data blocks of store files, by the length that they are cached with: decompressed, and as they are on disk."""
+
+    files: int
+    lengths: LengthHistogram
+    compressed_lengths: LengthHistogram
+
+
 class Admin:
     """Calls into the process: started by the first, ended by leaving the context. One call at a time.
 
@@ -144,6 +154,15 @@ class Admin:
     def await_regions(self, table: str, seconds: float = CALL_SECONDS) -> float:
         """How many seconds it took until all regions of the table, and HBase's own, answered a read."""
         return float(self._call("await_regions", seconds, table=table)["waited_seconds"])
+
+    def blocks(self, table: str, family: str, directory: Path, seconds: float = CALL_SECONDS) -> StoredBlocks:
+        """What the data blocks of a family's store files below the directory hold, by HBase's own reader."""
+        said = self._call("blocks", seconds, family=family, directory=str(directory / "data" / "default" / table))
+        return StoredBlocks(
+            files=said["files"],
+            lengths=_cached_lengths(said["payloads"]),
+            compressed_lengths=_cached_lengths(said["on_disk"]),
+        )
 
     def servers(self) -> tuple[str, ...]:
         """The live RegionServers, each by its whole name: `host,port,start`."""
@@ -241,6 +260,10 @@ class Admin:
     def _said(self) -> str:
         lines = self._command.log.read_text(errors="replace").splitlines() if self._command.log.exists() else []
         return "\n  ".join((f"see {self._command.log}, which ends with:", *lines[-LAST_LINES:]))
+
+
+def _cached_lengths(payloads: Sequence[tuple[int, int]]) -> LengthHistogram:
+    return LengthHistogram.of((cached_bytes(payload), blocks) for payload, blocks in payloads)
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

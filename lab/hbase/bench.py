@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from lab.hbase.admin import Admin, Family
+from lab.hbase.admin import Admin, Family, StoredBlocks
 from lab.hbase.admin import Table as TableDefinition
 from lab.hbase.cluster import Cluster, Server
 from lab.hbase.jmx import MISSES_FOR_ONE, CacheCounters, hit_ratio
@@ -17,9 +17,11 @@ from lab.hbase.limits.machine import IdleCpu
 from lab.hbase.overlay import varied
 from lab.hbase.recording import Sample
 from lab.hbase.store.client import Store
+from lab.hbase.store.server import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Measured, Table, Ycsb
 from sizing.miniature import REGIONS
+from sizing.problem import OperationFailed
 
 __all__ = ["COLD", "Bench", "Window"]
 
@@ -81,12 +83,15 @@ class Bench:
     ycsb: Ycsb
     say: Callable[[str], None]
     latency: Settings
-    filled: dict[str, Table] = field(default_factory=dict)
+    filled: dict[str, StoredBlocks] = field(default_factory=dict)
 
-    def table(self, table: Table, family: Family) -> Table:
-        """The table, filled, flushed and compacted to one file for each region; at once when it is there already."""
+    def table(self, table: Table, family: Family) -> StoredBlocks:
+        """The blocks of the table, once it is filled and compacted to one file for each region.
+
+        At once when it is there already. Raises OperationFailed where it is not stored in so many files.
+        """
         if table.name in self.filled:
-            return table
+            return self.filled[table.name]
         for other in tuple(self.filled):
             # It would be prefetched, too, and take room in the cache.
             self.admin.drop(other)
@@ -98,8 +103,16 @@ class Bench:
         self.ycsb.fill(table)
         self.admin.flush(table.name)
         self.admin.major_compact(table.name)
-        self.filled[table.name] = table
-        return table
+        self.filled[table.name] = self._found(table)
+        return self.filled[table.name]
+
+    def _found(self, table: Table) -> StoredBlocks:
+        """What its store files hold. The server ends first, for only then are the files of before gone."""
+        self.cluster.stop_server()
+        found = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
+        if found.files != REGIONS:
+            raise OperationFailed(f"{table.name}: {found.files} store files in {REGIONS} regions after a compaction")
+        return found
 
     def serve(self, server: Server, *, cold: bool) -> float:
         """One RegionServer with these settings and all regions open; returns the seconds until they were.

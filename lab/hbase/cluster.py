@@ -164,7 +164,10 @@ class Cluster:
             f"-Dlog4j2.configurationFile={self.place.configuration(name) / 'log4j2.properties'}",
         )
         java = Java(
-            software=self.software, configuration=self.place.configuration(name), flags=(*flags, *FIRST_TIER, *log)
+            software=self.software,
+            configuration=self.place.configuration(name),
+            scratch=self.place.scratch,
+            flags=(*flags, *FIRST_TIER, *log),
         )
         command = Command(
             name=name,

@@ -49,9 +49,15 @@ class Experiment:
     volume_mib_s: int = VOLUME_MIB_S
     """What a gp3 at its default throughput is limited to."""
 
-    def filled(self) -> Table:
-        """The table of the environment's cells, filled."""
-        return self.bench.table(self.table, self.family)
+    def filled(self) -> Experiment:
+        """The same with the table filled, and with predictions from the blocks that its store files hold."""
+        return self.found(self.table, self.miniature, self.family)
+
+    def found(self, table: Table, miniature: Miniature, family: Family) -> Experiment:
+        """The same with another table, filled, and with what its store files hold of that miniature's blocks."""
+        blocks = self.bench.table(table, family)
+        lengths = blocks.compressed_lengths if miniature.workload.compressed else blocks.lengths
+        return replace(self, table=table, miniature=miniature.found(lengths))
 
     @property
     def family(self) -> Family:

@@ -58,16 +58,18 @@ PATTERN: Final = "%d{ISO8601} %-5p [%t] %c{2}: %m%n%ex{6}%n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
-    """One JVM: flags, class path in front of the jars, main class."""
+    """One JVM: flags, class path in front of the jars, where its temporary files go, main class."""
 
     software: Software
     configuration: Path
+    scratch: Path
     flags: Sequence[str]
 
     def arguments(self, *main: str) -> tuple[str, ...]:
         """The command line: with a main class and its arguments, or up to there."""
         class_path = ":".join((str(self.configuration), *self.software.class_path))
-        return (str(self.software.java), *self.flags, *OPENED, "-cp", class_path, *main)
+        temporary = f"-Djava.io.tmpdir={self.scratch}"
+        return (str(self.software.java), *self.flags, temporary, *OPENED, "-cp", class_path, *main)
 
 
 def rendered_flags(variables: Mapping[str, str], *, heap_mib: int, direct_mib: int, log: Path) -> tuple[str, ...]:

@@ -77,5 +77,5 @@ def admin_command(programs: Software, place: Place) -> AdminCommand:
     """How the admin process of that lab is started."""
     logging = place.configuration("client") / CLIENT_LOGGING
     flags = (*ADMIN_FLAGS, f"-Dlog4j2.configurationFile={logging}")
-    java = Java(software=programs, configuration=place.configuration("client"), flags=flags)
+    java = Java(software=programs, configuration=place.configuration("client"), scratch=place.scratch, flags=flags)
     return AdminCommand(arguments=java.arguments(), directory=place.root, log=place.output("admin"))

@@ -12,7 +12,7 @@ from typing import Final
 
 from lab.hbase.place import HOST, Place
 from lab.hbase.result import Substitution
-from lab.hbase.store.server import BUCKET
+from lab.hbase.store.server import ROOT
 from sizing.mode import Mode
 
 __all__ = ["PERSIST_INTERVAL_MS", "At", "Overlay", "client_overlay", "master_overlay", "server_overlay", "varied"]
@@ -76,7 +76,7 @@ def varied(entries: Mapping[str, str | None], why: str) -> Overlay:
 
 
 def client_overlay(place: Place) -> Overlay:
-    """What every process needs to find the others."""
+    """What every process needs to find the others, and to read store files."""
     ports = place.ports
     return Overlay(
         {
@@ -88,6 +88,8 @@ def client_overlay(place: Place) -> Overlay:
             "hbase.client.retries.number": ("8", PATIENCE),
             "hbase.client.operation.timeout": ("45000", PATIENCE),
             "hbase.tmp.dir": (str(place.scratch), PATHS),
+            "hbase.io.compress.zstd.codec": ("org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec", CODECS),
+            "hbase.io.compress.snappy.codec": ("org.apache.hadoop.hbase.io.compress.xerial.SnappyCodec", CODECS),
         }
     )
 
@@ -146,7 +148,7 @@ def _addresses(place: Place) -> Overlay:
 
 def _in_s3(place: Place) -> Overlay:
     values: dict[str, str | None] = {
-        "hbase.rootdir": f"s3a://{BUCKET}/hbase",
+        "hbase.rootdir": f"s3a://{ROOT}",
         "fs.s3a.endpoint": f"http://{HOST}:{place.ports.endpoint}",
         "fs.s3a.endpoint.region": "us-east-1",
         "fs.s3a.path.style.access": "true",
@@ -166,8 +168,6 @@ def _in_files(place: Place) -> Overlay:
 def _lab() -> Overlay:
     return Overlay(
         {
-            "hbase.io.compress.zstd.codec": ("org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec", CODECS),
-            "hbase.io.compress.snappy.codec": ("org.apache.hadoop.hbase.io.compress.xerial.SnappyCodec", CODECS),
             "hbase.envvars.logging.disabled": ("true", QUIET),
             "hbase.regionserver.metrics.period": ("1000", FRESH),
             "zookeeper.session.timeout": (str(SESSION_MS), PATIENCE),

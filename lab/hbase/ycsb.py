@@ -104,7 +104,12 @@ class Ycsb:
         output.unlink(missing_ok=True)
         logging = self.place.configuration("client") / CLIENT_LOGGING
         flags = (f"-Xmx{HEAP_MIB}m", "-XX:+UseSerialGC", *FIRST_TIER, f"-Dlog4j2.configurationFile={logging}")
-        java = Java(software=self.software, configuration=self.place.configuration("client"), flags=flags)
+        java = Java(
+            software=self.software,
+            configuration=self.place.configuration("client"),
+            scratch=self.place.scratch,
+            flags=flags,
+        )
         arguments = java.arguments("site.ycsb.Client", "-db", BINDING, "-P", str(file), *options)
         return start(Command(name=name, arguments=arguments, directory=self.place.root, output=output))
 

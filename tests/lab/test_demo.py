@@ -1,4 +1,4 @@
-"""The demo, as a user runs it."""
+"""The demo, as a user runs it. What `make demo` prints from its first step to its last is the README's test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def demo(*arguments: str, directory: Path = PROJECT, **variables: str) -> subpro
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
         check=False,
     )
 
@@ -38,28 +38,6 @@ def edited(directory: Path, old: str, new: str) -> Path:
     file = directory / "edited.yaml"
     file.write_text(text.replace(old, new, 1))
     return file
-
-
-@pytest.mark.e2e
-def test_demo_deploys_compares_and_removes_with_the_real_command_line() -> None:
-    # Variables of a real account in the caller's environment must lead nowhere, nor stand for options of the CDK.
-    done = demo(
-        "dev",
-        AWS_PROFILE="production",
-        AWS_ENDPOINT_URL_EMR="https://emr.us-east-1.amazonaws.com",
-        AWS_IGNORE_CONFIGURED_ENDPOINT_URLS="true",
-        CDK_PROFILE="production",
-    )
-    assert done.returncode == 0, done.stderr
-    for step in ("cdk synth", "cfn-lint", "cdk bootstrap", "cdk deploy", "read back", "cdk destroy"):
-        assert step in done.stderr
-    assert "an emulator: no node starts, no HBase runs" in done.stderr
-    assert "no difference" in done.stderr
-    assert "     3 lifted" in done.stderr  # the cluster, its stack and the storage's
-    assert "retained, as always: warmbase-dev-logs-" in done.stdout
-    assert ", 0 not" in done.stdout
-    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", done.stderr)
-    assert not is_healthy(endpoint)
 
 
 @pytest.mark.e2e
@@ -107,7 +85,7 @@ def test_a_signal_ends_the_local_aws_and_removes_what_was_written(number: signal
     with subprocess.Popen(command, cwd=PROJECT, env=variables, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         said = ""
-        while "cdk bootstrap" not in said:
+        while "cdk synth" not in said:
             line = running.stderr.readline()
             assert line, said
             said += line

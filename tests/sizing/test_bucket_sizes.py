@@ -2,7 +2,6 @@
 
 import math
 import random
-import time
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +13,7 @@ from sizing.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
 from sizing.block import LengthHistogram, block_lengths, cached_bytes
 from sizing.bucket_sizes import bucket_sizes
 from sizing.problem import InvalidInput
+from tests.speed import loops
 
 TIB = 2**40
 SMALL = st.lists(st.tuples(st.integers(1, 2304), st.integers(1, 100)), min_size=1, max_size=6).map(LengthHistogram.of)
@@ -115,16 +115,16 @@ def test_a_further_size_never_claims_more(histogram: LengthHistogram, k: int) ->
     )
 
 
+@pytest.mark.speed
 @pytest.mark.parametrize(("least", "greatest"), [(1000, 2_600_000), (1000, 1_000_000), (60_000, 75_000)])
 @pytest.mark.parametrize("capacity_bytes", [None, TIB])
-def test_ten_thousand_lengths_take_less_than_a_second(least: int, greatest: int, capacity_bytes: int | None) -> None:
+def test_ten_thousand_lengths_are_quick(least: int, greatest: int, capacity_bytes: int | None) -> None:
+    """At most 1.7 loops as measured, a tenth of a second."""
     draw = random.Random(1)  # noqa: S311 - a test's data, not a secret
     histogram = LengthHistogram.of(
         (length, draw.randint(1, 999)) for length in draw.sample(range(least, greatest), 10_000)
     )
-    begun = time.process_time()
-    bucket_sizes(histogram, capacity_bytes=capacity_bytes)
-    assert time.process_time() - begun < 1
+    assert loops(lambda: bucket_sizes(histogram, capacity_bytes=capacity_bytes), attempts=3) < 3.5
 
 
 def test_a_small_cache_gets_small_buckets() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -220,16 +219,11 @@ def test_too_few_pinned_nodes_are_told_how_many_it_takes() -> None:
     assert plan(replace(asked(7 * TIB, 900), cluster=replace(ASKED.cluster, core=more)), WORLD).feasible
 
 
+@pytest.mark.speed
 def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
-    """In a running process, in loops: 1.15 as measured, which was 0.07 s of a processor with nobody beside it."""
+    """In a running process: 1.3 loops as measured, which was 0.07 s of a processor with nobody beside it."""
     plan(ASKED, WORLD)
-
-    def taken() -> float:
-        began = time.process_time()
-        plan(ASKED, WORLD)
-        return time.process_time() - began
-
-    assert loops(taken, attempts=20) < 1.6
+    assert loops(lambda: plan(ASKED, WORLD), attempts=20) < 2.6
 
 
 def test_a_budget_that_nothing_meets_is_an_answer() -> None:

@@ -1,6 +1,5 @@
 """The hit ratio's laws, its agreement with a cache replayed read by read, and its speed."""
 
-import time
 from functools import cache
 
 import numpy as np
@@ -14,6 +13,7 @@ from sizing.bucket_sizes import bucket_sizes
 from sizing.hit_ratio import Swing, hit_ratio, hit_ratio_curve, misses
 from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 from sizing.replay import Replay
+from tests.speed import loops
 
 BLOCKS = 4_000
 READS = 20_000
@@ -154,15 +154,11 @@ def test_cold_misses_fade_and_leave_the_steady_ones(
     assert endless.steady == pytest.approx(1 - hit_ratio(popularity, swing), abs=1e-9)
 
 
+@pytest.mark.speed
 @pytest.mark.parametrize("promotes", [False, True])
-def test_a_point_takes_two_milliseconds_and_a_curve_thirty(*, promotes: bool) -> None:
+def test_a_point_and_a_curve_are_quick(*, promotes: bool) -> None:
+    """At most 0.02 and 0.23 loops as measured, of 60 ms each."""
     popularity = block_popularity(Zipf(theta=0.99), 1e9, 30)
     swing = Swing(full_blocks=3e8, kept_blocks=2.6e8, room_blocks=3.2e8, promotes=promotes)
-    hit_ratio(popularity, swing)
-    begun = time.process_time()
-    for _ in range(10):
-        hit_ratio(popularity, swing)
-    between = time.process_time()
-    hit_ratio_curve(popularity, swing, 10**12)
-    assert between - begun < 10 * 0.004  # twice the target: the clock of a shared machine
-    assert time.process_time() - between < 0.06
+    assert loops(lambda: hit_ratio(popularity, swing)) < 0.04
+    assert loops(lambda: hit_ratio_curve(popularity, swing, 10**12)) < 0.5

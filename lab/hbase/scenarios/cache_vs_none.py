@@ -34,7 +34,7 @@ PER_THOUSAND: Final = 1.0
 def run(lab: Experiment) -> Findings:
     """Reads without a cache, S3 answering at once and after its latency, then with it warm."""
     bench = lab.bench
-    lab.filled()
+    lab = lab.filled()
     bench.serve(Server(varied=NONE), cold=True)
     control = _warmed_up(lab)
     bench.store.set(bench.latency)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from lab.hbase.admin import Family
@@ -31,12 +31,12 @@ def run(lab: Experiment) -> Findings:
     """The same cache, half of what the decompressed blocks would need, both ways."""
     packed, plain = _of(lab, "zstd", RATIO), _of(lab, "none", 1.0)
     table = Table(name="words", rows=plain.rows, value_bytes=lab.table.value_bytes, compressible=RATIO)
-    lab.bench.table(table, Family(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes))
+    family = Family(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes)
     cache_mib = plain.sized(SHARE)
     return Findings(
         figures=(
-            *_figures(lab, table, cache_mib, Case("cached compressed", packed, keeps="true")),
-            *_figures(lab, table, cache_mib, Case("cached decompressed", plain, keeps="false")),
+            *_figures(lab.found(table, packed, family), "cached compressed", cache_mib, keeps="true"),
+            *_figures(lab.found(table, plain, family), "cached decompressed", cache_mib, keeps="false"),
         ),
         limits=(
             f"Values are made of words so that ZSTD packs them about {RATIO:.0f}:1; the ratio of real data is its own.",
@@ -44,45 +44,37 @@ def run(lab: Experiment) -> Findings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One way to cache the table, with its blocks as they then are; `keeps` is HBase's word for compressed."""
-
-    name: str
-    small: Miniature
-    keeps: str
-
-
-def _figures(lab: Experiment, table: Table, cache_mib: int, case: Case) -> tuple[Figure, ...]:
-    bench, demand = lab.bench, case.small.demand
+def _figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple[Figure, ...]:
+    """The table cached one way; `keeps` is HBase's word for compressed."""
+    bench, demand = lab.bench, lab.miniature.demand
     settings = {
-        "hbase.block.data.cachecompressed": case.keeps,
+        "hbase.block.data.cachecompressed": keeps,
         "hbase.bucketcache.size": str(cache_mib),
         "hbase.bucketcache.bucket.sizes": ",".join(map(str, demand.sizes)),
         "hbase.blockcache.minblocksize": str(round(demand.blocks.cached_bytes)),
         "hbase.rs.prefetchblocksonopen": "false",
     }
     bench.serve(Server(varied=varied(settings, "varied here")), cold=True)
-    bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * demand.blocks.count)
-    window = bench.measure(table, lab.load())
+    bench.settle(lab.table, lab.quick(SETTLING_SECONDS), TURNOVERS * demand.blocks.count)
+    window = bench.measure(lab.table, lab.load())
     cached = bench.sample(0.0).cache
     return (
-        *performance_figures(case.name, window, "reads of the same keys"),
+        *performance_figures(name, window, "reads of the same keys"),
         Figure(
-            case=case.name,
+            case=name,
             name="hit ratio",
             unit="",
             measured=window.hit_ratio,
-            predicted=expected_hit_ratio(case.small, UNIFORM, cache_mib, demand.sizes),
+            predicted=expected_hit_ratio(lab.miniature, UNIFORM, cache_mib, demand.sizes),
             because=f"{cache_mib} MiB for blocks of {demand.blocks.cached_bytes:,.0f} B in the cache",
             target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
         ),
         Figure(
-            case=case.name,
+            case=name,
             name="slot of a block",
             unit="B",
             measured=cached.l2_bytes / max(1, cached.l2_blocks),
-            predicted=slot_bytes(case.small, cache_mib, demand.sizes),
+            predicted=slot_bytes(lab.miniature, cache_mib, demand.sizes),
             because="mean of occupied slots",
         ),
     )

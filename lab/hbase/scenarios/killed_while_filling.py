@@ -40,7 +40,8 @@ class Killed:
 
 def run(lab: Experiment) -> Findings:
     """Reads fill an empty cache; the server is killed after its index was written at least once."""
-    bench, table = lab.bench, lab.filled()
+    lab = lab.filled()
+    bench, table = lab.bench, lab.table
     samples = _filled_until_killed(lab)
     started = _started(lab)
     time.sleep(FRESH_SECONDS)

@@ -56,7 +56,7 @@ def run(lab: Experiment) -> Findings:
     """Each cache size from empty: filled until the first eviction, then read in three ways until nothing changes."""
     figures: list[Figure] = []
     measured: dict[str, list[tuple[float, float]]] = {reading.name: [] for reading in READINGS}
-    lab.filled()
+    lab = lab.filled()
     for share in SHARES:
         cache_mib = lab.miniature.sized(share)
         lab.bench.serve(Server(varied=_cold(cache_mib)), cold=True)

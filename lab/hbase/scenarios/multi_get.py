@@ -19,7 +19,8 @@ PREFETCHED_SECONDS: Final = 600.0
 
 def run(lab: Experiment) -> Findings:
     """Single gets, then ten rows in each request, from a warm cache."""
-    table, bench = lab.filled(), lab.bench
+    lab = lab.filled()
+    table, bench = lab.table, lab.bench
     bench.serve(Server(), cold=False)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(table, lab.quick(lab.seconds / 2))

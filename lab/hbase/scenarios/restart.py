@@ -53,7 +53,8 @@ CASES: Final = (
 
 def run(lab: Experiment) -> Findings:
     """Each case after the same warm minute."""
-    table, bench = lab.filled(), lab.bench
+    lab = lab.filled()
+    table, bench = lab.table, lab.bench
     bench.serve(Server(), cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(table, lab.load())
@@ -76,7 +77,7 @@ def _restarted(lab: Experiment, case: Case, before: Window) -> Findings:
     time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     cached = bench.sample(0.0).cache.l2_blocks
     bench.store.set(bench.latency)
-    table = lab.filled()
+    table = lab.table
     with bench.sampled() as samples:
         time.sleep(FRESH_SECONDS)
         away = _away(lab, case)

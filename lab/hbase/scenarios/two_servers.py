@@ -21,7 +21,8 @@ SECOND: Final = Server(number=1, heap_mib=768)
 
 def run(lab: Experiment) -> Findings:
     """Half of the regions go to a cold server, are read there, and return."""
-    table, bench = lab.filled(), lab.bench
+    lab = lab.filled()
+    table, bench = lab.table, lab.bench
     bench.serve(Server(), cold=False)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.admin.switch_balancer(on=False)

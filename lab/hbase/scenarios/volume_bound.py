@@ -45,7 +45,7 @@ def run(lab: Experiment) -> Findings:
     reason = no_volumes() or no_groups()
     if reason is not None:
         return Findings(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
-    lab.filled()
+    lab = lab.filled()
     bench, place = lab.bench, lab.bench.cluster.place
     bench.cluster.stop_server()
     size = lab.miniature.cache_mib * MIB + SPARE_BYTES

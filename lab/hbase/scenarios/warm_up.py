@@ -43,7 +43,8 @@ def run(lab: Experiment) -> Findings:
 
 
 def _by_reads(lab: Experiment) -> Findings:
-    table, bench = lab.filled(), lab.bench
+    lab = lab.filled()
+    table, bench = lab.table, lab.bench
     bench.serve(Server(varied=COLD), cold=True)
     bench.store.set(bench.latency)
     seconds = READING_WINDOWS * lab.seconds

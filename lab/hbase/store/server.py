@@ -13,9 +13,11 @@ from typing import Final
 from lab.hbase.place import HOST, Place
 from lab.hbase.process import Command, Running, start
 
-__all__ = ["BUCKET", "Program", "answers", "start_server"]
+__all__ = ["BUCKET", "ROOT", "Program", "answers", "start_server"]
 
 BUCKET: Final = "lab"
+ROOT: Final = f"{BUCKET}/hbase"
+"""`hbase.rootdir` without its scheme; below `objects`, the same files."""
 MAIN: Final = "org.gaul.s3proxy.Main"
 # Uploads by S3A in parts of 16 MiB, 1 GiB in all, and reads by eight connections at once ran in 64 MiB; twice that.
 HEAP_MIB: Final = 128

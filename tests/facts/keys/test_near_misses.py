@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from facts.keys import emr_keys, hadoop_keys, hbase_keys
 from facts.keys.nearest import near_misses
+from tests.speed import loops
 
 KNOWN = frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys()})
 LONG = sorted(key for key in KNOWN if len(key) > 12)
@@ -108,9 +107,13 @@ def test_one_edit_is_found(keys: tuple[str, str]) -> None:
     assert edited in KNOWN or key in near_misses(edited, KNOWN)
 
 
-def test_sixty_unknown_keys_take_half_a_second() -> None:
+@pytest.mark.speed
+def test_sixty_unknown_keys_are_looked_up_quickly() -> None:
+    """4.9 loops as measured, which was a quarter of a second."""
     near_misses("warm", KNOWN)
-    begun = process_time()
-    for key in LONG[:: len(LONG) // 60][:60]:
-        near_misses(f"{key[:8]}q{key[8:]}x", KNOWN)
-    assert process_time() - begun < 1  # of this process alone; half a second where nothing else runs
+
+    def look_up() -> None:
+        for key in LONG[:: len(LONG) // 60][:60]:
+            near_misses(f"{key[:8]}q{key[8:]}x", KNOWN)
+
+    assert loops(look_up, attempts=3) < 9

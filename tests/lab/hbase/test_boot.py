@@ -17,6 +17,7 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.software import problems
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Table
+from sizing.expectation import slot_bytes
 from sizing.miniature import Small
 from sizing.units import GIB, MIB
 
@@ -43,8 +44,8 @@ def experiment(launches: Callable[[str], Launch], tmp_path_factory: pytest.TempP
 
 
 def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
-    bench, blocks = experiment.bench, experiment.miniature.demand.blocks.count
-    table = experiment.filled()
+    filled = experiment.filled()
+    bench, table, blocks = filled.bench, filled.table, filled.miniature.demand.blocks.count
     bench.serve(Server(), cold=True)
     bench.wait_until(lambda now: now.l2_blocks >= blocks, 300.0)
     warm = _read(bench, table)
@@ -61,6 +62,15 @@ def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
     assert after.hit_ratio >= 0.995
     # Store files that were just opened are still read here and there, for their indexes.
     assert after.gets_per_1000_reads <= 10
+
+
+def test_blocks_found_in_store_files_take_the_slots_that_are_predicted(experiment: Experiment) -> None:
+    """Of the table; HBase's own have a block or two."""
+    small = experiment.filled().miniature
+    cached = experiment.bench.sample(0.0).cache
+    assert 0 <= cached.l2_blocks - small.demand.blocks.count <= 4
+    claimed = slot_bytes(small, small.cache_mib, small.demand.sizes) * small.demand.blocks.count
+    assert cached.l2_bytes == pytest.approx(claimed, rel=4 / small.demand.blocks.count)
 
 
 def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:

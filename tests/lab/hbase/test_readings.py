@@ -9,7 +9,7 @@ import pytest
 from lab.hbase.cluster import decisive_line
 from lab.hbase.heap import LINE, Histogram
 from lab.hbase.jmx import hit_ratio
-from lab.hbase.scenarios.index import restore_seconds
+from lab.hbase.scenarios.index import Restored, restored
 from sizing.problem import OperationFailed
 
 STARTED = "2026-11-22T01:58:{:02},{:03} INFO  [main] bucket.{}\n"
@@ -33,14 +33,14 @@ def test_the_restore_of_the_last_start_is_read_from_its_log(tmp_path: Path) -> N
         + STARTED.format(20, 100, allocated)
         + STARTED.format(20, 350, read)
     )
-    assert restore_seconds(log) == pytest.approx(0.25)
+    assert restored(log) == Restored(blocks=4108, seconds=0.25)
 
 
 def test_a_log_without_a_restore_is_no_figure(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text(STARTED.format(1, 0, "FileIOEngine: Allocating cache 1 GB"))
     with pytest.raises(OperationFailed, match="no lines"):
-        restore_seconds(log)
+        restored(log)
 
 
 def test_what_grew_with_the_blocks_is_theirs() -> None:

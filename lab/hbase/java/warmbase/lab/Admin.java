@@ -94,6 +94,7 @@ public final class Admin implements AutoCloseable {
       case "flush" -> tables().flush(request.table());
       case "major_compact" -> tables().majorCompact(request);
       case "smoke" -> tables().smoke(request);
+      case "blocks" -> new StoreFiles(configuration).blocks(request);
       case "servers" -> cluster().servers();
       case "regions" -> cluster().regions(request.table());
       case "await_regions" -> cluster().awaitRegions(request);
