@@ -221,13 +221,24 @@ def down() -> None:
 @lab.command()
 def remove() -> None:
     """Delete what `setup` downloaded, and what killed runs left."""
-    from lab.hbase.run_directory import clean_abandoned  # noqa: PLC0415 - see above
+    from lab.hbase.run_directory import clean_abandoned, running  # noqa: PLC0415 - see above
     from lab.hbase.software import remove as remove_software  # noqa: PLC0415 - see above
     from lab.hbase.standing import down as take_down  # noqa: PLC0415 - see above
 
+    if labs := running():
+        raise InvalidInput([_still_running(labs)])
     take_down()
     clean_abandoned()
     click.echo(f"{format_size(remove_software())} freed; the Java runtime stays beside {sys.executable}")
+
+
+def _still_running(labs: tuple[int, ...]) -> Problem:
+    return Problem(
+        where="the lab",
+        what=f"a lab that runs now, process {', '.join(map(str, labs))}",
+        why="it works with what would be deleted",
+        fix="let it end, or end it with ctrl-C",
+    )
 
 
 def _asked(chosen: Chosen) -> Asked:

@@ -142,6 +142,9 @@ def _scenario(scenario: Scenario) -> Iterator[str]:
     if scenario.limits:
         yield "What this does not show:"
         yield bullets(*map(_plain, scenario.limits))
+    if scenario.tried:
+        yield "What it set otherwise than the lab does:"
+        yield bullets(*map(_plain, wording.tried_text(scenario.tried)))
     yield paragraph(_plain(wording.times_of(scenario)))
 
 

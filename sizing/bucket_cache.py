@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from sizing.allocator import BucketAllocator
-from sizing.block import LengthHistogram, cached_bytes
+from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
 from sizing.hit_ratio import HitRatioCurve, Swing, hit_ratio, hit_ratio_curve
 from sizing.release import Release
@@ -68,10 +68,9 @@ class CacheDemand:
 
     def found(self, lengths: LengthHistogram) -> CacheDemand:
         """The same bucket sizes for blocks of which every one was looked at: so many, of those cached lengths."""
-        payload_bytes = lengths.mean_bytes - cached_bytes(0)
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=self.sizes)
         return CacheDemand(
-            blocks=replace(self.blocks, count=lengths.blocks, lengths=lengths, payload_bytes=payload_bytes),
+            blocks=replace(self.blocks, count=lengths.blocks, lengths=lengths),
             sizes=self.sizes,
             swing=Swing.of(allocator, lengths, promotes=self.swing.promotes),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +15,7 @@ from lab.hbase.cluster import Cluster, Server
 from lab.hbase.jmx import MISSES_FOR_ONE, CacheCounters, hit_ratio
 from lab.hbase.limits.machine import IdleCpu
 from lab.hbase.overlay import varied
+from lab.hbase.process import Running
 from lab.hbase.recording import Sample
 from lab.hbase.store.client import Store
 from lab.hbase.store.server import ROOT
@@ -27,6 +28,8 @@ __all__ = ["COLD", "Bench", "Window"]
 
 FRESH_SECONDS: Final = 2.5  # the daemons refresh their counters each second, and JMX serves copies a second old
 SAMPLE_SECONDS: Final = 1.0
+STARTING_SECONDS: Final = 30.0  # a JVM, and its connections
+ENDING_SECONDS: Final = 3.0  # before the clients' end, which was seen to begin up to two seconds late
 REGIONS_SECONDS: Final = 240.0
 LOADING: Final = varied(
     {
@@ -92,13 +95,13 @@ class Bench:
         """
         if table.name in self.filled:
             return self.filled[table.name]
+        self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
+        self.store.set(Settings())
+        self.serve(Server(varied=LOADING), cold=True)
         for other in tuple(self.filled):
             # It would be prefetched, too, and take room in the cache.
             self.admin.drop(other)
             del self.filled[other]
-        self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
-        self.store.set(Settings())
-        self.serve(Server(varied=LOADING), cold=True)
         self.admin.create(TableDefinition(name=table.name, families=(family,), regions=REGIONS))
         self.ycsb.fill(table)
         self.admin.flush(table.name)
@@ -143,9 +146,9 @@ class Bench:
         """The load, and what the counters moved meanwhile."""
         before = self.sample(0.0)
         with self.sampled() as samples:
-            idle = IdleCpu()
-            measured = self.ycsb.run(table, load)
-            idle_fraction = idle.fraction()
+            clients = self.ycsb.start(table, load)
+            idle_fraction = self._idle_while_reading(clients, before.cache.reads, load.seconds)
+            measured = self.ycsb.finish(clients, load)
         time.sleep(FRESH_SECONDS)
         after = self.sample(0.0)
         window = Window(
@@ -164,14 +167,32 @@ class Bench:
         )
         return window
 
+    def _idle_while_reading(self, clients: Running, reads: int, seconds: float) -> float | None:
+        """The idle share of all cores from the first read on; the start of the clients' JVM is not of it."""
+        self.wait_until(lambda now: now.reads > reads or not clients.is_alive, STARTING_SECONDS)
+        idle = IdleCpu()
+        time.sleep(max(0.0, seconds - ENDING_SECONDS))
+        return idle.fraction()
+
     def settle(self, table: Table, load: Load, blocks: float) -> None:
-        """The load until so many blocks were asked for, or its time is up: what it finds is then what it will find."""
+        """The load until so many blocks were asked for: what a window then finds is what it will find.
+
+        The counters are fresh afterwards, so that none of these reads counts as the next window's. Raises
+        OperationFailed where the load's time is up before.
+        """
         before = self.sample(0.0).cache
         clients = self.ycsb.start(table, load, "ycsb-settling")
         try:
             self.wait_until(lambda now: now.asked - before.asked >= blocks, load.seconds)
         finally:
             clients.kill()
+        time.sleep(FRESH_SECONDS)
+        asked = self.sample(0.0).cache.asked - before.asked
+        if asked < blocks:
+            raise OperationFailed(
+                f"{table.name}: {asked:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s, the cache is not yet"
+                " what it will be\n  fix: a quieter machine, or less --data"
+            )
 
     def sample(self, seconds: float, number: int = 0) -> Sample:
         """All counters now. Raises OperationFailed when the server does not say, though asked again and again."""
@@ -187,8 +208,10 @@ class Bench:
         def take() -> None:
             while not ended.wait(every_seconds):
                 cache = self.cluster.counters()
-                if cache is not None:
-                    samples.append(Sample(seconds=time.monotonic() - began, cache=cache, store=self.store.counters()))
+                with suppress(OperationFailed):
+                    if cache is not None:
+                        seconds = time.monotonic() - began
+                        samples.append(Sample(seconds=seconds, cache=cache, store=self.store.counters()))
 
         thread = threading.Thread(target=take, daemon=True)
         thread.start()
@@ -211,7 +234,7 @@ class Bench:
     def wait_until_still(self, seconds: float, still_seconds: float = 6.0) -> float:
         """Until the count of cached blocks has not changed for a while (a prefetch has ended); returns the seconds.
 
-        Until the first block is cached nothing has begun that could end.
+        Until the first block is cached nothing has begun that could end. Raises OperationFailed when time is up.
         """
         began, last, since = time.monotonic(), 0, time.monotonic()
         while time.monotonic() - began < seconds:
@@ -219,6 +242,8 @@ class Bench:
             if found is not None and found.l2_blocks != last:
                 last, since = found.l2_blocks, time.monotonic()
             if last > 0 and time.monotonic() - since > still_seconds:
-                break
+                return since - began
             time.sleep(SAMPLE_SECONDS / 2)
-        return since - began
+        raise OperationFailed(
+            f"the cache had {last:,} blocks and was still filling, or had not begun, in {seconds:.0f} s"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
 from lab.hbase.overlay import At, Overlay
 from lab.hbase.place import Place
 from lab.hbase.process import Command, Running, start
+from lab.hbase.result import Substitution
 from lab.hbase.software import Software
 from sizing.miniature import Miniature
 from sizing.problem import OperationFailed
@@ -60,6 +62,10 @@ class Cluster:
     miniature: Miniature
     running: dict[str, Running] = field(default_factory=dict)
     stays: bool = False
+    begun: dict[Path, int] = field(default_factory=dict)
+    """How long each log was when its process was last started: what stands before is of an earlier one."""
+    tried: dict[Substitution, None] = field(default_factory=dict)
+    """What experiments have varied since this was last emptied, in their order."""
 
     def begin(self) -> None:
         """Starts ZooKeeper and the master; a RegionServer is not started yet."""
@@ -96,6 +102,7 @@ class Cluster:
             (self.volume(server) / directory).mkdir(parents=True, exist_ok=True)
         site = self.site(server)
         write_site(site, self.place, server.name)
+        self.tried.update(dict.fromkeys(site.tried))
         flags = rendered_flags(
             _exported(site.rendered),
             heap_mib=server.heap_mib or self.miniature.heap_mib,
@@ -149,13 +156,21 @@ class Cluster:
         try:
             return self.running[name].wait_until(ready, START_SECONDS, what)
         except OperationFailed as error:
-            line = decisive_line(self.place.log(name)) or decisive_line(self.place.output(name))
-            raise OperationFailed(f"{error}\n  {line}\n  its log: {self.place.log(name)}") from None
+            raise OperationFailed(f"{error}\n  {self.decisive_line(name)}\n  its log: {self.place.log(name)}") from None
+
+    def decisive_line(self, name: str) -> str:
+        """The line of its log, since it was last started, that says why it ended; else of what it printed."""
+        files = (self.place.log(name), self.place.output(name))
+        return next(filter(None, (decisive_line(file, self.begun.get(file, 0)) for file in files)), "")
 
     def end(self) -> None:
-        """Ends every process; the master first, for it would hold the regions of servers that go."""
-        for name in sorted(self.running, key=_last):
-            self.running[name].stop(STOP_SECONDS)
+        """Ends every process; the master first, for it would hold the regions of servers that go.
+
+        Raises OperationFailed for one that does not end, once all have been asked to.
+        """
+        with ExitStack() as stack:
+            for name in sorted(self.running, key=_last, reverse=True):
+                stack.callback(self.running[name].stop, STOP_SECONDS)
         self.running.clear()
 
     def _start(self, name: str, flags: tuple[str, ...], main: str, groups: tuple[Path, ...] = ()) -> Running:
@@ -177,6 +192,8 @@ class Cluster:
             groups=groups,
             stays=self.stays,
         )
+        for file in (self.place.log(name), self.place.output(name)):
+            self.begun[file] = file.stat().st_size if file.exists() else 0
         self.running[name] = start(command)
         return self.running[name]
 
@@ -186,11 +203,11 @@ MASTER: Final = "org.apache.hadoop.hbase.master.HMaster"
 REGION_SERVER: Final = "org.apache.hadoop.hbase.regionserver.HRegionServer"
 
 
-def decisive_line(log: Path) -> str:
-    """The first line of a log that says why a process ended; else its last; empty without a log."""
+def decisive_line(log: Path, begins: int = 0) -> str:
+    """The first line of a log, from that byte on, that says why a process ended; else its last; empty without one."""
     if not log.exists():
         return ""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = log.read_bytes()[begins:].decode(errors="replace").splitlines()
     said = next((line for line in lines if DECISIVE.search(line)), lines[-1] if lines else "")
     return said[:500]
 

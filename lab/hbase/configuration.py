@@ -44,6 +44,11 @@ class Site:
         """What the lab sets otherwise; what an experiment varies is not among it."""
         return self.overlay.substitutions(site_properties(self.rendered))
 
+    @property
+    def tried(self) -> tuple[Substitution, ...]:
+        """What an experiment varies, beside what the lab has without it."""
+        return self.varied.substitutions(self.overlay.laid_over(site_properties(self.rendered)))
+
 
 def master_site(launch: Launch, place: Place) -> Site:
     """The primary node's."""

@@ -15,7 +15,7 @@ from typing import Final
 
 from sizing.problem import OperationFailed
 
-__all__ = ["Command", "Running", "die_with", "start"]
+__all__ = ["Command", "Running", "began", "die_with", "start"]
 
 PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
 LOOK_SECONDS: Final = 0.05
@@ -67,9 +67,13 @@ class Running:
         return time.monotonic() - began
 
     def kill(self) -> None:
-        """Ends its whole group at once, as `kill -9` does."""
+        """Ends its whole group at once, as `kill -9` does. Raises OperationFailed for one that the kernel holds."""
         _signal(self.id, signal.SIGKILL)
-        self.process.wait(KILL_SECONDS)
+        try:
+            self.process.wait(KILL_SECONDS)
+        except subprocess.TimeoutExpired:
+            why = f"{self.command.name} ({self.id}) has not ended {KILL_SECONDS:.0f} s after kill -9"
+            raise OperationFailed(why) from None
 
     def wait_for_end(self, seconds: float) -> None:
         """Until it has ended by itself. Raises OperationFailed after that time, when it is killed."""
@@ -113,6 +117,18 @@ def start(command: Command) -> Running:
     except (OSError, subprocess.SubprocessError) as error:
         raise OperationFailed(f"{command.name} could not be started: {error}") from None
     return Running(command, process)
+
+
+def began(process_id: int) -> int:
+    """When a process began, in the kernel's clock; 0 where there is none, or only what is left of it.
+
+    A process id is given again; with this it is known for good.
+    """
+    try:
+        fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except (OSError, ProcessLookupError):
+        return 0
+    return 0 if fields[0] == "Z" else int(fields[19])
 
 
 def _before_exec(command: Command, owner: int) -> None:

@@ -113,6 +113,8 @@ class Scenario:
     seed: int
     began: str
     seconds: float
+    tried: tuple[Substitution, ...] = ()
+    """What it set otherwise than the lab does; `rendered` is then what the lab has."""
 
     @property
     def missed(self) -> tuple[Figure, ...]:
@@ -173,6 +175,7 @@ def _scenario(value: dict[str, Any]) -> Scenario:
             "figures": tuple(_figure(each) for each in value["figures"]),
             "charts": tuple(_chart(each) for each in value["charts"]),
             "limits": tuple(value["limits"]),
+            "tried": tuple(Substitution(**each) for each in value["tried"]),
         }
     )
 

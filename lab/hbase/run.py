@@ -17,15 +17,16 @@ from lab.hbase.limits import groups, machine, volume
 from lab.hbase.place import Place, free_ports
 from lab.hbase.recording import Recording, recordings_to_json
 from lab.hbase.report.page import page_html
-from lab.hbase.result import Machine, Run, Scenario
-from lab.hbase.run_directory import run_directory
+from lab.hbase.result import Machine, Run, Scenario, Substitution
+from lab.hbase.run_directory import remove_directory, run_directory
 from lab.hbase.scale import scale
 from lab.hbase.scenarios import BENCHED, SCENARIOS, benched, question, unbenched
+from lab.hbase.software.home import home
 from lab.hbase.ycsb import Table
 from sizing.problem import InvalidInput, OperationFailed, Problem
 from sizing.units import GIB
 
-__all__ = ["Asked", "Results", "run"]
+__all__ = ["Asked", "Results", "check_room", "run"]
 
 SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, uploads on their way
 COPIES_ON_DISK: Final = 5
@@ -98,6 +99,13 @@ class Results:
         file = self.directory / f"{self.name}-{scenario}-recorded.json"
         file.write_text(recordings_to_json(recordings), encoding="utf-8")
 
+    def scenarios(self) -> tuple[str, ...]:
+        """Those that an earlier run has found something of; none where there was no run, or nothing can be read."""
+        try:
+            return tuple(each.name for each in self.found().scenarios)
+        except InvalidInput:
+            return ()
+
     def found(self) -> Run:
         """What an earlier run wrote. Raises InvalidInput where there is nothing that can be gone on with."""
         try:
@@ -121,22 +129,39 @@ def run(asked: Asked, results: Results, say: Say, *, resume: bool = False) -> Ru
     Raises InvalidInput where this machine is too small or the earlier run was another, OperationFailed at the end
     where scenarios failed: what the others found is written all the same.
     """
-    data_bytes = asked.of.miniature.workload.stored_bytes
-    lacks = machine.needs(asked.of.memory_bytes, COPIES_ON_DISK * data_bytes + SPARE_DISK_BYTES, results.directory)
-    if lacks:
-        raise InvalidInput(lacks)
+    check_room(asked.of)
     made = _header(asked)
     if resume:
         made = _gone_on(asked, made, results)
+    elif asked.named and (lost := [each for each in results.scenarios() if each not in asked.scenarios]):
+        raise InvalidInput([_would_be_lost(results.data, lost)])
     done = {each.name for each in made.scenarios}
     with run_directory() as root:
-        session = Session(asked, results, say, root, [name for name in asked.scenarios if name not in done])
+        pending = [name for name in SCENARIOS if name in asked.scenarios and name not in done]
+        session = Session(asked, results, say, root, pending)
         for scenario in session.scenarios():
             made = replace(made, scenarios=_ordered((*made.scenarios, scenario)))
             results.write(made)
     if session.failed:
         raise OperationFailed("\n".join(session.failed))
     return made
+
+
+def check_room(of: Laboratory) -> None:
+    """Raises InvalidInput with all that this machine lacks for such a lab."""
+    data_bytes = of.miniature.workload.stored_bytes
+    lacks = machine.needs(of.memory_bytes, COPIES_ON_DISK * data_bytes + SPARE_DISK_BYTES, home())
+    if lacks:
+        raise InvalidInput(lacks)
+
+
+def _would_be_lost(file: Path, scenarios: Sequence[str]) -> Problem:
+    return Problem(
+        where=str(file),
+        what=f"what an earlier run has found of {', '.join(scenarios)}",
+        why="it would be written over by a run of other scenarios",
+        fix="keep it with --resume, or write elsewhere with --results",
+    )
 
 
 def _header(asked: Asked) -> Run:
@@ -157,29 +182,41 @@ def _header(asked: Asked) -> Run:
             disk_is_limited=limited_memory and volume.unavailable() is None,
             memory_is_limited=limited_memory,
         ),
-        scale=scale(of),
+        scale=(*scale(of), *_windows(asked)),
         properties=site.as_rendered,
         substitutions=site.substitutions,
         scenarios=(),
     )
 
 
+def _windows(asked: Asked) -> tuple[tuple[str, str, str], ...]:
+    return (
+        ("a window of reads", "", f"{asked.seconds:g} s"),
+        ("a gp3 at its default", "125 MiB/s", f"{asked.volume_mib_s} MiB/s, where the volume is limited"),
+    )
+
+
 def _gone_on(asked: Asked, made: Run, results: Results) -> Run:
     """The earlier run, where it was of the same plan at the same scale, without what is to be run again."""
     earlier = results.found()
-    if (made.environment, made.release, made.scale) != (earlier.environment, earlier.release, earlier.scale):
+    if _ran_on(made) != _ran_on(earlier):
         raise InvalidInput(
             [
                 Problem(
                     where=str(results.data),
                     what="the run to go on with",
-                    why=f"it is of {earlier.environment} on {earlier.release} at another scale, or of another plan",
+                    why=f"it is of {earlier.environment} on {earlier.release} with other software or at another scale",
                     fix="give the options that it had, or leave out --resume",
                 )
             ]
         )
     again = set(asked.scenarios) if asked.named else set()
     return replace(earlier, scenarios=tuple(each for each in earlier.scenarios if each.name not in again))
+
+
+def _ran_on(made: Run) -> object:
+    """What must be the same in two parts of one run."""
+    return made.environment, made.release, made.scale, made.software, made.machine
 
 
 def _ordered(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
@@ -203,10 +240,10 @@ class Session:
             directory = self.root / self.pending[0]
             try:
                 yield from self._some(directory)
-            except OperationFailed as error:
+            except Exception as error:  # noqa: BLE001 - an hour of others' findings must not be lost to it
                 self._failed(self.pending.pop(0), error, directory)
             finally:
-                shutil.rmtree(directory, ignore_errors=True)
+                remove_directory(directory)
 
     def _some(self, directory: Path) -> Iterator[Scenario]:
         if self.pending[0] not in BENCHED:
@@ -225,13 +262,15 @@ class Session:
                 volume_mib_s=self.asked.volume_mib_s,
             )
             while self.pending and self.pending[0] in BENCHED:
-                yield self._next(lambda name: benched(name)(experiment))
+                yield self._next(lambda name: benched(name)(experiment), bench.cluster.tried)
 
-    def _next(self, found: Callable[[str], Findings]) -> Scenario:
+    def _next(self, found: Callable[[str], Findings], tried: dict[Substitution, None] | None = None) -> Scenario:
         """The first of those that are pending, which it then no longer is."""
         name = self.pending[0]
         what = question(name)
         self.say(f"{name}: {what.question}")
+        tried = {} if tried is None else tried
+        tried.clear()
         at, began = datetime.now(UTC), time.monotonic()
         findings = found(name)
         del self.pending[0]
@@ -247,11 +286,15 @@ class Session:
             seed=self.asked.seed,
             began=at.isoformat(timespec="seconds"),
             seconds=time.monotonic() - began,
+            tried=tuple(tried),
         )
 
-    def _failed(self, name: str, error: OperationFailed, directory: Path) -> None:
+    def _failed(self, name: str, error: Exception, directory: Path) -> None:
+        why = str(error) if isinstance(error, OperationFailed) else repr(error)
         kept = self.results.logs(name)
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(directory, kept, ignore=shutil.ignore_patterns(*BULKY))
-        self.failed.append(f"{name}: {error}\n  its logs are kept in {kept}")
-        self.say(f"{name} failed: {error}")
+        # The directory is gone when this is read.
+        why = why.replace(str(directory), str(kept))
+        self.failed.append(f"{name}: {why}\n  its logs are kept in {kept}")
+        self.say(f"{name} failed: {why}")

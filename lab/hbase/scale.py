@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.hbase.laboratory import Laboratory
-from sizing.miniature import CLIENTS, REGIONS
+from sizing.miniature import CLIENTS, REGIONS, Miniature
 from sizing.units import MIB, format_size
 
 __all__ = ["scale"]
@@ -26,7 +26,7 @@ def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
     if plan.bucket_cache is not None:
         rows += [
             ("BucketCache of one", format_size(plan.cache.size_mib * MIB), format_size(small.cache_mib * MIB)),
-            ("cache, of what holds all data", f"{small.cached_share:.0%}", f"{small.cached_share:.0%}"),
+            ("cache, of what holds all data", f"{small.cached_share:.0%}", f"{_share(small):.0%}"),
             ("bucket sizes", _sizes(plan.cache.bucket_sizes), _sizes(small.demand.sizes)),
         ]
     rows += [
@@ -35,6 +35,10 @@ def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
         ("first byte from S3", "as S3 has it", _latency(of)),
     ]
     return tuple(rows)
+
+
+def _share(small: Miniature) -> float:
+    return small.cache_mib * MIB / small.demand.everything_bytes
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

@@ -20,8 +20,8 @@ from lab.hbase.experiment import family_of
 from lab.hbase.jmx import CacheCounters, cache_counters
 from lab.hbase.laboratory import admin_command
 from lab.hbase.place import Place, Ports, free_ports
-from lab.hbase.process import Running
-from lab.hbase.run import Asked
+from lab.hbase.process import Running, began
+from lab.hbase.run import Asked, check_room
 from lab.hbase.software.home import home
 from lab.hbase.store.running import start_store
 from lab.hbase.store.server import Program
@@ -49,7 +49,7 @@ class Process:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs."""
-        return _ticks(self.id) == self.ticks
+        return began(self.id) == self.ticks
 
     def end(self) -> None:
         """Asks its group to end, and kills it after a while."""
@@ -87,12 +87,14 @@ class Standing:
 def up(asked: Asked, say: Callable[[str], None]) -> Standing:
     """Starts one with the environment's table filled and one RegionServer as planned.
 
-    Raises OperationFailed when one is up already, or when something does not start: nothing is left running then.
+    Raises OperationFailed when one is up already, or when something does not start: nothing is left running then;
+    InvalidInput where this machine is too small.
     """
     found = standing()
     if found is not None and any(process.is_alive for process in found.processes):
         raise OperationFailed(f"a lab of {found.environment} is up already\n  fix: end it with `warmbase lab down`")
     down()
+    check_room(asked.of)
     place = Place(root=home() / DIRECTORY, ports=free_ports())
     place.make()
     of = asked.of
@@ -121,7 +123,9 @@ def up(asked: Asked, say: Callable[[str], None]) -> Standing:
             table=asked.table.name,
             processes=_processes({**cluster.running, "store proxy": running.proxy, "store": running.server}),
         )
-        _state().write_text(json.dumps(asdict(left), indent=1), encoding="utf-8")
+        half = _state().with_suffix(".part")
+        half.write_text(json.dumps(asdict(left), indent=1), encoding="utf-8")
+        half.replace(_state())
         stack.pop_all()
     return left
 
@@ -130,23 +134,38 @@ def standing() -> Standing | None:
     """The lab that was left up, whether its processes still run or not."""
     try:
         value: dict[str, Any] = json.loads(_state().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        ports = value["ports"]
+        named = {"servers": tuple(ports["servers"]), "servers_info": tuple(ports["servers_info"])}
+        processes = tuple(Process(**each) for each in value["processes"])
+        return Standing(**value | {"ports": Ports(**ports | named), "processes": processes})
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    ports = value["ports"]
-    named = {"servers": tuple(ports["servers"]), "servers_info": tuple(ports["servers_info"])}
-    processes = tuple(Process(**each) for each in value["processes"])
-    return Standing(**value | {"ports": Ports(**ports | named), "processes": processes})
 
 
 def down() -> bool:
     """Ends the lab that is up and removes what it stored; False where there was none."""
     found = standing()
-    if found is not None:
-        for process in sorted(found.processes, key=lambda each: ENDING.index(each.name)):
-            process.end()
+    named = () if found is None else sorted(found.processes, key=lambda each: ENDING.index(each.name))
+    for process in named:
+        process.end()
+    # What a command that was killed on the way up has left.
+    strays = _strays()
+    for process in strays:
+        process.end()
     shutil.rmtree(home() / DIRECTORY, ignore_errors=True)
     _state().unlink(missing_ok=True)
-    return found is not None
+    return found is not None or bool(strays)
+
+
+def _strays() -> tuple[Process, ...]:
+    """Processes that work in the directory of a lab that stays up, whether they were written down or not."""
+    root, found = (home() / DIRECTORY).resolve(), []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if root in (link.readlink(), *link.readlink().parents):
+                number = int(link.parent.name)
+                found.append(Process(name="stray", id=number, ticks=began(number)))
+    return tuple(found)
 
 
 def _serve(bench: Bench, asked: Asked) -> None:
@@ -157,16 +176,7 @@ def _serve(bench: Bench, asked: Asked) -> None:
 
 
 def _processes(running: Mapping[str, Running]) -> tuple[Process, ...]:
-    return tuple(Process(name=name, id=each.id, ticks=_ticks(each.id)) for name, each in running.items())
-
-
-def _ticks(process_id: int) -> int:
-    """When it began, in the kernel's clock; 0 where there is none, or only what is left of it."""
-    try:
-        fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    except (OSError, ProcessLookupError):
-        return 0
-    return 0 if fields[0] == "Z" else int(fields[19])
+    return tuple(Process(name=name, id=each.id, ticks=began(each.id)) for name, each in running.items())
 
 
 def _state() -> Path:

@@ -90,8 +90,11 @@ class Ycsb:
         return self._start(name, ("-t", "-threads", str(load.threads), *target), properties)
 
     def finish(self, running: Running, load: Load) -> Measured:
-        """What the load measured. Raises OperationFailed when it ended badly or does not end."""
-        return measured(self._report(running, load.seconds + SLACK_SECONDS))
+        """What the load measured. Raises OperationFailed when it ended badly, does not end, or an operation failed."""
+        found = measured(self._report(running, load.seconds + SLACK_SECONDS))
+        if found.failed:
+            raise OperationFailed(f"{found.failed:,} operations of the load failed; see {running.command.output}")
+        return found
 
     def run(self, table: Table, load: Load) -> Measured:
         """The whole load."""

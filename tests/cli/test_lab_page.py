@@ -90,14 +90,15 @@ def test_everything_of_a_run_is_on_its_page(page: str) -> None:
     pairs = (*RUN.software, *RUN.scale, *((each.key, each.why) for each in RUN.substitutions))
     assert [text for each in pairs for text in each if text not in said] == []
     assert f"$ {RUN.command}" in page
-    assert "**8 of 11 targets held.**" in page
+    assert "**3 of 6 targets held, all 5 facts as said.**" in page
     assert "Retention is **not** free." in page
 
 
 def test_the_page_begins_with_every_target_and_whether_it_held(page: str) -> None:
     top = page.partition("\n## ")[0]
     assert top.startswith(
-        "# What the lab measured\n\n**8 of 11 targets held.**\n\n| scenario | case | figure | target |"
+        "# What the lab measured\n\n**3 of 6 targets held, all 5 facts as said.**\n\n"
+        "| scenario | case | figure | target |"
     )
     rows = [line for line in top.splitlines() if line.endswith(("| held |", "| **missed** |"))]
     asked = [figure for scenario in RUN.scenarios for figure in scenario.figures if figure.target]

@@ -135,6 +135,10 @@ class Daemons:
                 raise OperationFailed(f"{name}: no {what}")
             time.sleep(LOOK_SECONDS)
 
+    def is_alive(self, name: str) -> bool:
+        """Whether a daemon that was started has not ended."""
+        return name in self.cluster.running and self.cluster.running[name].is_alive
+
     @property
     def volume(self) -> Path:
         """What stands for the mounted volume of the cache."""

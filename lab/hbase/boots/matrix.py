@@ -10,7 +10,7 @@ from typing import Final
 from configurations.table_ddl import table_ddl
 from lab.hbase.boots.daemons import Daemons, daemons
 from lab.hbase.boots.planned import UNITS, Value, planned_of_core, planned_of_primary
-from lab.hbase.boots.said import Said, said_by_master, said_by_server
+from lab.hbase.boots.said import SERVED, Said, said_by_master, said_by_server
 from lab.hbase.boots.spread import Case, Ground, cases, distinct
 from lab.hbase.boots.tables import defined_tables, table_figures
 from lab.hbase.experiment import Findings
@@ -54,7 +54,8 @@ def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Said]) -> 
             measured=heard.value,
             predicted=value,
             because=heard.where,
-            target=SAME,
+            # What it serves at /conf is the file that was written: read, and not more.
+            target=None if heard.where == SERVED else SAME,
         )
 
 

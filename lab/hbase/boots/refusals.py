@@ -76,6 +76,8 @@ def _did(running: Daemons, case: Case, wrong: Wrong) -> Outcome:
             return _waited(running, wrong)
         running.start_server(launch, index=wrong.index)
     except OperationFailed:
+        if running.is_alive("master" if wrong.group == "primary" else "server-0"):
+            raise
         return Outcome.DID_NOT_START
     return _started(running, wrong)
 

@@ -10,7 +10,16 @@ from typing import Any, Final
 from lab.hbase.boots.amounts import bytes_of
 from lab.hbase.boots.planned import CACHE_SWITCHES, Value
 
-__all__ = ["CACHE_CONFIG", "CACHE_STARTED", "MASTER_WAITS", "Said", "Witness", "said_by_master", "said_by_server"]
+__all__ = [
+    "CACHE_CONFIG",
+    "CACHE_STARTED",
+    "MASTER_WAITS",
+    "SERVED",
+    "Said",
+    "Witness",
+    "said_by_master",
+    "said_by_server",
+]
 
 CACHE_STARTED: Final = re.compile(
     r"Started bucket cache; ioengine=(?P<engine>\S+), capacity=(?P<capacity>[^,]+), blockSize=(?P<block>[^,]+), "

@@ -48,7 +48,7 @@ from lab.hbase.limits.layout import (
 from lab.hbase.limits.volume import Volume
 from sizing.problem import OperationFailed
 
-__all__ = ["DiskLimits", "Group", "unavailable"]
+__all__ = ["DiskLimits", "Group", "remove_abandoned", "unavailable"]
 
 # judgement: processes that were killed are reaped within this, even with a heap of gigabytes to give back.
 EMPTY_SECONDS: Final = 10.0
@@ -218,6 +218,15 @@ def unavailable(proc: Path | None = None) -> str | None:
     except OperationFailed as error:
         return f"{error}: root may, and a container with --privileged"
     return None
+
+
+def remove_abandoned() -> None:
+    """Those of owners that are gone, where there can be any."""
+    found = layout_of()
+    if isinstance(found, str):
+        return
+    with suppress(OSError), alone(found):
+        _remove_abandoned(found)
 
 
 def _remove_abandoned(layout: Layout) -> None:

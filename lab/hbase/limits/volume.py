@@ -112,14 +112,14 @@ class Volume:
 
 
 def clean(directory: Path) -> tuple[Path, ...]:
-    """The files of volumes that a killed run left in `directory`: now unmounted, detached and deleted.
+    """The files of volumes that a killed run left below `directory`: now unmounted, detached and deleted.
 
-    Only ours: a loop device is touched when its backing file lies in this very directory and has our ending. A
-    volume in use goes too; call it where no other lab uses the directory.
+    Only ours: a loop device is touched when its backing file lay below this directory and has our ending, be the file
+    deleted since or not. A volume in use goes too; call it where no other lab uses the directory.
     """
     here = directory.resolve()
-    files = set(here.glob(f"*{SUFFIX}")) | {
-        file for file in map(backing_file, loop_devices()) if file.parent == here and file.name.endswith(SUFFIX)
+    files = set(here.rglob(f"*{SUFFIX}")) | {
+        file for file in map(backing_file, loop_devices()) if here in file.parents and file.name.endswith(SUFFIX)
     }
     for file in files:
         _remove(file)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from lab.hbase.report.amounts import measured_text, predicted_text, target_text
-from lab.hbase.result import Figure, Machine, Run, Scenario, Substitution
+from lab.hbase.result import Figure, Kind, Machine, Run, Scenario, Substitution
 from sizing.units import format_duration, format_size
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "slug",
     "targets_text",
     "times_of",
+    "tried_text",
     "verdict",
     "when",
 ]
@@ -36,13 +37,19 @@ def by_case(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
 
 
 def targets_text(figures: Iterable[Figure]) -> str:
-    """How many of the targets held, such as `2 of 3 targets held`."""
-    held = [figure.holds for figure in figures if figure.target is not None]
-    if not held:
-        return "no target was set"
+    """How many targets held, such as `2 of 3 targets held`; facts that were to be as said are counted by themselves."""
+    asked = [figure for figure in figures if figure.target is not None]
+    facts = [figure.holds for figure in asked if figure.target and figure.target.kind is Kind.SAME]
+    measured = [figure.holds for figure in asked if figure.target and figure.target.kind is not Kind.SAME]
+    said = [_held(measured, "target") if measured else "", _held(facts, "fact") if facts else ""]
+    return ", ".join(filter(None, said)) or "no target was set"
+
+
+def _held(held: Sequence[bool | None], what: str) -> str:
+    verb = "held" if what == "target" else "as said"
     if not all(held):
-        return f"{held.count(True)} of {len(held)} targets held"
-    return f"all {len(held)} targets held" if len(held) > 1 else "the one target held"
+        return f"{held.count(True):,} of {len(held):,} {what}s {verb}"
+    return f"all {len(held):,} {what}s {verb}" if len(held) > 1 else f"the one {what} {verb}"
 
 
 def verdict(run: Run) -> str:
@@ -91,17 +98,19 @@ def machine_text(machine: Machine) -> str:
 
 
 def limits_of_the_machine(machine: Machine) -> str:
-    """What was limited, and what an unlimited machine does to reads of the cache."""
+    """What could be limited here, and what reads of the cache's file are elsewhere."""
+    cached = (
+        "reads of the BucketCache's file come from the page cache, so how fast they are says nothing of an EBS volume"
+    )
     if machine.disk_is_limited and machine.memory_is_limited:
-        return "Disk and memory were limited: what the page cache could not hold was read at the limit of the disk."
+        return f"Disk and memory are limited where a scenario says so. In all others {cached}."
     if machine.disk_is_limited:
-        what = "The disk was limited, memory was not"
+        what = "Memory could not be limited here"
     elif machine.memory_is_limited:
-        what = "Memory was limited, the disk was not"
+        what = "The disk could not be limited here"
     else:
-        what = "Neither disk nor memory was limited"
-    cause = "came from the page cache" if not machine.memory_is_limited else "ran at whatever this disk gives"
-    return f"{what}: reads of the BucketCache's file {cause}, so how fast they were says nothing of an EBS volume."
+        what = "Neither disk nor memory could be limited here"
+    return f"{what}: {cached}."
 
 
 def properties_text(run: Run) -> str:
@@ -111,6 +120,13 @@ def properties_text(run: Run) -> str:
     if not others:
         return f"{same}; none differs."
     return f"{same}; {others} differ{'s' * (others == 1)} in the lab (- as rendered, + here), for these reasons:"
+
+
+def tried_text(substitutions: Iterable[Substitution]) -> Iterator[str]:
+    """What a scenario set otherwise than the lab does, a line for each reason: `key = value, …: why`."""
+    for why, group in differences_by_reason(substitutions).items():
+        each = (f"`{one.key}` = {'not set' if one.lab is None else f'`{one.lab}`'}" for one in group)
+        yield f"{', '.join(each)}: {why}"
 
 
 def differences_by_reason(substitutions: Iterable[Substitution]) -> dict[str, list[Substitution]]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from lab.hbase.bench import COLD, FRESH_SECONDS
-from lab.hbase.cluster import Server, decisive_line
+from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment, Findings, at_least, over_time
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.recording import Sample
@@ -20,9 +20,9 @@ __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Killed while the cache fills"
 QUESTION: Final = "What of the cache is left when a server is killed in the midst of filling, and does it start again?"
-FILLING_SECONDS: Final = 16.0
-PACE: Final = 0.04
-"""New blocks a second while it fills, of all: half are cached when it is killed, and the index was written once."""
+FILLING_SECONDS: Final = 38.0
+PACE: Final = 0.02
+"""New blocks a second while it fills, of all: half are cached when it is killed, and the index was written thrice."""
 SAMPLE_SECONDS: Final = 0.5
 # judgement: what was being written to the index when it began may be missing.
 INDEXED: Final = 0.9
@@ -43,6 +43,8 @@ def run(lab: Experiment) -> Findings:
     lab = lab.filled()
     bench, table = lab.bench, lab.table
     samples = _filled_until_killed(lab)
+    if not samples or not _an_interval_earlier(samples).cache.l2_blocks:
+        raise OperationFailed("nothing was cached an interval before the kill: the clients were late")
     started = _started(lab)
     time.sleep(FRESH_SECONDS)
     killed = Killed(
@@ -113,7 +115,7 @@ def _started(lab: Experiment) -> str:
     try:
         cluster.start_server(Server(varied=COLD))
     except OperationFailed:
-        why = decisive_line(cluster.place.log("server-0"))
+        why = cluster.decisive_line("server-0")
         cluster.clear_cache()
         cluster.start_server(Server(varied=COLD))
         return f"only without its index: {why}"

@@ -138,11 +138,11 @@ def _figures(case: Case, small: Miniature, cache_mib: int, windows: dict[str, li
     found = [
         Figure(
             case=f"{case.name}, seed {seed}",
-            name="bytes hit",
+            name="hit ratio",
             unit="",
             measured=ratio,
             predicted=predicted,
-            because="Che's approximation for what this list of bucket sizes holds of these blocks",
+            because="Che's approximation for what this list holds of these blocks, which are all of one length",
             target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
         )
         for seed, ratio in zip(SEEDS, ratios, strict=True)
