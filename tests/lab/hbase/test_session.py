@@ -1,0 +1,222 @@
+"""A run of scenarios: what fails keeps its logs and the others' findings; what was killed leaves nothing that stays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from configurations.launch import Launch
+from facts.releases import releases
+from lab.hbase import run as running
+from lab.hbase import run_directory, standing
+from lab.hbase.experiment import Findings
+from lab.hbase.laboratory import Laboratory
+from lab.hbase.process import began
+from lab.hbase.result import Figure
+from lab.hbase.run import Asked, Results, run
+from lab.hbase.scenarios import SCENARIOS
+from lab.hbase.software import Software
+from lab.hbase.store.settings import Settings
+from sizing.miniature import Small, miniature
+from sizing.problem import InvalidInput, OperationFailed
+from sizing.units import GIB, MIB
+
+FIRST, SECOND, THIRD = SCENARIOS[:3]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, not the user's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "warmbase" / "lab"
+
+
+@pytest.fixture
+def laboratory(launches: Callable[[str], Launch]) -> Laboratory:
+    """One that is never started."""
+    launch = launches("prod")
+    release = releases()[launch.environment.release]
+    small = Small(memory_bytes=1 * GIB, data_bytes=64 * MIB)
+    return Laboratory(
+        launch=launch,
+        release=release,
+        miniature=miniature(launch.plan, launch.environment.workload, release, small),
+        software=Software(
+            hbase="2.6.2",
+            hadoop="3.4.1",
+            java=Path("/java"),
+            java_version="21",
+            class_path=(),
+            store_class_path=(),
+            versions=(("HBase", "2.6.2"),),
+            substitution="",
+        ),
+        latency=Settings(latency_ms=20.0),
+        memory_bytes=small.memory_bytes,
+    )
+
+
+@pytest.fixture
+def scenarios(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[Path], float]]:
+    """What each scenario does in its directory, by name; the others find 1."""
+    does: dict[str, Callable[[Path], float]] = {}
+
+    def found(name: str) -> Callable[[Path, Callable[[str], None]], Findings]:
+        def scenario(directory: Path, _: Callable[[str], None]) -> Findings:
+            (directory / "logs").mkdir(parents=True)
+            (directory / "logs" / "server-0.log").write_text("ERROR out of order")
+            value = does[name](directory) if name in does else 1.0
+            return Findings(figures=(Figure(case="", name="value", unit="", measured=value, because="said so"),))
+
+        return scenario
+
+    monkeypatch.setattr(running, "BENCHED", {})
+    monkeypatch.setattr(running, "unbenched", found)
+    return does
+
+
+def asked(of: Laboratory, *names: str, named: bool = True, seconds: float = 15.0) -> Asked:
+    return Asked(
+        of=of,
+        scenarios=names or SCENARIOS,
+        named=named and bool(names),
+        seconds=seconds,
+        seed=2,
+        volume_mib_s=40,
+        command="warmbase lab run",
+    )
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def fails(error: Exception) -> Callable[[Path], float]:
+    def scenario(directory: Path) -> float:
+        if isinstance(error, OperationFailed):
+            raise OperationFailed(f"server-0 ended; its log: {directory}/logs/server-0.log")
+        raise error
+
+    return scenario
+
+
+@pytest.mark.parametrize("error", [OperationFailed("gone"), ValueError("no such number"), ZeroDivisionError("none")])
+def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
+    laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path, error: Exception
+) -> None:
+    scenarios[SECOND] = fails(error)
+    results = Results(tmp_path / "results", "prod")
+    with pytest.raises(OperationFailed, match=f"its logs are kept in {results.logs(SECOND)}") as caught:
+        run(asked(laboratory, FIRST, SECOND, THIRD), results, quiet)
+    assert [each.name for each in results.found().scenarios] == [FIRST, THIRD]
+    assert (results.logs(SECOND) / "logs" / "server-0.log").read_text() == "ERROR out of order"
+    if isinstance(error, OperationFailed):
+        assert f"{results.logs(SECOND)}/logs/server-0.log" in str(caught.value)
+    else:
+        assert repr(error) in str(caught.value)
+
+
+def test_a_run_is_gone_on_with_and_what_is_named_is_run_again(
+    laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
+) -> None:
+    results = Results(tmp_path / "results", "prod")
+    run(asked(laboratory, FIRST), results, quiet)
+    scenarios[FIRST] = lambda _: 2.0
+    whole = run(asked(laboratory), results, quiet, resume=True)
+    assert [each.name for each in whole.scenarios] == list(SCENARIOS)
+    assert whole.scenarios[0].figures[0].measured == 1.0
+    again = run(asked(laboratory, FIRST), results, quiet, resume=True)
+    assert len(again.scenarios) == len(SCENARIOS)
+    assert again.scenarios[0].figures[0].measured == 2.0
+    assert results.found() == again
+
+
+def test_scenarios_run_in_their_own_order_each_once(
+    laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
+) -> None:
+    order: list[str] = []
+    for name in (FIRST, THIRD):
+        scenarios[name] = lambda _, name=name: float(order.append(name) or 0)  # type: ignore[func-returns-value,misc]
+    run(asked(laboratory, THIRD, FIRST, THIRD), Results(tmp_path / "results", "prod"), quiet)
+    assert order == [FIRST, THIRD]
+
+
+def test_what_an_earlier_run_found_is_not_written_over(
+    laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
+) -> None:
+    assert not scenarios
+    results = Results(tmp_path / "results", "prod")
+    run(asked(laboratory, FIRST, SECOND), results, quiet)
+    before = results.data.read_bytes()
+    with pytest.raises(
+        InvalidInput, match=f"what an earlier run has found of {FIRST}\n.*\n  fix: keep it with --resume"
+    ):
+        run(asked(laboratory, SECOND, THIRD), results, quiet)
+    assert results.data.read_bytes() == before
+    run(asked(laboratory, FIRST, SECOND), results, quiet)  # the same ones are simply made anew
+
+
+def test_windows_of_another_length_are_another_run(
+    laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
+) -> None:
+    assert not scenarios
+    results = Results(tmp_path / "results", "prod")
+    run(asked(laboratory, FIRST), results, quiet)
+    with pytest.raises(InvalidInput, match="at another scale"):
+        run(asked(laboratory, SECOND, seconds=30.0), results, quiet, resume=True)
+
+
+def test_a_run_leaves_no_directory(
+    laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path, home: Path
+) -> None:
+    scenarios[FIRST] = fails(ValueError("no"))
+    with pytest.raises(OperationFailed):
+        run(asked(laboratory, FIRST, SECOND), Results(tmp_path / "results", "prod"), quiet)
+    assert list((home / "runs").iterdir()) == []
+
+
+def test_directories_of_commands_that_are_gone_are_removed_and_those_of_live_ones_are_not(home: Path) -> None:
+    mine = f"{os.getpid()}-{began(os.getpid())}"
+    of_another_of_my_number = f"{os.getpid()}-1"
+    for name in (mine, of_another_of_my_number, "4194303-77", "nonsense"):
+        (home / "runs" / name / "logs").mkdir(parents=True)
+    assert {each.name for each in run_directory.clean_abandoned()} == {
+        of_another_of_my_number,
+        "4194303-77",
+        "nonsense",
+    }
+    assert [each.name for each in (home / "runs").iterdir()] == [mine]
+    assert run_directory.running() == (os.getpid(),)
+
+
+def test_down_ends_what_a_killed_command_left_on_the_way_up(home: Path) -> None:
+    (home / "up" / "logs").mkdir(parents=True)
+    stray = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"], cwd=home / "up" / "logs", start_new_session=True
+    )
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], cwd=home, start_new_session=True)
+    try:
+        assert standing.standing() is None
+        assert standing.down()
+        assert stray.wait(10) != 0
+        assert other.poll() is None
+        assert not (home / "up").exists()
+        assert not standing.down()
+    finally:
+        for process in (stray, other):
+            process.kill()
+            process.wait(10)
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"ports": {}}'])
+def test_a_state_that_cannot_be_read_is_no_lab_that_is_up(home: Path, text: str) -> None:
+    home.mkdir(parents=True)
+    (home / "up.json").write_text(text)
+    assert standing.standing() is None
+    standing.down()
+    assert not (home / "up.json").exists()
