@@ -165,7 +165,7 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     \b
     Example:
       warmbase lab run prod
-      warmbase lab run prod --scenario restart --scenario warm-up --data "256 MiB"
+      warmbase lab run prod --scenario restart --scenario warm-up --resume
     """
     from lab.hbase.run import Results  # noqa: PLC0415 - see above
     from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above

@@ -1,4 +1,4 @@
-"""The index of a cache with very many small blocks: its heap, its file, and how long it takes to write and to read."""
+"""The index of a cache with very many small blocks: its heap, its file, and how long it takes to read back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
 
 
 def run(lab: Experiment) -> Findings:
-    """Half the data in blocks of 4 KiB, cached as it is written; then a clean restart."""
+    """Half the data in blocks of 4 KiB: few of them cached by reads, then all by prefetch, each time restarted."""
     small = _of_small_blocks(lab)
     table = Table(name="small", rows=small.rows, value_bytes=lab.table.value_bytes)
     bench = lab.bench
