@@ -1,37 +1,127 @@
-"""What the bootstrap actions are told: arguments from the plan, one `--key=value` each.
+"""The bootstrap actions of a cluster: scripts as they are uploaded, their arguments from the plan, their programs.
 
-CloudFormation declares the arguments of a bootstrap action unique, so a key and its value are one.
+EMR fetches each script alone, so what all begin with is put into each. CloudFormation declares the arguments of a
+bootstrap action unique, so a key and its value are one.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from configurations import layout
+from configurations.classification import Classification, flattened
+from configurations.launch import Launch
+from configurations.metrics import MISSES_FOR_ONE
+from environments.environment import Environment
 from facts.releases import releases
 from sizing.plan import Plan
 from sizing.units import MIB
 
-__all__ = ["prepare_cache_volume_arguments"]
+__all__ = ["DIRECTORY", "Action", "actions", "jvm_flags", "program", "script"]
 
+DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
+PART: Final = re.compile(
+    r'^# shellcheck source=bootstrap-actions/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE
+)
+"""The lines by which a script takes in a part that it shares."""
+DIRECTIVE: Final = "# shellcheck shell=bash\n"
+# judgement: a RegionServer has thousands of threads at most (handlers, prefetch, S3 connections); this leaves a
+# factor of ten and still stops a leak before the node runs out of process ids.
+PROCESSES: Final = 65_536
+# Twice the 65,536 that HBase wants for store files, S3 connections and WAL streams; an unused descriptor costs nothing.
+OPEN_FILES: Final = 131_072
 HBASE_STOP_SECONDS: Final = 1_260  # HBASE_STOP_TIMEOUT of 1,200 s, after which hbase-daemon.sh kills, and a minute
+# judgement: systemd's own default of 90 s for the start, and room for a volume that is slow to be mounted.
+START_SECONDS: Final = 300
+INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # held by a test; measured at a hundredth of it
+REQUESTS: Final = "role_requests.py"
 
 
-def prepare_cache_volume_arguments(plan: Plan) -> tuple[str, ...]:
-    """Arguments of bootstrap-actions/prepare-cache-volume.sh for the core nodes of a plan.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One bootstrap action. `programs` are files that it fetches, by the argument that says where each is."""
 
-    The time to stop is twice what the index dump takes at worst, beside HBase's own limit.
-    """
+    name: str
+    arguments: tuple[str, ...]
+    programs: Mapping[str, str] = field(default_factory=dict)
+
+
+def actions(launch: Launch) -> tuple[Action, ...]:
+    """In the order in which a node runs them: the claim first, for a cluster that may not write needs nothing else."""
+    writes = launch.environment.clusters[launch.plan.cluster].role == "active"
+    claim = (_claim(launch.environment),) if writes else ()
+    return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan))
+
+
+def script(action: str) -> str:
+    """The whole text of an action, as it is uploaded."""
+
+    def part(found: re.Match[str]) -> str:
+        return (DIRECTORY / found["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
+
+    return PART.sub(part, (DIRECTORY / f"{action}.sh").read_text(encoding="utf-8"))
+
+
+def program(name: str) -> Path:
+    """The file of a program that an action fetches."""
+    return DIRECTORY / "programs" / name
+
+
+def jvm_flags(core: tuple[Classification, ...]) -> tuple[str, ...]:
+    """Every flag of a RegionServer's JVM as `hbase-env` exports them."""
+    exported = {key: value for path, key, value in flattened(core) if path == "hbase-env/export"}
+    said = (exported.get(name, "").strip('"') for name in ("HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS"))
+    return tuple(flag for flag in " ".join(said).split() if not flag.startswith("$"))
+
+
+def _claim(environment: Environment) -> Action:
+    return Action(
+        name="claim-root",
+        arguments=(f"--bucket={environment.root_bucket}", f"--key={environment.claim_key}"),
+        programs={"program": "claim_root.py", "requests": REQUESTS},
+    )
+
+
+def _of_every_node(launch: Launch) -> Iterator[Action]:
+    exported = {key: value for path, key, value in flattened(launch.settings.core) if path == "hbase-env/export"}
+    if home := exported.get("JAVA_HOME"):
+        flags = " ".join(jvm_flags(launch.settings.core))
+        yield Action(name="prepare-java", arguments=(f"--java-home={home}", f"--flags={flags}"))
+    yield Action(name="tune-kernel", arguments=(f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}"))
+
+
+def _of_core_nodes(plan: Plan) -> Iterator[Action]:
+    cache_gib, system_gib = plan.core.volume("cache").size_gib, plan.core.volume("system").size_gib
+    yield Action(
+        name="mount-volumes", arguments=(f"--cache-volume-gib={cache_gib}", f"--system-volume-gib={system_gib}")
+    )
     index_mib = math.ceil(plan.persistence.index_bytes / MIB)
+    check_seconds = INDEX_CHECK_SECONDS_PER_GIB * plan.persistence.index_bytes / 2**30
     streamed = releases()[plan.release].index_restored_in_background
-    return (
-        f"--cache-volume-gib={plan.core.volume('cache').size_gib}",
-        f"--system-volume-gib={plan.core.volume('system').size_gib}",
-        f"--cache-mib={plan.cache.size_mib}",
-        f"--index-mib={index_mib}",
-        f"--index-format={'streamed' if streamed else 'chunked'}",
-        f"--cache-file={layout.CACHE_FILE}",
-        f"--index-file={layout.INDEX_FILE}",
-        f"--stop-seconds={HBASE_STOP_SECONDS + math.ceil(2 * plan.persistence.dump_seconds)}",
+    yield Action(
+        name="guard-regionserver",
+        arguments=(
+            f"--cache-volume-gib={cache_gib}",
+            f"--cache-mib={plan.cache.size_mib}",
+            f"--index-mib={index_mib}",
+            f"--index-format={'streamed' if streamed else 'chunked'}",
+            f"--cache-file={layout.CACHE_FILE}",
+            f"--index-file={layout.INDEX_FILE}",
+            f"--start-seconds={START_SECONDS + math.ceil(check_seconds)}",
+            # Twice what the index dump takes at worst, beside HBase's own limit.
+            f"--stop-seconds={HBASE_STOP_SECONDS + math.ceil(2 * plan.persistence.dump_seconds)}",
+            f"--open-files={OPEN_FILES}",
+            f"--processes={PROCESSES}",
+        ),
+        programs={"program": "before_regionserver.py"},
+    )
+    yield Action(
+        name="publish-cache-metrics",
+        arguments=(f"--misses-for-one={MISSES_FOR_ONE}",),
+        programs={"program": "publish_cache_metrics.py", "requests": REQUESTS},
     )

@@ -70,6 +70,11 @@ class Environment:
         return f"s3://{self.root_bucket}/hbase/"
 
     @property
+    def claim_key(self) -> str:
+        """In the root's bucket, the object beside the root that names the one cluster that may write to it."""
+        return "hbase.warmbase-claim"
+
+    @property
     def wal_workspace(self) -> str:
         """The workspace of EMR's write-ahead logs: letters and digits, and a different one for each name."""
         return f"warmbase{self.name.replace('-', 'X')}"

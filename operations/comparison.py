@@ -6,10 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final
 
-from configurations.bootstrap import prepare_cache_volume_arguments
+from configurations.bootstrap import Action, actions, program, script
 from configurations.classification import Classification, flattened
 from configurations.launch import Launch
 from dashboards.alarm import Alarm, alarms
@@ -27,8 +25,6 @@ from operations.description import (
 from sizing.plan import CoreGroup, PrimaryGroup
 
 __all__ = ["Comparison", "compared"]
-
-SCRIPTS: Final = Path(__file__).parents[1] / "bootstrap-actions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +45,7 @@ def compared(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparis
         _settings_compared("primary", settings.primary, cluster.groups["primary"].settings, aws.account, launch),
         _settings_compared("core", settings.core, cluster.groups["core"].settings, aws.account, launch),
         _facts("instance groups", _expected_groups(launch), _groups(cluster.groups)),
-        _facts("bootstrap actions", _expected_actions(launch), _actions(cluster)),
+        _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboard", *_dashboards(aws, launch, cluster.id)),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
         _facts("root bucket", _expected_bucket(), _bucket(aws, launch)),
@@ -113,13 +109,26 @@ def _groups(groups: Mapping[str, DescribedGroup]) -> Facts:
     return {name: (group.instance_type, group.count, group.volumes) for name, group in groups.items()}
 
 
-def _expected_actions(launch: Launch) -> Facts:
-    script = SCRIPTS / "prepare-cache-volume.sh"
-    return {script.stem: (hashlib.sha256(script.read_bytes()).hexdigest(), prepare_cache_volume_arguments(launch.plan))}
+def _expected_actions(launch: Launch, account: str) -> Facts:
+    return {action.name: _expected_action(launch, account, action) for action in actions(launch)}
+
+
+def _expected_action(launch: Launch, account: str, action: Action) -> object:
+    """The script, its arguments from the plan, and the content of each program by its argument."""
+    arguments = tuple(launch.environment.in_account(argument, account) for argument in action.arguments)
+    programs = tuple(
+        f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"
+        for argument, name in action.programs.items()
+    )
+    return (hashlib.sha256(script(action.name).encode()).hexdigest(), (*arguments, *programs))
 
 
 def _actions(cluster: DescribedCluster) -> Facts:
-    return {action.name: (action.script_sha256, action.arguments) for action in cluster.bootstrap_actions}
+    """Where a program lies is CloudFormation's affair; what it is, its SHA-256 says."""
+    return {
+        action.name: (action.script_sha256, tuple(each for each in action.arguments if "=s3://" not in each))
+        for action in cluster.bootstrap_actions
+    }
 
 
 def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:

@@ -25,6 +25,7 @@ PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib
 # What the stacks create around the nodes; tests hold these against the synthesised templates.
 REGION_SERVER_METRICS: Final = 6
 REGION_SERVER_CACHE_METRICS: Final = 5  # beside those, where there is a cache
+WINDOWED_CACHE_METRICS: Final = 10  # what each node publishes itself of its cache, once a minute
 MASTER_METRICS: Final = 1
 SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
 DASHBOARDS: Final = 1
@@ -100,6 +101,6 @@ def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
 
 def _custom_metrics(question: Question, core_nodes: int) -> int:
     primaries = question.requirements.cluster.primaries
-    of_cache = REGION_SERVER_CACHE_METRICS if question.mode is Mode.S3_CACHED else 0
+    of_cache = REGION_SERVER_CACHE_METRICS + WINDOWED_CACHE_METRICS if question.mode is Mode.S3_CACHED else 0
     of_core = core_nodes * (REGION_SERVER_METRICS + of_cache)
     return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

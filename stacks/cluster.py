@@ -7,11 +7,10 @@ from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_emr as emr
-from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from configurations.bootstrap import prepare_cache_volume_arguments
+from configurations.bootstrap import actions
 from configurations.classification import Classification, Classifications
 from configurations.launch import APPLICATIONS, Launch
 from environments.environment import Environment
@@ -19,14 +18,13 @@ from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import CoreGroup, Plan, PrimaryGroup
 from stacks.acknowledged import acknowledge
-from stacks.app import PROJECT, environment_stack, filled_in, tag
+from stacks.app import environment_stack, filled_in, tag
+from stacks.bootstrap import BootstrapActions
 from stacks.network import NetworkStack
-from stacks.roles import Roles, allow
+from stacks.roles import Roles
 from stacks.storage import StorageStack
 
 __all__ = ["ClusterStack", "cluster_id_parameter"]
-
-BOOTSTRAP_ACTION = "prepare-cache-volume"
 
 
 def cluster_id_parameter(plan: Plan) -> str:
@@ -48,10 +46,7 @@ class ClusterStack(cdk.Stack):
         )
         tag(self, environment)
         self._roles = Roles(self, environment, storage, f"{name}-{environment.region}")
-        script = assets.Asset(
-            self, "PrepareCacheVolume", path=str(PROJECT / "bootstrap-actions" / f"{BOOTSTRAP_ACTION}.sh")
-        )
-        allow(self._roles.nodes, ["s3:GetObject"], script.bucket.arn_for_objects(script.s3_object_key))
+        bootstrap = BootstrapActions(self, actions(launch), self._roles.nodes)
         self.cluster = emr.CfnCluster(
             self,
             "Cluster",
@@ -63,7 +58,7 @@ class ClusterStack(cdk.Stack):
             security_configuration=self._security(environment, storage).ref,
             log_uri=f"s3://{storage.logs.bucket_name}/emr/",
             configurations=_configurations(settings.cluster),
-            bootstrap_actions=[_bootstrap_action(plan, script)],
+            bootstrap_actions=bootstrap.actions,
             instances=_instances(plan, settings, network),
             placement_group_configs=_placement(plan.primary),
             scale_down_behavior="TERMINATE_AT_TASK_COMPLETION",
@@ -154,15 +149,6 @@ def _volume(volume: Volume) -> emr.CfnCluster.EbsBlockDeviceConfigProperty:
             size_in_gb=volume.size_gib,
             iops=volume.iops,
             throughput=volume.throughput_mib_s,
-        ),
-    )
-
-
-def _bootstrap_action(plan: Plan, script: assets.Asset) -> emr.CfnCluster.BootstrapActionConfigProperty:
-    return emr.CfnCluster.BootstrapActionConfigProperty(
-        name=BOOTSTRAP_ACTION,
-        script_bootstrap_action=emr.CfnCluster.ScriptBootstrapActionConfigProperty(
-            path=script.s3_object_url, args=list(prepare_cache_volume_arguments(plan))
         ),
     )
 

@@ -28,6 +28,8 @@ ROOT_OBJECT_ACTIONS = (
 # The root is asked for by the key without its slash (S3A), and marked by a key of its own (EMRFS). In Fn::Sub only
 # `${` begins a name: these dollars stay as they are.
 ROOT_OBJECTS = ("hbase", "hbase_$folder$", "hbase/*")
+# The claim is read and written, never deleted: a user may, when nobody else knows who writes.
+CLAIM_ACTIONS = ("s3:GetObject", "s3:PutObject")
 ROOT_BUCKET_ACTIONS = (
     "s3:GetBucketLocation",
     "s3:GetBucketVersioning",
@@ -44,6 +46,7 @@ KEY_ACTIONS = (
     "kms:ReEncryptFrom",
     "kms:ReEncryptTo",
 )
+EVERY_CLUSTER = "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]"
 METRIC_NAMESPACES = ("CWAgent", "warmbase")
 
 
@@ -68,6 +71,9 @@ class Roles(Construct):
         root_objects = [f"{environment.root_bucket}/{key}" for key in ROOT_OBJECTS]
         log_objects = f"{environment.log_bucket}/emr/*"
         allow(role, ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in root_objects))
+        allow(role, CLAIM_ACTIONS, bucket_arn(f"{environment.root_bucket}/{environment.claim_key}"))
+        # Whether the cluster that holds the claim is gone.
+        allow(role, ["elasticmapreduce:DescribeCluster"], clusters_arn())
         allow(role, ROOT_BUCKET_ACTIONS, bucket_arn(environment.root_bucket))
         allow(role, ["s3:PutObject"], bucket_arn(log_objects))
         allow(role, KEY_ACTIONS, storage.key.key_arn)
@@ -79,7 +85,7 @@ class Roles(Construct):
             )
         )
         acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
-        acknowledge(role, "IAM5[Resource::*]")
+        acknowledge(role, "IAM5[Resource::*]", EVERY_CLUSTER)
         acknowledge_objects(role, *(each for each in (*root_objects, log_objects) if each.endswith("*")))
         return role
 
@@ -115,6 +121,11 @@ class Roles(Construct):
 def bucket_arn(bucket_or_objects: str) -> str:
     """The ARN of a bucket, or of the objects that a pattern in it names."""
     return cdk.Fn.sub(f"arn:${{AWS::Partition}}:s3:::{bucket_or_objects}")
+
+
+def clusters_arn() -> str:
+    """The ARN of every EMR cluster of this account and region: whose claim it is, nobody knows before."""
+    return cdk.Fn.sub("arn:${AWS::Partition}:elasticmapreduce:${AWS::Region}:${AWS::AccountId}:cluster/*")
 
 
 def allow(role: iam.Role, actions: Sequence[str], *resources: str) -> None:

@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.admin import Admin, Family, StoredBlocks
 from lab.hbase.admin import Table as TableDefinition
 from lab.hbase.cluster import Cluster, Server
-from lab.hbase.jmx import MISSES_FOR_ONE, CacheCounters, hit_ratio
+from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.limits.machine import IdleCpu
 from lab.hbase.overlay import varied
 from lab.hbase.process import Running

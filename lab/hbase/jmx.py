@@ -9,18 +9,13 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 from urllib.parse import quote
 
+from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.place import HOST
 
-__all__ = ["MISSES_FOR_ONE", "CacheCounters", "bean", "cache_counters", "hit_ratio"]
+__all__ = ["CacheCounters", "bean", "cache_counters", "hit_ratio"]
 
 ANSWER_SECONDS: Final = 10.0
 SERVER_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
-
-
-MISSES_FOR_ONE: Final = 2
-"""What HBase 2.6 counts for one block that is not in its BucketCache: a reader that misses looks again under the
-block's lock, and CombinedBlockCache counts that look too, for it does not ask whether it is one (HBASE-28189).
-Source: CombinedBlockCache.getBlock of 2.6.2 and 2.6.4; measured with 2.6.2 by `scenarios/model.py`."""
 
 
 def hit_ratio(hits: int, misses: int) -> float:

@@ -1,4 +1,4 @@
-"""The program that systemd runs before each RegionServer start, taken out of its action, and what it runs on."""
+"""The program that systemd runs before each RegionServer start, and what it runs on."""
 
 import getpass
 import os
@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from configurations.bootstrap import program
 from tests.bootstrap_actions.node import Node
 
-SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
-PROGRAM = SCRIPT.read_text(encoding="utf-8").partition("<<'PYTHON'\n")[2].partition("\nPYTHON\n")[0] + "\n"
+PROGRAM = program("before_regionserver.py").read_text(encoding="utf-8")
 
 CACHE = "/warmbase/cache/bucketcache/cache"
 INDEX = "/warmbase/cache/persistence/index"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.bootstrap_actions.before_regionserver import PROGRAM, Volume
-from tests.bootstrap_actions.node import Node, Unavailable
+from tests.bootstrap_actions.node import INSTANCE, Node, Unavailable
 
 
 @pytest.fixture
@@ -30,5 +30,23 @@ def small_volume(tmp_path: Path) -> Iterator[Node]:
         node.ask("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", "/warmbase/cache")
         node.ask("mkdir", "/warmbase/cache/bucketcache", "/warmbase/cache/persistence")
         yield node
+    finally:
+        node.close()
+
+
+@pytest.fixture
+def core_node(tmp_path: Path) -> Iterator[Node]:
+    """A core node without disks; skipped, with the reason, where there can be none."""
+    directory = tmp_path / "node"
+    directory.mkdir()
+    try:
+        node = Node(directory)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    try:
+        node.write(INSTANCE, '{"isMaster": false}')
+        yield node
+    except Unavailable as reason:
+        pytest.skip(str(reason))
     finally:
         node.close()

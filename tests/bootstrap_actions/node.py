@@ -4,6 +4,7 @@ Scripts see their real paths (/etc/fstab, /warmbase) and real devices, and need 
 they write and mount ends with the namespace; only loop devices outlive it, and `close` detaches those.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 GIB = 1 << 30
+INSTANCE = "/mnt/var/lib/info/instance.json"
 
 # XFS as on EMR; ext4 where xfsprogs is missing, under the name that the script calls.
 HAS_XFS = shutil.which("mkfs.xfs") is not None
@@ -30,6 +32,12 @@ exec chroot "$0/root" sh -c 'echo ready; exec sleep 300'
 LSBLK_OF_LOOPS = """#!/bin/sh
 case "$*" in */dev/*) exec {lsblk} "$@" ;; esac
 for device in {devices}; do {lsblk} "$@" "$device"; done | sed 's/ loop / disk /'
+"""
+
+
+# The AWS CLI, of which actions ask one thing: aws s3 cp --only-show-errors s3://uploads/NAME FILE
+AWS_OF_UPLOADS = """#!/bin/sh
+exec cp "/uploads/${4#s3://uploads/}" "$5"
 """
 
 
@@ -86,6 +94,14 @@ class Node:
     def read(self, path: str) -> str:
         """The text of a file on the node."""
         return (self.root / path.lstrip("/")).read_text(encoding="utf-8")
+
+    def upload(self, name: str, content: bytes) -> tuple[str, str]:
+        """Put a program where actions fetch it: its URL and its SHA-256."""
+        file = self.root / "uploads" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(content)
+        self.write("/stubs/aws", AWS_OF_UPLOADS, mode=0o755)
+        return f"s3://uploads/{name}", hashlib.sha256(content).hexdigest()
 
     def attach(self, size_gib: int, *, beyond_bytes: int = 0, formatted: bool = False) -> str:
         """A new disk of this size and so much more, blank unless formatted; raise Unavailable without loop devices."""

@@ -98,7 +98,8 @@ def test_a_changed_alarm_and_dashboard_are_found(aws: Aws, deploy: Callable[[str
 
 def test_a_changed_bootstrap_script_is_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
     deploy("dev")
-    [script] = [key["Key"] for key in aws.s3.list_objects_v2(Bucket=ASSETS)["Contents"] if key["Key"].endswith(".sh")]
+    keys = [key["Key"] for key in aws.s3.list_objects_v2(Bucket=ASSETS)["Contents"]]
+    script = next(key for key in keys if key.endswith(".sh"))
     aws.s3.put_object(Bucket=ASSETS, Key=script, Body=b"#!/bin/bash\nexit 0\n")
     assert set(differences(aws, launches("dev"))) == {"bootstrap actions"}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from configurations.bootstrap import prepare_cache_volume_arguments
+from configurations.bootstrap import actions, program
 from configurations.classification import Classification
 from configurations.launch import Launch
 from configurations.metrics import METRICS, Daemon
@@ -90,13 +92,46 @@ def test_every_volume_states_its_throughput(name: str, templates: Callable[[str]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_the_bootstrap_action_gets_the_plans_figures_each_argument_once(
+def test_bootstrap_actions_get_the_plans_figures_each_argument_once(
     name: str, templates: Callable[[str], Templates], launches: Launches
 ) -> None:
-    [action] = cluster(templates(name), name)["BootstrapActions"]
-    arguments = action["ScriptBootstrapAction"]["Args"]
-    assert arguments == list(prepare_cache_volume_arguments(launches(name).plan))
-    assert len(set(arguments)) == len(arguments)
+    found = cluster(templates(name), name)["BootstrapActions"]
+    planned = actions(launches(name))
+    assert [each["Name"] for each in found] == [each.name for each in planned]
+    for action, each in zip(planned, found, strict=True):
+        arguments = [json.dumps(argument) for argument in each["ScriptBootstrapAction"]["Args"]]
+        assert len(set(arguments)) == len(arguments)
+        for argument in action.arguments:
+            assert any(json.dumps(argument) in text for text in arguments)
+        for argument, file in action.programs.items():
+            digest = hashlib.sha256(program(file).read_bytes()).hexdigest()
+            assert json.dumps(f"--{argument}-sha256={digest}") in arguments
+            assert any(f"--{argument}=" in text and "s3://" in text for text in arguments)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_nodes_may_fetch_what_their_actions_name_and_no_more(
+    name: str, templates: Callable[[str], Templates], assemblies: Callable[[str], Path]
+) -> None:
+    template = templates(name)[f"warmbase-{name}-blue-cluster"]
+    actions_text = json.dumps(only(template, "AWS::EMR::Cluster")["BootstrapActions"])
+    named = set(re.findall(r"/([0-9a-f]{64}\.(?:sh|py))", actions_text))
+    policies = [each for each in template["Resources"].values() if each["Type"] == "AWS::IAM::Policy"]
+    allowed = set(re.findall(r"/([0-9a-f]{64}\.(?:sh|py))", json.dumps(policies)))
+    assert named == allowed
+    uploaded = {f"{file.stem.removeprefix('asset.')}{file.suffix}" for file in assemblies(name).glob("asset.*")}
+    assert named <= uploaded
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_an_active_cluster_claims_its_root_before_all_else(
+    name: str, templates: Callable[[str], Templates], launches: Launches
+) -> None:
+    environment = launches(name).environment
+    first = cluster(templates(name), name)["BootstrapActions"][0]
+    assert first["Name"] == "claim-root"
+    assert f"--key={environment.claim_key}" in first["ScriptBootstrapAction"]["Args"]
+    assert environment.root == f"s3://{environment.root_bucket}/{environment.claim_key.partition('.')[0]}/"
 
 
 def test_three_primaries_are_spread_and_one_is_not(templates: Callable[[str], Templates]) -> None:
@@ -178,8 +213,8 @@ def test_an_instances_own_drive_is_no_volume_to_attach(tmp_path: Path) -> None:
     core = found["Instances"]["CoreInstanceGroup"]
     [volume] = core["EbsConfiguration"]["EbsBlockDeviceConfigs"]
     assert volume["VolumeSpecification"]["VolumeType"] == "gp3"
-    [action] = found["BootstrapActions"]
     environment = read_environment("tests/environments/examples/nvme-40tb.yaml")
     drive = plan_of(environment, environment.active).core.volume("cache")
     assert drive.type == "nvme"
-    assert f"--cache-volume-gib={drive.size_gib}" in action["ScriptBootstrapAction"]["Args"]
+    told = [each["ScriptBootstrapAction"]["Args"] for each in found["BootstrapActions"]]
+    assert sum(f"--cache-volume-gib={drive.size_gib}" in arguments for arguments in told) == 2

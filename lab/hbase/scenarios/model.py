@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import MANY_CLIENTS, Experiment, Findings, within
-from lab.hbase.jmx import MISSES_FOR_ONE, CacheCounters
+from lab.hbase.jmx import CacheCounters
 from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Figure, Kind, Series, Target
 from lab.hbase.ycsb import Load

@@ -1,46 +1,23 @@
-"""The bootstrap action itself, run on a node with real loop devices for disks."""
+"""The action that mounts volumes, run on a node with real loop devices for disks."""
 
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.bootstrap_actions.before_regionserver import hbase_site
-from tests.bootstrap_actions.node import GIB, Node, Unavailable
+from configurations.bootstrap import script
+from tests.bootstrap_actions.node import GIB, INSTANCE, Node, Unavailable
 
 MIB = 1 << 20
-SCRIPT = Path(__file__).parents[2] / "bootstrap-actions" / "prepare-cache-volume.sh"
-ARGUMENTS = (
-    "--cache-volume-gib=1",
-    "--system-volume-gib=2",
-    "--cache-mib=512",
-    "--index-mib=8",
-    "--index-format=chunked",
-)
-DROP_IN = "/etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf"
-INSTANCE = "/mnt/var/lib/info/instance.json"
+ARGUMENTS = ("--cache-volume-gib=1", "--system-volume-gib=2")
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
-    """A core node without disks; skipped, with the reason, where there can be none."""
-    directory = tmp_path / "node"
-    directory.mkdir()
-    try:
-        node = Node(directory)
-        node.write("/action.sh", SCRIPT.read_text(encoding="utf-8"), mode=0o755)
-        node.write(INSTANCE, '{"isMaster": false}')
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        yield node
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    finally:
-        node.close()
+def node(core_node: Node) -> Node:
+    core_node.write("/action.sh", script("mount-volumes"), mode=0o755)
+    return core_node
 
 
 def attach(node: Node, size_gib: int, *, beyond_bytes: int = 0, formatted: bool = False) -> str:
@@ -65,57 +42,6 @@ def state(node: Node) -> str:
     files = node.ask("sh", "-c", f"find {places} -printf '%p %m %T@ %s\\n' 2>/dev/null | sort")
     ids = [node.run("blkid", "-p", device).stdout for device in node.devices]
     return "\n".join([mounts, files, node.read("/etc/fstab"), *ids])
-
-
-def script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(SCRIPT), *arguments], capture_output=True, text=True, check=False, timeout=10)
-
-
-BAD_ARGUMENTS = [
-    ((), "--cache-volume-gib='': must be a whole number of GiB from 1 to 65536"),
-    (("--cache-volume-gib=1TiB",), "--cache-volume-gib='1TiB': must be a whole number of GiB"),
-    (("--cache-volume-gib=0",), "--cache-volume-gib='0': must be"),
-    (("--system-volume-gib=1",), "--cache-volume-gib and --system-volume-gib are equal"),
-    (("--cache-mib=08",), "--cache-mib='08': must be a whole number of MiB"),
-    (("--cache-mib=-1",), "--cache-mib='-1': must be"),
-    (("--cache-mib=16777217",), "--cache-mib='16777217': must be"),
-    (("--cache-mib=99999999999999999999",), "must be a whole number of MiB"),
-    (("--cache-mib=1009",), "is 1025 MiB, the volume 1024 MiB: plan a smaller cache"),
-    (("--index-format=newest",), "--index-format='newest': must be chunked or streamed"),
-    (("--stop-seconds=2m",), "--stop-seconds='2m': must be a whole number of seconds"),
-    (("--open-files=1024",), "--open-files='1024': must be a whole number of descriptors from 65536"),
-    (("--cache-file=/mnt/cache/file",), "--cache-file='/mnt/cache/file': must be a file in a directory"),
-    (("--cache-file=/warmbase/cache/file",), "must be a file in a directory under /warmbase/cache"),
-    (("--index-file=/warmbase/cache/../../etc/passwd",), "must be a file in a directory"),
-    (("--index-file=/warmbase/cache/a/%h",), "must be a file in a directory"),
-    (("--index-file=/warmbase/cache/bucketcache/cache",), "are the same path"),
-    (("--colour=blue",), "--colour=blue: unknown argument; see --help"),
-    (("--cache_mib=1",), "--cache_mib=1: unknown argument"),
-    (("--a[$(touch /nowhere/x)]=1",), "unknown argument"),
-    (("--index-mib",), "--index-mib: unknown argument"),
-    (("--index-mib=8", "--index-mib=8"), "--index-mib: given twice"),
-]
-
-
-@pytest.mark.parametrize(("changes", "message"), BAD_ARGUMENTS)
-def test_wrong_arguments_are_refused(changes: tuple[str, ...], message: str) -> None:
-    replaced = {change.partition("=")[0] for change in changes}
-    rest = [argument for argument in ARGUMENTS if argument.partition("=")[0] not in replaced]
-    answer = script(*rest, *changes) if changes else script()
-    assert answer.returncode == 2
-    assert message in answer.stderr
-
-
-def test_every_wrong_argument_is_named_at_once() -> None:
-    answer = script("--cache-mib=x", "--colour=blue")
-    assert len(answer.stderr.splitlines()) == 6
-
-
-def test_help_names_every_argument() -> None:
-    answer = script("--help")
-    assert answer.returncode == 0
-    for argument in (*ARGUMENTS, "--cache-file", "--index-file", "--stop-seconds", "--open-files"):
-        assert argument.partition("=")[0] in answer.stdout
 
 
 def test_primary_is_left_alone(node: Node) -> None:
@@ -337,59 +263,5 @@ def test_a_failing_command_is_named_with_its_line(node: Node) -> None:
     node.write("/stubs/mkfs.xfs", "#!/bin/sh\nexit 1\n", mode=0o755)
     answer = act(node)
     assert answer.returncode == 1
-    line = next(i for i, text in enumerate(SCRIPT.read_text().splitlines(), 1) if "mkfs.xfs -q" in text)
+    line = next(i for i, text in enumerate(node.read("/action.sh").splitlines(), 1) if "mkfs.xfs -q" in text)
     assert f"failed at line {line}: mkfs.xfs -q" in answer.stderr
-
-
-def test_systemd_accepts_what_is_left_for_it(node: Node) -> None:
-    attach(node, 1)
-    attach(node, 2)
-    (node.root / "run/systemd/system").mkdir(parents=True, exist_ok=True)
-    node.write("/stubs/systemctl", '#!/bin/sh\necho "$@" >>/systemctl.calls\n', mode=0o755)
-    answer = act(node, *ARGUMENTS, "--stop-seconds=900", "--open-files=100000")
-    assert answer.returncode == 0, answer.stderr
-    assert node.read("/systemctl.calls") == "daemon-reload\n"
-    unit = node.read(DROP_IN)
-    assert {"TimeoutStopSec=900", "LimitNOFILE=100000"} <= set(unit.splitlines())
-    assert "hbase - nofile 100000" in node.read("/etc/security/limits.d/warmbase.conf")
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("needs systemd-analyze to check the unit; the rest passed")
-    node.write("/etc/systemd/system/hbase-regionserver.service", "[Service]\nExecStart=/bin/true\n")
-    verify = ("systemd-analyze", "verify", "/etc/systemd/system/hbase-regionserver.service")
-    assert "warmbase" not in node.run(*verify).stderr
-    node.write(DROP_IN, f"{unit}Misspelt=1\n")
-    assert "10-warmbase.conf" in node.run(*verify).stderr
-
-
-def start_pre(node: Node) -> subprocess.CompletedProcess[str]:
-    """What systemd would be answered before the RegionServer starts."""
-    node.ask("sh", "-c", "id hbase >/dev/null 2>&1 || useradd --system hbase")
-    joined = node.read(DROP_IN).replace("\\\n", " ")
-    command = next(line for line in joined.splitlines() if line.startswith("ExecStartPre=+"))
-    return node.run(*command.removeprefix("ExecStartPre=+").split())
-
-
-def test_left_command_runs_as_systemd_will_run_it(node: Node) -> None:
-    attach(node, 1)
-    attach(node, 2)
-    assert act(node).returncode == 0
-    answer = start_pre(node)
-    assert answer.returncode == 0, answer.stderr
-    for directory in ("bucketcache", "persistence"):
-        assert node.ask("stat", "-c", "%U:%G %a", f"/warmbase/cache/{directory}") == "hbase:hbase 750"
-
-
-def test_left_command_goes_by_the_cache_as_it_was_tuned_since(node: Node) -> None:
-    attach(node, 1)
-    attach(node, 2)
-    assert act(node).returncode == 0
-    tuned = {
-        "hbase.bucketcache.ioengine": "files:/warmbase/cache/tuned/blocks",
-        "hbase.bucketcache.size": "1024",
-        "hbase.bucketcache.persistent.path": "/warmbase/cache/tuned-index/index",
-    }
-    node.write("/etc/hbase/conf/hbase-site.xml", hbase_site(tuned))
-    answer = start_pre(node)
-    assert answer.returncode == 1
-    assert "1056 MiB needed" in answer.stderr  # 512 MiB with an index of 8 would have fitted
-    assert set(node.ask("ls", "/warmbase/cache").split()) == {"tuned", "tuned-index"}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# EMR bootstrap action, on primaries of an active cluster: claims the root directory, or ends this cluster.
+#
+# Two clusters that write to one root corrupt it. So before HBase is installed an object beside the root must name this
+# cluster; where it names another that may still run, this action fails, and EMR ends the cluster. `--help` lists the
+# arguments. Leaves nothing on the node but the program.
+ACTION=claim-root
+# shellcheck source=bootstrap-actions/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+argument=([bucket]='' [key]='' [program]='' [program_sha256]='' [requests]='' [requests_sha256]='')
+
+usage() {
+  cat <<USAGE
+claim-root.sh --bucket=NAME --key=KEY --program=URL --program-sha256=HEX --requests=URL --requests-sha256=HEX
+
+  --bucket=NAME             bucket of the root directory
+  --key=KEY                 the claim's key in it
+  --program=URL             claim_root.py as it was uploaded, s3://BUCKET/KEY
+  --program-sha256=HEX      what it must be
+  --requests=URL            role_requests.py, which it imports
+  --requests-sha256=HEX     what that must be
+
+To see who holds a root: aws s3 cp s3://NAME/KEY -
+USAGE
+}
+
+check_arguments() {
+  if [[ ! ${argument[bucket]} =~ ^[a-z0-9][a-z0-9.-]{2,62}$ ]]; then
+    problems+=("--bucket='${argument[bucket]}': must be a bucket's name")
+  fi
+  if [[ ! ${argument[key]} =~ ^[A-Za-z0-9/._=-]{1,1024}$ ]]; then
+    problems+=("--key='${argument[key]}': must be an object's key of letters, digits and / . _ = -")
+  fi
+  check_program program
+  check_program requests
+}
+
+main() {
+  begin "$@"
+  if ! primary_node; then
+    end "this is not a primary node: nothing to claim here"
+    exit 0
+  fi
+  put_program requests role_requests.py
+  put_program program claim_root.py
+  /usr/bin/python3 "$PROGRAMS/claim_root.py" --bucket="${argument[bucket]}" --key="${argument[key]}" ||
+    die "this cluster must not write to s3://${argument[bucket]}; the lines above say why"
+  end "done"
+}
+
+main "$@"

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# EMR bootstrap action, on every node but the primaries: what systemd does before and around each RegionServer.
+#
+# There is no hbase user and no unit yet. So what needs them is left for systemd to run later. `--help` lists the
+# arguments. Leaves on the node
+#   /usr/local/lib/warmbase/before_regionserver.py
+#   /etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf
+ACTION=guard-regionserver
+# shellcheck source=bootstrap-actions/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+readonly DROP_IN=/etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf
+
+argument=(
+  [cache_volume_gib]='' [cache_mib]='' [index_mib]='' [index_format]='' [cache_file]='' [index_file]=''
+  [start_seconds]='' [stop_seconds]='' [open_files]='' [processes]='' [program]='' [program_sha256]=''
+)
+
+usage() {
+  cat <<USAGE
+guard-regionserver.sh --KEY=VALUE ...
+
+  --cache-volume-gib=N     size of the cache's volume, in whole GiB
+  --cache-mib=N            "hbase.bucketcache.size" at launch: what the cache files take together, in MiB
+  --index-mib=N            expected size of that cache's persistence index, in MiB; room is kept for two
+  --index-format=F         chunked (HBase 2.6.1 to 2.6.4) or streamed (2.6.5 and later, which guards itself)
+  --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch
+  --index-file=PATH        "hbase.bucketcache.persistent.path" at launch
+  --start-seconds=N        time to look at the index and start before systemd gives up
+  --stop-seconds=N         time to write the index and close regions before systemd kills
+  --open-files=N           file descriptors of a RegionServer
+  --processes=N            its threads, at most
+  --program=URL            before_regionserver.py as it was uploaded, s3://BUCKET/KEY
+  --program-sha256=HEX     what it must be
+
+A cluster is tuned in place, but these arguments stay as they were at launch. So before each start of the RegionServer
+its hbase-site.xml is read: the size and the paths there win, and the index is expected to grow with the cache.
+USAGE
+}
+
+# Each file needs a directory that will belong to hbase; the plain alphabet keeps systemd's % and quoting out.
+check_path() {
+  local value=${argument[${1//-/_}]}
+  if [[ ! $value =~ ^/warmbase/cache(/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,}$ ]]; then
+    problems+=("--$1='$value': must be a file in a directory under /warmbase/cache")
+  fi
+}
+
+check_arguments() {
+  check_number cache-volume-gib 1 65536 GiB
+  # 16,777,216 MiB is the largest size that HBase's float32 holds exactly.
+  check_number cache-mib 1 16777216 MiB
+  check_number index-mib 1 16777216 MiB
+  check_number start-seconds 1 86400 seconds
+  check_number stop-seconds 1 86400 seconds
+  check_number open-files 65536 1048576 descriptors
+  check_number processes 4096 4194304 processes
+  check_path cache-file
+  check_path index-file
+  check_program program
+  if [[ ! ${argument[index_format]} =~ ^(chunked|streamed)$ ]]; then
+    problems+=("--index-format='${argument[index_format]}': must be chunked or streamed")
+  fi
+  if [[ ${argument[cache_file]} == "${argument[index_file]}" ]]; then
+    problems+=("--cache-file and --index-file are the same path")
+  fi
+  if ((${#problems[@]} == 0)); then check_room; fi
+}
+
+check_room() {
+  local volume_mib=$((argument[cache_volume_gib] * 1024))
+  local needed_mib=$((argument[cache_mib] + 2 * argument[index_mib]))
+  if ((needed_mib > volume_mib)); then
+    problems+=("--cache-mib + 2 x --index-mib is $needed_mib MiB, the volume $volume_mib MiB: plan a smaller cache")
+  fi
+}
+
+drop_in() {
+  cat <<UNIT
+# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then systemctl daemon-reload.
+[Unit]
+# Without its volume a RegionServer would make its cache file on the root disk.
+RequiresMountsFor=/warmbase/cache /warmbase/system
+
+[Service]
+# "+": as root, whatever User= says. Sizes and paths are those of the launch; where hbase-site.xml has others, those count.
+ExecStartPre=+/usr/bin/python3 $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
+  --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
+  --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
+# The look at the index, and the start itself.
+TimeoutStartSec=${argument[start_seconds]}
+# systemd's default of 90 s would kill a RegionServer that is still writing its index, and so lose the cache. HBase's own
+# limit, HBASE_STOP_TIMEOUT, acts a minute before this one.
+TimeoutStopSec=${argument[stop_seconds]}
+LimitNOFILE=${argument[open_files]}
+LimitNPROC=${argument[processes]}
+# What a node can do without goes first when memory runs out: a RegionServer takes its cache's index with it.
+OOMScoreAdjust=-500
+UNIT
+}
+
+main() {
+  begin "$@"
+  if primary_node; then
+    end "this is a primary node: no RegionServer runs here, nothing to do"
+    exit 0
+  fi
+  # Where the guards are switched off.
+  mkdir -p /etc/warmbase
+  put_program program before_regionserver.py
+  put_file "$DROP_IN" 644 "$(drop_in)"
+  reload_systemd
+  end "done"
+}
+
+main "$@"

@@ -1,0 +1,297 @@
+"""Run by systemd as root before each start of the RegionServer; installed by guard-regionserver.sh.
+
+Makes the directories of the cache file and of the persistence index, removes what a crash left behind, moves aside an
+index that would stop HBase 2.6.1 to 2.6.4, and refuses the start when the volume cannot hold the cache.
+
+Sizes and paths come from the node's hbase-site.xml, because a cluster is tuned in place; the arguments are those of the
+launch and serve only where that file does not help, which is then told. Python 3.9.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import shutil
+import struct
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, TypeVar
+from xml.etree import ElementTree as ET
+
+Value = TypeVar("Value")
+
+MIB = 1 << 20
+HBASE_SITE = Path("/etc/hbase/conf/hbase-site.xml")
+SKIP_INDEX_GUARD = Path("/etc/warmbase/skip-index-guard")
+SKIP_ROOM_CHECK = Path("/etc/warmbase/skip-room-check")
+
+# 256 TiB: the BucketCache keeps an offset in 40 bits of 256 bytes each.
+MOST_CACHE_MIB = 1 << 28
+
+# HBase 2.6.1 to 2.6.4, BucketProtoUtils.serializeAsPB: magic, then big-endian blocks per chunk and number of chunks.
+HEADER = struct.Struct(">4sqq")
+CHUNKED_MAGIC = b"V2UF"
+UNCHUNKED_MAGIC = b"PBUF"  # 2.6.0 and before; later releases read it too
+# protobuf writes a message's length, an int32, in at most 5 bytes of 7 bits each.
+LENGTH_BYTES = 5
+
+# judgement: one damaged index to study and one to compare; at 1.3 GiB per TiB of cache more would fill the volume.
+DAMAGED_KEPT = 2
+
+
+class Refused(Exception):
+    """The RegionServer must not start; the message says why and how to mend it."""
+
+
+def say(message: str) -> None:
+    """A line in the journal of the unit."""
+    sys.stderr.write(f"before-regionserver: {message}\n")
+
+
+class BucketCache(NamedTuple):
+    """The cache that HBase is about to open; its size is split evenly over its files."""
+
+    size_mib: float
+    files: list[Path]
+    index_file: Path
+
+
+def read_size(text: str) -> float:
+    """A size that HBase takes, in MiB."""
+    size_mib = float(text)
+    if not 1 <= size_mib <= MOST_CACHE_MIB:
+        raise ValueError(f"{text!r} is not a number of MiB from 1 to {MOST_CACHE_MIB}")
+    return size_mib
+
+
+def read_path(text: str) -> Path:
+    """Where it really lies, with dots and symbolic links followed."""
+    if not text.startswith("/") or "${" in text:  # Hadoop would put another property in the place of ${...}
+        raise ValueError(f"{text!r} is not a full path")
+    return Path(text).resolve()
+
+
+def read_ioengine(text: str) -> list[Path]:
+    """The cache files as HBase finds them: file: and files: mean the same, only commas separate."""
+    engine, _, paths = text.partition(":")
+    if engine not in ("file", "files"):
+        raise ValueError(f"{text!r} is neither file:PATH nor files:PATH,PATH")
+    return [read_path(path) for path in paths.rstrip(",").split(",")]
+
+
+def properties(site: Path) -> dict[str, str]:
+    """What hbase-site.xml says; the last of a name counts, as in Hadoop. An external entity is an error, never read."""
+    return {
+        item.findtext("name", "").strip(): item.findtext("value", "")
+        for item in ET.parse(site).iter("property")  # noqa: S314 - EMR wrote it, and expat reads no external entity
+    }
+
+
+def bucket_cache(given: argparse.Namespace) -> BucketCache | None:
+    """What hbase-site.xml says, and what the launch said where that is of no use; None when the cache is off."""
+    launched = {
+        "hbase.bucketcache.size": str(given.cache_mib),
+        "hbase.bucketcache.ioengine": f"file:{given.cache_file}",
+        "hbase.bucketcache.persistent.path": str(given.index_file),
+    }
+    try:
+        found = properties(given.hbase_site)
+    except (OSError, ET.ParseError, ValueError, LookupError) as fault:
+        say(f"{given.hbase_site} cannot be read: {fault}. Going by the launch: {launched}")
+        found = launched
+    if found.get("hbase.bucketcache.ioengine", "") in ("", "offheap"):
+        return None
+
+    def current(name: str, read: Callable[[str], Value]) -> Value:
+        try:
+            return read(found[name])
+        except KeyError:
+            why = "is missing"
+        except ValueError as fault:
+            why = f"is of no use: {fault}"
+        say(f"'{name}' in {given.hbase_site} {why}. Going by the launch: {launched[name]}")
+        return read(launched[name])
+
+    return BucketCache(
+        size_mib=current("hbase.bucketcache.size", read_size),
+        files=current("hbase.bucketcache.ioengine", read_ioengine),
+        index_file=current("hbase.bucketcache.persistent.path", read_path),
+    )
+
+
+def message_end(file: BinaryIO, start: int) -> int | None:
+    """Where the length-delimited message at start ends; None when its length is cut off or none HBase writes."""
+    file.seek(start)
+    length = 0
+    for position, byte in enumerate(file.read(LENGTH_BYTES)):
+        length |= (byte & 0x7F) << (7 * position)
+        if not byte & 0x80:  # the last byte of a length has its top bit clear
+            # Every chunk holds a block at least, so an empty message is a hole in the file.
+            return start + position + 1 + length if length else None
+    return None
+
+
+def index_damage(index: Path) -> str:
+    """Why HBase 2.6.1 to 2.6.4 could not restore from this index; empty when it can.
+
+    Reads a few bytes per chunk and seeks over the rest. HBase reads the first chunk whatever is announced, then as many
+    as are announced. Whole chunks beyond those are normal: they appear when the cache grows during the dump, and HBase
+    ignores them.
+    """
+    size = index.stat().st_size
+    if size <= HEADER.size:
+        return f"{size} bytes: there is no chunk behind the {HEADER.size}-byte header"
+    with index.open("rb", buffering=0) as file:
+        magic, _, announced = HEADER.unpack(file.read(HEADER.size))
+        if magic == UNCHUNKED_MAGIC:
+            return ""
+        if magic != CHUNKED_MAGIC:
+            return f"begins with {magic!r}, not {CHUNKED_MAGIC!r}"
+        chunks, position = 0, HEADER.size
+        while position < size:
+            end = message_end(file, position)
+            if end is None or end > size:
+                return f"chunk {chunks + 1} of {announced}, at byte {position} of {size}, is cut off or not a chunk"
+            chunks, position = chunks + 1, end
+    return "" if 0 <= announced <= chunks else f"{chunks} chunks, {announced} announced"
+
+
+def beside(file: Path, suffix: str) -> list[Path]:
+    """The files named like this one plus a suffix, oldest first (every suffix ends in a time)."""
+    name = re.compile(re.escape(file.name) + suffix)
+    return sorted(path for path in file.parent.iterdir() if name.fullmatch(path.name))
+
+
+def damaged_copies(index: Path) -> list[Path]:
+    """What earlier starts have moved aside, oldest first."""
+    return beside(index, r"\.damaged-\d+")
+
+
+def guard_index(index: Path, index_format: str) -> None:
+    """Remove what a crash left of a dump; move a damaged index aside; keep the last copies only."""
+    for unfinished in beside(index, r"\d{13}"):  # HBase dumps into <path><milliseconds> and renames
+        unfinished.unlink()
+        say(f"removed {unfinished}: a dump that a crash has cut short")
+    damage = index_damage(index) if index_format == "chunked" and index.exists() else ""
+    if damage:
+        aside = index.with_name(f"{index.name}.damaged-{int(time.time())}")
+        index.rename(aside)
+        say(f"moved {index} to {aside}: {damage}. HBase 2.6.1 to 2.6.4 may not start from it; the cache starts empty")
+        say(f"if the index was good after all: touch {SKIP_INDEX_GUARD}, stop HBase here, rename it back, start")
+    for old in damaged_copies(index)[:-DAMAGED_KEPT]:
+        old.unlink()
+        say(f"removed {old}: the last {DAMAGED_KEPT} are enough")
+
+
+def occupied_bytes(file: Path) -> int:
+    """What a file really takes on its volume; HBase's cache file is sparse."""
+    return file.stat().st_blocks * 512 if file.exists() else 0
+
+
+def room(cache: BucketCache, given: argparse.Namespace) -> dict[Path, int]:
+    """The bytes that each file on the volume may come to take; files elsewhere are told and left out.
+
+    The index grows with the cache, and is written beside its predecessor.
+    """
+    index_mib = math.ceil(given.index_mib * cache.size_mib / given.cache_mib)
+    share_bytes = math.ceil(cache.size_mib * MIB / len(cache.files))
+    wanted = {**dict.fromkeys(cache.files, share_bytes), cache.index_file: 2 * index_mib * MIB}
+    for file in [file for file in wanted if given.volume not in file.parents]:
+        say(
+            f"{file} is not under {given.volume}: neither its directory nor its room is seen to, and its disk may be"
+            f" HDFS's or the node's own. fix: name a path under {given.volume} in hbase-site.xml"
+        )
+        del wanted[file]
+    return wanted
+
+
+def check_room(volume: Path, wanted: dict[Path, int]) -> None:
+    """Raise Refused unless free space and what our own files already take suffice; damaged copies give way."""
+    needed_bytes = sum(wanted.values())
+    while True:
+        free_bytes = shutil.disk_usage(volume).free
+        ours_bytes = sum(map(occupied_bytes, wanted))
+        if free_bytes + ours_bytes >= needed_bytes:
+            return
+        copies = [copy for file in wanted for copy in damaged_copies(file)]
+        if not copies:
+            break
+        copies[0].unlink()
+        say(f"removed {copies[0]} to make room for the cache")
+    parts = ", ".join(f"{file} {size // MIB} MiB" for file, size in wanted.items())
+    raise Refused(
+        f"{volume} has no room for the BucketCache\n"
+        f"  {needed_bytes // MIB} MiB needed; {free_bytes // MIB} MiB free and {ours_bytes // MIB} MiB already ours,\n"
+        f"  because these may come to take: {parts} (an index is written beside its predecessor),\n"
+        f"  and a cache that runs out of disk switches itself off after a minute of errors\n"
+        f"  fix: remove what else lies on the volume, such as the files of former paths, or make\n"
+        f"  'hbase.bucketcache.size' smaller, or start anyway: touch {SKIP_ROOM_CHECK}"
+    )
+
+
+def make_directory(directory: Path, owner: str) -> None:
+    """Make it, if need be, for the RegionServer alone."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.chown(directory, owner, owner)
+    directory.chmod(0o750)
+
+
+def guarded(name: str, switch: Path, guard: Callable[[], None]) -> None:
+    """Run a guard unless it is switched off; a fault of the guard itself is told, and never stops the RegionServer."""
+    if switch.exists():
+        say(f"{name} skipped, because {switch} exists")
+        return
+    try:
+        guard()
+    except Refused:
+        raise
+    except Exception as fault:  # noqa: BLE001 - whatever it is, it is ours and not the RegionServer's
+        say(f"{name} failed itself: {fault!r}. Going on without it; to silence it: touch {switch}")
+
+
+def arguments() -> argparse.Namespace:
+    """As the unit's drop-in gives them."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--hbase-site", type=Path, default=HBASE_SITE)
+    parser.add_argument("--volume", type=Path, required=True)
+    parser.add_argument("--owner", required=True)
+    parser.add_argument("--cache-file", type=Path, required=True)
+    parser.add_argument("--cache-mib", type=int, required=True)
+    parser.add_argument("--index-file", type=Path, required=True)
+    parser.add_argument("--index-mib", type=int, required=True)
+    parser.add_argument("--index-format", choices=["chunked", "streamed"], required=True)
+    return parser.parse_args()
+
+
+def prepare(given: argparse.Namespace) -> None:
+    """Everything, in the order in which each step needs the one before."""
+    cache = bucket_cache(given)
+    if cache is None:
+        say(f"the BucketCache uses no disk ('hbase.bucketcache.ioengine' in {given.hbase_site}): nothing to check")
+        return
+    if not os.path.ismount(given.volume):
+        raise Refused(f"{given.volume} is not mounted; the cache would fill the root disk\n  fix: mount -a")
+    wanted = room(cache, given)
+    for file in wanted:
+        make_directory(file.parent, given.owner)
+    if cache.index_file in wanted:
+        guarded("index guard", SKIP_INDEX_GUARD, lambda: guard_index(cache.index_file, given.index_format))
+    guarded("room check", SKIP_ROOM_CHECK, lambda: check_room(given.volume, wanted))
+
+
+def main() -> int:
+    """Exit status for systemd: 0 lets the RegionServer start."""
+    try:
+        prepare(arguments())
+    except (Refused, OSError, LookupError) as refusal:
+        say(str(refusal))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

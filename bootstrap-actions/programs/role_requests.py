@@ -1,0 +1,150 @@
+"""Requests to AWS as the node's role: IMDSv2 for who we are, Signature Version 4, the standard library. Python 3.9.
+
+Source: Amazon EC2 User Guide, "Use the Instance Metadata Service"; AWS Identity and Access Management User Guide,
+"Create a signed AWS API request". The node's own AWS CLI is too old for conditional writes, and has no rule about when
+it is renewed; system Python is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+METADATA = "http://169.254.169.254"
+TOKEN_SECONDS = 300
+# judgement: S3 and CloudWatch answer in tens of milliseconds; a node without a route must fail, and not hang.
+ANSWER_SECONDS = 20.0
+METADATA_SECONDS = 5.0
+
+
+class Unanswered(Exception):
+    """A service that did not answer, or did not say what it must; the message names it."""
+
+
+class Answer(NamedTuple):
+    """What a service said; names of headers in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Credentials(NamedTuple):
+    """The role's, as the instance's metadata gives them."""
+
+    access_key: str
+    secret_key: str
+    token: str
+
+
+class Request(NamedTuple):
+    """One request, before it is signed. `url` is whole, with its query already encoded."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class Identity(NamedTuple):
+    """The instance as its own identity document has it."""
+
+    account: str
+    region: str
+    instance: str
+
+
+class Metadata:
+    """The instance's metadata service, version 2."""
+
+    def __init__(self, url: str = METADATA) -> None:
+        self._url = url
+        asked = Request("PUT", f"{url}/latest/api/token", {"x-aws-ec2-metadata-token-ttl-seconds": str(TOKEN_SECONDS)})
+        self._token = _found(asked, METADATA_SECONDS).decode()
+
+    def text(self, path: str) -> str:
+        """What is kept there. Raises Unanswered where nothing is."""
+        asked = Request("GET", f"{self._url}/latest/{path}", {"x-aws-ec2-metadata-token": self._token})
+        return _found(asked, METADATA_SECONDS).decode()
+
+    def identity(self) -> Identity:
+        """Account, region and id of the instance."""
+        found = json.loads(self.text("dynamic/instance-identity/document"))
+        return Identity(account=found["accountId"], region=found["region"], instance=found["instanceId"])
+
+    def domain(self) -> str:
+        """Where the services of this partition are: `amazonaws.com` but for China."""
+        return self.text("meta-data/services/domain").strip()
+
+    def credentials(self) -> Credentials:
+        """Those of the instance profile's role, now."""
+        [role] = self.text("meta-data/iam/security-credentials/").split()
+        found = json.loads(self.text(f"meta-data/iam/security-credentials/{role}"))
+        return Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["Token"])
+
+
+def send(request: Request, seconds: float = ANSWER_SECONDS) -> Answer:
+    """The service's answer, whatever its status. Raises Unanswered where there is none."""
+    url = urlsplit(request.url)
+    kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+    connection = kind(url.netloc, timeout=seconds)
+    target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+    try:
+        connection.request(request.method, target, body=request.body, headers=dict(request.headers))
+        response: HTTPResponse = connection.getresponse()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())
+    except (OSError, HTTPException) as fault:
+        raise Unanswered(f"{request.method} {url.scheme}://{url.netloc}{url.path}: {fault!r}") from None
+    finally:
+        connection.close()
+
+
+def signed(request: Request, credentials: Credentials, region: str, service: str, now: datetime) -> Request:
+    """The request with the headers that say who asks, by Signature Version 4."""
+    url = urlsplit(request.url)
+    stamp = now.astimezone(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    digest = hashlib.sha256(request.body).hexdigest()
+    headers = {name.lower(): value.strip() for name, value in request.headers.items()}
+    headers.update({"host": url.netloc, "x-amz-date": stamp, "x-amz-content-sha256": digest})
+    headers["x-amz-security-token"] = credentials.token
+    names = ";".join(sorted(headers))
+    # S3 signs the path as it is sent; what we ask the others for lies at "/".
+    canonical = "\n".join(
+        [
+            request.method,
+            url.path or "/",
+            "&".join(sorted(url.query.split("&"))) if url.query else "",
+            *(f"{name}:{headers[name]}" for name in sorted(headers)),
+            "",
+            names,
+            digest,
+        ]
+    )
+    scope = f"{stamp[:8]}/{region}/{service}/aws4_request"
+    text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = f"AWS4{credentials.secret_key}".encode()
+    for part in scope.split("/"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    said = f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+    return Request(request.method, request.url, {**headers, "authorization": said}, request.body)
+
+
+def path_of(key: str) -> str:
+    """An object's key as it stands in a URL."""
+    return quote(key, safe="/-_.~")
+
+
+def _found(request: Request, seconds: float) -> bytes:
+    answer = send(request, seconds)
+    if answer.status != 200:
+        said = answer.body[:200].decode(errors="replace")
+        raise Unanswered(f"{request.method} {request.url}: {answer.status} {said}")
+    return answer.body

@@ -1,0 +1,137 @@
+# shellcheck shell=bash
+# What every bootstrap action begins with. EMR fetches each action alone, so when actions are uploaded these lines stand in
+# the place of the line that sources them. An action says, before it calls `begin "$@"`:
+#   ACTION             its name
+#   usage              a function that prints its help
+#   argument[KEY]      each argument it takes, with what it is if not given; --some-key is argument[some_key]
+#   check_arguments    a function that adds to `problems`
+set -Eeuo pipefail
+shopt -s inherit_errexit
+trap 'say "failed at line $LINENO: $BASH_COMMAND"' ERR
+umask 022
+
+readonly INSTANCE=/mnt/var/lib/info/instance.json
+readonly STATES=/var/lib/warmbase/actions
+readonly PROGRAMS=/usr/local/lib/warmbase
+
+declare -A argument=()
+declare -a problems=()
+
+say() { printf '%s: %s\n' "$ACTION" "$*" >&2; }
+
+die() {
+  say "$@"
+  exit 1
+}
+
+# --- arguments: every problem at once, exit 2 ---
+
+read_argument() {
+  local name=${1%%=*} key
+  key=${name#--} key=${key//-/_}
+  # The pattern comes first: bash evaluates whatever stands in a subscript.
+  if [[ ! $1 =~ ^--[a-z0-9-]+= || ! -v argument[$key] ]]; then
+    problems+=("$1: unknown argument; see --help")
+  elif [[ -v given[$key] ]]; then
+    problems+=("$name: given twice")
+  else
+    given[$key]=yes argument[$key]=${1#*=}
+  fi
+}
+
+# check_number NAME LEAST MOST UNIT
+check_number() {
+  local value=${argument[${1//-/_}]}
+  if [[ ! $value =~ ^[1-9][0-9]{0,11}$ ]] || ((value < $2 || value > $3)); then
+    problems+=("--$1='$value': must be a whole number of $4 from $2 to $3")
+  fi
+}
+
+# check_program NAME: where a program is fetched, and what it must be.
+check_program() {
+  local url=${argument[$1]} digest=${argument[$1_sha256]}
+  if [[ ! $url =~ ^s3://[a-z0-9][a-z0-9.-]+/[A-Za-z0-9/._-]+$ ]]; then
+    problems+=("--${1//_/-}='$url': must be an object, s3://BUCKET/KEY")
+  fi
+  if [[ ! $digest =~ ^[0-9a-f]{64}$ ]]; then
+    problems+=("--${1//_/-}-sha256='$digest': must be its SHA-256, 64 hexadecimal digits")
+  fi
+}
+
+# begin ARGUMENTS...: reads and checks them, goes on as root, and writes down that this run has begun. A run that ended
+# early is completed by the next: every step looks at what is there, and does only what is missing.
+begin() {
+  local -A given=()
+  local word
+  for word in "$@"; do
+    if [[ $word == --help ]]; then
+      usage
+      exit 0
+    fi
+    read_argument "$word"
+  done
+  check_arguments
+  if ((${#problems[@]} > 0)); then
+    for word in "${problems[@]}"; do say "$word"; done
+    exit 2
+  fi
+  if ((EUID != 0)); then exec sudo -- bash "$0" "$@"; fi
+  mkdir -p "$STATES"
+  if [[ -f $STATES/$ACTION && $(head -n 1 "$STATES/$ACTION") == begun ]]; then
+    say "a run before this one did not end: its steps are looked at again"
+  fi
+  printf 'begun\n%s\n' "$*" >"$STATES/$ACTION"
+}
+
+# end WHAT: this run is complete.
+end() {
+  sed -i '1s/.*/done/' "$STATES/$ACTION"
+  say "$1"
+}
+
+primary_node() {
+  [[ -r $INSTANCE ]] || die "$INSTANCE is not there: cannot tell a primary from a core node, so nothing is touched"
+  grep -Eq '"isMaster"[[:space:]]*:[[:space:]]*true' "$INSTANCE"
+}
+
+# --- files: written whole, and only when they differ ---
+
+# put_file PATH MODE CONTENT
+put_file() {
+  if [[ -f $1 && $(<"$1") == "$3" && $(stat -c %a "$1") == "$2" ]]; then
+    say "$1 is as it should be"
+    return
+  fi
+  mkdir -p "$(dirname "$1")"
+  printf '%s\n' "$3" >"$1.new"
+  chmod "$2" "$1.new"
+  mv "$1.new" "$1"
+  say "wrote $1"
+}
+
+# put_program NAME FILE: the program of that argument, fetched and compared with its SHA-256 before it is there at all.
+put_program() {
+  local url=${argument[$1]} digest=${argument[$1_sha256]} file=$PROGRAMS/$2 found
+  if [[ -f $file ]] && sha256sum --status --check <<<"$digest  $file"; then
+    say "$file is as it should be"
+    return
+  fi
+  mkdir -p "$PROGRAMS"
+  aws s3 cp --only-show-errors "$url" "$file.new" || die "$url cannot be fetched." \
+    "fix: the node's role needs s3:GetObject and kms:Decrypt for it, the subnet a way to S3"
+  found=$(sha256sum <"$file.new")
+  if [[ ${found%% *} != "$digest" ]]; then
+    rm "$file.new"
+    die "$url is not what was uploaded: its SHA-256 is ${found%% *}, not $digest. fix: deploy again"
+  fi
+  chmod 755 "$file.new"
+  mv "$file.new" "$file"
+  say "wrote $file"
+}
+
+reload_systemd() {
+  if [[ -d /run/systemd/system ]]; then
+    systemctl daemon-reload
+    say "systemd has read its units again"
+  fi
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# EMR bootstrap action: the kernel's settings for a JVM with a large heap that reads and writes a large cache file.
+#
+# `--help` lists the arguments. Leaves on the node, each with its reasons inside:
+#   /etc/sysctl.d/90-warmbase.conf            memory and sockets
+#   /etc/tmpfiles.d/warmbase.conf             huge pages
+#   /etc/security/limits.d/zz-warmbase.conf   files and processes of the user hbase
+ACTION=tune-kernel
+# shellcheck source=bootstrap-actions/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+argument=([open_files]='' [processes]='' [dirty_mib]=1024)
+
+usage() {
+  cat <<USAGE
+tune-kernel.sh --open-files=N --processes=N [--dirty-mib=N]
+
+  --open-files=N    file descriptors of a RegionServer: store files, S3 connections, WAL streams
+  --processes=N     its threads, at most
+  --dirty-mib=N     written bytes that may wait in memory, in MiB (${argument[dirty_mib]})
+USAGE
+}
+
+check_arguments() {
+  # Below, HBase runs out; above, the kernel's default fs.nr_open makes the unit fail to start.
+  check_number open-files 65536 1048576 descriptors
+  check_number processes 4096 4194304 processes
+  check_number dirty-mib 64 65536 MiB
+}
+
+memory_and_sockets() {
+  cat <<SYSCTL
+# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then sysctl --system.
+# ZGC maps each page of the heap three times, and the JVM fails when it runs out of maps; 65530 is a heap of some 40 GiB.
+vm.max_map_count = 1048576
+# A RegionServer whose heap is swapped out misses its session with ZooKeeper; 1 still lets the kernel avoid its OOM killer.
+vm.swappiness = 1
+# The cache file is written all the time while it warms. With shares of a large memory the kernel gathers tens of GiB and
+# then writes them at once, and reads from the same volume wait; so it begins early and gathers little.
+vm.dirty_background_bytes = $((argument[dirty_mib] * 1024 * 1024 / 4))
+vm.dirty_bytes = $((argument[dirty_mib] * 1024 * 1024))
+# Clients that all come back after a restart; HBase's own listener asks for no more than this.
+net.core.somaxconn = 4096
+net.ipv4.tcp_max_syn_backlog = 8192
+SYSCTL
+}
+
+huge_pages() {
+  cat <<TMPFILES
+# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file and start the node again.
+# Huge pages for who asks for them, as the JVM does for its heap; for all they cost latency when memory is compacted.
+w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise
+w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise
+# ZGC's heap is shared memory to the kernel, which has a switch of its own.
+w /sys/kernel/mm/transparent_hugepage/shmem_enabled - - - - advise
+TMPFILES
+}
+
+limits() {
+  cat <<LIMITS
+# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then start the RegionServer again.
+# For a start by su or runuser, which takes its limits from here and not from the unit. The last file by name wins, and
+# packages name theirs hbase.conf.
+hbase - nofile ${argument[open_files]}
+hbase - nproc ${argument[processes]}
+LIMITS
+}
+
+main() {
+  begin "$@"
+  put_file /etc/sysctl.d/90-warmbase.conf 644 "$(memory_and_sockets)"
+  put_file /etc/tmpfiles.d/warmbase.conf 644 "$(huge_pages)"
+  put_file /etc/security/limits.d/zz-warmbase.conf 644 "$(limits)"
+  sysctl --quiet --load /etc/sysctl.d/90-warmbase.conf
+  say "the kernel has taken the settings of memory and sockets"
+  systemd-tmpfiles --create /etc/tmpfiles.d/warmbase.conf
+  say "the kernel has taken the settings of huge pages"
+  end "done"
+}
+
+main "$@"

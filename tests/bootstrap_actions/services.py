@@ -1,0 +1,174 @@
+"""The services that programs on a node ask: the instance's metadata, S3 with conditional writes, EMR, CloudWatch.
+
+One server for all, by path. S3 is as strict as AWS: a condition is looked at and the object written under one lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl
+
+TOKEN = "metadata-token"
+CREDENTIALS = {"AccessKeyId": "AKIATEST", "SecretAccessKey": "secret", "Token": "session"}
+
+
+@dataclass
+class Services:
+    """What they hold, what they were asked, and what goes wrong. `port` is where they listen."""
+
+    port: int = 0
+    account: str = "123456789012"
+    region: str = "us-east-1"
+    objects: dict[str, bytes] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    """Of EMR's clusters; one that is not here is unknown to it."""
+    published: list[dict[str, str]] = field(default_factory=list)
+    signed: list[str] = field(default_factory=list)
+    faults: list[tuple[str, int, str]] = field(default_factory=list)
+    """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
+    bean: dict[str, int] | None = None
+    """What a RegionServer on this node says of itself; None while none runs."""
+    before_put: Callable[[], None] | None = None
+    """Called once, before the next write is looked at."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def url(self) -> str:
+        """Where they listen."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def fault(self, service: str) -> tuple[int, str] | None:
+        """The next fault of that service, once."""
+        for place, (name, status, body) in enumerate(self.faults):
+            if name == service:
+                del self.faults[place]
+                return status, body
+        return None
+
+
+@contextmanager
+def services() -> Iterator[Services]:
+    """The services until the block ends."""
+    held = Services()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), lambda *arguments: Handler(held, *arguments))
+    held.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield held
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    def __init__(self, held: Services, *arguments: object) -> None:
+        self.held = held
+        super().__init__(*arguments)  # type: ignore[arg-type]
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def do_GET(self) -> None:
+        """Metadata, what a RegionServer says, or an object."""
+        if self.path.startswith("/latest/"):
+            self.metadata()
+        elif self.path.startswith("/jmx?qry="):
+            self.say(200, json.dumps({"beans": [] if self.held.bean is None else [self.held.bean]}))
+        elif (fault := self.held.fault("s3")) is not None:
+            self.say(*fault)
+        elif (found := self.held.objects.get(self.path)) is None:
+            self.say(404, "<Code>NoSuchKey</Code>")
+        else:
+            self.say(200, found.decode(), etag=etag(found))
+
+    def do_PUT(self) -> None:
+        """A token, or an object on a condition."""
+        body = self.body()
+        if self.path == "/latest/api/token":
+            self.say(200, TOKEN)
+            return
+        self.held.signed.append(self.headers["Authorization"])
+        if self.held.before_put is not None:
+            before, self.held.before_put = self.held.before_put, None
+            before()
+        if (fault := self.held.fault("s3")) is not None:
+            self.say(*fault)
+            return
+        with self.held.lock:
+            self.say(*self.write(body))
+
+    def write(self, body: bytes) -> tuple[int, str]:
+        """As S3 does; the caller holds the lock."""
+        found = self.held.objects.get(self.path)
+        wanted = self.headers.get("If-Match")
+        if wanted is not None and found is None:
+            return 404, "<Code>NoSuchKey</Code>"
+        if wanted is not None and found is not None and wanted != etag(found):
+            return 412, "<Code>PreconditionFailed</Code>"
+        if self.headers.get("If-None-Match") == "*" and found is not None:
+            return 412, "<Code>PreconditionFailed</Code>"
+        self.held.objects[self.path] = body
+        return 200, ""
+
+    def do_POST(self) -> None:
+        """EMR or CloudWatch."""
+        body = self.body()
+        self.held.signed.append(self.headers["Authorization"])
+        if self.headers.get("X-Amz-Target") == "ElasticMapReduce.DescribeCluster":
+            self.describe_cluster(json.loads(body)["ClusterId"])
+        elif (fault := self.held.fault("cloudwatch")) is not None:
+            self.say(*fault)
+        else:
+            self.held.published.append(dict(parse_qsl(body.decode())))
+            self.say(200, "<PutMetricDataResponse/>")
+
+    def describe_cluster(self, cluster: str) -> None:
+        """As EMR does."""
+        if (fault := self.held.fault("emr")) is not None:
+            self.say(*fault)
+        elif (state := self.held.states.get(cluster)) is None:
+            message = f"Cluster id '{cluster}' is not valid."
+            self.say(400, json.dumps({"__type": "InvalidRequestException", "Message": message}))
+        else:
+            self.say(200, json.dumps({"Cluster": {"Id": cluster, "Status": {"State": state}}}))
+
+    def metadata(self) -> None:
+        """As the instance has it, with a token."""
+        identity = {"accountId": self.held.account, "region": self.held.region, "instanceId": "i-1"}
+        known = {
+            "dynamic/instance-identity/document": json.dumps(identity),
+            "meta-data/services/domain": "amazonaws.com",
+            "meta-data/iam/security-credentials/": "node",
+            "meta-data/iam/security-credentials/node": json.dumps(CREDENTIALS),
+        }
+        if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
+            self.say(401, "no token")
+        else:
+            self.say(200, known[self.path.removeprefix("/latest/")])
+
+    def body(self) -> bytes:
+        """What was sent."""
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def say(self, status: int, text: str, **headers: str) -> None:
+        """The answer."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+def etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -1,0 +1,224 @@
+"""What holds for every bootstrap action: one file by itself, all arguments checked at once, a half run completed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from configurations.bootstrap import DIRECTORY, actions, program, script
+from configurations.launch import Launch
+from tests.bootstrap_actions.node import INSTANCE, Node
+
+NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
+DIGEST = "0" * 64
+PROGRAM = ("--program=s3://bucket/key.py", f"--program-sha256={DIGEST}")
+REQUESTS = ("--requests=s3://bucket/key.py", f"--requests-sha256={DIGEST}")
+GIVEN = {
+    "claim-root": ("--bucket=my-bucket", "--key=hbase.warmbase-claim", *PROGRAM, *REQUESTS),
+    "guard-regionserver": (
+        "--cache-volume-gib=1",
+        "--cache-mib=512",
+        "--index-mib=8",
+        "--index-format=chunked",
+        "--cache-file=/warmbase/cache/bucketcache/blocks",
+        "--index-file=/warmbase/cache/index/bucketcache.index",
+        "--start-seconds=300",
+        "--stop-seconds=1300",
+        "--open-files=131072",
+        "--processes=65536",
+        *PROGRAM,
+    ),
+    "mount-volumes": ("--cache-volume-gib=1", "--system-volume-gib=2"),
+    "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", "--flags=-XX:+UseZGC -Xmx64m"),
+    "publish-cache-metrics": ("--misses-for-one=2", *PROGRAM, *REQUESTS),
+    "tune-kernel": ("--open-files=131072", "--processes=65536"),
+}
+WRONG = [
+    ("mount-volumes", "--cache-volume-gib=1TiB", "--cache-volume-gib='1TiB': must be a whole number of GiB"),
+    ("mount-volumes", "--cache-volume-gib=0", "--cache-volume-gib='0': must be a whole number of GiB from 1 to 65536"),
+    ("mount-volumes", "--cache-volume-gib=99999999999999999999", "must be a whole number of GiB"),
+    ("mount-volumes", "--system-volume-gib=1", "--cache-volume-gib and --system-volume-gib are equal"),
+    ("guard-regionserver", "--cache-mib=08", "--cache-mib='08': must be a whole number of MiB"),
+    ("guard-regionserver", "--cache-mib=-1", "--cache-mib='-1': must be"),
+    ("guard-regionserver", "--cache-mib=16777217", "--cache-mib='16777217': must be"),
+    ("guard-regionserver", "--cache-mib=1009", "is 1025 MiB, the volume 1024 MiB: plan a smaller cache"),
+    ("guard-regionserver", "--index-format=newest", "--index-format='newest': must be chunked or streamed"),
+    ("guard-regionserver", "--stop-seconds=2m", "--stop-seconds='2m': must be a whole number of seconds"),
+    (
+        "guard-regionserver",
+        "--open-files=1024",
+        "must be a whole number of descriptors from 65536",
+    ),
+    ("guard-regionserver", "--cache-file=/mnt/cache/file", "--cache-file='/mnt/cache/file': must be a file in"),
+    ("guard-regionserver", "--cache-file=/warmbase/cache/file", "must be a file in a directory under /warmbase/cache"),
+    ("guard-regionserver", "--index-file=/warmbase/cache/../../etc/passwd", "must be a file in a directory"),
+    ("guard-regionserver", "--index-file=/warmbase/cache/a/%h", "must be a file in a directory"),
+    ("guard-regionserver", "--index-file=/warmbase/cache/bucketcache/blocks", "are the same path"),
+    ("guard-regionserver", "--program=https://a/b", "--program='https://a/b': must be an object, s3://BUCKET/KEY"),
+    ("guard-regionserver", "--program-sha256=abc", "--program-sha256='abc': must be its SHA-256"),
+    ("claim-root", "--bucket=My_Bucket", "--bucket='My_Bucket': must be a bucket's name"),
+    ("claim-root", "--key=a b", "--key='a b': must be an object's key"),
+    ("prepare-java", "--java-home=jre", "--java-home='jre': must be a full path"),
+    ("prepare-java", "--flags=$(reboot)", "--flags='$(reboot)': must be flags of a JVM"),
+    (
+        "publish-cache-metrics",
+        "--misses-for-one=3",
+        "must be a whole number of counts from 1 to 2",
+    ),
+    ("tune-kernel", "--dirty-mib=1", "--dirty-mib='1': must be a whole number of MiB from 64"),
+]
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs an action as EMR fetches it: one file, nothing beside it."""
+
+    def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        file = tmp_path / f"{name}.sh"
+        file.write_text(script(name), encoding="utf-8")
+        return subprocess.run(["bash", str(file), *arguments], capture_output=True, text=True, check=False, timeout=10)
+
+    return run
+
+
+def changed(name: str, *changes: str) -> list[str]:
+    replaced = {change.partition("=")[0] for change in changes}
+    return [*(each for each in GIVEN[name] if each.partition("=")[0] not in replaced), *changes]
+
+
+def test_these_are_all() -> None:
+    assert sorted(GIVEN) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_action_needs_no_other_file_and_fits_on_a_few_pages(name: str) -> None:
+    assert not re.search(r"^source ", script(name), re.MULTILINE)
+    assert script(name).startswith("#!/usr/bin/env bash\n")
+    assert len((DIRECTORY / f"{name}.sh").read_text().splitlines()) < 150
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_names_every_argument(name: str, alone: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    answer = alone(name, "--help")
+    assert answer.returncode == 0, answer.stderr
+    for argument in GIVEN[name]:
+        assert argument.partition("=")[0] in answer.stdout
+    assert max(map(len, answer.stdout.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(("name", "change", "message"), WRONG)
+def test_wrong_arguments_are_refused(
+    name: str, change: str, message: str, alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    answer = alone(name, *changed(name, change))
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--colour=blue", "--colour=blue: unknown argument; see --help"),
+        ("--cache_mib=1", "--cache_mib=1: unknown argument"),
+        ("--a[$(touch /nowhere/x)]=1", "unknown argument"),
+        ("--colour", "--colour: unknown argument"),
+    ],
+)
+def test_unknown_arguments_are_refused(
+    name: str, argument: str, message: str, alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    answer = alone(name, *GIVEN[name], argument)
+    assert answer.returncode == 2
+    assert message in answer.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_wrong_argument_is_named_at_once(
+    name: str, alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    twice = alone(name, *GIVEN[name], GIVEN[name][0])
+    assert twice.returncode == 2
+    assert "given twice" in twice.stderr
+    none = alone(name)
+    assert none.returncode == 2
+    assert len(none.stderr.splitlines()) >= 2
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod", "published-emr"])
+def test_what_is_planned_is_taken(
+    environment: str, launches: Callable[[str], Launch], alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """Its own arguments, with one that is wrong at the end: nothing else is complained of."""
+    planned = actions(launches(environment))
+    assert {action.name for action in planned} == set(NAMES)
+    for action in planned:
+        fetched = (
+            text
+            for argument, name in action.programs.items()
+            for text in (f"--{argument}=s3://bucket/{name}", f"--{argument}-sha256={DIGEST}")
+        )
+        arguments = (each.replace("${AWS::AccountId}", "123456789012") for each in action.arguments)
+        answer = alone(action.name, *arguments, *fetched, "--wrong=1")
+        assert answer.stderr == f"{action.name}: --wrong=1: unknown argument; see --help\n"
+        assert len({*action.arguments}) == len(action.arguments)
+        assert all(program(name).exists() for name in action.programs.values())
+
+
+def test_user_hadoop_goes_on_as_root(core_node: Node) -> None:
+    core_node.write("/action.sh", script("tune-kernel"), mode=0o755)
+    core_node.write("/stubs/sudo", '#!/bin/sh\necho "$@" >&2\n', mode=0o755)
+    given = GIVEN["tune-kernel"]
+    answer = core_node.run("setpriv", "--reuid=65534", "--clear-groups", "/action.sh", *given)
+    assert answer.stderr == f"-- bash /action.sh {' '.join(given)}\n"
+
+
+def test_a_run_that_did_not_end_is_said_and_completed(core_node: Node) -> None:
+    core_node.write("/action.sh", script("tune-kernel"), mode=0o755)
+    core_node.write("/stubs/sysctl", "#!/bin/sh\nexit 1\n", mode=0o755)
+    core_node.write("/stubs/systemd-tmpfiles", "#!/bin/sh\n", mode=0o755)
+    failed = core_node.run("/action.sh", *GIVEN["tune-kernel"])
+    assert failed.returncode == 1
+    assert "tune-kernel: failed at line " in failed.stderr
+    assert core_node.read("/var/lib/warmbase/actions/tune-kernel").startswith("begun\n")
+    core_node.write("/stubs/sysctl", "#!/bin/sh\n", mode=0o755)
+    again = core_node.run("/action.sh", *GIVEN["tune-kernel"])
+    assert again.returncode == 0, again.stderr
+    assert "a run before this one did not end" in again.stderr
+    assert core_node.read("/var/lib/warmbase/actions/tune-kernel").startswith("done\n")
+    third = core_node.run("/action.sh", *GIVEN["tune-kernel"])
+    assert "did not end" not in third.stderr
+    assert "wrote" not in third.stderr
+
+
+def test_a_program_that_is_not_what_was_uploaded_is_not_installed(core_node: Node) -> None:
+    core_node.write("/action.sh", script("guard-regionserver"), mode=0o755)
+    url, _ = core_node.upload("program.py", b"print('other')\n")
+    answer = core_node.run("/action.sh", *changed("guard-regionserver", f"--program={url}"))
+    assert answer.returncode == 1
+    assert f"{url} is not what was uploaded: its SHA-256 is " in answer.stderr
+    assert core_node.run("ls", "/usr/local/lib/warmbase/").stdout == ""
+
+
+def test_a_program_that_cannot_be_fetched_is_said(core_node: Node) -> None:
+    core_node.write("/action.sh", script("guard-regionserver"), mode=0o755)
+    core_node.write("/stubs/aws", "#!/bin/sh\necho 'AccessDenied' >&2\nexit 1\n", mode=0o755)
+    answer = core_node.run("/action.sh", *GIVEN["guard-regionserver"])
+    assert answer.returncode == 1
+    assert "AccessDenied" in answer.stderr
+    assert "fix: the node's role needs s3:GetObject" in answer.stderr
+
+
+@pytest.mark.parametrize("name", ["guard-regionserver", "publish-cache-metrics", "mount-volumes"])
+def test_a_primary_is_left_alone(name: str, core_node: Node) -> None:
+    core_node.write(INSTANCE, '{\n  "instanceGroupId": "ig-1",\n  "isMaster": true\n}')
+    core_node.write("/action.sh", script(name), mode=0o755)
+    answer = core_node.run("/action.sh", *GIVEN[name])
+    assert answer.returncode == 0, answer.stderr
+    assert "this is a primary node" in answer.stderr
+    assert core_node.run("ls", "/usr/local/lib/warmbase").returncode != 0

@@ -1,0 +1,200 @@
+"""The claim of a root, by the program that primaries run, against services that honour conditional writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.bootstrap_actions.services import Services, services
+
+PROGRAM = Path(__file__).parents[2] / "bootstrap-actions" / "programs" / "claim_root.py"
+KEY = "/root-bucket/hbase.warmbase-claim"
+
+
+@pytest.fixture
+def aws() -> Iterator[Services]:
+    with services() as held:
+        yield held
+
+
+def claim(aws: Services, directory: Path, cluster: str) -> subprocess.CompletedProcess[str]:
+    """What a primary of that cluster is answered."""
+    job_flow = directory / f"{cluster}.json"
+    job_flow.write_text(json.dumps({"jobFlowId": cluster}))
+    given = ("--bucket=root-bucket", "--key=hbase.warmbase-claim", f"--job-flow={job_flow}", "--wait-seconds=0.01")
+    places = (f"--metadata={aws.url}", f"--s3={aws.url}", f"--emr={aws.url}")
+    command = [sys.executable, str(PROGRAM), *given, *places]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def holder(aws: Services) -> str:
+    return str(json.loads(aws.objects[KEY])["cluster"])
+
+
+def held_by(aws: Services, cluster: str, **changes: str) -> None:
+    said = {"cluster": cluster, "region": aws.region, "account": aws.account, "claimed_at": "2026-01-01"}
+    aws.objects[KEY] = json.dumps(said | changes).encode()
+
+
+def test_a_root_that_nobody_holds_is_claimed_and_stays_claimed(aws: Services, tmp_path: Path) -> None:
+    for said in ("nobody had claimed it", "it is this cluster's already", "it is this cluster's already"):
+        done = claim(aws, tmp_path, "j-ONE")
+        assert done.returncode == 0, done.stderr
+        assert f"j-ONE may write to the root: {said}" in done.stderr
+    assert holder(aws) == "j-ONE"
+    assert all(each.startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/") for each in aws.signed)
+
+
+@pytest.mark.parametrize("state", ["STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING", "TERMINATING"])
+def test_a_second_writer_is_refused(aws: Services, tmp_path: Path, state: str) -> None:
+    held_by(aws, "j-ONE")
+    aws.states["j-ONE"] = state
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert f"the root is claimed by j-ONE in us-east-1 of account 123456789012, which is {state}" in done.stderr
+    assert "fix: terminate j-ONE first" in done.stderr
+    assert holder(aws) == "j-ONE"
+
+
+@pytest.mark.parametrize("state", ["TERMINATED", "TERMINATED_WITH_ERRORS", None])
+def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path: Path, state: str | None) -> None:
+    held_by(aws, "j-ONE")
+    if state is not None:
+        aws.states["j-ONE"] = state
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 0, done.stderr
+    assert "j-ONE held it, and " in done.stderr
+    assert holder(aws) == "j-TWO"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, '{"__type":"ThrottlingException","Message":"Rate exceeded"}'),
+        (400, '{"__type":"AccessDeniedException","Message":"no"}'),
+        (400, '{"__type":"InvalidRequestException","Message":"something else"}'),
+        (500, "InternalServerException"),
+    ],
+)
+def test_emr_not_answering_is_no_permission(aws: Services, tmp_path: Path, status: int, body: str) -> None:
+    held_by(aws, "j-ONE")
+    aws.faults.append(("emr", status, body))
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert "EMR did not say" in done.stderr
+    assert holder(aws) == "j-ONE"
+
+
+@pytest.mark.parametrize("elsewhere", [{"region": "eu-west-1"}, {"account": "210987654321"}])
+def test_a_cluster_that_cannot_be_asked_for_still_holds_it(
+    aws: Services, tmp_path: Path, elsewhere: dict[str, str]
+) -> None:
+    held_by(aws, "j-ONE", **elsewhere)
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert "where this cluster cannot ask whether it still runs" in done.stderr
+    assert holder(aws) == "j-ONE"
+
+
+@pytest.mark.parametrize("content", [b"", b"j-ONE", b"[]", b'{"cluster": "j-ONE"}'])
+def test_a_claim_that_cannot_be_read_is_refused(aws: Services, tmp_path: Path, content: bytes) -> None:
+    aws.objects[KEY] = content
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert "is not a claim that can be read" in done.stderr
+    assert aws.objects[KEY] == content
+
+
+def test_of_clusters_that_start_at_once_one_wins(aws: Services, tmp_path: Path) -> None:
+    clusters = [f"j-{number}" for number in range(4)]
+    aws.states.update(dict.fromkeys(clusters, "BOOTSTRAPPING"))
+    with ThreadPoolExecutor(len(clusters)) as pool:
+        codes = [each.returncode for each in pool.map(lambda cluster: claim(aws, tmp_path, cluster), clusters)]
+    assert sorted(codes) == [0, 1, 1, 1]
+    assert holder(aws) == clusters[codes.index(0)]
+
+
+def test_of_clusters_that_take_over_at_once_one_wins(aws: Services, tmp_path: Path) -> None:
+    held_by(aws, "j-OLD")
+    clusters = [f"j-{number}" for number in range(4)]
+    aws.states.update({"j-OLD": "TERMINATED", **dict.fromkeys(clusters, "BOOTSTRAPPING")})
+    with ThreadPoolExecutor(len(clusters)) as pool:
+        codes = [each.returncode for each in pool.map(lambda cluster: claim(aws, tmp_path, cluster), clusters)]
+    assert sorted(codes) == [0, 1, 1, 1]
+    assert holder(aws) == clusters[codes.index(0)]
+
+
+def test_a_claim_that_changes_while_it_is_taken_over_is_read_again(aws: Services, tmp_path: Path) -> None:
+    """Between the look at a dead cluster's claim and the write another cluster, alive, takes it."""
+    held_by(aws, "j-OLD")
+    aws.states.update({"j-OLD": "TERMINATED", "j-QUICK": "WAITING"})
+
+    def at_the_second_write() -> None:
+        aws.before_put = lambda: held_by(aws, "j-QUICK")
+
+    aws.before_put = at_the_second_write
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert "claimed by j-QUICK" in done.stderr
+    assert holder(aws) == "j-QUICK"
+
+
+def test_a_claim_that_is_deleted_while_it_is_taken_over_is_made_anew(aws: Services, tmp_path: Path) -> None:
+    held_by(aws, "j-OLD")
+    aws.states["j-OLD"] = "TERMINATED"
+
+    def at_the_second_write() -> None:
+        aws.before_put = aws.objects.clear
+
+    aws.before_put = at_the_second_write
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 0, done.stderr
+    assert holder(aws) == "j-TWO"
+
+
+def test_a_conflict_is_tried_again(aws: Services, tmp_path: Path) -> None:
+    aws.faults.append(("s3", 409, "<Code>ConditionalRequestConflict</Code>"))
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == 0, done.stderr
+    assert holder(aws) == "j-ONE"
+
+
+def test_a_conflict_without_end_is_refused(aws: Services, tmp_path: Path) -> None:
+    aws.faults.extend([("s3", 409, "<Code>ConditionalRequestConflict</Code>")] * 20)
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == 1
+    assert "changed 8 times while it was claimed" in done.stderr
+    assert not aws.objects
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(403, "<Code>AccessDenied</Code>"), (404, "<Code>NoSuchBucket</Code>"), (503, "SlowDown")]
+)
+def test_s3_not_answering_is_no_permission(aws: Services, tmp_path: Path, status: int, body: str) -> None:
+    aws.faults.append(("s3", status, body))
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == 1
+    assert f"{status} {body}" in done.stderr
+
+
+def test_nobody_listening_is_said_and_not_a_trace(aws: Services, tmp_path: Path) -> None:
+    aws.port = 1
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "latest/api/token" in done.stderr
+
+
+def test_a_node_that_does_not_say_its_cluster_claims_nothing(aws: Services, tmp_path: Path) -> None:
+    command = [sys.executable, str(PROGRAM), "--bucket=b", "--key=k", f"--job-flow={tmp_path}/none"]
+    done = subprocess.run(
+        [*command, f"--metadata={aws.url}", f"--s3={aws.url}"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert "does not say which cluster this is" in done.stderr

@@ -1,0 +1,187 @@
+"""What is published of a RegionServer's cache each minute, by the program that the timer runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab.hbase.recording import recordings_of_json
+from tests.bootstrap_actions.services import Services, services
+
+PROJECT = Path(__file__).parents[2]
+PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"
+RECORDED = PROJECT / "tests" / "dashboards" / "recorded"
+STARTED = 1_700_000_000_000
+EMPTY = {
+    "regionServerStartTime": STARTED,
+    "l2CacheHitCount": 0,
+    "l2CacheMissCount": 0,
+    "l2CacheEvictionCount": 0,
+    "blockCacheFailedInsertionCount": 0,
+    "l2CacheSize": 0,
+    "l2CacheFreeSize": 1000,
+}
+
+
+@dataclass
+class Node:
+    """A node with its services, and the program run on it minute by minute."""
+
+    aws: Services
+    directory: Path
+
+    @property
+    def state(self) -> Path:
+        """Where the program keeps what it saw."""
+        return self.directory / "state" / "counters.json"
+
+    def minute(self, **counted: int) -> subprocess.CompletedProcess[str]:
+        """The next look, with the RegionServer saying so."""
+        self.aws.bean = {**(self.aws.bean or EMPTY), **counted}
+        return self.look()
+
+    def look(self) -> subprocess.CompletedProcess[str]:
+        """The next look at what is."""
+        job_flow = self.directory / "job-flow.json"
+        job_flow.write_text('{"jobFlowId": "j-ONE"}')
+        places = (f"--region-server={self.aws.url}", f"--metadata={self.aws.url}", f"--cloudwatch={self.aws.url}")
+        kept = (f"--state={self.state}", f"--job-flow={job_flow}", "--misses-for-one=2")
+        command = [sys.executable, str(PROGRAM), *places, *kept]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+
+    def published(self) -> dict[str, float]:
+        """The figures of the last look, by name."""
+        said = self.aws.published[-1]
+        numbers = {key.split(".")[2] for key in said if key.startswith("MetricData.member.")}
+        return {
+            said[f"MetricData.member.{number}.MetricName"]: float(said[f"MetricData.member.{number}.Value"])
+            for number in numbers
+        }
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    with services() as aws:
+        yield Node(aws, tmp_path)
+
+
+def test_each_minute_has_its_own_figures(node: Node) -> None:
+    assert node.minute(l2CacheHitCount=5_000, l2CacheMissCount=10_000).returncode == 0
+    assert node.published() == {"Answering": 1}  # nothing to difference yet
+    done = node.minute(l2CacheHitCount=5_900, l2CacheMissCount=10_200, l2CacheEvictionCount=7, l2CacheSize=250)
+    assert done.returncode == 0, done.stderr
+    assert node.published() == {
+        "Answering": 1,
+        "Hits": 900,
+        "Misses": 100,
+        "HitRatio": 0.9,
+        "Below90": 0,
+        "Below80": 0,
+        "Evictions": 7,
+        "FailedInsertions": 0,
+        "Fill": 0.2,
+        "FreeBytes": 1000,
+    }
+    node.minute(l2CacheHitCount=5_979, l2CacheMissCount=10_242)
+    assert node.published()["HitRatio"] == pytest.approx(0.79)
+    assert (node.published()["Below90"], node.published()["Below80"]) == (1, 1)
+
+
+def test_it_is_published_as_cloudwatch_wants_it(node: Node) -> None:
+    node.minute()
+    said = node.aws.published[-1]
+    assert said["Action"] == "PutMetricData"
+    assert said["Namespace"] == "warmbase"
+    dimensions = {
+        said[f"MetricData.member.1.Dimensions.member.{n}.Name"]: said[
+            f"MetricData.member.1.Dimensions.member.{n}.Value"
+        ]
+        for n in (1, 2)
+    }
+    assert dimensions == {"ClusterId": "j-ONE", "InstanceId": "i-1"}
+    assert said["MetricData.member.1.Timestamp"].endswith("Z")
+    assert node.aws.signed[-1].startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/")
+
+
+def test_after_a_restart_the_window_is_what_was_counted_since(node: Node) -> None:
+    node.minute(l2CacheHitCount=10_000, l2CacheMissCount=2_000)
+    node.minute(regionServerStartTime=STARTED + 60_000, l2CacheHitCount=300, l2CacheMissCount=200)
+    assert node.published()["Hits"] == 300
+    assert node.published()["Misses"] == 100
+
+
+def test_a_restart_is_seen_though_counters_have_passed_their_old_values(node: Node) -> None:
+    node.minute(l2CacheHitCount=100, l2CacheMissCount=100)
+    node.minute(regionServerStartTime=STARTED + 1, l2CacheHitCount=150, l2CacheMissCount=100)
+    assert node.published()["Hits"] == 150
+
+
+def test_without_reads_there_is_no_ratio(node: Node) -> None:
+    node.minute(l2CacheHitCount=1)
+    node.minute()
+    assert not {"HitRatio", "Below90", "Below80"} & set(node.published())
+
+
+def test_a_server_that_does_not_answer_is_published(node: Node) -> None:
+    node.minute(l2CacheHitCount=1)
+    node.aws.bean = None
+    done = node.look()
+    assert done.returncode == 0
+    assert node.published() == {"Answering": 0}
+    assert "does not answer" in done.stderr
+    node.minute(l2CacheHitCount=50)
+    assert node.published()["Answering"] == 1
+
+
+def test_a_minute_that_could_not_be_published_is_part_of_the_next(node: Node) -> None:
+    node.minute(l2CacheHitCount=100)
+    node.aws.faults.append(("cloudwatch", 500, "InternalFailure"))
+    failed = node.minute(l2CacheHitCount=150)
+    assert failed.returncode == 1
+    assert "nothing was published: PutMetricData: 500 InternalFailure" in failed.stderr
+    node.minute(l2CacheHitCount=175)
+    assert node.published()["Hits"] == 75
+
+
+def test_an_old_look_is_no_minute(node: Node) -> None:
+    node.minute(l2CacheHitCount=100)
+    kept = json.loads(node.state.read_text())
+    node.state.write_text(json.dumps(kept | {"at": kept["at"] - 3600}))
+    node.minute(l2CacheHitCount=150)
+    assert node.published() == {"Answering": 1}
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"at": "x"}', '{"at": 1e12, "counters": {}}'])
+def test_a_state_that_cannot_be_read_is_begun_anew(node: Node, content: str) -> None:
+    node.state.parent.mkdir()
+    node.state.write_text(content)
+    assert node.minute(l2CacheHitCount=100).returncode == 0
+    assert node.minute(l2CacheHitCount=150).returncode == 0
+    assert node.published()["Hits"] == 50
+
+
+def test_a_recorded_restart_is_told_minute_by_minute(node: Node) -> None:
+    """The lab's counters through a restart: no window is negative, none has more hits than were counted."""
+    [recorded, *_] = recordings_of_json((RECORDED / "restart.json").read_text())
+    before, started = 0, STARTED
+    for sample in recorded.samples[:: max(1, len(recorded.samples) // 12)]:
+        counted = sample.cache
+        started += counted.l2_hits < before
+        before = counted.l2_hits
+        done = node.minute(
+            regionServerStartTime=started,
+            l2CacheHitCount=counted.l2_hits,
+            l2CacheMissCount=counted.l2_misses,
+            l2CacheEvictionCount=counted.l2_evictions,
+            l2CacheSize=counted.l2_bytes,
+        )
+        assert done.returncode == 0, done.stderr
+        figures = node.published()
+        assert all(value >= 0 for value in figures.values())
+        assert figures.get("Hits", 0) <= counted.l2_hits
