@@ -1,4 +1,8 @@
-"""How much of a file lies in the page cache now."""
+"""How much of a file lies in the page cache now: in whole stretches, for a read of one lacks nothing only then.
+
+The kernel keeps and drops single pages. Of a cache file with half its pages in memory hardly a block lies there whole,
+and what is missing of one is read with all that stands around it.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,17 @@ from pathlib import Path
 
 from sizing.problem import OperationFailed
 
-__all__ = ["resident_bytes_of"]
+__all__ = ["resident_share_of"]
 
 
-def resident_bytes_of(file: Path) -> int:
-    """By mincore(2), which reads nothing; root is told of any file. Raises OperationFailed where it cannot be asked."""
+def resident_share_of(file: Path, stretch_bytes: int) -> float:
+    """Share of the stretches of that length, one after the other, of which every page is resident; 0 of none.
+
+    By mincore(2), which reads nothing; root is told of any file. Raises OperationFailed where it cannot be asked.
+    """
     size = file.stat().st_size
-    if size == 0:
-        return 0
+    if size < stretch_bytes:
+        return 0.0
     pages = -(-size // mmap.PAGESIZE)
     private = (mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), size, *private) as mapped:
@@ -27,4 +34,10 @@ def resident_bytes_of(file: Path) -> int:
         del start
         if failed:
             raise OperationFailed(f"{file}: mincore: {os.strerror(ctypes.get_errno())}")
-        return sum(each & 1 for each in vector) * mmap.PAGESIZE
+        return _whole(bytes(each & 1 for each in vector), size, stretch_bytes)
+
+
+def _whole(pages: bytes, size: int, stretch_bytes: int) -> float:
+    starts = range(0, size - stretch_bytes + 1, stretch_bytes)
+    spans = ((at // mmap.PAGESIZE, -(-(at + stretch_bytes) // mmap.PAGESIZE)) for at in starts)
+    return sum(all(pages[first:last]) for first, last in spans) / len(starts)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lab.hbase.bench import Window
 from lab.hbase.cluster import Server
-from lab.hbase.experiment import MANY_CLIENTS, Experiment, Findings, performance_figures, within
+from lab.hbase.experiment import Experiment, Findings, performance_figures, within
 from lab.hbase.limits.groups import DiskLimits, Group
 from lab.hbase.limits.groups import unavailable as no_groups
 from lab.hbase.limits.loop import Traffic
-from lab.hbase.limits.resident import resident_bytes_of
+from lab.hbase.limits.resident import resident_share_of
 from lab.hbase.limits.volume import Volume
 from lab.hbase.limits.volume import unavailable as no_volumes
 from lab.hbase.result import Figure, Kind, Target
@@ -29,6 +29,8 @@ QUESTION: Final = (
 DEFAULT_MIB_S: Final = 125  # gp3 as it is sold without a word
 DEFAULT_IOPS: Final = 3_000
 HEAP_MIB: Final = 1_024
+CLIENTS: Final = 64
+"""So many that the volume always has a queue, as that of the published benchmark had."""
 # judgement: what a RegionServer of the lab takes beside its heap until all is warm.
 BESIDE_HEAP_BYTES: Final = 768 * MIB
 # judgement: of which the JVM's own program and jars take half; with less of it they are read again and again.
@@ -58,13 +60,15 @@ def run(lab: Experiment) -> Findings:
         bench.cluster.stop_server()
         volume.switch_read_ahead_off()
         name, mib_s = _throughputs(lab)[0]
-        figures += _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
+        found = _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
+        # What it does to reads of a file, the calculator does not know: measured, for who thinks of switching it off.
+        figures += tuple(replace(each, predicted=None, target=None) for each in found)
     return Findings(
         figures=figures,
         limits=(
             "The device is limited by a control group; EBS limits a volume and its instance, and bursts.",
             f"gp3's {DEFAULT_MIB_S} MiB/s and {DEFAULT_IOPS:,} IO/s are scaled: two cores could not use twice that.",
-            "Reads of 16 clients; the published benchmark has 1,000 over ten servers.",
+            f"Reads of {CLIENTS} clients; the published benchmark has 1,000 over ten servers.",
         ),
     )
 
@@ -84,9 +88,9 @@ def _served(lab: Experiment, volume: Volume, group: Group, cases: tuple[tuple[st
         group.limit_disk(volume, limits)
         bench.measure(lab.table, lab.quick(lab.seconds / 3))
         before = volume.traffic
-        window = bench.measure(lab.table, lab.load(threads=MANY_CLIENTS))
+        window = bench.measure(lab.table, lab.load(threads=CLIENTS))
         after = volume.traffic
-        share = resident_bytes_of(mount / "cache" / "blocks") / bench.sample(0.0).cache.l2_bytes
+        share = resident_share_of(mount / "cache" / "blocks", round(lab.miniature.demand.blocks.cached_bytes))
         given = _given(window, (before, after), limits, share)
         figures += _figures(name, window, given, _expected(lab, mib_s, share))
     return figures
@@ -109,7 +113,7 @@ def _expected(lab: Experiment, mib_s: int, page_cache_fraction: float) -> Expect
     disk = Disk(
         kind="ebs", bytes_per_second=mib_s * MIB, ios_per_second=_iops(lab), latency_seconds=DISK_LATENCY_SECONDS
     )
-    node = Node(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=MANY_CLIENTS)
+    node = Node(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=CLIENTS)
     hits = Hits(ratio=1.0, page_cache_fraction=page_cache_fraction)
     return expected(node, read_of(lab.miniature), hits, timings_of(lab.miniature))
 
@@ -152,7 +156,7 @@ def _figures(case: str, window: Window, given: Given, predicted: Expected) -> tu
             unit="reads/s",
             measured=window.measured.operations_per_second,
             predicted=predicted.load.reads_per_second,
-            because=f"mean-value analysis, {MANY_CLIENTS} clients; {share:.0%} of the blocks in the page cache",
+            because=f"mean-value analysis, {CLIENTS} clients; {share:.0%} of the blocks whole in the page cache",
             target=within(0.1),
         ),
         Figure(
