@@ -96,13 +96,16 @@ class Bench:
         """
         if table.name in self.filled:
             return self.filled[table.name]
-        self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
-        self.store.set(Settings())
-        self.serve(Server(varied=LOADING), cold=True)
         for other in tuple(self.filled):
+            # Only a RegionServer can tell the master where its regions are.
+            if not self.cluster.serves:
+                self.serve(Server(varied=LOADING), cold=True)
             # It would be prefetched, too, and take room in the cache.
             self.admin.drop(other)
             del self.filled[other]
+        self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
+        self.store.set(Settings())
+        self.serve(Server(varied=LOADING), cold=True)
         self.admin.create(TableDefinition(name=table.name, families=(family,), regions=REGIONS))
         self.ycsb.fill(table)
         self.admin.flush(table.name)

@@ -117,6 +117,11 @@ class Cluster:
         """Ends it as `systemctl stop` does; returns the seconds it took."""
         return self.running[f"server-{number}"].stop(STOP_SECONDS)
 
+    @property
+    def serves(self) -> bool:
+        """Whether a RegionServer runs."""
+        return any(name.startswith("server-") and running.is_alive for name, running in self.running.items())
+
     def kill_server(self, number: int = 0) -> None:
         """Ends it as `kill -9` does."""
         self.running[f"server-{number}"].kill()
