@@ -13,7 +13,7 @@ from lab.hbase.process import Command, Running, start
 from lab.hbase.software import Software
 from sizing.problem import OperationFailed
 
-__all__ = ["Load", "Measured", "Table", "Ycsb", "measured", "operations", "rows_of"]
+__all__ = ["Load", "Measured", "Table", "Ycsb", "measured", "operations", "pace", "rows_of"]
 
 HEAP_MIB: Final = 384
 SLACK_SECONDS: Final = 90.0
@@ -86,8 +86,7 @@ class Ycsb:
     def start(self, table: Table, load: Load, name: str = "ycsb") -> Running:
         """Begins a load; `finish` waits for its end."""
         properties = rows_of(table) | operations(load)
-        target = ("-target", str(round(load.target_per_second))) if load.target_per_second else ()
-        return self._start(name, ("-t", "-threads", str(load.threads), *target), properties)
+        return self._start(name, ("-t", *pace(load)), properties)
 
     def finish(self, running: Running, load: Load) -> Measured:
         """What the load measured. Raises OperationFailed when it ended badly, does not end, or an operation failed."""
@@ -192,6 +191,18 @@ def operations(load: Load) -> dict[str, str]:
         "multiget": str(load.keys_per_read),
         "seed": str(load.seed),
     }
+
+
+def pace(load: Load) -> tuple[str, ...]:
+    """YCSB's options for threads, and for operations a second where they are limited.
+
+    Of a slow load there are fewer threads: YCSB draws the first pause of each as nanoseconds in an `int`, which ends a
+    thread, in silence, that has more than two seconds for an operation.
+    """
+    if not load.target_per_second:
+        return ("-threads", str(load.threads))
+    target = max(1, round(load.target_per_second))
+    return ("-threads", str(min(load.threads, target)), "-target", str(target))
 
 
 def _percentile(name: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from lab.hbase.ycsb import Load, Table, measured, operations, rows_of
+import pytest
+
+from lab.hbase.ycsb import Load, Table, measured, operations, pace, rows_of
 
 REPORT = """\
 [OVERALL], RunTime(ms), 15011
@@ -36,3 +38,18 @@ def test_a_hot_set_and_its_seed_are_told() -> None:
     told = operations(Load(seconds=15, threads=4, distribution="hotspot", hot=(0.1, 0.9), seed=2))
     assert (told["hotspotdatafraction"], told["hotspotopnfraction"], told["seed"]) == ("0.1", "0.9", "2")
     assert "hotspotdatafraction" not in operations(Load(seconds=15, threads=4))
+
+
+@pytest.mark.parametrize(
+    ("threads", "per_second", "options"),
+    [
+        (16, None, ("-threads", "16")),
+        (16, 400.0, ("-threads", "16", "-target", "400")),
+        (16, 1.5, ("-threads", "2", "-target", "2")),
+        (16, 0.2, ("-threads", "1", "-target", "1")),
+    ],
+)
+def test_no_thread_of_a_slow_load_waits_so_long_that_ycsb_ends_it(
+    threads: int, per_second: float | None, options: tuple[str, ...]
+) -> None:
+    assert pace(Load(seconds=10, threads=threads, target_per_second=per_second)) == options
