@@ -38,7 +38,7 @@ OPEN_FILES: Final = 131_072
 HBASE_STOP_SECONDS: Final = 1_260  # HBASE_STOP_TIMEOUT of 1,200 s, after which hbase-daemon.sh kills, and a minute
 # judgement: systemd's own default of 90 s for the start, and room for a volume that is slow to be mounted.
 START_SECONDS: Final = 300
-INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # held by a test; measured at a hundredth of it
+INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # judgement: far above what a few bytes of each chunk take to read
 REQUESTS: Final = "role_requests.py"
 
 

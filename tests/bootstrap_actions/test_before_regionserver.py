@@ -1,6 +1,5 @@
 """The program that systemd runs before each RegionServer start, taken out of the action that carries it."""
 
-import ast
 import os
 import tempfile
 from collections.abc import Callable
@@ -49,10 +48,6 @@ def damage(content: bytes) -> str:
         file.write(content)
         file.flush()
         return index_damage()(Path(file.name))
-
-
-def test_program_is_python_3_9() -> None:
-    ast.parse(PROGRAM, feature_version=(3, 9))
 
 
 def test_directories_are_made_for_the_owner_alone(volume: Volume) -> None:

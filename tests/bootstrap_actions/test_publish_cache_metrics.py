@@ -35,6 +35,7 @@ class Node:
 
     aws: Services
     directory: Path
+    region_server: str = ""
 
     @property
     def state(self) -> Path:
@@ -50,7 +51,8 @@ class Node:
         """The next look at what is."""
         job_flow = self.directory / "job-flow.json"
         job_flow.write_text('{"jobFlowId": "j-ONE"}')
-        places = (f"--region-server={self.aws.url}", f"--metadata={self.aws.url}", f"--cloudwatch={self.aws.url}")
+        server = self.region_server or self.aws.url
+        places = (f"--region-server={server}", f"--metadata={self.aws.url}", f"--cloudwatch={self.aws.url}")
         kept = (f"--state={self.state}", f"--job-flow={job_flow}", "--misses-for-one=2")
         command = [sys.executable, str(PROGRAM), *places, *kept]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)

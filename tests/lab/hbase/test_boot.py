@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,8 @@ from lab.hbase.ycsb import Load, Table
 from sizing.expectation import slot_bytes
 from sizing.miniature import Small
 from sizing.units import GIB, MIB
+from tests.bootstrap_actions.services import services
+from tests.bootstrap_actions.test_publish_cache_metrics import Node
 
 NEEDED_BYTES = 3 * GIB
 SMALL = Small(memory_bytes=NEEDED_BYTES, data_bytes=128 * MIB)
@@ -78,6 +81,20 @@ def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:
     found = bean(port, "Hadoop:service=HBase,name=RegionServer,sub=Server")
     size = found["l2CacheSize"] + found["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
+
+
+def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experiment: Experiment, tmp_path: Path) -> None:
+    port = experiment.bench.cluster.place.ports.servers_info[0]
+    with services() as aws:
+        node = Node(aws, tmp_path, f"http://127.0.0.1:{port}")
+        assert node.look().returncode == 0
+        window = _read(experiment.bench, experiment.table)
+        assert node.look().returncode == 0
+        figures = node.published()
+    assert figures["Answering"] == 1
+    assert figures["Hits"] == pytest.approx(window.hits, rel=0.02)
+    assert figures["HitRatio"] == pytest.approx(window.hit_ratio, abs=0.005)
+    assert 0.8 < figures["Fill"] <= 1
 
 
 def _read(bench: Bench, table: Table) -> Window:
