@@ -8,12 +8,24 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lab.aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
+from tests.lab.aws.test_local_aws_server import client_of
 
 PROGRAM = Path(__file__).parents[2] / "bootstrap-actions" / "programs" / "claim_root.py"
+LAUNCH: Any = {
+    "ReleaseLabel": "emr-7.12.0",
+    "JobFlowRole": "node",
+    "ServiceRole": "service",
+    "Instances": {
+        "KeepJobFlowAliveWhenNoSteps": True,
+        "InstanceGroups": [{"InstanceRole": "MASTER", "InstanceType": "m7g.xlarge", "InstanceCount": 1}],
+    },
+}
 KEY = "/root-bucket/hbase.warmbase-claim"
 
 
@@ -23,13 +35,13 @@ def aws() -> Iterator[Services]:
         yield held
 
 
-def claim(aws: Services, directory: Path, cluster: str) -> subprocess.CompletedProcess[str]:
+def claim(aws: Services, directory: Path, cluster: str, *others: str) -> subprocess.CompletedProcess[str]:
     """What a primary of that cluster is answered."""
     job_flow = directory / f"{cluster}.json"
     job_flow.write_text(json.dumps({"jobFlowId": cluster}))
     given = ("--bucket=root-bucket", "--key=hbase.warmbase-claim", f"--job-flow={job_flow}", "--wait-seconds=0.01")
     places = (f"--metadata={aws.url}", f"--s3={aws.url}", f"--emr={aws.url}")
-    command = [sys.executable, str(PROGRAM), *given, *places]
+    command = [sys.executable, str(PROGRAM), *given, *places, *others]  # argparse: the last one counts
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -198,3 +210,24 @@ def test_a_node_that_does_not_say_its_cluster_claims_nothing(aws: Services, tmp_
     )
     assert done.returncode == 1
     assert "does not say which cluster this is" in done.stderr
+
+
+def test_it_is_so_on_a_whole_local_aws(aws: Services, tmp_path: Path) -> None:
+    """Another server's conditional writes, and an EMR that lists, ends and forgets clusters."""
+    with local_aws() as local:
+        s3, emr = client_of(local, "s3"), client_of(local, "emr")
+        s3.create_bucket(Bucket="root-bucket")
+        flows = [emr.run_job_flow(Name=f"c{number}", **LAUNCH)["JobFlowId"] for number in range(2)]
+
+        def asked(cluster: str) -> int:
+            return claim(aws, tmp_path, cluster, f"--s3={local.endpoint}", f"--emr={local.endpoint}").returncode
+
+        def held() -> str:
+            body = s3.get_object(Bucket="root-bucket", Key="hbase.warmbase-claim")["Body"].read()
+            return str(json.loads(body)["cluster"])
+
+        assert [asked(flows[0]), asked(flows[0]), asked(flows[1])] == [0, 0, 1]
+        assert held() == flows[0]
+        emr.terminate_job_flows(JobFlowIds=[flows[0]])
+        assert [asked(flows[1]), asked(flows[0])] == [0, 1]
+        assert held() == flows[1]
