@@ -27,7 +27,7 @@ HOST: Final = "127.0.0.1"
 # judgement: a quiet machine needs 1.5 s; a loaded one with two cores has needed 9.
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 10.0
-HEALTH_SECONDS: Final = 5.0
+HEALTH_SECONDS: Final = 20.0
 # Where nothing answers: no system of today serves tcpmux, which port 1 is kept for. For what must reach no AWS at all.
 NOWHERE: Final = f"http://{HOST}:1"
 # What could send a client to a real account, make it look for credentials elsewhere, or stand for an option of the CDK

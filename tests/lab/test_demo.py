@@ -85,7 +85,7 @@ def test_a_signal_ends_the_local_aws_and_removes_what_was_written(number: signal
     with subprocess.Popen(command, cwd=PROJECT, env=variables, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         said = ""
-        while "cdk synth" not in said:
+        while "http://127.0.0.1:" not in said:
             line = running.stderr.readline()
             assert line, said
             said += line
