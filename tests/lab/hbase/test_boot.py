@@ -68,12 +68,13 @@ def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
 
 
 def test_blocks_found_in_store_files_take_the_slots_that_are_predicted(experiment: Experiment) -> None:
-    """Of the table; HBase's own have a block or two."""
+    """Of the table, to the byte; HBase's own tables have some more, in slots of some size."""
     small = experiment.filled().miniature
-    cached = experiment.bench.sample(0.0).cache
-    assert 0 <= cached.l2_blocks - small.demand.blocks.count <= 4
-    claimed = slot_bytes(small, small.cache_mib, small.demand.sizes) * small.demand.blocks.count
-    assert cached.l2_bytes == pytest.approx(claimed, rel=4 / small.demand.blocks.count)
+    cached, sizes = experiment.bench.sample(0.0).cache, small.demand.sizes
+    own = cached.l2_blocks - small.demand.blocks.count
+    assert 0 <= own <= 16
+    claimed = round(slot_bytes(small, small.cache_mib, sizes) * small.demand.blocks.count)
+    assert own * min(sizes) <= cached.l2_bytes - claimed <= own * max(sizes)
 
 
 def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:
