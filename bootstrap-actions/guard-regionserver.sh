@@ -84,13 +84,13 @@ RequiresMountsFor=/warmbase/cache /warmbase/system
 
 [Service]
 # "+": as root, whatever User= says. Sizes and paths are those of the launch; where hbase-site.xml has others, those count.
-ExecStartPre=+/usr/bin/python3 $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
+ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
   --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
   --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
 # The look at the index, and the start itself.
 TimeoutStartSec=${argument[start_seconds]}
 # systemd's default of 90 s would kill a RegionServer that is still writing its index, and so lose the cache. HBase's own
-# limit, HBASE_STOP_TIMEOUT, acts a minute before this one.
+# limit, HBASE_STOP_TIMEOUT (1,200 s unless hbase-env says otherwise), acts before this one.
 TimeoutStopSec=${argument[stop_seconds]}
 LimitNOFILE=${argument[open_files]}
 LimitNPROC=${argument[processes]}

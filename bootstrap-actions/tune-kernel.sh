@@ -31,7 +31,8 @@ check_arguments() {
 memory_and_sockets() {
   cat <<SYSCTL
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then sysctl --system.
-# ZGC maps each page of the heap three times, and the JVM fails when it runs out of maps; 65530 is a heap of some 40 GiB.
+# ZGC maps its heap in pages of 2 MiB, at worst each by itself, and the JVM fails when it runs out of maps: the kernel's
+# 65530 would then end at 128 GiB, beside what else is mapped; this ends at 2 TiB.
 vm.max_map_count = 1048576
 # A RegionServer whose heap is swapped out misses its session with ZooKeeper; 1 still lets the kernel avoid its OOM killer.
 vm.swappiness = 1
@@ -39,7 +40,7 @@ vm.swappiness = 1
 # then writes them at once, and reads from the same volume wait; so it begins early and gathers little.
 vm.dirty_background_bytes = $((argument[dirty_mib] * 1024 * 1024 / 4))
 vm.dirty_bytes = $((argument[dirty_mib] * 1024 * 1024))
-# Clients that all come back after a restart; HBase's own listener asks for no more than this.
+# judgement: room for clients that all come back after a restart, where hbase.ipc.server.listen.queue.size asks for it.
 net.core.somaxconn = 4096
 net.ipv4.tcp_max_syn_backlog = 8192
 SYSCTL

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from configurations import layout
-from configurations.classification import Classification, flattened
+from configurations.exported import exported, region_server_flags
 from configurations.launch import Launch
 from configurations.metrics import MISSES_FOR_ONE
 from environments.environment import Environment
@@ -22,7 +22,7 @@ from facts.releases import releases
 from sizing.plan import Plan
 from sizing.units import MIB
 
-__all__ = ["DIRECTORY", "Action", "actions", "jvm_flags", "program", "script"]
+__all__ = ["DIRECTORY", "Action", "actions", "program", "script"]
 
 DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
 PART: Final = re.compile(
@@ -72,13 +72,6 @@ def program(name: str) -> Path:
     return DIRECTORY / "programs" / name
 
 
-def jvm_flags(core: tuple[Classification, ...]) -> tuple[str, ...]:
-    """Every flag of a RegionServer's JVM as `hbase-env` exports them."""
-    exported = {key: value for path, key, value in flattened(core) if path == "hbase-env/export"}
-    said = (exported.get(name, "").strip('"') for name in ("HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS"))
-    return tuple(flag for flag in " ".join(said).split() if not flag.startswith("$"))
-
-
 def _claim(environment: Environment) -> Action:
     return Action(
         name="claim-root",
@@ -88,9 +81,9 @@ def _claim(environment: Environment) -> Action:
 
 
 def _of_every_node(launch: Launch) -> Iterator[Action]:
-    exported = {key: value for path, key, value in flattened(launch.settings.core) if path == "hbase-env/export"}
-    if home := exported.get("JAVA_HOME"):
-        flags = " ".join(jvm_flags(launch.settings.core))
+    variables = exported(launch.settings.core)
+    if home := variables.get("JAVA_HOME"):
+        flags = " ".join(region_server_flags(variables))
         yield Action(name="prepare-java", arguments=(f"--java-home={home}", f"--flags={flags}"))
     yield Action(name="tune-kernel", arguments=(f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}"))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from configurations.classification import Classification
+from configurations.exported import exported
 from configurations.launch import Launch
 from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_site, write_client, write_site
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
@@ -104,7 +104,7 @@ class Cluster:
         write_site(site, self.place, server.name)
         self.tried.update(dict.fromkeys(site.tried))
         flags = rendered_flags(
-            _exported(site.rendered),
+            exported(site.rendered),
             heap_mib=server.heap_mib or self.miniature.heap_mib,
             direct_mib=DIRECT_MIB,
             log=self.place.logs / f"{server.name}-gc.log",
@@ -219,8 +219,3 @@ def decisive_line(log: Path, begins: int = 0) -> str:
 
 def _last(name: str) -> int:
     return ("master", "server-1", "server-0", "zookeeper").index(name)
-
-
-def _exported(rendered: tuple[Classification, ...]) -> Mapping[str, str]:
-    environment = next(each for each in rendered if each.name == "hbase-env")
-    return next(each for each in environment.nested if each.name == "export").properties

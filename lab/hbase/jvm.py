@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from configurations.exported import region_server_flags
 from lab.hbase.software import Software
 
 __all__ = ["CLIENT_LOGGING", "FIRST_TIER", "Java", "logging_file", "rendered_flags"]
@@ -73,14 +73,8 @@ class Java:
 
 
 def rendered_flags(variables: Mapping[str, str], *, heap_mib: int, direct_mib: int, log: Path) -> tuple[str, ...]:
-    """Flags of a RegionServer as rendered for `hbase-env`, with sizes and paths of this machine.
-
-    Expands nothing but EMR's own `$HBASE_REGIONSERVER_OPTS`, which is empty here.
-    """
-    said = " ".join(
-        variables.get(name, "").strip('"') for name in ("HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS")
-    )
-    flags = [flag for flag in shlex.split(said) if not flag.startswith("$") and not SCALED_FLAGS.fullmatch(flag)]
+    """Flags of a RegionServer as rendered for `hbase-env`, with sizes and paths of this machine."""
+    flags = [flag for flag in region_server_flags(variables) if not SCALED_FLAGS.fullmatch(flag)]
     sizes = (f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m", f"-XX:MaxDirectMemorySize={direct_mib}m")
     return (*flags, *sizes, f"-Xlog:gc*=info:file={log}:time,uptime,level,tags")
 

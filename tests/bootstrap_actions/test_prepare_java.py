@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from configurations.bootstrap import jvm_flags, script
+from configurations.bootstrap import script
+from configurations.exported import exported, region_server_flags
 from configurations.launch import Launch
 from lab.hbase.software import problems
 from lab.hbase.software.runtime import runtime
@@ -28,7 +29,7 @@ def node(core_node: Node) -> Node:
 def test_what_is_rendered_is_tried_without_what_takes_the_whole_heap(
     node: Node, launches: Callable[[str], Launch]
 ) -> None:
-    flags = jvm_flags(launches("prod").settings.core)
+    flags = region_server_flags(exported(launches("prod").settings.core))
     assert "-XX:+ZGenerational" in flags
     node.write("/opt/jdk/bin/java", SAYS_ITS_FLAGS, mode=0o755)
     answer = node.run("/action.sh", "--java-home=/opt/jdk", f"--flags={' '.join(flags)}")
@@ -65,7 +66,7 @@ def test_flags_that_a_real_java_refuses_fail_the_node(node: Node, launches: Call
     if found is None or problems():
         pytest.skip("needs the lab's Java: warmbase lab setup")
     home = Path(found.java).parents[1]
-    flags = " ".join(jvm_flags(launches("prod").settings.core))
+    flags = " ".join(region_server_flags(exported(launches("prod").settings.core)))
     answer = node.run("/action.sh", f"--java-home={home}", f"--flags={flags}")
     assert answer.returncode == 0, answer.stderr
     refused = node.run("/action.sh", f"--java-home={home}", f"--flags={flags} -XX:+UseNoSuchCollector")

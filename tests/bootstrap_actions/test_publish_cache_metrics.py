@@ -30,7 +30,7 @@ EMPTY = {
 
 
 @dataclass
-class Node:
+class PublishingNode:
     """A node with its services, and the program run on it minute by minute."""
 
     aws: Services
@@ -68,12 +68,12 @@ class Node:
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
+def node(tmp_path: Path) -> Iterator[PublishingNode]:
     with services() as aws:
-        yield Node(aws, tmp_path)
+        yield PublishingNode(aws, tmp_path)
 
 
-def test_each_minute_has_its_own_figures(node: Node) -> None:
+def test_each_minute_has_its_own_figures(node: PublishingNode) -> None:
     assert node.minute(l2CacheHitCount=5_000, l2CacheMissCount=10_000).returncode == 0
     assert node.published() == {"Answering": 1}  # nothing to difference yet
     done = node.minute(l2CacheHitCount=5_900, l2CacheMissCount=10_200, l2CacheEvictionCount=7, l2CacheSize=250)
@@ -95,7 +95,7 @@ def test_each_minute_has_its_own_figures(node: Node) -> None:
     assert (node.published()["Below90"], node.published()["Below80"]) == (1, 1)
 
 
-def test_it_is_published_as_cloudwatch_wants_it(node: Node) -> None:
+def test_it_is_published_as_cloudwatch_wants_it(node: PublishingNode) -> None:
     node.minute()
     said = node.aws.published[-1]
     assert said["Action"] == "PutMetricData"
@@ -111,26 +111,26 @@ def test_it_is_published_as_cloudwatch_wants_it(node: Node) -> None:
     assert node.aws.signed[-1].startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/")
 
 
-def test_after_a_restart_the_window_is_what_was_counted_since(node: Node) -> None:
+def test_after_a_restart_the_window_is_what_was_counted_since(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=10_000, l2CacheMissCount=2_000)
     node.minute(regionServerStartTime=STARTED + 60_000, l2CacheHitCount=300, l2CacheMissCount=200)
     assert node.published()["Hits"] == 300
     assert node.published()["Misses"] == 100
 
 
-def test_a_restart_is_seen_though_counters_have_passed_their_old_values(node: Node) -> None:
+def test_a_restart_is_seen_though_counters_have_passed_their_old_values(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=100, l2CacheMissCount=100)
     node.minute(regionServerStartTime=STARTED + 1, l2CacheHitCount=150, l2CacheMissCount=100)
     assert node.published()["Hits"] == 150
 
 
-def test_without_reads_there_is_no_ratio(node: Node) -> None:
+def test_without_reads_there_is_no_ratio(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=1)
     node.minute()
     assert not {"HitRatio", "Below90", "Below80"} & set(node.published())
 
 
-def test_a_server_that_does_not_answer_is_published(node: Node) -> None:
+def test_a_server_that_does_not_answer_is_published(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=1)
     node.aws.bean = None
     done = node.look()
@@ -141,7 +141,7 @@ def test_a_server_that_does_not_answer_is_published(node: Node) -> None:
     assert node.published()["Answering"] == 1
 
 
-def test_a_minute_that_could_not_be_published_is_part_of_the_next(node: Node) -> None:
+def test_a_minute_that_could_not_be_published_is_part_of_the_next(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=100)
     node.aws.faults.append(("cloudwatch", 500, "InternalFailure"))
     failed = node.minute(l2CacheHitCount=150)
@@ -151,7 +151,7 @@ def test_a_minute_that_could_not_be_published_is_part_of_the_next(node: Node) ->
     assert node.published()["Hits"] == 75
 
 
-def test_an_old_look_is_no_minute(node: Node) -> None:
+def test_an_old_look_is_no_minute(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=100)
     kept = json.loads(node.state.read_text())
     node.state.write_text(json.dumps(kept | {"at": kept["at"] - 3600}))
@@ -160,7 +160,7 @@ def test_an_old_look_is_no_minute(node: Node) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"at": "x"}', '{"at": 1e12, "counters": {}}'])
-def test_a_state_that_cannot_be_read_is_begun_anew(node: Node, content: str) -> None:
+def test_a_state_that_cannot_be_read_is_begun_anew(node: PublishingNode, content: str) -> None:
     node.state.parent.mkdir()
     node.state.write_text(content)
     assert node.minute(l2CacheHitCount=100).returncode == 0
@@ -168,7 +168,7 @@ def test_a_state_that_cannot_be_read_is_begun_anew(node: Node, content: str) -> 
     assert node.published()["Hits"] == 50
 
 
-def test_a_recorded_restart_is_told_minute_by_minute(node: Node) -> None:
+def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> None:
     """The lab's counters through a restart: no window is negative, none has more hits than were counted."""
     [recorded, *_] = recordings_of_json((RECORDED / "restart.json").read_text())
     before, started = 0, STARTED

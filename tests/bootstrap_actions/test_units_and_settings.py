@@ -33,9 +33,10 @@ def test_kernel_settings_have_a_reason_each_and_are_applied(core_node: Node) -> 
     assert settings["vm.max_map_count"] == "1048576"
     assert int(settings["vm.dirty_bytes"]) == 1024 << 20
     assert int(settings["vm.dirty_background_bytes"]) * 4 == int(settings["vm.dirty_bytes"])
-    for name in settings:
-        assert any(line.startswith("#") for line in lines[: next(i for i, each in enumerate(lines) if name in each)])
-        assert (node.root / "proc/sys" / name.replace(".", "/")).exists()
+    reasons = [number for number, line in enumerate(lines) if line.startswith("#")]
+    told = {lines[number].split(" = ")[0]: any(number - at in (1, 2) for at in reasons) for number in range(len(lines))}
+    assert all(told[name] for name in settings), "a setting stands right under its reason, or under one that shares it"
+    assert all((node.root / "proc/sys" / name.replace(".", "/")).exists() for name in settings)
     huge = [line.split() for line in node.read("/etc/tmpfiles.d/warmbase.conf").splitlines() if line.startswith("w ")]
     assert {each[1].rpartition("/")[2]: each[-1] for each in huge} == {
         "enabled": "madvise",

@@ -85,6 +85,7 @@ def test_everything_of_a_run_is_on_its_page(page: str) -> None:
     for scenario in RUN.scenarios:
         assert f"## {scenario.title}" in said
         texts = [scenario.question, *scenario.limits, *(chart.title for chart in scenario.charts)]
+        texts += [text for each in scenario.tried for text in (each.key, each.why)]
         texts += [text for each in scenario.figures for text in (each.case, each.name, each.because)]
         assert [text for text in texts if text not in said] == []
     pairs = (*RUN.software, *RUN.scale, *((each.key, each.why) for each in RUN.substitutions))

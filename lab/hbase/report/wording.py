@@ -123,9 +123,9 @@ def properties_text(run: Run) -> str:
 
 
 def tried_text(substitutions: Iterable[Substitution]) -> Iterator[str]:
-    """What a scenario set otherwise than the lab does, a line for each reason: `key = value, …: why`."""
+    """What a scenario set otherwise than the lab does, a line for each reason: key = value, …: why."""
     for why, group in differences_by_reason(substitutions).items():
-        each = (f"`{one.key}` = {'not set' if one.lab is None else f'`{one.lab}`'}" for one in group)
+        each = (f"{one.key} = {'not set' if one.lab is None else one.lab}" for one in group)
         yield f"{', '.join(each)}: {why}"
 
 

@@ -35,6 +35,7 @@ DATA_FRACTION: Final = 0.5
 FEW_BLOCKS: Final = 2_000.0
 WHY: Final = "for blocks of 4 KiB"
 PREFETCHED_SECONDS: Final = 600.0
+SETTLING_SECONDS: Final = 180.0
 RESTORING: Final = re.compile(r"^(\S+) .*Allocating cache")
 RESTORED: Final = re.compile(r"^(\S+) .*retrieved from file successfully with size: (\d+)")
 STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
@@ -54,7 +55,7 @@ def run(lab: Experiment) -> Findings:
     reads = Server(varied=varied(settings | {"hbase.rs.prefetchblocksonopen": "false"}, WHY))
     bench.serve(reads, cold=True)
     empty = class_histogram(bench.cluster)
-    bench.settle(table, lab.quick(lab.seconds), FEW_BLOCKS)
+    bench.settle(table, lab.quick(SETTLING_SECONDS), FEW_BLOCKS)
     few = _restored(bench, reads)
     prefetches = Server(varied=varied(settings, WHY))
     bench.serve(prefetches, cold=True)

@@ -95,6 +95,11 @@ WARMING: Final = Scenario(
     seed=7,
     began="2026-03-01T10:02:11+00:00",
     seconds=611.4,
+    tried=(
+        Substitution(
+            key="hbase.rs.prefetchblocksonopen", rendered="true", lab="false", why="so that reads alone warm the cache"
+        ),
+    ),
 )
 
 RESTART: Final = Scenario(
@@ -250,6 +255,7 @@ def hostile_run() -> Run:
         seed=1,
         began=HOSTILE,
         seconds=1,
+        tried=(Substitution(key=HOSTILE, rendered=HOSTILE, lab=HOSTILE, why=HOSTILE),),
     )
     return Run(
         environment=HOSTILE,

@@ -22,7 +22,7 @@ from sizing.expectation import slot_bytes
 from sizing.miniature import Small
 from sizing.units import GIB, MIB
 from tests.bootstrap_actions.services import services
-from tests.bootstrap_actions.test_publish_cache_metrics import Node
+from tests.bootstrap_actions.test_publish_cache_metrics import PublishingNode
 
 NEEDED_BYTES = 3 * GIB
 SMALL = Small(memory_bytes=NEEDED_BYTES, data_bytes=128 * MIB)
@@ -87,7 +87,7 @@ def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:
 def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experiment: Experiment, tmp_path: Path) -> None:
     port = experiment.bench.cluster.place.ports.servers_info[0]
     with services() as aws:
-        node = Node(aws, tmp_path, f"http://127.0.0.1:{port}")
+        node = PublishingNode(aws, tmp_path, f"http://127.0.0.1:{port}")
         assert node.look().returncode == 0
         window = _read(experiment.bench, experiment.table)
         assert node.look().returncode == 0
