@@ -7,7 +7,8 @@ import logging
 import os
 import signal
 import sys
-from threading import Event, Thread
+from threading import Thread
+from typing import Final
 
 from moto import mock_aws
 from moto.server import ThreadedMotoServer
@@ -15,13 +16,14 @@ from moto.server import ThreadedMotoServer
 from lab.aws.extension import install
 from lab.aws.server import HOST, STAY
 
+ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+
 
 def main() -> None:
     """Serves until SIGTERM, SIGINT, or, if so asked, the end of standard input."""
     asked = _parser().parse_args()
-    stopped = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
+    # Blocked in every thread, they wait for sigwait: no thread that serves can be given one and keep it to itself.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     logging.getLogger("werkzeug").setLevel(logging.INFO if asked.verbose else logging.ERROR)
     install()
     # Resources are made through the services' own APIs: this answers those calls inside the process.
@@ -31,8 +33,8 @@ def main() -> None:
     sys.stdout.write("http://{}:{}\n".format(*server.get_host_and_port()))
     sys.stdout.flush()
     if asked.until_stdin_closes:
-        Thread(target=_watch_stdin, args=(stopped,), daemon=True).start()
-    stopped.wait()
+        Thread(target=_watch_stdin, daemon=True).start()
+    signal.sigwait(ENDING)
     server.stop()
 
 
@@ -48,11 +50,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _watch_stdin(stopped: Event) -> None:
+def _watch_stdin() -> None:
     if sys.stdin.read() == STAY:
         _let_go_of_output()
     else:
-        stopped.set()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _let_go_of_output() -> None:

@@ -211,9 +211,10 @@ def is_healthy(endpoint: str) -> bool:
     except ValueError:  # a port that is none
         return False
     try:
-        connection.request("GET", "/moto-api/data.json")
+        # A short page however much is deployed; moto answers it with the status Created.
+        connection.request("GET", "/moto-api/config")
         answer = connection.getresponse()
-        return answer.status == HTTPStatus.OK and isinstance(json.load(answer), dict)
+        return answer.status in {HTTPStatus.OK, HTTPStatus.CREATED} and isinstance(json.load(answer), dict)
     except (OSError, HTTPException, ValueError):  # nobody, or somebody who speaks something else
         return False
     finally:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sizing.problem import OperationFailed
+
 __all__ = ["HOST", "Place", "Ports", "free_ports"]
 
 HOST: Final = "127.0.0.1"
+LISTENING: Final = range(20_000, 32_768)
+"""Below what Linux takes for outgoing connections (net.ipv4.ip_local_port_range), above what services are known by."""
 SERVERS: Final = 2
 """RegionServers that a lab may run at once."""
 
@@ -80,13 +85,23 @@ class Place:
 
 
 def free_ports() -> Ports:
-    """Ports that are free now, all different."""
+    """Ports that are free now, all different, and that the system gives to no outgoing connection meanwhile.
+
+    A server is stopped and started again on its port. Raises OperationFailed where too few are free.
+    """
+    wanted, numbers = 6 + 2 * SERVERS, list[int]()
     with ExitStack() as held:
-        numbers = []
-        for _ in range(6 + 2 * SERVERS):
+        for number in random.sample(LISTENING, len(LISTENING)):
             listener = held.enter_context(socket.socket())
-            listener.bind((HOST, 0))
-            numbers.append(int(listener.getsockname()[1]))
+            with suppress(OSError):
+                listener.bind((HOST, number))
+                numbers.append(number)
+            if len(numbers) == wanted:
+                break
+        else:
+            raise OperationFailed(
+                f"{len(numbers)} of {wanted} ports from {LISTENING.start} to {LISTENING.stop} are free"
+            )
     return Ports(
         store=numbers[0],
         endpoint=numbers[1],
