@@ -1,7 +1,7 @@
 """Run by systemd as root before each start of the RegionServer; installed by guard-regionserver.sh.
 
-Makes the directories of the cache file and of the persistence index, removes what a crash left behind, moves aside an
-index that would stop HBase 2.6.1 to 2.6.4, and refuses the start when the volume cannot hold the cache.
+Makes the directories of the cache file and of the persistence index, removes what a crash left behind, moves a damaged
+index aside, for it would stop HBase 2.6.1 to 2.6.4, and refuses the start when the volume cannot hold the cache.
 
 Sizes and paths come from the node's hbase-site.xml, because a cluster is tuned in place; the arguments are those of the
 launch and serve only where that file does not help, which is then told. Python 3.9.
@@ -32,12 +32,19 @@ SKIP_ROOM_CHECK = Path("/etc/warmbase/skip-room-check")
 # 256 TiB: the BucketCache keeps an offset in 40 bits of 256 bytes each.
 MOST_CACHE_MIB = 1 << 28
 
-# HBase 2.6.1 to 2.6.4, BucketProtoUtils.serializeAsPB: magic, then big-endian blocks per chunk and number of chunks.
-HEADER = struct.Struct(">4sqq")
-CHUNKED_MAGIC = b"V2UF"
-UNCHUNKED_MAGIC = b"PBUF"  # 2.6.0 and before; later releases read it too
+# BucketProtoUtils.serializeAsPB writes a magic and then messages, each behind its length. Of HBase 2.6.1 to 2.6.4, two
+# big-endian numbers come first: blocks per chunk, number of chunks; each chunk is a message. From 2.6.5 on, a message
+# that describes the cache comes first, then as many as there are. 2.6.0 and before wrote one; later releases read it.
+MAGIC = b"V2UF"
+UNCHUNKED_MAGIC = b"PBUF"
+CHUNKS = struct.Struct(">qq")
 # protobuf writes a message's length, an int32, in at most 5 bytes of 7 bits each.
 LENGTH_BYTES = 5
+
+WITH_DAMAGE = {
+    "chunked": "HBase 2.6.1 to 2.6.4 may not start from it",
+    "streamed": "HBase 2.6.5 and later would overwrite it unseen",
+}
 
 # judgement: one damaged index to study and one to compare; at 1.3 GiB per TiB of cache more would fill the volume.
 DAMAGED_KEPT = 2
@@ -135,29 +142,42 @@ def message_end(file: BinaryIO, start: int) -> int | None:
     return None
 
 
-def index_damage(index: Path) -> str:
-    """Why HBase 2.6.1 to 2.6.4 could not restore from this index; empty when it can.
+def whole_messages(file: BinaryIO, position: int, size: int) -> tuple[int, int | None]:
+    """How many messages follow each other from position on, and where one begins that is cut off or none, if one does.
 
-    Reads a few bytes per chunk and seeks over the rest. HBase reads the first chunk whatever is announced, then as many
-    as are announced. Whole chunks beyond those are normal: they appear when the cache grows during the dump, and HBase
-    ignores them.
+    Reads a few bytes of each and seeks over the rest.
+    """
+    count = 0
+    while position < size:
+        end = message_end(file, position)
+        if end is None or end > size:
+            return count, position
+        count, position = count + 1, end
+    return count, None
+
+
+def index_damage(index: Path, index_format: str) -> str:
+    """Why this index is of no use to the HBase that expects this format; empty when it is.
+
+    HBase 2.6.1 to 2.6.4 read the first chunk whatever is announced, then as many as are announced. Whole chunks beyond
+    those are normal: they appear when the cache grows during the dump, and HBase ignores them.
     """
     size = index.stat().st_size
-    if size <= HEADER.size:
-        return f"{size} bytes: there is no chunk behind the {HEADER.size}-byte header"
     with index.open("rb", buffering=0) as file:
-        magic, _, announced = HEADER.unpack(file.read(HEADER.size))
-        if magic == UNCHUNKED_MAGIC:
-            return ""
-        if magic != CHUNKED_MAGIC:
-            return f"begins with {magic!r}, not {CHUNKED_MAGIC!r}"
-        chunks, position = 0, HEADER.size
-        while position < size:
-            end = message_end(file, position)
-            if end is None or end > size:
-                return f"chunk {chunks + 1} of {announced}, at byte {position} of {size}, is cut off or not a chunk"
-            chunks, position = chunks + 1, end
-    return "" if 0 <= announced <= chunks else f"{chunks} chunks, {announced} announced"
+        magic = file.read(len(MAGIC))
+        if not MAGIC.startswith(magic) and magic != UNCHUNKED_MAGIC:
+            return f"begins with {magic!r}, not {MAGIC!r}"
+        chunked = magic != UNCHUNKED_MAGIC and index_format == "chunked"
+        numbers = file.read(CHUNKS.size) if chunked else b""
+        start = len(MAGIC) + (CHUNKS.size if chunked else 0)
+        if size <= start:
+            return f"{size} bytes: there is nothing behind the first {start}"
+        count, broken = whole_messages(file, start, size)
+    announced = CHUNKS.unpack(numbers)[1] if chunked else None
+    if broken is not None:
+        of = "" if announced is None else f" of {announced}"
+        return f"message {count + 1}{of}, at byte {broken} of {size}, is cut off or not a message"
+    return "" if announced is None or 0 <= announced <= count else f"{count} chunks, {announced} announced"
 
 
 def beside(file: Path, suffix: str) -> list[Path]:
@@ -176,11 +196,11 @@ def guard_index(index: Path, index_format: str) -> None:
     for unfinished in beside(index, r"\d{13}"):  # HBase dumps into <path><milliseconds> and renames
         unfinished.unlink()
         say(f"removed {unfinished}: a dump that a crash has cut short")
-    damage = index_damage(index) if index_format == "chunked" and index.exists() else ""
+    damage = index_damage(index, index_format) if index.exists() else ""
     if damage:
         aside = index.with_name(f"{index.name}.damaged-{int(time.time())}")
         index.rename(aside)
-        say(f"moved {index} to {aside}: {damage}. HBase 2.6.1 to 2.6.4 may not start from it; the cache starts empty")
+        say(f"moved {index} to {aside}: {damage}. {WITH_DAMAGE[index_format]}; the cache starts empty")
         say(f"if the index was good after all: touch {SKIP_INDEX_GUARD}, stop HBase here, rename it back, start")
     for old in damaged_copies(index)[:-DAMAGED_KEPT]:
         old.unlink()

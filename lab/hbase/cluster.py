@@ -33,6 +33,8 @@ STOP_SECONDS: Final = 60.0
 DECISIVE: Final = re.compile(
     r"ABORTING|FATAL|Failed construct|Exception in thread|IllegalArgument|RuntimeException|OutOfMemory"
 )
+EXCEPTION: Final = re.compile(r"[\w.$]+(Exception|Error)\b")
+"""How the first line of a Java stack begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,12 +211,18 @@ REGION_SERVER: Final = "org.apache.hadoop.hbase.regionserver.HRegionServer"
 
 
 def decisive_line(log: Path, begins: int = 0) -> str:
-    """The first line of a log, from that byte on, that says why a process ended; else its last; empty without one."""
+    """The first line of a log, from that byte on, that says why a process ended, with the exception under it.
+
+    Else its last; empty without one.
+    """
     if not log.exists():
         return ""
     lines = log.read_bytes()[begins:].decode(errors="replace").splitlines()
-    said = next((line for line in lines if DECISIVE.search(line)), lines[-1] if lines else "")
-    return said[:500]
+    for number, line in enumerate(lines):
+        if DECISIVE.search(line):
+            under = lines[number + 1] if number + 1 < len(lines) else ""
+            return f"{line}: {under}"[:500] if EXCEPTION.match(under) else line[:500]
+    return lines[-1][:500] if lines else ""
 
 
 def _last(name: str) -> int:

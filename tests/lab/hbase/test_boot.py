@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +24,9 @@ from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Table
 from sizing.expectation import slot_bytes
 from sizing.miniature import Small
+from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB
+from tests.bootstrap_actions.before_regionserver import PROGRAM
 from tests.bootstrap_actions.services import services
 from tests.bootstrap_actions.test_publish_cache_metrics import PublishingNode
 
@@ -96,6 +102,66 @@ def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experime
     assert figures["Hits"] == pytest.approx(window.hits, rel=0.02)
     assert figures["HitRatio"] == pytest.approx(window.hit_ratio, abs=0.005)
     assert 0.8 < figures["Fill"] <= 1
+
+
+# Magic, blocks of a chunk, number of chunks; the rest is one chunk here.
+HEADER_BYTES = 20
+DAMAGED: dict[str, Callable[[bytes], bytes]] = {
+    "20 bytes: there is nothing behind the first 20": lambda good: good[:HEADER_BYTES],
+    "1 chunks, 2 announced": lambda good: good[:12] + (2).to_bytes(8, "big") + good[HEADER_BYTES:],
+}
+
+
+def test_an_index_that_stops_hbase_is_moved_aside_by_what_runs_before_it(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    bench, cluster = experiment.filled().bench, experiment.bench.cluster
+    if not cluster.serves:
+        bench.serve(Server(), cold=True)
+    bench.wait_until(lambda now: now.l2_blocks > 0, 60.0)
+    cluster.stop_server()
+    index = cluster.volume(Server()) / "index" / "bucketcache.index"
+    good = index.read_bytes()
+    assert _guarded(experiment, tmp_path) == ""
+    assert index.read_bytes() == good
+    for reason, damage in DAMAGED.items():
+        index.write_bytes(damage(good))
+        with pytest.raises(OperationFailed, match="NullPointerException: "):
+            cluster.start_server(Server())
+        assert f"moved {index} to {index}.damaged-" in (said := _guarded(experiment, tmp_path))
+        assert reason in said
+    # What a clean stop left is moved too, where a byte of it is missing; HBase itself would start without it.
+    index.write_bytes(good[:-1])
+    assert f"message 1 of 1, at byte 20 of {len(good) - 1}, is cut off" in _guarded(experiment, tmp_path)
+    cluster.start_server(Server())
+
+
+def _guarded(experiment: Experiment, directory: Path) -> str:
+    """What systemd would write to the journal before it starts this RegionServer."""
+    cluster, program = experiment.bench.cluster, directory / "before_regionserver.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    volume = cluster.volume(Server())
+    answer = subprocess.run(
+        [
+            sys.executable,
+            str(program),
+            f"--hbase-site={cluster.place.configuration('server-0') / 'hbase-site.xml'}",
+            f"--volume={next(parent for parent in volume.parents if os.path.ismount(parent))}",
+            f"--owner={getpass.getuser()}",
+            # Those of a launch; the file has others, and they count.
+            "--cache-file=/launch/cache/blocks",
+            f"--cache-mib={experiment.miniature.cache_mib}",
+            "--index-file=/launch/index/bucketcache.index",
+            "--index-mib=1",
+            "--index-format=chunked",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=10,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stderr
 
 
 def _read(bench: Bench, table: Table) -> Window:

@@ -61,3 +61,5 @@ def test_the_line_that_says_why_is_quoted(tmp_path: Path) -> None:
     assert decisive_line(log) == "INFO starting"
     log.write_text("INFO starting\nERROR Failed construct of HRegionServer\nINFO hook finished\n")
     assert decisive_line(log) == "ERROR Failed construct of HRegionServer"
+    log.write_text("ERROR Failed construct\njava.lang.NullPointerException: it is null\n\tat a.B.c(B.java:1)\n")
+    assert decisive_line(log) == "ERROR Failed construct: java.lang.NullPointerException: it is null"
