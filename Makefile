@@ -7,6 +7,7 @@ SHELL := /bin/bash
 ROOMS := sizing facts environments configurations dashboards stacks operations lab cli
 BIN   := .venv/bin
 READY := .venv/.ready
+SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 
 .PHONY: help setup demo lab lab-setup test test-lab check format clean
@@ -31,6 +32,7 @@ lab: lab-setup
 
 test: setup
 	$(BIN)/pytest -n auto --maxprocesses 4 -m "not lab and not speed" $(ARGS)
+	node_modules/bats/bin/bats tests/bootstrap_actions
 	$(BIN)/pytest -q -m speed
 
 test-lab: setup
@@ -40,13 +42,13 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck setup.sh .ci/run bootstrap-actions/*.sh
-	$(BIN)/shfmt -d -i 2 -ci setup.sh .ci/run bootstrap-actions/*.sh
+	$(BIN)/shellcheck $(SHELLS)
+	$(BIN)/shfmt -d -i 2 -ci $(SHELLS)
 
 format: setup
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/shfmt -w -i 2 -ci setup.sh .ci/run bootstrap-actions/*.sh
+	$(BIN)/shfmt -w -i 2 -ci $(SHELLS)
 
 clean:
 	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

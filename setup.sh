@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv (Python, from uv.lock) and node_modules (the CDK command line, from package-lock.json).
+# Sets up .venv (Python, from uv.lock) and node_modules (the CDK command line and bats, from package-lock.json).
 # Needs Python 3.11 or newer with venv; uses Node 20 or newer with npm from the PATH, else brings Node as a Python package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -67,7 +67,7 @@ say "installing the locked Python packages (half a minute at first)"
   stop "uv could not install what uv.lock names; its reason is above" "mend that, and run it again"
 .venv/bin/python -m compileall -q sizing facts environments configurations dashboards stacks operations lab cli app.py
 
-say "installing the CDK command line"
+say "installing the CDK command line, and bats for tests of shell"
 PATH="$PWD/.venv/bin:$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund >&2 ||
   stop "npm could not install what package-lock.json names" "run 'npm ci', and read its reason"
 say "ready: .venv/bin/warmbase"

@@ -7,12 +7,9 @@ import sys
 from pathlib import Path
 
 from configurations.bootstrap import program
-from tests.bootstrap_actions.node import Node
 
 PROGRAM = program("before_regionserver.py").read_text(encoding="utf-8")
 
-CACHE = "/warmbase/cache/bucketcache/cache"
-INDEX = "/warmbase/cache/persistence/index"
 PROPERTIES = {
     "size": "hbase.bucketcache.size",
     "ioengine": "hbase.bucketcache.ioengine",
@@ -63,19 +60,3 @@ class Volume:
     def beside_index(self) -> list[str]:
         """The names in the persistence directory."""
         return sorted(path.name for path in self.index.parent.iterdir())
-
-
-def start(
-    node: Node, cache_mib: int, index_mib: int, site: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """What the program answers after a launch with these figures; hbase-site.xml agrees with them but for `site`."""
-    agreed = {"size": str(cache_mib), "ioengine": f"files:{CACHE}", "index": INDEX}
-    now = {PROPERTIES[key]: value for key, value in (agreed | (site or {})).items()}
-    node.write("/etc/hbase/conf/hbase-site.xml", hbase_site(now))
-    files = (f"--cache-file={CACHE}", f"--index-file={INDEX}", "--index-format=chunked")
-    sizes = (f"--cache-mib={cache_mib}", f"--index-mib={index_mib}")
-    return node.run(sys.executable, "/before-regionserver", "--volume=/warmbase/cache", "--owner=hbase", *files, *sizes)
-
-
-def fill(node: Node, path: str, size_mib: int) -> None:
-    node.ask("dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={size_mib}", "conv=notrunc")

@@ -11,7 +11,6 @@ import pytest
 
 from configurations.bootstrap import DIRECTORY, actions, program, script
 from configurations.launch import Launch
-from tests.bootstrap_actions.node import INSTANCE, Node
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
 DIGEST = "0" * 64
@@ -168,57 +167,3 @@ def test_what_is_planned_is_taken(
         assert answer.stderr == f"{action.name}: --wrong=1: unknown argument; see --help\n"
         assert len({*action.arguments}) == len(action.arguments)
         assert all(program(name).exists() for name in action.programs.values())
-
-
-def test_user_hadoop_goes_on_as_root(core_node: Node) -> None:
-    core_node.write("/action.sh", script("tune-kernel"), mode=0o755)
-    core_node.write("/stubs/sudo", '#!/bin/sh\necho "$@" >&2\n', mode=0o755)
-    given = GIVEN["tune-kernel"]
-    answer = core_node.run("setpriv", "--reuid=65534", "--clear-groups", "/action.sh", *given)
-    assert answer.stderr == f"-- bash /action.sh {' '.join(given)}\n"
-
-
-def test_a_run_that_did_not_end_is_said_and_completed(core_node: Node) -> None:
-    core_node.write("/action.sh", script("tune-kernel"), mode=0o755)
-    core_node.write("/stubs/sysctl", "#!/bin/sh\nexit 1\n", mode=0o755)
-    core_node.write("/stubs/systemd-tmpfiles", "#!/bin/sh\n", mode=0o755)
-    failed = core_node.run("/action.sh", *GIVEN["tune-kernel"])
-    assert failed.returncode == 1
-    assert "tune-kernel: failed at line " in failed.stderr
-    assert core_node.read("/var/lib/warmbase/actions/tune-kernel").startswith("begun\n")
-    core_node.write("/stubs/sysctl", "#!/bin/sh\n", mode=0o755)
-    again = core_node.run("/action.sh", *GIVEN["tune-kernel"])
-    assert again.returncode == 0, again.stderr
-    assert "a run before this one did not end" in again.stderr
-    assert core_node.read("/var/lib/warmbase/actions/tune-kernel").startswith("done\n")
-    third = core_node.run("/action.sh", *GIVEN["tune-kernel"])
-    assert "did not end" not in third.stderr
-    assert "wrote" not in third.stderr
-
-
-def test_a_program_that_is_not_what_was_uploaded_is_not_installed(core_node: Node) -> None:
-    core_node.write("/action.sh", script("guard-regionserver"), mode=0o755)
-    url, _ = core_node.upload("program.py", b"print('other')\n")
-    answer = core_node.run("/action.sh", *changed("guard-regionserver", f"--program={url}"))
-    assert answer.returncode == 1
-    assert f"{url} is not what was uploaded: its SHA-256 is " in answer.stderr
-    assert core_node.run("ls", "/usr/local/lib/warmbase/").stdout == ""
-
-
-def test_a_program_that_cannot_be_fetched_is_said(core_node: Node) -> None:
-    core_node.write("/action.sh", script("guard-regionserver"), mode=0o755)
-    core_node.write("/stubs/aws", "#!/bin/sh\necho 'AccessDenied' >&2\nexit 1\n", mode=0o755)
-    answer = core_node.run("/action.sh", *GIVEN["guard-regionserver"])
-    assert answer.returncode == 1
-    assert "AccessDenied" in answer.stderr
-    assert "fix: the node's role needs s3:GetObject" in answer.stderr
-
-
-@pytest.mark.parametrize("name", ["guard-regionserver", "publish-cache-metrics", "mount-volumes"])
-def test_a_primary_is_left_alone(name: str, core_node: Node) -> None:
-    core_node.write(INSTANCE, '{\n  "instanceGroupId": "ig-1",\n  "isMaster": true\n}')
-    core_node.write("/action.sh", script(name), mode=0o755)
-    answer = core_node.run("/action.sh", *GIVEN[name])
-    assert answer.returncode == 0, answer.stderr
-    assert "this is a primary node" in answer.stderr
-    assert core_node.run("ls", "/usr/local/lib/warmbase").returncode != 0

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.bootstrap_actions.before_regionserver import CACHE, INDEX, PROGRAM, Volume, fill, start
-from tests.bootstrap_actions.node import GIB, Node
-
-MIB = 1 << 20
+from sizing.units import GIB
+from tests.bootstrap_actions.before_regionserver import PROGRAM, Volume
 
 
 def varint(number: int) -> bytes:
@@ -220,61 +218,3 @@ def test_missing_owner_stops_the_start_by_name(volume: Volume) -> None:
     answer = volume.start("--owner=no-such-user")
     assert answer.returncode == 1
     assert "no-such-user" in answer.stderr
-
-
-def test_exactly_enough_room_is_accepted(small_volume: Node) -> None:
-    assert start(small_volume, 60, 2).returncode == 0
-    assert start(small_volume, 60, 3).returncode == 1
-
-
-def test_sparse_cache_on_a_nearly_full_volume_is_our_own_room(small_volume: Node) -> None:
-    small_volume.ask("truncate", "--size=56M", CACHE)
-    fill(small_volume, CACHE, 50)
-    small_volume.write(INDEX, "")
-    (small_volume.root / INDEX.lstrip("/")).write_bytes(index([3 * MIB]))
-    answer = start(small_volume, 56, 4)
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stderr == ""
-
-
-def test_sparse_size_is_not_taken_for_room(small_volume: Node) -> None:
-    small_volume.ask("truncate", "--size=60M", CACHE)
-    fill(small_volume, "/warmbase/cache/other", 10)
-    assert start(small_volume, 60, 1).returncode == 1
-
-
-def test_too_little_room_is_refused_with_what_why_and_how(small_volume: Node) -> None:
-    fill(small_volume, "/warmbase/cache/other", 20)
-    fill(small_volume, CACHE, 8)
-    answer = start(small_volume, 50, 2)
-    assert answer.returncode == 1
-    for part in (
-        "/warmbase/cache has no room for the BucketCache",
-        "54 MiB needed; 36 MiB free and 8 MiB already ours",
-        f"because these may come to take: {CACHE} 50 MiB, {INDEX} 4 MiB",
-        "fix: remove what else lies on the volume",
-        "touch /etc/warmbase/skip-room-check",
-    ):
-        assert part in answer.stderr
-
-
-def test_damaged_copies_give_way_to_the_cache(small_volume: Node) -> None:
-    copies = [f"{INDEX}.damaged-170000000{n}" for n in (1, 2)]
-    for copy in copies:
-        fill(small_volume, copy, 4)
-    answer = start(small_volume, 56, 2)
-    assert answer.returncode == 0, answer.stderr
-    assert f"removed {copies[0]} to make room" in answer.stderr
-    assert not (small_volume.root / copies[0].lstrip("/")).exists()
-    assert (small_volume.root / copies[1].lstrip("/")).exists()
-
-
-def test_each_guard_can_be_switched_off(small_volume: Node) -> None:
-    small_volume.write("/etc/warmbase/skip-room-check", "")
-    small_volume.write("/etc/warmbase/skip-index-guard", "")
-    (small_volume.root / INDEX.lstrip("/")).write_bytes(header(1))
-    answer = start(small_volume, 1000, 2)
-    assert answer.returncode == 0
-    assert "index guard skipped, because /etc/warmbase/skip-index-guard exists" in answer.stderr
-    assert "room check skipped, because /etc/warmbase/skip-room-check exists" in answer.stderr
-    assert (small_volume.root / INDEX.lstrip("/")).read_bytes() == header(1)

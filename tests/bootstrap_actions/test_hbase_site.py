@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.bootstrap_actions.before_regionserver import CACHE, PROPERTIES, Volume, fill, hbase_site, start
-from tests.bootstrap_actions.node import Node
+from tests.bootstrap_actions.before_regionserver import PROPERTIES, Volume, hbase_site
 
 # Shorter than any that HBase 2.6.1 to 2.6.4 can restore: the guard acts where it looks.
 DAMAGED_INDEX = b"V2UF" + bytes(16)
@@ -171,57 +170,3 @@ def test_names_are_trimmed_and_the_last_counts_as_in_hadoop(volume: Volume) -> N
     both = "".join(hbase_site(size).partition("<configuration>")[2].partition("</configuration>")[0] for size in twice)
     volume.site.write_text(volume.site.read_text().replace("</configuration>", f"{both}</configuration>"))
     assert "150003000 MiB needed" in volume.start(*AT_LAUNCH).stderr
-
-
-def test_room_is_checked_for_the_cache_as_it_was_enlarged(small_volume: Node) -> None:
-    assert start(small_volume, 30, 1, {"size": "60"}).returncode == 0
-    refused = start(small_volume, 30, 1, {"size": "61"})
-    assert refused.returncode == 1
-    assert "67 MiB needed; 64 MiB free" in refused.stderr
-
-
-def test_room_of_files_adds_up_and_each_takes_an_even_share(small_volume: Node) -> None:
-    two = {"size": "60", "ioengine": "files:/warmbase/cache/a/1,/warmbase/cache/b/2"}
-    small_volume.ask("mkdir", "/warmbase/cache/a")
-    fill(small_volume, "/warmbase/cache/a/1", 30)
-    assert start(small_volume, 60, 2, two).returncode == 0
-    fill(small_volume, "/warmbase/cache/b/2", 30)
-    assert start(small_volume, 60, 2, two).returncode == 0
-    refused = start(small_volume, 60, 3, two)
-    assert "66 MiB needed; 4 MiB free and 60 MiB already ours" in refused.stderr
-    assert "/warmbase/cache/a/1 30 MiB, /warmbase/cache/b/2 30 MiB," in refused.stderr
-
-
-OUTSIDE = [
-    "/mnt1/cache",
-    "/warmbase/cached/1",
-    "/warmbase/cache",
-    "/warmbase/cache/../elsewhere/1",
-    "/warmbase/cache/link/1",
-]
-
-
-@pytest.mark.parametrize("path", OUTSIDE)
-def test_cache_file_elsewhere_is_told_and_left_out(small_volume: Node, path: str) -> None:
-    small_volume.ask("mkdir", "-p", "/mnt1", "/warmbase/cached")
-    small_volume.ask("ln", "-s", "/mnt1", "/warmbase/cache/link")
-    before = small_volume.ask("stat", "-c", "%n %U %a", "/", "/mnt1", "/warmbase", "/warmbase/cached")
-    # Half of 120 MiB lies on the volume of 64.
-    answer = start(small_volume, 120, 2, {"ioengine": f"files:{path},{CACHE}"})
-    assert answer.returncode == 0, answer.stderr
-    assert "is not under /warmbase/cache: neither its directory nor its room is seen to" in answer.stderr
-    assert small_volume.ask("stat", "-c", "%n %U %a", "/", "/mnt1", "/warmbase", "/warmbase/cached") == before
-    assert not (small_volume.root / "warmbase/elsewhere").exists()
-    assert start(small_volume, 122, 2, {"ioengine": f"files:{path},{CACHE}"}).returncode == 1
-
-
-def test_index_elsewhere_is_told_and_left_out(small_volume: Node) -> None:
-    small_volume.ask("mkdir", "/mnt1")
-    (small_volume.root / "mnt1/index").write_bytes(DAMAGED_INDEX)
-    fill(small_volume, "/mnt1/index.damaged-1700000001", 1)
-    answer = start(small_volume, 64, 9, {"index": "/mnt1/index"})
-    assert answer.returncode == 0, answer.stderr
-    assert "/mnt1/index is not under /warmbase/cache" in answer.stderr
-    assert small_volume.ask("ls", "/mnt1").split() == ["index", "index.damaged-1700000001"]
-    assert small_volume.ask("stat", "-c", "%U", "/mnt1") == "root"
-    assert start(small_volume, 65, 9, {"index": "/mnt1/index"}).returncode == 1

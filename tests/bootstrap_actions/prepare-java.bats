@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# The action that tries the RegionServer's flags: on a Java that only says them, and on a real one where there is one.
+# shellcheck disable=SC2154 # bats and node.bash set what is read here
+
+load node
+
+setup() { hold_node; }
+teardown() { release_node; }
+
+# Prints what it is asked as a JVM would, and keeps it.
+readonly JAVA='printf "%s\n" "$@" >/flags; echo "openjdk version \"21.0.5\"" >&2'
+
+java_that_says_its_flags() { put "$1" 755 < <(printf '#!/bin/sh\n%s\n' "$JAVA"); }
+
+@test "prepare-java: what is rendered is tried without what takes the whole heap or writes files" {
+  java_that_says_its_flags /opt/jdk/bin/java
+  act prepare-java --java-home=/opt/jdk --flags="$(<"$UPLOADED/flags")"
+  assert_success
+  run cat "$node/flags"
+  assert_line -- -XX:+UseZGC
+  assert_line -- -XX:+ZGenerational
+  assert_line --regexp '^-Xmx[0-9]+m$'
+  assert_line --index $((${#lines[@]} - 1)) -- -version
+  run comm -23 <(tr ' ' '\n' <"$UPLOADED/flags" | sed -E 's/^(-Xms|-Xlog|-XX:HeapDumpPath).*/\1/' | sort) \
+    <(sort "$node/flags")
+  assert_output -- "-XX:+AlwaysPreTouch
+-XX:HeapDumpPath
+-Xlog
+-Xms"
+}
+
+@test "prepare-java: a Java that is not there is installed" {
+  java_that_says_its_flags /packaged/java
+  stub yum <<<'mkdir -p /opt/jdk/bin && cp /packaged/java /opt/jdk/bin/'
+  act prepare-java --java-home=/opt/jdk --flags=-Xmx64m
+  assert_success
+  assert_output --partial "installing Corretto 21 from Amazon Linux's repositories"
+}
+
+@test "prepare-java: a Java that cannot be had fails the node with the reason" {
+  stub yum <<<'echo no such package >&2; exit 1'
+  act prepare-java --java-home=/opt/jdk --flags=-Xmx64m
+  assert_failure 1
+  assert_output --partial "/opt/jdk/bin/java is not there. fix: launch a release from emr-7.10.0 on"
+}
+
+@test "prepare-java: a real Java 21 takes what is rendered, and a flag it does not know fails the node" {
+  if [[ ! -e $UPLOADED/java-home ]]; then skip "needs a Java 21: warmbase lab setup"; fi
+  act prepare-java --java-home="$(<"$UPLOADED/java-home")" --flags="$(<"$UPLOADED/flags")"
+  assert_success
+  act prepare-java --java-home="$(<"$UPLOADED/java-home")" --flags="$(<"$UPLOADED/flags") -XX:+UseNoSuchCollector"
+  assert_failure 1
+  assert_output --partial "Unrecognized VM option 'UseNoSuchCollector'"
+  assert_output --partial "fix: give flags that it knows"
+}

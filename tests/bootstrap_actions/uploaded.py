@@ -1,0 +1,31 @@
+"""`python -m tests.bootstrap_actions.uploaded DIRECTORY`: what nodes fetch, and what the plan of prod gives them.
+
+Each action in one file as it is uploaded, each program, `flags` (of the RegionServer's JVM, on one line), and
+`java-home` of a real Java 21 where the lab has brought one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from configurations.bootstrap import actions, program, script
+from configurations.exported import exported, region_server_flags
+from lab.hbase.software.runtime import runtime
+from tests.conftest import launch_of
+
+
+def main(directory: Path) -> None:
+    prod = launch_of("prod")
+    for action in actions(prod):
+        (directory / f"{action.name}.sh").write_text(script(action.name), encoding="utf-8")
+        for name in action.programs.values():
+            shutil.copy(program(name), directory)
+    (directory / "flags").write_text(" ".join(region_server_flags(exported(prod.settings.core))), encoding="utf-8")
+    if found := runtime():
+        (directory / "java-home").write_text(str(Path(found.java).parents[1]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
