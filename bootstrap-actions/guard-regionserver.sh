@@ -90,7 +90,7 @@ ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py --volume=/war
 # The look at the index, and the start itself.
 TimeoutStartSec=${argument[start_seconds]}
 # systemd's default of 90 s would kill a RegionServer that is still writing its index, and so lose the cache. HBase's own
-# limit, HBASE_STOP_TIMEOUT (1,200 s unless hbase-env says otherwise), acts before this one.
+# limit, HBASE_STOP_TIMEOUT of hbase-env, is shorter and acts before this one.
 TimeoutStopSec=${argument[stop_seconds]}
 LimitNOFILE=${argument[open_files]}
 LimitNPROC=${argument[processes]}

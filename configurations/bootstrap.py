@@ -35,7 +35,7 @@ DIRECTIVE: Final = "# shellcheck shell=bash\n"
 PROCESSES: Final = 65_536
 # Twice the 65,536 that HBase wants for store files, S3 connections and WAL streams; an unused descriptor costs nothing.
 OPEN_FILES: Final = 131_072
-HBASE_STOP_SECONDS: Final = 1_260  # HBASE_STOP_TIMEOUT of 1,200 s, after which hbase-daemon.sh kills, and a minute
+KILLED_SECONDS: Final = 60  # judgement: from the kill of hbase-daemon.sh, at HBASE_STOP_TIMEOUT, to its own end
 # judgement: systemd's own default of 90 s for the start, and room for a volume that is slow to be mounted.
 START_SECONDS: Final = 300
 INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # judgement: far above what a few bytes of each chunk take to read
@@ -106,8 +106,7 @@ def _of_core_nodes(plan: Plan) -> Iterator[Action]:
             f"--cache-file={layout.CACHE_FILE}",
             f"--index-file={layout.INDEX_FILE}",
             f"--start-seconds={START_SECONDS + math.ceil(check_seconds)}",
-            # Twice what the index dump takes at worst, beside HBase's own limit.
-            f"--stop-seconds={HBASE_STOP_SECONDS + math.ceil(2 * plan.persistence.dump_seconds)}",
+            f"--stop-seconds={plan.persistence.stop_timeout_seconds + KILLED_SECONDS}",
             f"--open-files={OPEN_FILES}",
             f"--processes={PROCESSES}",
         ),

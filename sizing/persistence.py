@@ -28,6 +28,8 @@ MINUTE_MS: Final = 60_000
 # judgement: dumping keeps one thread busy; one minute in twenty of one core among eight or more is not
 # noticed.
 DUMP_TIME_FRACTION: Final = 0.05
+# HBase's own HBASE_STOP_TIMEOUT, after which hbase-daemon.sh kills: for flushing and closing regions.
+STOP_SECONDS: Final = 1_200
 # HBase writes a temporary file beside the old index and renames it.
 COPIES_ON_DISK: Final = 2
 
@@ -43,6 +45,7 @@ class IndexFormat(Enum):
 class Persistence:
     """The persisted index of one RegionServer; `dump_seconds` at worst, `dump_fraction` = its share of time.
 
+    `stop_timeout_seconds`: how long a stop may take before the server is killed, and what it had cached is lost.
     `dump_fraction` is above what was asked for when the longest interval is still too short: that wants a
     warning. `file_bytes` is what the disk must have room for, `write_bytes_per_second` what dumping takes
     from the volume.
@@ -56,6 +59,7 @@ class Persistence:
     dump_seconds: float
     dump_fraction: float
     write_bytes_per_second: float
+    stop_timeout_seconds: int
 
 
 def index_bytes(blocks: int, index_format: IndexFormat, name_characters: int = FILE_NAME_CHARACTERS) -> int:
@@ -96,4 +100,6 @@ def persistence(
         dump_seconds=seconds,
         dump_fraction=seconds * 1000 / interval,
         write_bytes_per_second=size * 1000 / interval,
+        # A stop writes the index before it closes regions, and may find another dump at work.
+        stop_timeout_seconds=STOP_SECONDS + ceil(2 * seconds),
     )

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property
-from configurations.properties.sources import BEST_PRACTICES, EMR_HBASE_CONFIGURE, RECIPE
-from configurations.properties.values import Matching, Text
+from configurations.properties.sources import BEST_PRACTICES, EMR_HBASE_CONFIGURE, HBASE_262, RECIPE
+from configurations.properties.values import Matching, Text, Whole
 
 __all__ = ["JAVA"]
 
@@ -51,6 +51,14 @@ JAVA: Final = (
         reason="one collector, stated nowhere else; memory is touched at start so that no read pays for it; the "
         "collector's log rotates",
         source=EMR_HBASE_CONFIGURE,
+    ),
+    _export(
+        key="HBASE_STOP_TIMEOUT",
+        values=Whole(unit="s", least=1, most=86_400),
+        figure="persistence.stop_timeout_seconds",
+        reason="a stop writes the index of the cache before it closes regions; hbase-daemon.sh kills what takes "
+        "longer, and the cache is lost. systemd's own limit, in the drop-in of the unit, is a minute longer",
+        source=HBASE_262,
     ),
     _export(
         key="HBASE_MASTER_OPTS",

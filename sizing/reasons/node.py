@@ -129,6 +129,11 @@ def _persistence(candidate: Candidate) -> dict[str, Because]:
             "HBase rewrites the whole index each time; its default of 1 s would never stop writing",
             dump_seconds=(round(server.persistence.dump_seconds, 1), "s"),
         ),
+        "persistence.stop_timeout_seconds": because(
+            "1,200 s + 2 x dump seconds",
+            "HBase's own HBASE_STOP_TIMEOUT for regions; the index is written before, perhaps after a dump at work",
+            dump_seconds=(round(server.persistence.dump_seconds, 1), "s"),
+        ),
         "persistence.chunk_blocks": because(
             "fixed",
             "one chunk lies on the heap while it is written, 200 B for each block (measured); the default holds 2 GB",

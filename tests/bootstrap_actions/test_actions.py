@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from configurations.bootstrap import DIRECTORY, actions, program, script
+from configurations.exported import exported
 from configurations.launch import Launch
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
@@ -167,3 +168,15 @@ def test_what_is_planned_is_taken(
         assert answer.stderr == f"{action.name}: --wrong=1: unknown argument; see --help\n"
         assert len({*action.arguments}) == len(action.arguments)
         assert all(program(name).exists() for name in action.programs.values())
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod", "published-emr"])
+def test_systemd_kills_after_hbase_and_hbase_after_the_index_is_written(
+    environment: str, launches: Callable[[str], Launch]
+) -> None:
+    launch = launches(environment)
+    [guard] = [action for action in actions(launch) if action.name == "guard-regionserver"]
+    [systemd_seconds] = [int(each.partition("=")[2]) for each in guard.arguments if each.startswith("--stop-seconds=")]
+    hbase_seconds = int(exported(launch.settings.core)["HBASE_STOP_TIMEOUT"])
+    assert systemd_seconds >= hbase_seconds + 60
+    assert hbase_seconds >= 1_200 + launch.plan.persistence.dump_seconds
