@@ -75,7 +75,7 @@ def program(name: str) -> Path:
 def _claim(environment: Environment) -> Action:
     return Action(
         name="claim-root",
-        arguments=(f"--bucket={environment.root_bucket}", f"--key={environment.claim_key}"),
+        arguments=(f"--bucket={environment.root.bucket}", f"--key={environment.root.claim_key}"),
         programs={"program": "claim_root.py", "requests": REQUESTS},
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from configurations.launch import Launch, launch_of
 from configurations.lint.gate import refuse_errors
 from environments.environment import Environment, Wal
+from environments.reader import shared_roots
 from sizing.cluster import ClusterChoice
 from sizing.mode import Mode
 from sizing.problem import InvalidInput, Problem
@@ -15,9 +16,10 @@ __all__ = ["deployable_launch"]
 def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
     """As `launch_of`, without an error that lint finds.
 
-    Raises InvalidInput for those, and for what the stacks and bootstrap actions cannot set up yet.
+    Raises InvalidInput for those, for a root that another file has too, and for what the stacks and bootstrap actions
+    cannot set up yet.
     """
-    unmet = [problem for problem in _not_deployable(environment, cluster) if problem]
+    unmet = [problem for problem in _not_deployable(environment, cluster) if problem] + shared_roots(environment)
     if unmet:
         raise InvalidInput(unmet)
     launch = launch_of(environment, cluster)

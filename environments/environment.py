@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from environments.override import Override
+from environments.root import Root
 from sizing.cluster import ClusterChoice
 from sizing.mode import Mode
 from sizing.targets import Targets
@@ -44,6 +45,7 @@ class Environment:
     availability_zone: str
     release: str
     mode: Mode
+    root: Root
     wal: Wal
     access: Access
     encrypt_local_disks: bool
@@ -55,24 +57,9 @@ class Environment:
     overrides: tuple[Override, ...]
 
     @property
-    def root_bucket(self) -> str:
-        """The bucket that holds the HBase root; `${AWS::AccountId}` in it is CloudFormation's to fill in."""
-        return f"warmbase-{self.name}-root-{self.account or ACCOUNT_PSEUDO_PARAMETER}-{self.region}"
-
-    @property
     def log_bucket(self) -> str:
         """The bucket that takes EMR's logs and the root bucket's access log."""
         return f"warmbase-{self.name}-logs-{self.account or ACCOUNT_PSEUDO_PARAMETER}-{self.region}"
-
-    @property
-    def root(self) -> str:
-        """`hbase.rootdir`. The slash at the end matters: EMR asks for it."""
-        return f"s3://{self.root_bucket}/hbase/"
-
-    @property
-    def claim_key(self) -> str:
-        """In the root's bucket, the object beside the root that names the one cluster that may write to it."""
-        return "hbase.warmbase-claim"
 
     @property
     def wal_workspace(self) -> str:

@@ -22,7 +22,7 @@ def requirements(environment: Environment, cluster: ClusterChoice) -> Requiremen
     """What one cluster of the environment must serve."""
     return Requirements(
         environment=environment.name,
-        root=environment.root,
+        root=environment.root.url,
         mode=environment.mode,
         workload=environment.workload,
         targets=environment.targets,

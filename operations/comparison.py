@@ -48,7 +48,7 @@ def compared(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparis
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboard", *_dashboards(aws, launch, cluster.id)),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
-        _facts("root bucket", _expected_bucket(), _bucket(aws, launch)),
+        _facts("root bucket", *_root_bucket(aws, launch)),
     )
     return cluster, results
 
@@ -134,7 +134,7 @@ def _actions(cluster: DescribedCluster) -> Facts:
 def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
     name = dashboard_name(launch.plan)
     environment = launch.environment
-    body = dashboard_body(launch.plan, environment.region, environment.root_bucket)
+    body = dashboard_body(launch.plan, environment.region, environment.root.bucket)
     expected = json.loads(_launched(body, launch, aws.account, cluster_id))
     return {name: expected}, {name: described_dashboard(aws, name)}
 
@@ -146,7 +146,7 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
         }
         return replace(alarm, dimensions=dimensions)
 
-    expected = {alarm.name: launched(alarm) for alarm in alarms(launch.plan, launch.environment.root_bucket)}
+    expected = {alarm.name: launched(alarm) for alarm in alarms(launch.plan, launch.environment.root.bucket)}
     return expected, described_alarms(aws, f"warmbase-{launch.plan.environment}-{launch.plan.cluster}-")
 
 
@@ -154,12 +154,15 @@ def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:
     return launch.environment.in_account(text, account).replace(CLUSTER_ID, cluster_id)
 
 
-def _expected_bucket() -> Facts:
-    return {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
+def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
+    """Nothing of a bucket that was there before: its settings are its owner's."""
+    if launch.environment.root.existing:
+        return {}, {}
+    expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
+    return expected, _bucket(aws, launch.environment.in_account(launch.environment.root.bucket, aws.account))
 
 
-def _bucket(aws: Aws, launch: Launch) -> Facts:
-    bucket = launch.environment.in_account(launch.environment.root_bucket, aws.account)
+def _bucket(aws: Aws, bucket: str) -> Facts:
     rules = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
     blocked = aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
     return {

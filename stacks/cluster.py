@@ -76,7 +76,7 @@ class ClusterStack(cdk.Stack):
 
     def _security(self, environment: Environment, storage: StorageStack) -> emr.CfnSecurityConfiguration:
         at_rest: dict[str, Any] = {
-            "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.key.key_arn}
+            "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
         }
         if environment.encrypt_local_disks:
             at_rest["LocalDiskEncryptionConfiguration"] = {

@@ -39,9 +39,9 @@ class MonitoringStack(cdk.Stack):
             self,
             "Dashboard",
             dashboard_name=dashboard_name(plan),
-            dashboard_body=self._filled_in(dashboard_body(plan, environment.region, environment.root_bucket)),
+            dashboard_body=self._filled_in(dashboard_body(plan, environment.region, environment.root.bucket)),
         )
-        for alarm in alarms(plan, environment.root_bucket):
+        for alarm in alarms(plan, environment.root.bucket):
             self._alarm(alarm)
 
     def _filled_in(self, text: str) -> str:

@@ -25,9 +25,6 @@ ROOT_OBJECT_ACTIONS = (
     "s3:PutObject",
     "s3:PutObjectTagging",
 )
-# The root is asked for by the key without its slash (S3A), and marked by a key of its own (EMRFS). In Fn::Sub only
-# `${` begins a name: these dollars stay as they are.
-ROOT_OBJECTS = ("hbase", "hbase_$folder$", "hbase/*")
 # The claim is read and written, never deleted: a user may, when nobody else knows who writes.
 CLAIM_ACTIONS = ("s3:GetObject", "s3:PutObject")
 ROOT_BUCKET_ACTIONS = (
@@ -68,15 +65,18 @@ class Roles(Construct):
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
-        root_objects = [f"{environment.root_bucket}/{key}" for key in ROOT_OBJECTS]
+        root = environment.root
+        # In Fn::Sub only `${` begins a name: a dollar of a folder's mark stays as it is.
+        root_objects = [f"{root.bucket}/{key}" for key in root.objects]
         log_objects = f"{environment.log_bucket}/emr/*"
         allow(role, ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in root_objects))
-        allow(role, CLAIM_ACTIONS, bucket_arn(f"{environment.root_bucket}/{environment.claim_key}"))
+        allow(role, CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"))
         # Whether the cluster that holds the claim is gone.
         allow(role, ["elasticmapreduce:DescribeCluster"], clusters_arn())
-        allow(role, ROOT_BUCKET_ACTIONS, bucket_arn(environment.root_bucket))
+        allow(role, ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket))
         allow(role, ["s3:PutObject"], bucket_arn(log_objects))
-        allow(role, KEY_ACTIONS, storage.key.key_arn)
+        # Of the root and of the disks: one key, or two where the bucket was there before.
+        allow(role, KEY_ACTIONS, *dict.fromkeys((storage.key.key_arn, storage.root_key_arn)))
         role.add_to_policy(
             iam.PolicyStatement(
                 actions=["cloudwatch:PutMetricData"],

@@ -38,8 +38,11 @@ class StorageStack(cdk.Stack):
             enable_key_rotation=True,
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
+        self.root_key_arn = environment.root.key or self.key.key_arn
+        """Of the key that encrypts what is written to the root."""
         self.logs = self._logs(environment)
-        self.root = self._root(environment)
+        if not environment.root.existing:
+            self._root(environment)
 
     def _logs(self, environment: Environment) -> s3.Bucket:
         return s3.Bucket(
@@ -53,11 +56,11 @@ class StorageStack(cdk.Stack):
             lifecycle_rules=[s3.LifecycleRule(expiration=cdk.Duration.days(LOG_DAYS))],
         )
 
-    def _root(self, environment: Environment) -> s3.Bucket:
-        return s3.Bucket(
+    def _root(self, environment: Environment) -> None:
+        s3.Bucket(
             self,
             "Root",
-            bucket_name=filled_in(environment.root_bucket),
+            bucket_name=filled_in(environment.root.bucket),
             encryption=s3.BucketEncryption.KMS,
             encryption_key=self.key,
             bucket_key_enabled=True,
@@ -67,7 +70,7 @@ class StorageStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN,
             server_access_logs_bucket=self.logs,
             server_access_logs_prefix="access/root/",
-            metrics=[s3.BucketMetrics(id=ROOT_METRICS_FILTER, prefix="hbase/")],
+            metrics=[s3.BucketMetrics(id=ROOT_METRICS_FILTER, prefix=f"{environment.root.prefix}/")],
             lifecycle_rules=[
                 s3.LifecycleRule(
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(INCOMPLETE_UPLOAD_DAYS),

@@ -18,6 +18,8 @@ from sizing.release import Release
 
 __all__ = ["ACROSS"]
 
+REGION_OF_ARN: Final = 3
+"""Where the region stands among the parts of an ARN."""
 ZONE: Final = r"[a-z0-9-]{4,30}[0-9][a-z]"
 
 CoreSaid = tuple[tuple[str, ...], Said]
@@ -47,7 +49,7 @@ def _one_writer(said: Said) -> Iterator[Refusal]:
     if clusters and not active:
         yield Refusal(
             at=("clusters",),
-            why="every cluster is a replica, and nothing would write to a root that is new",
+            why="every cluster is a replica, and nothing would write to the root",
             fix="make one of them active",
         )
 
@@ -66,6 +68,32 @@ def _needs_s3(said: Said) -> Iterator[Refusal]:
                 why="a replica reads the same root in S3, and mode is hdfs",
                 fix="leave this cluster out, or keep the data in S3",
             )
+
+
+def _root_without_use(said: Said) -> Iterator[Refusal]:
+    """Only an existing bucket has data, or a key, from before."""
+    storage = said.section("storage")
+    root = storage.text("root", "new")
+    if root != "new" and storage.text("mode", "s3-cached") == "hdfs":
+        yield Refusal(
+            at=("storage", "root"),
+            why="in mode hdfs the data are on the nodes, and nothing would be in this bucket",
+            fix="remove it, or use mode s3-cached",
+        )
+    if root == "new" and storage.gives("key"):
+        yield Refusal(
+            at=("storage", "key"),
+            why="a new bucket has a key of its own, and this one encrypts nothing in it",
+            fix="remove it, or name the existing root that it encrypts",
+        )
+    key = (storage.text("key") or "").split(":")
+    region = said.text("region")
+    if len(key) > REGION_OF_ARN and region in priced_regions() and key[REGION_OF_ARN] != region:
+        yield Refusal(
+            at=("storage", "key"),
+            why=f"a key of {shown(key[REGION_OF_ARN])} encrypts nothing for a bucket's objects in {region}",
+            fix=f"name the key of {region}",
+        )
 
 
 def _types_not_offered(said: Said) -> Iterator[Refusal]:
@@ -138,6 +166,7 @@ ACROSS: Final[tuple[Rule, ...]] = (
     _zone_elsewhere,
     _one_writer,
     _needs_s3,
+    _root_without_use,
     _types_not_offered,
     _families_not_offered,
     _none_left,

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from environments.environment import Access, Environment, Wal
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Access, Environment, Wal
 from environments.override import Override
 from environments.reader.across import ACROSS
 from environments.reader.cluster_schema import Cluster
@@ -24,12 +24,17 @@ from environments.reader.section import Rule, Section, refuse
 from environments.reader.shown import shown
 from environments.reader.targets_schema import TargetsSection
 from environments.reader.workload_schema import WorkloadSection
+from environments.root import Root
 from facts.prices import priced_regions
 from facts.releases import releases
 from sizing.mode import Mode
 
 EXISTING_VPC = "it belongs to an existing VPC, and the network is always new"
-ROOT = "`new`, or an S3 address that ends in a slash"
+# What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
+ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9._=-]+/)+)$"
+ROOT = "`new`, or s3://BUCKET/PREFIX/ of letters, digits and . _ = - with a slash at its end"
+KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
+KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
 CIDR = "an IPv4 network such as 10.0.0.0/16"
 NAME = "a word of lower-case letters, digits and hyphens, a letter first, 15 characters at most"
 WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
@@ -94,8 +99,16 @@ class Storage(Section):
     """Where the data lives."""
 
     mode: Literal["s3-cached", "s3-plain", "hdfs"] = "s3-cached"
-    root: Annotated[str, Field(pattern=r"^(new|s3://.+/)$", examples=["new"], description=ROOT), only("new")] = "new"
+    root: Annotated[str, Field(pattern=ROOT_FORM, examples=["new"], description=ROOT)] = "new"
+    key: Annotated[str | None, Field(pattern=KEY_FORM, description=KEY)] = None
     wal: Literal["hdfs", "emr-wal"] = "hdfs"
+
+    def build(self, name: str, account: str | None, region: str) -> Root:
+        """The root: a bucket of ours, whose name is its own, or the one that there is."""
+        if self.root == "new":
+            return Root(bucket=f"warmbase-{name}-root-{account or ACCOUNT_PSEUDO_PARAMETER}-{region}", prefix="hbase")
+        bucket, _, prefix = self.root.removeprefix("s3://").rstrip("/").partition("/")
+        return Root(bucket=bucket, prefix=prefix, existing=True, key=self.key)
 
 
 class Network(Section):
@@ -177,6 +190,7 @@ class EnvironmentFile(Section):
             availability_zone=self.network.availability_zone,
             release=self.release,
             mode=Mode(self.storage.mode),
+            root=self.storage.build(self.name, self.account, self.region),
             wal=Wal(self.storage.wal),
             access=self.access.build(),
             encrypt_local_disks=self.security.local_disks,

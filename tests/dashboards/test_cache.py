@@ -19,7 +19,7 @@ Launches = Callable[[str], Launch]
 
 
 def body(launch: Launch) -> str:
-    return dashboard_body(launch.plan, "us-east-1", launch.environment.root_bucket)
+    return dashboard_body(launch.plan, "us-east-1", launch.environment.root.bucket)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

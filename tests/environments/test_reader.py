@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from environments.question import plan_of
-from environments.reader import locate, read_environment
+from environments.reader import locate, read_environment, shared_roots
 from environments.reader.inspection import inspection_schema_text
 from environments.reader.json_schema import schema_text
 from facts.instance_types import instance_types
@@ -41,6 +41,7 @@ WRONG: tuple[object, ...] = (None, True, 0, -1.5, "", "?", [], {}, [{}], {"a": {
 # 3^20 entries by aliases of aliases.
 LAUGHS = "[&a0 x" + "".join(f", &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}]" for n in range(1, 21)) + "]"
 
+KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 Write = Callable[[str], str]
 
 
@@ -66,7 +67,48 @@ def test_a_good_file_becomes_the_domains_types(write: Write) -> None:
     assert environment.workload.block_bytes == 64 * KIB
     assert environment.workload.load == OpenLoad(reads_per_second=100)
     assert environment.active.core.pinned is False
-    assert environment.root == "s3://warmbase-try-root-${AWS::AccountId}-us-east-1/hbase/"
+    assert environment.root.url == "s3://warmbase-try-root-${AWS::AccountId}-us-east-1/hbase/"
+
+
+def test_an_existing_root_is_taken_as_it_is(write: Write) -> None:
+    environment = read_environment(
+        write(GOOD.replace("name: try", f"name: try\nstorage: {{root: s3://our.data/teams/a/, key: {KEY}}}"))
+    )
+    root = environment.root
+    assert (root.bucket, root.prefix, root.existing, root.key) == ("our.data", "teams/a", True, KEY)
+    assert root.url == "s3://our.data/teams/a/"
+    assert root.claim_key == "teams/a.warmbase-claim"
+    assert root.objects == ("teams/a", "teams_$folder$", "teams/a_$folder$", "teams/a/*")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "shared"),
+    [
+        ("s3://bbb/a/", "s3://bbb/a/", True),
+        ("s3://bbb/a/", "s3://bbb/a/deeper/", True),
+        ("s3://bbb/a/deeper/", "s3://bbb/a/", True),
+        ("s3://bbb/a/", "s3://bbb/ab/", False),
+        ("s3://bbb/a/", "s3://ccc/a/", False),
+        ("new", "new", True),  # both are called try
+        ("new", "s3://bbb/a/", False),
+    ],
+)
+def test_two_files_over_one_root_are_refused(write: Write, mine: str, theirs: str, shared: bool) -> None:  # noqa: FBT001
+    path = Path(write(GOOD.replace("name: try", f"name: try\nstorage: {{root: '{mine}'}}")))
+    other = path.with_name("other.yaml")
+    other.write_text(GOOD.replace("name: try", f"name: try\nstorage: {{root: '{theirs}'}}"))
+    found = shared_roots(read_environment(str(path)))
+    assert len(found) == shared
+    if shared:
+        assert str(other) in str(found[0])
+        assert "two writers corrupt it" in str(found[0])
+
+
+def test_a_faulty_file_and_data_on_nodes_share_no_root(write: Write) -> None:
+    path = Path(write(GOOD))
+    path.with_name("faulty.yaml").write_text(GOOD.replace("region:", "regoin:"))
+    path.with_name("hdfs.yaml").write_text(GOOD.replace("name: try", "name: try\nstorage: {mode: hdfs}"))
+    assert shared_roots(read_environment(str(path))) == []
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -107,6 +149,26 @@ FAULTS = [
     ("  regions: 40", "  regions: 40\n  popularity: {hot: 10 %}", "popularity", "has two shares", "of_reads"),
     ("  regions: 40", "  regions: 40\n  popularity: {hot: 90 %, of_reads: 10 %}", "popularity", "are cold", "swap"),
     ("us-east-1a}", "eu-west-1a}", ":4  network.availability_zone", "not in region us-east-1", "us-east-1a"),
+    ("name: try", "name: try\nstorage: {root: s3://mine}", ":2  storage.root", "PREFIX/ of letters", "new"),
+    ("name: try", "name: try\nstorage: {root: s3://mine/}", ":2  storage.root", "PREFIX/ of letters", "new"),
+    ("name: try", "name: try\nstorage: {root: s3://mine/a b/}", ":2  storage.root", "PREFIX/ of letters", "new"),
+    ("name: try", "name: try\nstorage: {root: s3://mine/a//b/}", ":2  storage.root", "PREFIX/ of letters", "new"),
+    ("name: try", "name: try\nstorage: {mode: hdfs, root: s3://mine/a/}", ":2  storage.root", "on the nodes", "remove"),
+    ("name: try", f"name: try\nstorage: {{key: {KEY}}}", ":2  storage.key", "has a key of its own", "remove it"),
+    (
+        "name: try",
+        f"name: try\nstorage: {{root: s3://mine/a/, key: {KEY.replace('us-east-1', 'eu-west-1')}}}",
+        ":2  storage.key",
+        "a key of 'eu-west-1'",
+        "name the key of us-east-1",
+    ),
+    (
+        "name: try",
+        "name: try\nstorage: {root: s3://mine/a/, key: abc}",
+        ":2  storage.key",
+        "the ARN of a KMS key",
+        "arn",
+    ),
     ("us-east-1a}", "us-east-1a, vpc: vpc-12}", ".vpc", "not supported yet", "use new"),
     ("  blue: {role: active}", "  blue: {role: replica}", ":11  clusters", "nothing would write", "make one"),
     ("{role: active}", "{primaries: 2}", "clusters.blue.primaries", "2 is not one of", "1 or 3"),
@@ -383,7 +445,7 @@ def test_an_inspection_replaces_what_is_estimated(write: Write, tmp_path: Path) 
 
 
 def test_every_problem_of_an_inspection_is_reported(write: Write, tmp_path: Path) -> None:
-    (tmp_path / "inspection.json").write_text('{"root": "s3://b/hbase/", "families": [{"table": "t"}]}')
+    (tmp_path / "inspection.json").write_text('{"root": "s3://bbb/hbase/", "families": [{"table": "t"}]}')
     found = problems(write(GOOD.replace("stored: 1 TiB", "inspection: inspection.json")))
     assert len(found) > 5
     assert any("cached_lengths" in problem for problem in found)

@@ -27,7 +27,7 @@ def test_every_alarm_calls_the_topic_when_it_begins_and_when_it_ends(
     stack, launch = monitoring(templates(name), name), launches(name)
     [topic] = of_type(stack, "AWS::SNS::Topic")
     made = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::Alarm").values()]
-    asked = alarms(launch.plan, launch.environment.root_bucket)
+    asked = alarms(launch.plan, launch.environment.root.bucket)
     assert {each["AlarmName"] for each in made} == {each.name for each in asked}
     for each in made:
         assert each["AlarmActions"] == each["OKActions"] == [{"Ref": topic}]

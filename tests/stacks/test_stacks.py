@@ -130,8 +130,8 @@ def test_an_active_cluster_claims_its_root_before_all_else(
     environment = launches(name).environment
     first = cluster(templates(name), name)["BootstrapActions"][0]
     assert first["Name"] == "claim-root"
-    assert f"--key={environment.claim_key}" in first["ScriptBootstrapAction"]["Args"]
-    assert environment.root == f"s3://{environment.root_bucket}/{environment.claim_key.partition('.')[0]}/"
+    assert f"--key={environment.root.claim_key}" in first["ScriptBootstrapAction"]["Args"]
+    assert environment.root.url == f"s3://{environment.root.bucket}/{environment.root.claim_key.partition('.')[0]}/"
 
 
 def test_three_primaries_are_spread_and_one_is_not(templates: Callable[[str], Templates]) -> None:

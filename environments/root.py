@@ -1,0 +1,47 @@
+"""Where the HBase root lies: a prefix of a bucket, made by the storage stack or there before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Root"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """`bucket` may carry `${AWS::AccountId}` for CloudFormation to fill in; `prefix` has no slash at its end.
+
+    `existing`: the bucket was there before, and is its owner's to set up. `key`: the ARN of the KMS key that encrypts
+    what is in it already; without one, or where the bucket is new, the environment's own key encrypts what is written.
+    """
+
+    bucket: str
+    prefix: str
+    existing: bool = False
+    key: str | None = None
+
+    @property
+    def url(self) -> str:
+        """`hbase.rootdir`. The slash at the end matters: EMR asks for it."""
+        return f"s3://{self.bucket}/{self.prefix}/"
+
+    @property
+    def claim_key(self) -> str:
+        """The object beside the root that names the one cluster that may write to it."""
+        return f"{self.prefix}.warmbase-claim"
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Patterns of the keys that HBase's file systems ask for.
+
+        The root is asked for by the key without its slash (S3A); EMRFS marks it and each directory above it by a key of
+        its own.
+        """
+        parts = self.prefix.split("/")
+        marks = (f"{'/'.join(parts[:count])}_$folder$" for count in range(1, len(parts) + 1))
+        return (self.prefix, *marks, f"{self.prefix}/*")
+
+    def overlaps(self, other: Root) -> bool:
+        """Whether one lies in the other, or both are the same."""
+        mine, theirs = self.url, other.url
+        return mine.startswith(theirs) or theirs.startswith(mine)
