@@ -1,28 +1,46 @@
 """environment → plan → classifications → stacks: what `cdk deploy -c environment=prod --all` runs."""
 
 import sys
+from pathlib import Path
 
 from configurations.deployable import deployable_launch
+from environments.environment import Environment
+from environments.launch_record import launch_records, placed
 from environments.reader import read_environment
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
 from stacks.cluster import ClusterStack
+from stacks.held import refuse_otherwise
 from stacks.monitoring import MonitoringStack
 from stacks.network import NetworkStack
 from stacks.storage import StorageStack
 
 
 def environment_app(name: str, outdir: str | None = None) -> App:
-    """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty environment file."""
+    """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty file or launch record."""
     environment = read_environment(name)
+    records = launch_records(environment)
+    environment = placed(environment, records.values())
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
-    for choice in environment.clusters.values():
+    for colour, choice in environment.clusters.items():
         launch = deployable_launch(environment, choice)
-        cluster = ClusterStack(app, launch, network, storage)
+        cluster = ClusterStack(app, launch, network, storage, records.get(colour))
         MonitoringStack(app, launch, cluster)
     return app
+
+
+def synthesise(name: str, outdir: str | None = None) -> tuple[Environment, Path]:
+    """Synthesises an environment's stacks into a directory.
+
+    Raises InvalidInput as `environment_app`, and OperationFailed where they would replace a cluster that runs.
+    """
+    environment = read_environment(name)
+    assembly = Path(environment_app(name, outdir).synth().directory)
+    for record in launch_records(environment).values():
+        refuse_otherwise(assembly, record)
+    return environment, assembly
 
 
 def main() -> int:
@@ -32,10 +50,15 @@ def main() -> int:
         sys.stderr.write("app.py: no environment; say which: cdk deploy -c environment=prod --all\n")
         return 2
     try:
-        environment_app(str(name)).synth()
+        environment, _ = synthesise(str(name))
     except WarmbaseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
+    for colour in environment.clusters.keys() - launch_records(environment).keys():
+        sys.stderr.write(
+            f"{environment.source}: cluster {colour} has no launch record; if it runs already, a deployment could"
+            f" replace it: run `warmbase pin {name}` first\n"
+        )
     return 0
 
 

@@ -29,6 +29,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "reference": "Print a page of reference: properties, rules, or lint of the published recipe.",
     "published": "Print the calculator's figures beside published ones, as Markdown.",
     "prices": "Refresh the price files that plans are made with.",
+    "pin": "Write the launch record of a running cluster, which keeps deployments from replacing it.",
     "lab": "Run what is rendered on a real HBase, on this machine.",
     "demo": "Deploy an environment to a local AWS on this machine, check it, and remove it.",
 }

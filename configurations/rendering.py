@@ -82,8 +82,9 @@ class RenderingError(AssertionError):
     """A template and the catalogue disagree: a fault of ours, not of the input."""
 
 
+@cache
 def templates() -> jinja2.Environment:
-    """The templates of this room; an undefined name is an error."""
+    """The templates of this room, each compiled once; an undefined name is an error."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
     # Nothing here is HTML: these are JSON files for EMR, and parsing them back is their check.
     return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701

@@ -13,10 +13,21 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from configurations.bootstrap import Action, program, script
+from environments.launch_record import LaunchRecord
 from stacks.app import filled_in
 from stacks.roles import allow
 
-__all__ = ["BootstrapActions"]
+__all__ = ["BootstrapActions", "RecordedBootstrap"]
+
+
+class RecordedBootstrap(Construct):
+    """The files of a running cluster, uploaded as they were; `nodes` may fetch them, for those that join later."""
+
+    def __init__(self, scope: Construct, record: LaunchRecord, nodes: iam.Role) -> None:
+        super().__init__(scope, "BootstrapActions")
+        for name in record.bootstrap:
+            asset = assets.Asset(self, name, path=str(record.file(name)))
+            allow(nodes, ["s3:GetObject"], asset.bucket.arn_for_objects(asset.s3_object_key))
 
 
 class BootstrapActions(Construct):

@@ -11,15 +11,17 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from configurations.bootstrap import actions
-from configurations.classification import Classification, Classifications
+from configurations.classification import Classification
 from configurations.launch import APPLICATIONS, Launch
 from environments.environment import Environment
+from environments.launch_record import LaunchRecord
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import CoreGroup, Plan, PrimaryGroup
 from stacks.acknowledged import acknowledge
 from stacks.app import environment_stack, filled_in, tag
-from stacks.bootstrap import BootstrapActions
+from stacks.bootstrap import BootstrapActions, RecordedBootstrap
+from stacks.held import Launched, hold
 from stacks.network import NetworkStack
 from stacks.roles import Roles
 from stacks.storage import StorageStack
@@ -35,8 +37,16 @@ def cluster_id_parameter(plan: Plan) -> str:
 class ClusterStack(cdk.Stack):
     """One EMR cluster over the environment's root."""
 
-    def __init__(self, scope: Construct, launch: Launch, network: NetworkStack, storage: StorageStack) -> None:
-        environment, plan, settings = launch.environment, launch.plan, launch.settings
+    def __init__(
+        self,
+        scope: Construct,
+        launch: Launch,
+        network: NetworkStack,
+        storage: StorageStack,
+        record: LaunchRecord | None = None,
+    ) -> None:
+        """Of what the plan says, or, once it is launched, of what its record says and nothing else."""
+        environment, plan = launch.environment, launch.plan
         name = f"warmbase-{plan.environment}-{plan.cluster}"
         super().__init__(
             scope,
@@ -45,66 +55,77 @@ class ClusterStack(cdk.Stack):
             termination_protection=True,
         )
         tag(self, environment)
+        launched = None if record is None else Launched(record, self.stack_name)
         self._roles = Roles(self, environment, storage, f"{name}-{environment.region}")
-        bootstrap = BootstrapActions(self, actions(launch), self._roles.nodes)
+        security = _security(environment, storage) if launched is None else launched.security
         self.cluster = emr.CfnCluster(
             self,
             "Cluster",
             name=name,
-            release_label=plan.release,
-            applications=[emr.CfnCluster.ApplicationProperty(name=each) for each in APPLICATIONS],
             service_role=self._roles.service.role_arn,
             job_flow_role=self._roles.profile.ref,
-            security_configuration=self._security(environment, storage).ref,
+            security_configuration=emr.CfnSecurityConfiguration(self, "Security", security_configuration=security).ref,
+            # With a record, too: what is referred to is exported, and the record refers to it.
             log_uri=f"s3://{storage.logs.bucket_name}/emr/",
-            configurations=_configurations(settings.cluster),
-            bootstrap_actions=bootstrap.actions,
-            instances=_instances(plan, settings, network),
-            placement_group_configs=_placement(plan.primary),
-            scale_down_behavior="TERMINATE_AT_TASK_COMPLETION",
-            ebs_root_volume_size=EMR_ROOT_VOLUME.size_gib,
-            ebs_root_volume_iops=EMR_ROOT_VOLUME.iops,
-            ebs_root_volume_throughput=EMR_ROOT_VOLUME.throughput_mib_s,
+            instances=_instances(launch, network, planned=launched is None),
             step_concurrency_level=1,
             visible_to_all_users=True,
+            **self._planned(launch) if launched is None else {},
         )
+        if launched is not None:
+            RecordedBootstrap(self, launched.record, self._roles.nodes)
+            hold(self.cluster, launched.cluster)
         acknowledge(self.cluster, "EMR4", "EMR5", "EMR6")
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):
             self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
         ssm.StringParameter(self, "ClusterId", parameter_name=cluster_id_parameter(plan), string_value=self.cluster.ref)
 
-    def _security(self, environment: Environment, storage: StorageStack) -> emr.CfnSecurityConfiguration:
-        at_rest: dict[str, Any] = {
-            "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
+    def _planned(self, launch: Launch) -> dict[str, Any]:
+        """What of a cluster is settled for good by its launch, beside its instances."""
+        plan = launch.plan
+        return {
+            "release_label": plan.release,
+            "applications": [emr.CfnCluster.ApplicationProperty(name=each) for each in APPLICATIONS],
+            "configurations": _configurations(launch.settings.cluster),
+            "bootstrap_actions": BootstrapActions(self, actions(launch), self._roles.nodes).actions,
+            "placement_group_configs": _placement(plan.primary),
+            "scale_down_behavior": "TERMINATE_AT_TASK_COMPLETION",
+            "ebs_root_volume_size": EMR_ROOT_VOLUME.size_gib,
+            "ebs_root_volume_iops": EMR_ROOT_VOLUME.iops,
+            "ebs_root_volume_throughput": EMR_ROOT_VOLUME.throughput_mib_s,
         }
-        if environment.encrypt_local_disks:
-            at_rest["LocalDiskEncryptionConfiguration"] = {
-                "EncryptionKeyProviderType": "AwsKms",
-                "AwsKmsKey": storage.key.key_arn,
-                "EnableEbsEncryption": True,
-            }
-        return emr.CfnSecurityConfiguration(
-            self,
-            "Security",
-            security_configuration={
-                "EncryptionConfiguration": {
-                    "EnableInTransitEncryption": False,
-                    "EnableAtRestEncryption": True,
-                    "AtRestEncryptionConfiguration": at_rest,
-                },
-                "InstanceMetadataServiceConfiguration": {
-                    "MinimumInstanceMetadataServiceVersion": 2,
-                    "HttpPutResponseHopLimit": 1,
-                },
-            },
-        )
+
+
+def _security(environment: Environment, storage: StorageStack) -> dict[str, Any]:
+    """The security configuration: encryption at rest, and what asks for a node's credentials."""
+    at_rest: dict[str, Any] = {
+        "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
+    }
+    if environment.encrypt_local_disks:
+        at_rest["LocalDiskEncryptionConfiguration"] = {
+            "EncryptionKeyProviderType": "AwsKms",
+            "AwsKmsKey": storage.key.key_arn,
+            "EnableEbsEncryption": True,
+        }
+    return {
+        "EncryptionConfiguration": {
+            "EnableInTransitEncryption": False,
+            "EnableAtRestEncryption": True,
+            "AtRestEncryptionConfiguration": at_rest,
+        },
+        "InstanceMetadataServiceConfiguration": {
+            "MinimumInstanceMetadataServiceVersion": 2,
+            "HttpPutResponseHopLimit": 1,
+        },
+    }
 
 
 def _instances(
-    plan: Plan, settings: Classifications, network: NetworkStack
+    launch: Launch, network: NetworkStack, *, planned: bool
 ) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
-    groups = network.security_groups
+    """Where nodes are, and, of a cluster that is planned and not yet launched, which."""
+    groups, plan, settings = network.security_groups, launch.plan, launch.settings
     return emr.CfnCluster.JobFlowInstancesConfigProperty(
         ec2_subnet_ids=[network.subnet.subnet_id],
         emr_managed_master_security_group=groups.primary.security_group_id,
@@ -113,8 +134,8 @@ def _instances(
         keep_job_flow_alive_when_no_steps=True,
         termination_protected=True,
         unhealthy_node_replacement=True,
-        master_instance_group=_group("primary", plan.primary, settings.primary),
-        core_instance_group=_group("core", plan.core, settings.core),
+        master_instance_group=_group("primary", plan.primary, settings.primary) if planned else None,
+        core_instance_group=_group("core", plan.core, settings.core) if planned else None,
     )
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lab.aws.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
-from lab.aws.resource_schemas import create_only_pointers
+from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
+from stacks.resource_schemas import create_only_pointers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

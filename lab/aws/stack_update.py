@@ -15,7 +15,6 @@ from moto.cloudformation.exceptions import ValidationError
 from lab.aws.deployment import Deployment, DeploymentFailed
 from lab.aws.exports import check_exports, publish_exports
 from lab.aws.property_changes import property_changes, replaces
-from lab.aws.resource_schemas import primary_identifier
 from lab.aws.stack_contents import StackContents, place
 from lab.aws.stack_deletion import delete_resources
 from lab.aws.stack_events import resource_reaches, stack_reaches
@@ -23,6 +22,7 @@ from lab.aws.stack_policy import PolicyQuestion, UpdateAction, denial
 from lab.aws.stack_rollback import Step, roll_back
 from lab.aws.stack_state import state
 from lab.aws.template import creation_order, is_wanted
+from stacks.resource_schemas import primary_identifier
 
 if TYPE_CHECKING:
     from lab.aws.moto_border import Untyped

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app import synthesise
 from lab.aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[2]
@@ -56,9 +57,40 @@ def test_a_kept_local_aws_is_told_how_to_reach_and_to_end_and_serves_another_dem
         assert f"use the local AWS at {shown['AWS_ENDPOINT_URL']} ..." in again.stderr
         assert f"cdk synth -c environment={file} ..." in again.stderr
         assert is_healthy(shown["AWS_ENDPOINT_URL"])
+        pins_what_runs(tmp_path, shown)
     finally:
         os.kill(process_id, signal.SIGTERM)
     assert ends(shown["AWS_ENDPOINT_URL"])
+
+
+def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
+    """The record of the cluster that the demo left; with it, another workload, release and zone change nothing."""
+    file = directory / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text())
+    missing = warmbase("pin", str(file), "--check", **variables)
+    assert missing.returncode == 3, missing.stderr
+    assert "there is none; j-" in missing.stderr
+    written = warmbase("pin", str(file), **variables)
+    assert written.returncode == 0, written.stderr
+    assert re.match(r"blue: j-\w+, launched at \S+; EMR confirms \d\d facts\n", written.stdout)
+    assert warmbase("pin", str(file), "--check", **variables).returncode == 0
+    synthesise(str(file), str(directory / "launched"))
+    text = file.read_text().replace("200 GiB", "2 TiB").replace("7.12", "7.13").replace("us-east-1a", "us-east-1b")
+    file.write_text(text)
+    synthesise(str(file), str(directory / "edited"))
+    name = "warmbase-dev-blue-cluster.template.json"
+    assert (directory / "edited" / name).read_text() == (directory / "launched" / name).read_text()
+
+
+def warmbase(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(WARMBASE), *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def ends(endpoint: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lab.aws.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
 from lab.aws.property_changes import Recreation, property_changes
-from lab.aws.resource_schemas import create_only_pointers, resource_schema
+from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
+from stacks.resource_schemas import create_only_pointers, resource_schema
 
 
 @pytest.mark.parametrize("resource_type", sorted(CREATE_ONLY))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import Any, Final, TypeAlias
 
-if TYPE_CHECKING:
-    from lab.aws.moto_border import Json
+__all__ = ["create_only_pointers", "primary_identifier", "resource_schema"]
 
-REGION = "us-east-1"  # the types and their properties differ little by region; this one has them all
+Json: TypeAlias = dict[str, Any]
+REGION: Final = "us-east-1"  # the types and their properties differ little by region; this one has them all
 
 
 @cache

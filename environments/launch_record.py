@@ -1,0 +1,238 @@
+"""What a running cluster was launched with, kept beside its environment file like a lock file.
+
+CloudFormation replaces an EMR cluster when what it was made of changes, and starts the new one before it ends the old.
+So what the running cluster was made of is written down once, `environments/prod.launch/blue/launch.json` with the
+bootstrap files beside it, and from then on synthesis takes it from there. The user commits it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from environments.environment import Environment
+from sizing.problem import InvalidInput, Problem
+
+__all__ = [
+    "Frozen",
+    "Identity",
+    "LaunchRecord",
+    "identity_of",
+    "launch_records",
+    "placed",
+    "record_directory",
+    "write_record",
+]
+
+FILE: Final = "launch.json"
+BOOTSTRAP: Final = "bootstrap"
+DIGEST: Final = "sha256"
+"""The key of the document's own digest, by which an edit by hand is seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What makes a cluster this one: a file that says otherwise is about another."""
+
+    environment: str
+    account: str
+    region: str
+    root: str
+    root_key: str
+    mode: str
+    wal: str
+    cluster: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """A resource as it was launched: its type, and those of its properties whose change would replace it."""
+
+    type: str
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRecord:
+    """One cluster. `resources`: by stack and logical id, the cluster and all that it reaches by reference.
+
+    `bootstrap`: the files that its bootstrap actions fetch, by name, with their SHA-256. `directory` holds them.
+    """
+
+    directory: Path
+    identity: Identity
+    availability_zone: str
+    cluster_id: str
+    launched_at: str
+    resources: Mapping[str, Mapping[str, Frozen]]
+    bootstrap: Mapping[str, str]
+
+    def file(self, name: str) -> Path:
+        """A bootstrap file as it was launched."""
+        return self.directory / BOOTSTRAP / name
+
+    def document(self) -> dict[str, Any]:
+        """As it is written, without its digest."""
+        return {
+            "identity": {name: getattr(self.identity, name) for name in Identity.__slots__},
+            "availability_zone": self.availability_zone,
+            "cluster_id": self.cluster_id,
+            "launched_at": self.launched_at,
+            "resources": {
+                stack: {name: {"type": each.type, "properties": dict(each.properties)} for name, each in found.items()}
+                for stack, found in self.resources.items()
+            },
+            "bootstrap": dict(self.bootstrap),
+        }
+
+
+def identity_of(environment: Environment, colour: str, account: str) -> Identity:
+    """What the file says that this cluster is, in that account."""
+    return Identity(
+        environment=environment.name,
+        account=account,
+        region=environment.region,
+        root=environment.in_account(environment.root.url, account),
+        root_key=environment.root.key or "",
+        mode=str(environment.mode),
+        wal=str(environment.wal),
+        cluster=colour,
+        role=environment.clusters[colour].role,
+    )
+
+
+def record_directory(environment: Environment, colour: str) -> Path:
+    """Where the record of that cluster stands, or would."""
+    return Path(environment.source).with_suffix(".launch") / colour
+
+
+def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
+    """By colour. Raises InvalidInput for one that was edited or is of another cluster than the file's."""
+    home = Path(environment.source).with_suffix(".launch")
+    directories = sorted(file.parent for file in home.glob(f"*/{FILE}"))
+    records = [_read(directory) for directory in directories]
+    problems = [problem for record in records for problem in _otherwise(environment, record)]
+    if problems:
+        raise InvalidInput(problems)
+    return {record.identity.cluster: record for record in records}
+
+
+def placed(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
+    """The environment in the zone where its clusters run, whatever the file says by now: a subnet has one for good."""
+    zones = [record.availability_zone for record in records]
+    return replace(environment, availability_zone=zones[0]) if zones else environment
+
+
+def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
+    """Writes the record and its files, all or nothing; one that is there is replaced."""
+    record.directory.parent.mkdir(exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=".fresh-", dir=record.directory.parent))
+    try:
+        (fresh / BOOTSTRAP).mkdir()
+        for name, content in files.items():
+            (fresh / BOOTSTRAP / name).write_bytes(content)
+        (fresh / FILE).write_text(_text(record.document()), encoding="utf-8")
+        fresh.chmod(0o755)
+        old = fresh.with_name(f".old-{record.directory.name}")
+        if record.directory.exists():
+            record.directory.rename(old)
+        fresh.rename(record.directory)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps({**document, DIGEST: _digest(document)}, indent=1, sort_keys=True) + "\n"
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _read(directory: Path) -> LaunchRecord:
+    file = directory / FILE
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        said = document.pop(DIGEST)
+        record = LaunchRecord(
+            directory=directory,
+            identity=Identity(**document["identity"]),
+            availability_zone=document["availability_zone"],
+            cluster_id=document["cluster_id"],
+            launched_at=document["launched_at"],
+            resources={
+                stack: {name: Frozen(**each) for name, each in found.items()}
+                for stack, found in document["resources"].items()
+            },
+            bootstrap=document["bootstrap"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInput([_edited(file, f"it cannot be read: {error!r}")]) from None
+    problems = [_edited(file, "it is not as it was written")] if said != _digest(document) else []
+    problems += [_edited(record.file(name), why) for name, why in _changed_files(record)]
+    if problems:
+        raise InvalidInput(problems)
+    return record
+
+
+def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
+    found = {file.name: file for file in (record.directory / BOOTSTRAP).glob("*")}
+    changed = []
+    for name, digest in record.bootstrap.items():
+        if name not in found:
+            changed.append((name, "it is not there"))
+        elif hashlib.sha256(found[name].read_bytes()).hexdigest() != digest:
+            changed.append((name, "it is not as it was launched"))
+    return changed
+
+
+def _edited(file: Path, why: str) -> Problem:
+    return Problem(
+        where=str(file),
+        what="launch record",
+        why=f"{why}, and what is deployed from it could replace the running cluster",
+        fix="take it from version control again (git checkout), or write it anew: warmbase pin",
+    )
+
+
+def _otherwise(environment: Environment, record: LaunchRecord) -> list[Problem]:
+    """What the file says otherwise than the cluster that runs."""
+    was, colour = record.identity, record.identity.cluster
+    where = str(record.directory / FILE)
+    if colour != record.directory.name or colour not in environment.clusters:
+        gone = Problem(
+            where=environment.source,
+            what=f"clusters.{colour}",
+            why=f"{where} says that cluster {colour} runs as {record.cluster_id}, and the file has no such cluster",
+            fix=f"put it back; or, when that cluster is terminated and its stack deleted, remove {record.directory}",
+        )
+        return [gone]
+    now = identity_of(environment, colour, environment.account or was.account)
+    keys = {
+        "environment": "name",
+        "root": "storage.root",
+        "root_key": "storage.key",
+        "mode": "storage.mode",
+        "wal": "storage.wal",
+        "role": f"clusters.{colour}.role",
+    }
+    return [
+        Problem(
+            where=environment.source,
+            what=keys.get(name, name),
+            why=f"cluster {colour} runs as {record.cluster_id} with {getattr(was, name)}, not {getattr(now, name)}:"
+            " that cannot be changed on a running cluster",
+            fix=f"write {getattr(was, name)} again; for another, copy the file under another name, without its records",
+        )
+        for name in Identity.__slots__
+        if getattr(now, name) != getattr(was, name)
+    ]

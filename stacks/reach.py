@@ -1,0 +1,110 @@
+"""What a cluster stands on: the resources it reaches by reference, and of each what would replace it if it changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from environments.launch_record import Frozen
+from stacks.create_only import CREATE_ONLY, INSTANCES_IN_PLACE
+from stacks.resource_schemas import create_only_pointers
+
+__all__ = ["CLUSTER_TYPE", "Templates", "exports_of", "frozen", "reached", "references", "settled"]
+
+Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""CloudFormation templates by stack name."""
+
+CLUSTER_TYPE: Final = "AWS::EMR::Cluster"
+SUBSTITUTED: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
+
+
+def frozen(resource: Mapping[str, Any]) -> Frozen:
+    """The properties of a resource whose change would replace it.
+
+    Those that its schema calls create-only, and of a cluster all of `Instances` but what its documentation says is
+    updated in place: counts, too, are tuned by EMR's own API and never by CloudFormation.
+    """
+    kind, properties = resource["Type"], resource.get("Properties", {})
+    pointers = CREATE_ONLY.get(kind) or create_only_pointers(kind)
+    names = {pointer.partition("/")[0] for pointer in pointers}
+    kept = {name: value for name, value in properties.items() if name in names}
+    if kind == CLUSTER_TYPE:
+        kept["Instances"] = {
+            name: value for name, value in properties["Instances"].items() if name not in INSTANCES_IN_PLACE
+        }
+    return Frozen(type=kind, properties=kept)
+
+
+def reached(templates: Templates, stack: str, logical_id: str) -> dict[str, dict[str, Frozen]]:
+    """That resource and all that it reaches by Ref, GetAtt, Sub and imports of exports, by stack and logical id.
+
+    A reference is followed from a property whose change replaces: from another it cannot do so.
+    """
+    exports = dict(exports_of(templates))
+    found: dict[str, dict[str, Frozen]] = {}
+    waiting = [(stack, logical_id)]
+    while waiting:
+        of, name = waiting.pop()
+        if name in found.get(of, {}):
+            continue
+        kept = frozen(templates[of]["Resources"][name])
+        found.setdefault(of, {})[name] = kept
+        waiting += [at for at in references(kept.properties, of, exports) if _is_resource(templates, *at)]
+    return {of: dict(sorted(found[of].items())) for of in sorted(found)}
+
+
+def _is_resource(templates: Templates, stack: str, name: str) -> bool:
+    """Whether it is no parameter and no pseudo parameter."""
+    return name in templates[stack]["Resources"]
+
+
+def exports_of(templates: Templates) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """What stacks export, by name: the stack, and the value there."""
+    for stack, template in templates.items():
+        for output in template.get("Outputs", {}).values():
+            if "Export" in output:
+                yield output["Export"]["Name"], (stack, output["Value"])
+
+
+def references(value: object, stack: str, exports: Mapping[str, tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Every resource that a value names, with its stack."""
+    if isinstance(value, list):
+        for each in value:
+            yield from references(each, stack, exports)
+        return
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        if key == "Ref":
+            yield stack, inner
+        elif key == "Fn::GetAtt":
+            yield stack, inner[0] if isinstance(inner, list) else inner.partition(".")[0]
+        elif key == "Fn::ImportValue":
+            exporting, exported = exports[inner]
+            yield from references(exported, exporting, exports)
+        elif key == "Fn::Sub":
+            text, names = inner if isinstance(inner, list) else (inner, {})
+            yield from ((stack, name) for name in SUBSTITUTED.findall(text) if name not in names)
+            yield from references(names, stack, exports)
+        else:
+            yield from references(inner, stack, exports)
+
+
+def settled(value: Any, account: str, region: str) -> Any:  # noqa: ANN401 - any JSON
+    """A value of a template with account and region filled in, as CloudFormation would; other references stay."""
+    if isinstance(value, list):
+        return [settled(each, account, region) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"Ref"} and value["Ref"] in {"AWS::AccountId", "AWS::Region"}:
+        return account if value["Ref"] == "AWS::AccountId" else region
+    if value.keys() == {"Fn::Sub"} and isinstance(value["Fn::Sub"], str):
+        text = value["Fn::Sub"].replace("${AWS::AccountId}", account).replace("${AWS::Region}", region)
+        return {"Fn::Sub": text} if "${" in text else text
+    if value.keys() == {"Fn::Join"}:
+        separator, parts = value["Fn::Join"]
+        joined = settled(parts, account, region)
+        known = all(isinstance(each, str) for each in joined)
+        return separator.join(joined) if known else {"Fn::Join": [separator, joined]}
+    return {key: settled(inner, account, region) for key, inner in value.items()}

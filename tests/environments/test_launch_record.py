@@ -1,0 +1,130 @@
+"""The record of a launch: written whole, read as written, and refused once anything in it has changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from environments.environment import Environment
+from environments.launch_record import (
+    Frozen,
+    LaunchRecord,
+    identity_of,
+    launch_records,
+    placed,
+    record_directory,
+    write_record,
+)
+from environments.reader import read_environment
+from sizing.problem import InvalidInput
+
+PROJECT = Path(__file__).parents[2]
+SCRIPT = b"#!/bin/sh\n"
+SCRIPT_SHA256 = "a8076d3d28d21e02012b20eaf7dbf75409a6277134439025f282e368e3305abf"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    file = tmp_path / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text())
+    return read_environment(str(file))
+
+
+@pytest.fixture
+def record(environment: Environment) -> LaunchRecord:
+    written = LaunchRecord(
+        directory=record_directory(environment, "blue"),
+        identity=identity_of(environment, "blue", "123456789012"),
+        availability_zone="us-east-1b",
+        cluster_id="j-1",
+        launched_at="2026-11-22T08:00:00+00:00",
+        resources={"stack": {"Cluster": Frozen(type="AWS::EMR::Cluster", properties={"Name": "warmbase-dev-blue"})}},
+        bootstrap={"claim-root.sh": SCRIPT_SHA256},
+    )
+    write_record(written, {"claim-root.sh": SCRIPT})
+    return written
+
+
+def refusal(environment: Environment) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        launch_records(environment)
+    return str(caught.value)
+
+
+def test_it_is_read_as_it_was_written(environment: Environment, record: LaunchRecord) -> None:
+    assert launch_records(environment) == {"blue": record}
+    assert record.file("claim-root.sh").read_bytes() == SCRIPT
+    assert str(record.directory).endswith("dev.launch/blue")
+
+
+def test_without_one_there_is_none(environment: Environment) -> None:
+    assert launch_records(environment) == {}
+    assert placed(environment, []) is environment
+
+
+def test_one_that_is_there_is_replaced_whole(environment: Environment, record: LaunchRecord) -> None:
+    after = replace(record, cluster_id="j-2", bootstrap={})
+    write_record(after, {})
+    assert launch_records(environment) == {"blue": after}
+    assert sorted(file.name for file in record.directory.parent.iterdir()) == ["blue"]
+    assert list((record.directory / "bootstrap").iterdir()) == []
+
+
+def test_what_cannot_be_written_leaves_the_one_that_is_there(environment: Environment, record: LaunchRecord) -> None:
+    with pytest.raises(OSError, match="no/such"):
+        write_record(replace(record, cluster_id="j-2"), {"no/such": b""})
+    assert launch_records(environment) == {"blue": record}
+    assert sorted(file.name for file in record.directory.parent.iterdir()) == ["blue"]
+
+
+def test_the_cluster_stays_in_its_zone(environment: Environment, record: LaunchRecord) -> None:
+    assert environment.availability_zone == "us-east-1a"
+    assert placed(environment, [record]).availability_zone == "us-east-1b"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("warmbase-dev-blue", "warmbase-dev-green", "it is not as it was written"),
+        ('"j-1"', '"j-2"', "it is not as it was written"),
+        ('"cluster_id": "j-1",', "", "KeyError('cluster_id')"),
+        ("{", "", "it cannot be read: JSONDecodeError"),
+        ('"Name"', '"Name', "it cannot be read: JSONDecodeError"),
+    ],
+)
+def test_an_edit_by_hand_is_refused(
+    environment: Environment, record: LaunchRecord, old: str, new: str, why: str
+) -> None:
+    file = record.directory / "launch.json"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    said = refusal(environment)
+    assert said.startswith(f"{file}  launch record\n")
+    assert why in said
+    assert "fix: take it from version control again (git checkout), or write it anew: warmbase pin" in said
+
+
+def test_a_document_of_something_else_is_refused(environment: Environment, record: LaunchRecord) -> None:
+    for text in ("[]", "null", "1", json.dumps({"sha256": "0"})):
+        (record.directory / "launch.json").write_text(text)
+        assert "it cannot be read" in refusal(environment)
+
+
+def test_a_bootstrap_file_that_changed_is_refused(environment: Environment, record: LaunchRecord) -> None:
+    record.file("claim-root.sh").write_bytes(b"#!/bin/bash\n")
+    assert f"{record.file('claim-root.sh')}  launch record\n  it is not as it was launched" in refusal(environment)
+    record.file("claim-root.sh").unlink()
+    assert "it is not there" in refusal(environment)
+
+
+def test_another_root_is_refused_by_the_key_that_changes_it(environment: Environment, record: LaunchRecord) -> None:
+    file = Path(environment.source)
+    file.write_text(f"{file.read_text()}storage: {{root: s3://our-data/hbase/}}\n")
+    said = refusal(read_environment(str(file)))
+    assert "dev.yaml  storage.root\n" in said
+    assert "cluster blue runs as j-1 with s3://warmbase-dev-root-123456789012-us-east-1/hbase/, not" in said
+    assert record.cluster_id == "j-1"

@@ -1,0 +1,307 @@
+"""After a launch, whatever is changed in the environment file: nothing that the cluster stands on is replaced."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import app
+from environments.launch_record import Frozen, LaunchRecord
+from lab.aws.property_changes import Recreation, property_changes
+from sizing.problem import Infeasible, InvalidInput, OperationFailed
+from stacks.held import hold, read_templates
+from stacks.reach import Templates, exports_of, frozen, references, settled
+from tests.stacks.recorded import ACCOUNT, launched
+
+PROJECT = Path(__file__).parents[2]
+KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+BASE: dict[str, Any] = {
+    "name": "kept",
+    "region": "us-east-1",
+    "release": "emr-7.12.0",
+    "storage": {"root": "s3://our-data/hbase/", "key": KEY},
+    "network": {"availability_zone": "us-east-1a"},
+    "access": {"cidrs": ["10.0.0.0/16"]},
+    "tags": {"team": "data"},
+    "workload": {
+        "stored": "200 GiB",
+        "cell": "1 KiB",
+        "row": "10 KiB",
+        "reads": {"per_second": 200},
+        "regions": 40,
+    },
+    "targets": {"hit_ratio": 0.9, "lost_nodes": 0},
+    "clusters": {"blue": {"role": "active", "primaries": 1, "core": {"families": ["m8g", "r8g", "m7g"]}}},
+    "alarms": {"email": "on-call@example.com"},
+}
+VOLUMES: list[dict[str, object]] = [
+    {"purpose": "cache", "size": "300 GiB", "iops": 4000, "throughput": "250 MiB/s"},
+    {"purpose": "system", "size": "120 GiB"},
+]
+PINNED: dict[str, object] = {"type": "r8g.2xlarge", "count": 4, "volumes": VOLUMES}
+CORE = "clusters.blue.core"
+
+
+def pinned(change: Mapping[str, object], of: int = 0) -> dict[str, object]:
+    """The core stated in full, one thing of one volume otherwise."""
+    volumes = [{**each, **(change if number == of else {})} for number, each in enumerate(VOLUMES)]
+    return {CORE: {**PINNED, "volumes": volumes}}
+
+
+# Field of the schema → changes of the file, each a set of values by path. None takes a key away.
+CHANGES: dict[str, list[dict[str, object]]] = {
+    "access.cidrs.[]": [{"access.cidrs": value} for value in ([], ["10.1.0.0/16"], ["10.0.0.0/16", "10.9.0.0/16"])],
+    "access.security_groups.[]": [{"access.security_groups": ["sg-0123456789abcdef0"]}],
+    "account": [{"account": ACCOUNT}, {"account": "210987654321"}],
+    "alarms.email": [{"alarms.email": "other@example.com"}, {"alarms": None}],
+    "clusters.*.core.count": [{CORE: {**PINNED, "count": count}} for count in (2, 3, 5, 12)],
+    "clusters.*.core.families.[]": [{f"{CORE}.families": value} for value in (["r8g"], ["m7g"], ["r7g", "r8g"], None)],
+    "clusters.*.core.type": [
+        {CORE: {**PINNED, "type": each}} for each in ("r8g.4xlarge", "r7g.2xlarge", "m8g.4xlarge")
+    ],
+    "clusters.*.core.volumes.[].count": [pinned({"count": count}) for count in (1, 2)],
+    "clusters.*.core.volumes.[].iops": [pinned({"iops": iops}) for iops in (3000, 6000, 12000)],
+    "clusters.*.core.volumes.[].purpose": [pinned({"purpose": "system"}), pinned({"purpose": "cache"}, of=1)],
+    "clusters.*.core.volumes.[].size": [pinned({"size": size}) for size in ("256 GiB", "512 GiB", "2 TiB")],
+    "clusters.*.core.volumes.[].throughput": [pinned({"throughput": f"{each} MiB/s"}) for each in (125, 500, 1000)],
+    "clusters.*.core.volumes.[].type": [pinned({"type": each}) for each in ("gp3", "nvme", "io2")],
+    "clusters.*.primaries": [{"clusters.blue.primaries": 3}, {"clusters.blue.primaries": None}],
+    "clusters.*.primary.type": [{"clusters.blue.primary": {"type": each}} for each in ("m8g.xlarge", "r8g.2xlarge")],
+    "clusters.*.role": [
+        {"clusters.blue.role": "replica"},
+        {"clusters": {"green": BASE["clusters"]["blue"]}},
+        {"clusters.green": {"role": "replica"}},
+    ],
+    "name": [{"name": "other"}, {"name": "kept2"}],
+    "network.availability_zone": [{"network.availability_zone": f"us-east-1{each}"} for each in "bcdf"],
+    "network.route_table": [{"network.route_table": "rtb-0123"}],
+    "network.subnet": [{"network.subnet": "subnet-0123"}],
+    "network.vpc": [{"network.vpc": "vpc-0123"}],
+    "overrides.*.*": [
+        {"overrides": {"hbase-site": {"hbase.regionserver.handler.count": "60"}}},
+        {"overrides": {"hbase-site": {"hbase.rpc.timeout": "90000"}}},
+        {"overrides": {"hbase-site": {"hbase.rootdir": "s3://elsewhere/hbase/"}}},
+    ],
+    "region": [{"region": "eu-west-1"}],
+    "release": [{"release": f"emr-7.{each}.0"} for each in (10, 11, 13, 14)],
+    "security.in_transit.*": [{"security.in_transit": {"pem": "s3://our-data/certificates.zip"}}],
+    "security.local_disks": [{"security.local_disks": False}],
+    "storage.key": [{"storage.key": None}, {"storage.key": KEY.replace("1111", "9999")}],
+    "storage.mode": [{"storage.mode": "s3-plain"}, {"storage.mode": "hdfs"}],
+    "storage.root": [
+        {"storage": None},
+        {"storage.root": "s3://our-data/other/"},
+        {"storage.root": "s3://other/hbase/"},
+    ],
+    "storage.wal": [{"storage.wal": "emr-wal"}],
+    "tags.*": [{"tags.team": "other"}, {"tags.cost": "1"}, {"tags": None}],
+    "targets.budget_usd_per_month": [{"targets.budget_usd_per_month": each} for each in (100, 5000)],
+    "targets.hit_ratio": [{"targets.hit_ratio": each} for each in (0.5, 0.8, 0.95, 0.99)],
+    "targets.lost_nodes": [{"targets.lost_nodes": each} for each in (1, 2)],
+    "targets.p99": [{"targets.p99": each} for each in ("200 ms", "1 s")],
+    "targets.warm_up": [{"targets.warm_up": each} for each in ("1 h", "12 h")],
+    "workload.block_size": [{"workload.block_size": each} for each in ("16 KiB", "32 KiB", "128 KiB")],
+    "workload.cell": [{"workload.cell": each} for each in ("200 B", "4 KiB")],
+    "workload.compression.codec": [
+        {"workload.compression": {"codec": each, "ratio": 2.0}} for each in ("zstd", "snappy")
+    ],
+    "workload.compression.ratio": [{"workload.compression": {"codec": "lz4", "ratio": each}} for each in (1.5, 4.0)],
+    "workload.encoding": [{"workload.encoding": each} for each in ("FAST_DIFF", "ROW_INDEX_V1")],
+    "workload.inspection": [{"workload.inspection": "nowhere.json", "workload.stored": None}],
+    "workload.popularity.curve": [{"workload.popularity": {"curve": "nowhere.csv"}}],
+    "workload.popularity.hot": [{"workload.popularity": {"hot": each, "of_reads": "90 %"}} for each in ("5 %", "20 %")],
+    "workload.popularity.of_reads": [{"workload.popularity": {"hot": "10 %", "of_reads": each}} for each in ("60 %",)],
+    "workload.popularity.zipf": [{"workload.popularity": {"zipf": each}} for each in (0.5, 0.99, 1.2)],
+    "workload.reads.concurrency": [{"workload.reads": {"concurrency": each}} for each in (10, 200)],
+    "workload.reads.kind": [{"workload.reads": {"per_second": 50, "kind": "scan", "rows": 20}}],
+    "workload.reads.per_second": [{"workload.reads.per_second": each} for each in (20, 1000, 5000)],
+    "workload.reads.rows": [
+        {"workload.reads": {"per_second": 50, "kind": "multi-get", "rows": each}} for each in (2, 50)
+    ],
+    "workload.regions": [{"workload.regions": each} for each in (20, 400)],
+    "workload.row": [{"workload.row": each} for each in ("1 KiB", "100 KiB")],
+    "workload.stored": [{"workload.stored": each} for each in ("50 GiB", "900 GiB", "4 TiB")],
+    "workload.writes.bytes_per_second": [
+        {"workload.writes": {"bytes_per_second": each}} for each in ("1 MiB", "30 MiB")
+    ],
+}
+SINGLE = [(field, number) for field, changes in CHANGES.items() for number in range(len(changes))]
+SHARDS, OF_A_SHARD = 16, 25
+TOGETHER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A launched cluster: its file, its record, the templates it was made of."""
+
+    file: Path
+    record: LaunchRecord
+    templates: Templates
+
+    def changed(self, directory: Path, *changes: Mapping[str, object]) -> set[str]:
+        """What CloudFormation would replace of what the cluster stands on; raises where it is refused."""
+        file = directory / self.file.name
+        file.write_text(yaml.safe_dump(edited(BASE, *changes)))
+        (directory / "kept.launch").symlink_to(self.file.with_suffix(".launch"))
+        try:
+            _, assembly = app.synthesise(str(file), str(directory / "cdk.out"))
+            return set(replaced(self.templates, read_templates(assembly), self.record))
+        finally:
+            (directory / "kept.launch").unlink()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    directory = tmp_path_factory.mktemp("launch")
+    file = directory / "kept.yaml"
+    file.write_text(yaml.safe_dump(BASE))
+    _, assembly = app.synthesise(str(file), str(directory / "cdk.out"))
+    return Kept(file, launched(file, assembly), read_templates(assembly))
+
+
+def edited(base: Mapping[str, Any], *changes: Mapping[str, object]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(json.dumps(base))
+    for change in changes:
+        for path, value in change.items():
+            *outer, last = path.split(".")
+            inner = document
+            for key in outer:
+                inner = inner.setdefault(key, {}) or inner
+            if value is None:
+                inner.pop(last, None)
+            else:
+                inner[last] = json.loads(json.dumps(value))
+    return document
+
+
+def replaced(old: Templates, new: Templates, record: LaunchRecord) -> Iterator[str]:
+    """Of all resources: those replaced or gone, by change or by reference, that are recorded or hold data."""
+    every = [(stack, name) for stack, template in old.items() for name in template["Resources"]]
+    at = {each for each in every if _goes(old, new, *each)}
+    exports = dict(exports_of(old))
+    while more := {
+        (stack, name)
+        for stack, name in every
+        if (stack, name) not in at
+        and at & set(references(frozen(old[stack]["Resources"][name]).properties, stack, exports))
+    }:
+        at |= more
+    for stack, name in sorted(at):
+        kind = old[stack]["Resources"][name]["Type"]
+        if name in record.resources.get(stack, {}) or kind in {"AWS::KMS::Key", "AWS::S3::Bucket"}:
+            yield f"{stack} {name}"
+
+
+def _goes(old: Templates, new: Templates, stack: str, name: str) -> bool:
+    if stack not in new:
+        return False  # a stack that is not named is left alone
+    was, now = old[stack]["Resources"][name], new[stack]["Resources"].get(name)
+    if now is None or now["Type"] != was["Type"]:
+        return True
+    properties = [settled(each.get("Properties", {}), ACCOUNT, "us-east-1") for each in (was, now)]
+    return any(change.recreation is not Recreation.NEVER for change in property_changes(was["Type"], *properties))
+
+
+def fields(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Every field that a person may write, by its path; `*` is a name, `[]` one of a list."""
+
+    def inside(node: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+        below = list(_below(schema, node))
+        if not below:
+            yield ".".join(path)
+        for key, inner in below:
+            yield from inside(inner, (*path, key))
+
+    yield from inside(schema, ())
+
+
+def _below(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for each in (node, *node.get("anyOf", ()), *node.get("oneOf", ())):
+        found = schema["$defs"][each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+        if found is not node and "$ref" in each:
+            yield from _below(schema, found)
+            continue
+        yield from found.get("properties", {}).items()
+        for key, inner in (("*", found.get("additionalProperties")), ("[]", found.get("items"))):
+            if isinstance(inner, dict):
+                yield key, inner
+        yield from (("*", inner) for inner in found.get("patternProperties", {}).values())
+
+
+def test_every_field_of_the_schema_is_changed() -> None:
+    schema = json.loads((PROJECT / "environments/schema.json").read_text())
+    assert set(fields(schema)) == set(CHANGES)
+    assert len(SINGLE) + SHARDS * OF_A_SHARD >= 500
+
+
+@pytest.mark.parametrize(("field", "number"), SINGLE)
+def test_no_change_replaces_what_runs(field: str, number: int, kept: Kept, tmp_path: Path) -> None:
+    with suppress(InvalidInput, Infeasible):
+        assert kept.changed(tmp_path, CHANGES[field][number]) == set()
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_no_changes_together_replace_what_runs(shard: int, kept: Kept, tmp_path: Path) -> None:
+    chance = random.Random(shard)  # noqa: S311 - no secret
+    deployed = 0
+    for number in range(OF_A_SHARD):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        changes = [CHANGES[field][at] for field, at in chance.sample(SINGLE, chance.randint(2, TOGETHER))]
+        with suppress(InvalidInput, Infeasible):
+            assert kept.changed(directory, *changes) == set(), changes
+            deployed += 1
+    assert deployed
+
+
+UNPINNED = [
+    ("ReleaseLabel", {"release": "emr-7.13.0"}),
+    ("Instances", {"workload.stored": "900 GiB"}),
+    ("BootstrapActions", {"workload.stored": "900 GiB"}),
+]
+
+
+@pytest.mark.parametrize(("unpinned", "change"), UNPINNED)
+def test_a_property_that_is_not_held_is_seen(
+    unpinned: str, change: dict[str, object], kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen by synthesis itself, and by the tests here: neither is blind."""
+
+    def careless(cluster: Any, was: Frozen) -> None:
+        properties = {name: value for name, value in was.properties.items() if name != unpinned}
+        hold(cluster, Frozen(type=was.type, properties=properties))
+
+    monkeypatch.setattr("stacks.cluster.hold", careless)
+    with pytest.raises(OperationFailed, match=f"would replace the running cluster j-TEST(.|\n)*{unpinned} is another"):
+        kept.changed(tmp_path, change)
+    monkeypatch.setattr(app, "refuse_otherwise", lambda *_: None)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert "warmbase-kept-blue-cluster Cluster" in kept.changed(other, change)
+
+
+REFUSED = [
+    ({"name": "other"}, "name"),
+    ({"account": "210987654321"}, "account"),
+    ({"storage.root": "s3://our-data/other/"}, "storage.root"),
+    ({"storage.key": None}, "storage.key"),
+    ({"clusters": {"green": {}}}, "clusters.blue"),
+]
+
+
+@pytest.mark.parametrize(("change", "what"), REFUSED)
+def test_what_makes_it_this_cluster_is_refused_by_name(
+    change: dict[str, object], what: str, kept: Kept, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kept.changed(tmp_path, change)
+    assert what in [problem.what for problem in caught.value.problems]
+    assert "j-TEST" in str(caught.value)
