@@ -72,9 +72,9 @@ def swing_of(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> Swin
     return Swing.of(allocator, miniature.demand.blocks.lengths, promotes=miniature.demand.swing.promotes)
 
 
-def expected_hit_ratio(miniature: Miniature, rows: RowPopularity, cache_mib: int, sizes: Sequence[int]) -> float:
+def expected_hit_ratio(miniature: Miniature, popularity: Popularity, cache_mib: int, sizes: Sequence[int]) -> float:
     """Share of block reads that the warm cache answers."""
-    return hit_ratio(popularity_of(miniature, rows), swing_of(miniature, cache_mib, sizes))
+    return hit_ratio(popularity, swing_of(miniature, cache_mib, sizes))
 
 
 def slot_bytes(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> float:

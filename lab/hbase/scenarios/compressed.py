@@ -11,7 +11,7 @@ from lab.hbase.experiment import Experiment, Findings, performance_figures
 from lab.hbase.overlay import varied
 from lab.hbase.result import Figure, Kind, Target
 from lab.hbase.ycsb import Table
-from sizing.expectation import expected_hit_ratio, slot_bytes
+from sizing.expectation import expected_hit_ratio, popularity_of, slot_bytes
 from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
@@ -65,7 +65,7 @@ def _figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple
             name="hit ratio",
             unit="",
             measured=window.hit_ratio,
-            predicted=expected_hit_ratio(lab.miniature, UNIFORM, cache_mib, demand.sizes),
+            predicted=expected_hit_ratio(lab.miniature, popularity_of(lab.miniature, UNIFORM), cache_mib, demand.sizes),
             because=f"{cache_mib} MiB for blocks of {demand.blocks.cached_bytes:,.0f} B in the cache",
             target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
         ),

@@ -14,7 +14,7 @@ from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Figure, Kind, Target
 from lab.hbase.ycsb import Table
 from sizing.allocator import DEFAULT_BUCKET_SIZES
-from sizing.expectation import expected_hit_ratio, slot_bytes
+from sizing.expectation import expected_hit_ratio, popularity_of, slot_bytes
 from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
@@ -134,7 +134,8 @@ def _slot_figure(case: Case, small: Miniature, cache_mib: int, measured: float) 
 
 def _figures(case: Case, small: Miniature, cache_mib: int, windows: dict[str, list[Window]]) -> tuple[Figure, ...]:
     ratios = [window.hit_ratio for window in windows[case.name]]
-    predicted = expected_hit_ratio(small, UNIFORM, cache_mib, case.sizes)
+    even = popularity_of(small, UNIFORM)
+    predicted = expected_hit_ratio(small, even, cache_mib, case.sizes)
     found = [
         Figure(
             case=f"{case.name}, seed {seed}",
@@ -156,7 +157,7 @@ def _figures(case: Case, small: Miniature, cache_mib: int, windows: dict[str, li
                 name="bytes hit",
                 unit="x",
                 measured=worst,
-                predicted=predicted / expected_hit_ratio(small, UNIFORM, cache_mib, DEFAULT_BUCKET_SIZES),
+                predicted=predicted / expected_hit_ratio(small, even, cache_mib, DEFAULT_BUCKET_SIZES),
                 because="the same disk; slots that fit the blocks",
                 target=at_least(BETTER),
             )

@@ -24,7 +24,8 @@ def run(lab: Experiment) -> Findings:
     lab = lab.filled()
     table, bench = lab.table, lab.bench
     bench.serve(Server(), cold=False)
-    bench.wait_until_still(PREFETCHED_SECONDS)
+    blocks = lab.miniature.demand.blocks.count
+    bench.wait_until(lambda now: now.l2_blocks >= blocks, PREFETCHED_SECONDS)
     bench.admin.switch_balancer(on=False)
     bench.cluster.clear_cache(SECOND.number)
     bench.cluster.start_server(SECOND)
