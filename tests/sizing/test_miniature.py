@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from configurations.launch import Launch
 from facts.releases import releases
 from sizing.allocator import minimum_capacity_bytes
-from sizing.expectation import Node, expected, expected_hit_ratio, read_of, swing_of, timings_of
+from sizing.expectation import Node, expected, expected_hit_ratio, popularity_of, read_of, swing_of, timings_of
 from sizing.miniature import Miniature, Small, miniature
 from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf
 from sizing.resource import Disk, Hits
@@ -56,17 +56,19 @@ def test_no_cache_is_less_than_hbase_starts_with(small: Miniature, share: float)
 @given(smaller=st.floats(0.1, 0.9), more=st.floats(0.0, 0.1))
 def test_a_larger_cache_finds_no_less(small: Miniature, smaller: float, more: float) -> None:
     sizes = small.demand.sizes
-    ratios = [expected_hit_ratio(small, UNIFORM, small.sized(share), sizes) for share in (smaller, smaller + more)]
+    even = popularity_of(small, UNIFORM)
+    ratios = [expected_hit_ratio(small, even, small.sized(share), sizes) for share in (smaller, smaller + more)]
     assert ratios[1] >= ratios[0] - 1e-9
 
 
 def test_uniform_reads_hit_what_is_kept(small: Miniature) -> None:
     cache_mib = small.sized(0.5)
     swing = swing_of(small, cache_mib, small.demand.sizes)
-    ratio = expected_hit_ratio(small, UNIFORM, cache_mib, small.demand.sizes)
+    ratio = expected_hit_ratio(small, popularity_of(small, UNIFORM), cache_mib, small.demand.sizes)
     count = small.demand.blocks.count
     assert swing.kept_blocks / count - 0.01 <= ratio <= swing.full_blocks / count + 0.01
-    assert expected_hit_ratio(small, Zipf(theta=0.99, ranks=YCSB_RANKS), cache_mib, small.demand.sizes) > ratio
+    skewed = popularity_of(small, Zipf(theta=0.99, ranks=YCSB_RANKS))
+    assert expected_hit_ratio(small, skewed, cache_mib, small.demand.sizes) > ratio
 
 
 def test_a_slow_volume_is_the_bottleneck_and_a_fast_one_is_not(small: Miniature) -> None:
