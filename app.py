@@ -1,11 +1,13 @@
 """environment → plan → classifications → stacks: what `cdk deploy -c environment=prod --all` runs."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from configurations.deployable import deployable_launch
 from environments.environment import Environment
-from environments.launch_record import launch_records, placed
+from environments.launch_record import LaunchRecord, launch_records, placed
 from environments.reader import read_environment
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
@@ -16,10 +18,33 @@ from stacks.network import NetworkStack
 from stacks.storage import StorageStack
 
 
+class Synthesised(NamedTuple):
+    """Where the templates are, and the clusters that no launch record keeps."""
+
+    assembly: Path
+    unrecorded: tuple[str, ...]
+
+
 def environment_app(name: str, outdir: str | None = None) -> App:
     """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty file or launch record."""
     environment = read_environment(name)
+    return _stacks(environment, launch_records(environment), outdir)
+
+
+def synthesise(name: str, outdir: str | None = None) -> Synthesised:
+    """Synthesises an environment's stacks into a directory.
+
+    Raises InvalidInput as `environment_app`, and OperationFailed where they would replace a cluster that runs.
+    """
+    environment = read_environment(name)
     records = launch_records(environment)
+    assembly = Path(_stacks(environment, records, outdir).synth().directory)
+    for record in records.values():
+        refuse_otherwise(assembly, record)
+    return Synthesised(assembly, tuple(colour for colour in environment.clusters if colour not in records))
+
+
+def _stacks(environment: Environment, records: Mapping[str, LaunchRecord], outdir: str | None) -> App:
     environment = placed(environment, records.values())
     app = new_app(outdir)
     network = NetworkStack(app, environment)
@@ -31,18 +56,6 @@ def environment_app(name: str, outdir: str | None = None) -> App:
     return app
 
 
-def synthesise(name: str, outdir: str | None = None) -> tuple[Environment, Path]:
-    """Synthesises an environment's stacks into a directory.
-
-    Raises InvalidInput as `environment_app`, and OperationFailed where they would replace a cluster that runs.
-    """
-    environment = read_environment(name)
-    assembly = Path(environment_app(name, outdir).synth().directory)
-    for record in launch_records(environment).values():
-        refuse_otherwise(assembly, record)
-    return environment, assembly
-
-
 def main() -> int:
     """Synthesises the environment that the context names; an error is a message and its exit code."""
     name = new_app().node.try_get_context("environment")
@@ -50,14 +63,14 @@ def main() -> int:
         sys.stderr.write("app.py: no environment; say which: cdk deploy -c environment=prod --all\n")
         return 2
     try:
-        environment, _ = synthesise(str(name))
+        unrecorded = synthesise(str(name)).unrecorded
     except WarmbaseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    for colour in environment.clusters.keys() - launch_records(environment).keys():
+    for colour in unrecorded:
         sys.stderr.write(
-            f"{environment.source}: cluster {colour} has no launch record; if it runs already, a deployment could"
-            f" replace it: run `warmbase pin {name}` first\n"
+            f"{name}: cluster {colour} has no launch record; if it runs already, a deployment could replace it:"
+            f" run `warmbase pin {name}` first\n"
         )
     return 0
 

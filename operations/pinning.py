@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from configurations.classification import Classification, flattened
 from environments.environment import Environment
@@ -22,7 +23,7 @@ from environments.launch_record import (
 )
 from operations.aws import Aws
 from operations.description import cluster_id
-from sizing.problem import Drifted, OperationFailed
+from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
 from stacks.reach import CLUSTER_TYPE, Templates, reached, settled
 
 __all__ = ["Pinned", "check_pinned", "pin"]
@@ -53,8 +54,8 @@ class Live:
 def pin(aws: Aws, environment: Environment, colour: str) -> Pinned:
     """Writes the launch record of that cluster, in place of one that is there.
 
-    Raises OperationFailed where no such cluster runs, Drifted where EMR describes another than its stack made, or the
-    file names another root than the cluster's.
+    Raises InvalidInput where the file has no such cluster, OperationFailed where none runs or AWS does not answer,
+    Drifted where EMR describes another than its stack made, or the file another root or role than the cluster's.
     """
     record, files, confirmed = _found(aws, environment, colour)
     before = _earlier(environment, colour)
@@ -77,11 +78,20 @@ def _earlier(environment: Environment, colour: str) -> LaunchRecord | None:
     """A record that is about to be replaced; a broken one is none."""
     try:
         return launch_records(environment).get(colour)
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, it is replaced
+    except InvalidInput:
         return None
 
 
 def _found(aws: Aws, environment: Environment, colour: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
+    if colour not in environment.clusters:
+        known = ", ".join(environment.clusters)
+        why = "the file has no such cluster"
+        raise InvalidInput([Problem(where=environment.source, what=f"clusters.{colour}", why=why, fix=f"name {known}")])
+    with _failures(environment):
+        return _read_back(aws, environment, colour)
+
+
+def _read_back(aws: Aws, environment: Environment, colour: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
     templates = _templates(aws, environment, colour)
     stack = f"warmbase-{environment.name}-{colour}-cluster"
     [name] = [name for name, each in templates[stack]["Resources"].items() if each["Type"] == CLUSTER_TYPE]
@@ -110,14 +120,26 @@ def _templates(aws: Aws, environment: Environment, colour: str) -> Templates:
     return {f"warmbase-{name}": _template(aws, f"warmbase-{name}") for name in names}
 
 
-def _template(aws: Aws, stack: str) -> Mapping[str, Any]:
+@contextmanager
+def _failures(environment: Environment) -> Iterator[None]:
+    """What boto3 says, as what, why and how to mend it."""
     try:
-        body: Any = aws.cloudformation.get_template(StackName=stack, TemplateStage="Processed")["TemplateBody"]
+        yield
     except ClientError as error:
         raise OperationFailed(
-            f"stack {stack} cannot be read in account {aws.account}: {error}\n"
-            "  fix: deploy first, or use the credentials and the region in which it was deployed"
-        ) from None
+            f"what runs of {environment.name} in {environment.region} could not be read\n  {error}\n"
+            "  fix: deploy first; or use credentials of the account in which it was deployed, which may read its"
+            " stacks, its cluster and its bootstrap files"
+        ) from error
+    except BotoCoreError as error:
+        raise OperationFailed(
+            f"AWS could not be asked what runs of {environment.name} in {environment.region}\n  {error}\n"
+            "  fix: set AWS_PROFILE or other credentials, and reach AWS from here"
+        ) from error
+
+
+def _template(aws: Aws, stack: str) -> Mapping[str, Any]:
+    body: Any = aws.cloudformation.get_template(StackName=stack, TemplateStage="Processed")["TemplateBody"]
     parsed: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
     return parsed
 
@@ -139,9 +161,11 @@ def _live(aws: Aws, environment: Environment, colour: str) -> Live:
 def _confirmed(launched: Mapping[str, Any], live: Live, identity: Identity) -> tuple[int, list[str]]:
     """How many facts of the template EMR says too, and those that it says otherwise."""
     of_stack, of_emr = dict(_facts_of_template(launched, identity)), dict(_facts_of_emr(launched, live))
+    # What the file says it is, held against what was launched.
     of_stack["root"] = identity.root if identity.mode != "hdfs" else of_emr.get("root")
+    of_stack["role"] = identity.role
     differences = [
-        f"{name}: its stack made {of_stack.get(name)!r}, EMR has {of_emr.get(name)!r}"
+        f"{name}: expected {of_stack.get(name)!r}, EMR has {of_emr.get(name)!r}"
         for name in sorted(of_stack.keys() | of_emr.keys())
         if of_stack.get(name) != of_emr.get(name)
     ]
@@ -185,6 +209,7 @@ def _facts_of_emr(launched: Mapping[str, Any], live: Live) -> Iterator[tuple[str
     )
     for action in live.actions:
         yield f"bootstrap action {action['Name']}", (action["ScriptPath"], *action["Args"])
+    yield "role", "active" if any(action["Name"] == "claim-root" for action in live.actions) else "replica"
     for group in live.groups:
         kind = group["InstanceGroupType"]
         yield f"{kind} type", group["InstanceType"]
@@ -223,8 +248,8 @@ def _fetched(aws: Aws, url: str) -> bytes:
     bucket, _, key = url.removeprefix("s3://").partition("/")
     try:
         return aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-    except ClientError as error:
+    except aws.s3.exceptions.NoSuchKey:
         raise OperationFailed(
-            f"{url}, which the cluster's bootstrap actions fetch, cannot be read: {error}\n"
+            f"{url}, which the cluster's bootstrap actions fetch, is gone\n"
             "  fix: put the file back under that key: new nodes cannot join without it"
         ) from None

@@ -8,6 +8,7 @@ Utils.fnvhash64.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -37,6 +38,7 @@ def hashed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.asarray(np.abs(found.view(np.int64)))
 
 
+@cache
 def hot_set_drawn(rows: int, blocks: int, *, rows_fraction: float, reads_fraction: float) -> Popularity:
     """A hot set of the first rows by number, which lie where their hashes put them."""
     hot = np.arange(rows) < int(rows * rows_fraction)
@@ -44,6 +46,7 @@ def hot_set_drawn(rows: int, blocks: int, *, rows_fraction: float, reads_fractio
     return _of_blocks(weights, blocks)
 
 
+@cache
 def zipfian_drawn(rows: int, blocks: int) -> Popularity:
     """A zipfian choice: each of the first ranks on the row that it is hashed to, the others evenly on all."""
     shares = np.diff(drawn_below(np.arange(HASHED_RANKS + 1, dtype=np.float64)))

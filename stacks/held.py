@@ -54,7 +54,10 @@ def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
     """Raises OperationFailed where the templates would replace the recorded cluster, or what it stands on."""
     templates = read_templates(assembly)
     [(stack, name)] = _cluster_of(record)
-    found = [*_differences(record, reached(templates, stack, name)), *_not_uploaded(assembly, record)]
+    try:
+        found = [*_differences(record, reached(templates, stack, name)), *_not_uploaded(assembly, record)]
+    except LookupError as missing:
+        found = [str(missing.args[0])]
     if found:
         identity = record.identity
         raise OperationFailed(

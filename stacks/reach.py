@@ -39,7 +39,8 @@ def frozen(resource: Mapping[str, Any]) -> Frozen:
 def reached(templates: Templates, stack: str, logical_id: str) -> dict[str, dict[str, Frozen]]:
     """That resource and all that it reaches by Ref, GetAtt, Sub and imports of exports, by stack and logical id.
 
-    A reference is followed from a property whose change replaces: from another it cannot do so.
+    A reference is followed from a property whose change replaces: from another it cannot do so. Raises LookupError for
+    a resource that is not there, or an import that nothing exports.
     """
     exports = dict(exports_of(templates))
     found: dict[str, dict[str, Frozen]] = {}
@@ -48,6 +49,8 @@ def reached(templates: Templates, stack: str, logical_id: str) -> dict[str, dict
         of, name = waiting.pop()
         if name in found.get(of, {}):
             continue
+        if name not in templates.get(of, {}).get("Resources", {}):
+            raise LookupError(f"{of} has no {name}")
         kept = frozen(templates[of]["Resources"][name])
         found.setdefault(of, {})[name] = kept
         waiting += [at for at in references(kept.properties, of, exports) if _is_resource(templates, *at)]
@@ -81,6 +84,8 @@ def references(value: object, stack: str, exports: Mapping[str, tuple[str, Any]]
         elif key == "Fn::GetAtt":
             yield stack, inner[0] if isinstance(inner, list) else inner.partition(".")[0]
         elif key == "Fn::ImportValue":
+            if inner not in exports:
+                raise LookupError(f"nothing exports {inner}")
             exporting, exported = exports[inner]
             yield from references(exported, exporting, exports)
         elif key == "Fn::Sub":

@@ -67,6 +67,16 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
     """The record of the cluster that the demo left; with it, another workload, release and zone change nothing."""
     file = directory / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
+    assert warmbase("pin", str(file), "--cluster", "green", **variables).returncode == 2
+    file.write_text(file.read_text() + "storage: {root: s3://our-data/hbase/}\n")
+    elsewhere = warmbase("pin", str(file), **variables)
+    assert elsewhere.returncode == 3
+    assert "root: expected 's3://our-data/hbase/', EMR has 's3://warmbase-dev-root-" in elsewhere.stderr
+    file.write_text((PROJECT / "environments/dev.yaml").read_text().replace("name: dev", "name: nobody"))
+    nobody = warmbase("pin", str(file), **variables)
+    assert nobody.returncode == 1
+    assert "what runs of nobody in us-east-1 could not be read" in nobody.stderr
+    file.write_text((PROJECT / "environments/dev.yaml").read_text())
     missing = warmbase("pin", str(file), "--check", **variables)
     assert missing.returncode == 3, missing.stderr
     assert "there is none; j-" in missing.stderr

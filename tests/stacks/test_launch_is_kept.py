@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ import app
 from environments.launch_record import Frozen, LaunchRecord
 from lab.aws.property_changes import Recreation, property_changes
 from sizing.problem import Infeasible, InvalidInput, OperationFailed
-from stacks.held import hold, read_templates
-from stacks.reach import Templates, exports_of, frozen, references, settled
+from stacks.held import hold, read_templates, refuse_otherwise
+from stacks.reach import CLUSTER_TYPE, Templates, exports_of, frozen, references, settled
 from tests.stacks.recorded import ACCOUNT, launched
 
 PROJECT = Path(__file__).parents[2]
@@ -41,6 +41,16 @@ BASE: dict[str, Any] = {
     "targets": {"hit_ratio": 0.9, "lost_nodes": 0},
     "clusters": {"blue": {"role": "active", "primaries": 1, "core": {"families": ["m8g", "r8g", "m7g"]}}},
     "alarms": {"email": "on-call@example.com"},
+}
+# An inspection says what else the workload would.
+INSPECTED: dict[str, object] = {
+    "workload": {
+        "inspection": str(PROJECT / "tests/environments/inspection.json"),
+        "cell": "1 KiB",
+        "row": "10 KiB",
+        "reads": {"per_second": 200},
+        "regions": 40,
+    }
 }
 VOLUMES: list[dict[str, object]] = [
     {"purpose": "cache", "size": "300 GiB", "iops": 4000, "throughput": "250 MiB/s"},
@@ -115,8 +125,8 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     ],
     "workload.compression.ratio": [{"workload.compression": {"codec": "lz4", "ratio": each}} for each in (1.5, 4.0)],
     "workload.encoding": [{"workload.encoding": each} for each in ("FAST_DIFF", "ROW_INDEX_V1")],
-    "workload.inspection": [{"workload.inspection": "nowhere.json", "workload.stored": None}],
-    "workload.popularity.curve": [{"workload.popularity": {"curve": "nowhere.csv"}}],
+    "workload.inspection": [INSPECTED],
+    "workload.popularity.curve": [{"workload.popularity": {"curve": "curve.csv"}}],
     "workload.popularity.hot": [{"workload.popularity": {"hot": each, "of_reads": "90 %"}} for each in ("5 %", "20 %")],
     "workload.popularity.of_reads": [{"workload.popularity": {"hot": "10 %", "of_reads": each}} for each in ("60 %",)],
     "workload.popularity.zipf": [{"workload.popularity": {"zipf": each}} for each in (0.5, 0.99, 1.2)],
@@ -132,6 +142,36 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "workload.writes.bytes_per_second": [
         {"workload.writes": {"bytes_per_second": each}} for each in ("1 MiB", "30 MiB")
     ],
+}
+# What may be refused, by field and number of its change, and by what; every other change must be synthesised.
+REFUSED_CHANGES = {
+    ("access.security_groups.[]", 0): "not supported yet",
+    ("account", 1): "cannot be changed on a running cluster",
+    ("clusters.*.core.volumes.[].count", 1): "not supported yet",
+    ("clusters.*.core.volumes.[].purpose", 0): "one cache volume and one system volume",
+    ("clusters.*.core.volumes.[].purpose", 1): "one cache volume and one system volume",
+    ("clusters.*.core.volumes.[].type", 1): "r8g.2xlarge has 0",
+    ("clusters.*.core.volumes.[].type", 2): "not one of the choices",
+    ("clusters.*.role", 0): "nothing would write to the root",
+    ("clusters.*.role", 1): "the file has no such cluster",
+    ("clusters.*.role", 2): "not deployed yet",
+    ("name", 0): "cannot be changed on a running cluster",
+    ("name", 1): "cannot be changed on a running cluster",
+    ("network.route_table", 0): "not supported yet",
+    ("network.subnet", 0): "not supported yet",
+    ("network.vpc", 0): "not supported yet",
+    ("overrides.*.*", 2): "is no tuning",
+    ("region", 0): "no prices",
+    ("security.in_transit.*", 0): "not supported yet",
+    ("storage.key", 0): "cannot be changed on a running cluster",
+    ("storage.key", 1): "cannot be changed on a running cluster",
+    ("storage.mode", 0): "cannot be changed on a running cluster",
+    ("storage.mode", 1): "the data are on the nodes",
+    ("storage.root", 0): "cannot be changed on a running cluster",
+    ("storage.root", 1): "cannot be changed on a running cluster",
+    ("storage.root", 2): "cannot be changed on a running cluster",
+    ("storage.wal", 0): "cannot be changed on a running cluster",
+    ("targets.budget_usd_per_month", 0): "nothing meets the targets",
 }
 SINGLE = [(field, number) for field, changes in CHANGES.items() for number in range(len(changes))]
 SHARDS, OF_A_SHARD = 16, 25
@@ -150,9 +190,10 @@ class Kept:
         """What CloudFormation would replace of what the cluster stands on; raises where it is refused."""
         file = directory / self.file.name
         file.write_text(yaml.safe_dump(edited(BASE, *changes)))
+        (directory / "curve.csv").write_text("rows,reads\n0.1,0.6\n0.5,0.9\n1,1\n")
         (directory / "kept.launch").symlink_to(self.file.with_suffix(".launch"))
         try:
-            _, assembly = app.synthesise(str(file), str(directory / "cdk.out"))
+            assembly = app.synthesise(str(file), str(directory / "cdk.out")).assembly
             return set(replaced(self.templates, read_templates(assembly), self.record))
         finally:
             (directory / "kept.launch").unlink()
@@ -163,7 +204,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     directory = tmp_path_factory.mktemp("launch")
     file = directory / "kept.yaml"
     file.write_text(yaml.safe_dump(BASE))
-    _, assembly = app.synthesise(str(file), str(directory / "cdk.out"))
+    assembly = app.synthesise(str(file), str(directory / "cdk.out")).assembly
     return Kept(file, launched(file, assembly), read_templates(assembly))
 
 
@@ -174,7 +215,7 @@ def edited(base: Mapping[str, Any], *changes: Mapping[str, object]) -> dict[str,
             *outer, last = path.split(".")
             inner = document
             for key in outer:
-                inner = inner.setdefault(key, {}) or inner
+                inner = inner.setdefault(key, {})
             if value is None:
                 inner.pop(last, None)
             else:
@@ -244,8 +285,12 @@ def test_every_field_of_the_schema_is_changed() -> None:
 
 @pytest.mark.parametrize(("field", "number"), SINGLE)
 def test_no_change_replaces_what_runs(field: str, number: int, kept: Kept, tmp_path: Path) -> None:
-    with suppress(InvalidInput, Infeasible):
+    refusal = REFUSED_CHANGES.get((field, number))
+    if refusal is None:
         assert kept.changed(tmp_path, CHANGES[field][number]) == set()
+        return
+    with pytest.raises((InvalidInput, Infeasible), match=refusal):
+        kept.changed(tmp_path, CHANGES[field][number])
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -286,6 +331,22 @@ def test_a_property_that_is_not_held_is_seen(
     other = tmp_path / "other"
     other.mkdir()
     assert "warmbase-kept-blue-cluster Cluster" in kept.changed(other, change)
+
+
+def test_a_resource_that_later_stacks_no_longer_make_is_named(kept: Kept, tmp_path: Path) -> None:
+    stack, assembly = "warmbase-kept-blue-cluster", app.synthesise(str(kept.file), str(tmp_path / "out")).assembly
+    refuse_otherwise(assembly, kept.record)
+    was = kept.record.resources[stack]
+    other = {f"{name}Old" if each.type == CLUSTER_TYPE else name: each for name, each in was.items()}
+    with pytest.raises(OperationFailed, match=f"{stack} has no ClusterOld"):
+        refuse_otherwise(assembly, replace(kept.record, resources={**kept.record.resources, stack: other}))
+    more = {**was, "Gone": Frozen(type="AWS::IAM::Role", properties={})}
+    with pytest.raises(OperationFailed, match=f"{stack}: Gone, AWS::IAM::Role, is gone"):
+        refuse_otherwise(assembly, replace(kept.record, resources={**kept.record.resources, stack: more}))
+    for file in assembly.glob("asset.*.sh"):
+        file.unlink()
+    with pytest.raises(OperationFailed, match="a bootstrap file is no longer uploaded"):
+        refuse_otherwise(assembly, kept.record)
 
 
 REFUSED = [

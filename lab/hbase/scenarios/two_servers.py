@@ -10,6 +10,7 @@ from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment, Findings, at_least
 from lab.hbase.result import Figure
+from sizing.problem import OperationFailed
 
 __all__ = ["QUESTION", "TITLE", "run"]
 
@@ -26,6 +27,8 @@ def run(lab: Experiment) -> Findings:
     bench.serve(Server(), cold=False)
     blocks = lab.miniature.demand.blocks.count
     bench.wait_until(lambda now: now.l2_blocks >= blocks, PREFETCHED_SECONDS)
+    if (held := bench.sample(0.0).cache.l2_blocks) < blocks:
+        raise OperationFailed(f"{held:,} of {blocks:,} blocks were prefetched in {PREFETCHED_SECONDS:.0f} s")
     bench.admin.switch_balancer(on=False)
     bench.cluster.clear_cache(SECOND.number)
     bench.cluster.start_server(SECOND)
