@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from lab.aws.server import local_aws
 from lab.hbase.recording import recordings_of_json
 from tests.bootstrap_actions.services import Services, services
+from tests.lab.aws.test_local_aws_server import client_of
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"
@@ -36,6 +39,7 @@ class PublishingNode:
     aws: Services
     directory: Path
     region_server: str = ""
+    cloudwatch: str = ""
 
     @property
     def state(self) -> Path:
@@ -52,7 +56,8 @@ class PublishingNode:
         job_flow = self.directory / "job-flow.json"
         job_flow.write_text('{"jobFlowId": "j-ONE"}')
         server = self.region_server or self.aws.url
-        places = (f"--region-server={server}", f"--metadata={self.aws.url}", f"--cloudwatch={self.aws.url}")
+        cloudwatch = self.cloudwatch or self.aws.url
+        places = (f"--region-server={server}", f"--metadata={self.aws.url}", f"--cloudwatch={cloudwatch}")
         kept = (f"--state={self.state}", f"--job-flow={job_flow}", "--misses-for-one=2")
         command = [sys.executable, str(PROGRAM), *places, *kept]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
@@ -187,3 +192,28 @@ def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> No
         figures = node.published()
         assert all(value >= 0 for value in figures.values())
         assert figures.get("Hits", 0) <= counted.l2_hits
+
+
+def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
+    """Another server's reading of the request: namespace, dimensions, units, values."""
+    with services() as aws, local_aws() as local:
+        node = PublishingNode(aws, tmp_path, cloudwatch=local.endpoint)
+        assert node.minute(l2CacheHitCount=100).returncode == 0
+        done = node.minute(l2CacheHitCount=1_000, l2CacheMissCount=200)
+        assert done.returncode == 0, done.stderr
+        client = client_of(local, "cloudwatch")
+        listed = {each["MetricName"]: each for each in client.list_metrics(Namespace="warmbase")["Metrics"]}
+        dimensions = listed["HitRatio"]["Dimensions"]
+        assert {each["Name"] for each in dimensions} == {"ClusterId", "InstanceId"}
+        now = datetime.now(UTC)
+        [found] = client.get_metric_statistics(
+            Namespace="warmbase",
+            MetricName="HitRatio",
+            Dimensions=dimensions,
+            StartTime=now - timedelta(hours=1),
+            EndTime=now + timedelta(hours=1),
+            Period=7_200,
+            Statistics=["Average", "SampleCount"],
+        )["Datapoints"]
+        assert (found["Average"], found["SampleCount"], found["Unit"]) == (0.9, 1.0, "None")
+    assert len(listed) == 10
