@@ -29,9 +29,12 @@ SHARE: Final = 0.5
 SEEDS: Final = (2, 4, 6)
 BETTER: Final = 1.15
 WARMING_SECONDS: Final = 30.0
-SETTLING_SECONDS: Final = 180.0
-TURNOVERS: Final = 2.0
-"""Of the table's blocks, asked for until a cache of any list of sizes holds what it will."""
+SETTLING_SECONDS: Final = 240.0
+TURNOVERS: Final = 6.0
+"""Of the table's blocks, asked for until a cache of any list of sizes holds what it will.
+
+Where a prefetch has filled the two sizes of the default list in other proportions than reads do, two were too few.
+"""
 DEFAULT_SIZES: Final = ",".join(map(str, DEFAULT_BUCKET_SIZES))
 # Amazon's best-practice page for HBase on S3, and HBase's defaults where it says nothing.
 EMR_DEFAULTS: Final[Mapping[str, str | None]] = {

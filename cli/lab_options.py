@@ -1,0 +1,135 @@
+"""What is said on the command line of the lab: how small the miniature is, and what of it is asked."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
+
+import click
+
+from cli.options import chosen_cluster, cluster_option
+from configurations.launch import launch_of
+from environments.reader import read_environment
+from lab.hbase.scenarios import SCENARIOS
+from sizing.problem import InvalidInput, Problem
+from sizing.units import GIB, MIB, parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from lab.hbase.run import Asked
+
+__all__ = ["THROUGHPUT", "Chosen", "asked_of", "scaled"]
+
+LEAST_MEMORY_BYTES: Final = 3 * GIB
+LEAST_DATA_BYTES: Final = 64 * MIB
+TAIL: Final = 3
+"""The 99th percentile of the latency of S3, over its median."""
+
+
+class Chosen(TypedDict):
+    """What was said on the command line: sizes in bytes, times in seconds."""
+
+    environment: str
+    cluster: str | None
+    memory: float
+    data: float
+    latency: float
+    seed: int
+    seconds: NotRequired[int]
+    scenarios: NotRequired[tuple[str, ...]]
+    volume_throughput: NotRequired[float]
+
+
+class Text(click.ParamType[float]):
+    """Text with a unit, as people write it."""
+
+    def __init__(self, name: str, parse: Callable[[str], float], least: float = 0) -> None:
+        self.name = name
+        self._parse = parse
+        self._least = least
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. A default that is one stays."""
+        if isinstance(value, int | float):
+            return value
+        try:
+            found = float(self._parse(str(value)))
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
+        if found < self._least:
+            self.fail(f"{value!r} is too little for the lab", param, ctx)
+        return found
+
+
+def _per_second(text: str) -> int:
+    return parse_size(text.removesuffix("/s"))
+
+
+SIZE: Final = Text("size", parse_size, LEAST_DATA_BYTES)
+MEMORY: Final = Text("size", parse_size, LEAST_MEMORY_BYTES)
+THROUGHPUT: Final = Text("throughput", _per_second, MIB)
+TIME: Final = Text("time", parse_duration)
+
+
+def scaled(command: click.decorators.FC) -> click.decorators.FC:
+    """The options that say how small the miniature is."""
+    options = (
+        click.argument("environment", metavar="[ENV]", default="prod"),
+        cluster_option,
+        click.option(
+            "--memory",
+            type=MEMORY,
+            default="4 GiB",
+            show_default=True,
+            help="For all processes; three eighths are the RegionServer's heap.",
+        ),
+        click.option("--data", type=SIZE, default="256 MiB", show_default=True, help="How much to load, as stored."),
+        click.option(
+            "--latency",
+            type=TIME,
+            default="20 ms",
+            show_default=True,
+            help="Median time to S3's first byte; the 99th percentile is three times that.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def asked_of(chosen: Chosen) -> Asked:
+    """The run that was asked for. Raises InvalidInput for an environment without a cache to ask about."""
+    from lab.hbase.laboratory import small_of  # noqa: PLC0415 - `--help` loads no more than it needs
+    from lab.hbase.run import Asked as AskedRun  # noqa: PLC0415 - see above
+    from lab.hbase.store.settings import Settings  # noqa: PLC0415 - see above
+    from sizing.miniature import Small  # noqa: PLC0415 - see above
+
+    read = read_environment(chosen["environment"])
+    launch = launch_of(read, chosen_cluster(read, chosen["cluster"]))
+    if not launch.plan.mode.cached:
+        raise InvalidInput([_without_cache(read.source, launch.plan.mode)])
+    milliseconds = 1000 * chosen["latency"]
+    tail = TAIL * milliseconds if milliseconds else None
+    return AskedRun(
+        of=small_of(
+            launch,
+            Small(memory_bytes=round(chosen["memory"]), data_bytes=round(chosen["data"])),
+            Settings(latency_ms=milliseconds, latency_p99_ms=tail),
+        ),
+        scenarios=chosen.get("scenarios") or SCENARIOS,
+        named=bool(chosen.get("scenarios")),
+        seconds=float(chosen.get("seconds", 0)),
+        seed=chosen["seed"],
+        volume_mib_s=round(chosen.get("volume_throughput", 0) / MIB),
+        command=shlex.join(("warmbase", *sys.argv[1:])),
+    )
+
+
+def _without_cache(source: str, mode: str) -> Problem:
+    return Problem(
+        where=source,
+        what="mode",
+        why=f"{mode} has no BucketCache, and the lab asks what one does",
+        fix="take an environment of mode s3-cached; the scenario `boots` boots files of the other modes besides",
+    )

@@ -1,0 +1,52 @@
+"""How many blocks a cache holds before it first evicts, in orders of chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sizing.allocator import BucketAllocator
+from sizing.block import LengthHistogram
+from sizing.filling import _held, filled_by_chance
+from sizing.units import MIB
+
+SIZES = (65_792, 66_048, 99_328, 495_360)
+MIXED = LengthHistogram(pairs=((65_700, 54), (66_000, 4_000), (90_000, 36)))
+
+
+def _one_by_one(allocator: BucketAllocator, slots: list[int]) -> int:
+    """The same, asked of the allocator after each block."""
+    claims: Counter[int] = Counter()
+    for held, slot in enumerate(slots):
+        claims[slot] += 1
+        if not allocator.fits(claims):
+            return held
+    return len(slots)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("mib", [8, 40, 136, 400])
+def test_it_is_what_the_allocator_says_block_by_block(mib: int, seed: int) -> None:
+    allocator = BucketAllocator(capacity_bytes=mib * MIB, sizes=SIZES)
+    slots = np.random.default_rng(seed).permutation(np.repeat(SIZES[:3], [54, 4_000, 36]))
+    assert _held(allocator, slots) == _one_by_one(allocator, slots.tolist())
+
+
+def test_blocks_of_one_length_come_in_any_order() -> None:
+    allocator = BucketAllocator(capacity_bytes=40 * MIB, sizes=SIZES)
+    found = filled_by_chance(allocator, LengthHistogram(pairs=((66_000, 4_000),)), orders=5)
+    assert (found.mean, found.deviation) == (allocator.blocks_held(66_000), 0)
+
+
+def test_the_mean_is_what_proportions_give_but_for_rounding() -> None:
+    allocator = BucketAllocator(capacity_bytes=136 * MIB, sizes=SIZES)
+    found = filled_by_chance(allocator, MIXED)
+    assert found.mean == pytest.approx(allocator.blocks_held(MIXED), rel=0.01)
+    assert 0 < found.deviation < 0.01 * found.mean
+
+
+def test_all_are_held_where_all_fit() -> None:
+    allocator = BucketAllocator(capacity_bytes=400 * MIB, sizes=SIZES)
+    assert filled_by_chance(allocator, MIXED, orders=3).mean == 4_090
