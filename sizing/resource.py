@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import Final, Literal
 
+from sizing.page_reads import PAGE_BYTES, aligned_bytes, block_read
 from sizing.units import MIB
 
 ResourceName = Literal[
@@ -29,10 +30,6 @@ DISK_RESOURCES: Final[dict[DiskKind, tuple[ResourceName, ResourceName]]] = {
     "nvme": ("nvme-throughput", "nvme-iops"),
 }
 
-# Linux reads a file through its page cache in whole pages: a FileIOEngine has no O_DIRECT (HBase 2.6 source).
-PAGE_BYTES: Final = 4096
-# Slots start at multiples of 256 bytes (BucketCache stores offsets shifted by 8: HBase 2.6 source).
-SLOT_STEP_BYTES: Final = 256
 # EBS User Guide, "I/O characteristics": an SSD volume counts up to 256 KiB of one request as one IO.
 EBS_IO_BYTES: Final = 256 * 1024
 # judgement: an NVMe drive splits at its transfer limit, and 128 KiB is the usual one; no source states it.
@@ -116,7 +113,7 @@ class Read:
     """One request: `blocks` data blocks in `runs` stretches of neighbouring slots, and the bytes answered.
 
     The blocks of a row are cached one after the other and share their edge pages: one run. Where many writer
-    threads interleave files, runs tend to blocks, and a 64 KiB block costs up to 6 % more EBS bytes.
+    threads interleave files, runs tend to blocks, and a 64 KiB block costs 6 to 19 % more EBS bytes (`page_reads`).
     """
 
     blocks: float
@@ -167,20 +164,10 @@ def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
     return payload_bytes * (BLOCK_CPU_SECONDS_PER_BYTE + decompressing)
 
 
-def aligned_bytes(length_bytes: int) -> int:
-    """Mean bytes of the whole pages under a block whose slot starts at any multiple of 256 bytes.
-
-    Before it lie 0, 256, … 3840 bytes of its first page, after it as many of its last: 1920 each in the mean.
-    """
-    return ceil(length_bytes / SLOT_STEP_BYTES) * SLOT_STEP_BYTES + PAGE_BYTES - SLOT_STEP_BYTES
-
-
-def ios_per_block(length_bytes: int, kind: DiskKind) -> int:
-    """IOs to read or write one block: its pages, split where the device splits. Neighbours do not merge.
-
-    Each block is one synchronous read, so the device never sees two of them together.
-    """
-    return ceil(aligned_bytes(length_bytes) / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
+def ios_per_fill(length_bytes: int, kind: DiskKind) -> int:
+    """IOs to write one block: its pages, split where the device splits, and its edge pages read before."""
+    pages = ceil(aligned_bytes(length_bytes) / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
+    return pages + PARTIAL_PAGES_PER_FILL
 
 
 def ebs_disk(limits: EbsLimits) -> Disk:
@@ -201,19 +188,21 @@ def ebs_disk(limits: EbsLimits) -> Disk:
 def disk_bytes_per_read(read: Read, hits: Hits) -> float:
     """Bytes that a read moves on the cache disks: hits are read, misses are written into their slots.
 
-    A miss never costs the disk less than a hit, so more misses never raise what the disk allows.
+    What is read ahead of a block in a run is the next one: beyond the run it is read once. A miss never costs the disk
+    less than a hit, so more misses never raise what the disk allows.
     """
-    whole_pages = aligned_bytes(read.cached_length_bytes)
-    edges = min(read.runs, read.blocks) * (whole_pages - read.cached_length_bytes)
-    fill = whole_pages + PARTIAL_PAGES_PER_FILL * PAGE_BYTES
+    one = block_read(read.cached_length_bytes).bytes
+    edges = min(read.runs, read.blocks) * (one - read.cached_length_bytes)
+    fill = max(one, aligned_bytes(read.cached_length_bytes) + PARTIAL_PAGES_PER_FILL * PAGE_BYTES)
     hit = read.blocks * read.cached_length_bytes + edges
     return hits.from_disk * hit + (1 - hits.ratio) * read.blocks * fill
 
 
 def disk_ios_per_read(read: Read, hits: Hits, kind: DiskKind) -> float:
     """IOs that a read causes on the cache disks, fills included."""
-    per_block = ios_per_block(read.cached_length_bytes, kind)
-    return read.blocks * (hits.from_disk * per_block + (1 - hits.ratio) * (per_block + PARTIAL_PAGES_PER_FILL))
+    hit = block_read(read.cached_length_bytes).ios
+    fill = max(hit, ios_per_fill(read.cached_length_bytes, kind))
+    return read.blocks * (hits.from_disk * hit + (1 - hits.ratio) * fill)
 
 
 def cpu_seconds_per_read(read: Read, hits: Hits, timings: Timings) -> float:

@@ -13,14 +13,13 @@ from sizing.resource import (
     Read,
     Resource,
     Timings,
-    aligned_bytes,
     block_cpu_seconds,
     blocks_per_row,
     bottleneck,
     concurrency,
     disk_bytes_per_read,
     ebs_disk,
-    ios_per_block,
+    ios_per_fill,
     resources,
     seconds_alone,
 )
@@ -127,17 +126,10 @@ def test_blocks_per_row_is_the_mean_over_every_start() -> None:
     assert blocks_per_row(cells_in_row * cell, cell, cells_in_block * cell) == pytest.approx(mean)
 
 
-@laws
-@given(st.integers(1, 1_000_000))
-def test_aligned_bytes_is_the_mean_over_every_slot_start(length_bytes: int) -> None:
-    pages = [ceil((start + length_bytes) / 4096) * 4096 for start in range(0, 4096, 256)]
-    assert aligned_bytes(length_bytes) == pytest.approx(sum(pages) / len(pages))
-
-
-@pytest.mark.parametrize(("length_bytes", "ebs", "nvme"), [(66_422, 1, 1), (132_000, 1, 2), (263_000, 2, 3)])
-def test_ios_split_where_the_device_splits(length_bytes: int, ebs: int, nvme: int) -> None:
-    assert ios_per_block(length_bytes, "ebs") == ebs
-    assert ios_per_block(length_bytes, "nvme") == nvme
+@pytest.mark.parametrize(("length_bytes", "ebs", "nvme"), [(66_422, 3, 3), (132_000, 3, 4), (263_000, 4, 5)])
+def test_ios_of_a_fill_split_where_the_device_splits(length_bytes: int, ebs: int, nvme: int) -> None:
+    assert ios_per_fill(length_bytes, "ebs") == ebs
+    assert ios_per_fill(length_bytes, "nvme") == nvme
 
 
 @pytest.mark.parametrize(

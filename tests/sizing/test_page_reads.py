@@ -1,0 +1,54 @@
+"""What one read of a cached block makes the disk do."""
+
+from math import ceil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, aligned_bytes, block_read
+
+laws = settings(max_examples=200, deadline=None)
+
+
+@laws
+@given(st.integers(1, 1_000_000))
+def test_aligned_bytes_is_the_mean_over_every_slot_start(length_bytes: int) -> None:
+    pages = [ceil((start + length_bytes) / 4096) * 4096 for start in range(0, 4096, 256)]
+    assert aligned_bytes(length_bytes) == pytest.approx(sum(pages) / len(pages))
+
+
+@laws
+@given(st.integers(1, PIECE_BYTES))
+def test_a_block_that_hbase_reads_at_once_costs_its_own_pages(length_bytes: int) -> None:
+    found = block_read(length_bytes)
+    assert (found.bytes, found.ios) == pytest.approx((aligned_bytes(length_bytes), 1))
+
+
+@laws
+@given(st.integers(PIECE_BYTES + 1, 1_000_000))
+def test_a_longer_one_costs_more_than_its_pages_and_at_most_an_io_for_each_piece_and_128_kib_more(
+    length_bytes: int,
+) -> None:
+    found = block_read(length_bytes)
+    assert aligned_bytes(length_bytes) < found.bytes <= aligned_bytes(length_bytes) + 32 * PAGE_BYTES
+    assert 1 < found.ios <= ceil(length_bytes / PIECE_BYTES) + 1
+
+
+# The disk's own counters: 8 threads read random blocks of a file of 300 MiB in pieces of 64 KiB, its pages dropped
+# 50 times a second (Linux 6.18, read_ahead_kb 128).
+@pytest.mark.parametrize(
+    ("length_bytes", "kilobytes", "ios"),
+    [
+        (20_000, 24.1, 1.001),
+        (65_500, 69.4, 1.001),
+        (65_700, 72.1, 1.061),
+        (66_000, 74.5, 1.125),
+        (70_000, 98.4, 2.001),
+        (100_000, 166.0, 2.001),
+    ],
+)
+def test_it_is_what_a_disk_counted(length_bytes: int, kilobytes: float, ios: float) -> None:
+    found = block_read(length_bytes)
+    assert found.ios == pytest.approx(ios, rel=0.01)
+    assert 0.8 <= 1000 * kilobytes / found.bytes <= 1.15
