@@ -14,6 +14,7 @@ from moto import mock_aws
 from moto.server import ThreadedMotoServer
 
 from lab.aws.extension import install
+from lab.aws.nodes import serve_at
 from lab.aws.server import HOST, STAY
 
 ENDING: Final = (signal.SIGTERM, signal.SIGINT)
@@ -30,7 +31,9 @@ def main() -> None:
     mock_aws().start()
     server = ThreadedMotoServer(ip_address=HOST, port=asked.port, verbose=False)
     server.start()
-    sys.stdout.write("http://{}:{}\n".format(*server.get_host_and_port()))
+    endpoint = "http://{}:{}".format(*server.get_host_and_port())
+    serve_at(endpoint)
+    sys.stdout.write(f"{endpoint}\n")
     sys.stdout.flush()
     if asked.until_stdin_closes:
         Thread(target=_watch_stdin, daemon=True).start()

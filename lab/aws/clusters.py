@@ -10,7 +10,7 @@ from moto.emr.exceptions import ValidationException
 from moto.emr.models import Cluster, Instance
 from moto.emr.responses import ElasticMapReduceResponse
 
-from lab.aws import instance_groups
+from lab.aws import instance_groups, nodes
 from lab.aws.configurations import plain_configurations
 from lab.aws.control_tags import BOOTSTRAP, control
 from lab.aws.moto_border import Json, Untyped, replace, request_parameter, wrap
@@ -61,11 +61,25 @@ def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untype
     answer = original(response)
     cluster = response.backend.clusters[answer.result["JobFlowId"]]
     _keep(cluster, request)
-    if control(cluster, BOOTSTRAP) == "fail":
+    if failed := _bootstrap_failure(cluster, request, response.region):
         cluster.terminate()
         cluster.state = "TERMINATED_WITH_ERRORS"
-        cluster.last_state_change_reason = "On the master instance, bootstrap action 1 returned a non-zero return code"
+        cluster.last_state_change_reason = failed
     return answer
+
+
+def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | None:
+    """What EMR would say of an action that failed; None where none did."""
+    asked = control(cluster, BOOTSTRAP)
+    if asked == "fail":
+        return "On the master instance, bootstrap action 1 returned a non-zero return code"
+    if asked == "claim":
+        primaries = next(group.num_instances for group in cluster.instance_groups if group.role == "MASTER")
+        try:
+            nodes.run_on_primaries(cluster.id, region, request, primaries)
+        except nodes.Failed as failed:
+            return str(failed)
+    return None
 
 
 def _keep(cluster: Untyped, request: Json) -> None:

@@ -3,6 +3,7 @@
 | tag                         | value                   | effect                                                       |
 | --------------------------- | ----------------------- | ------------------------------------------------------------ |
 | `local-aws:bootstrap`       | `fail`                  | at launch: the cluster ends TERMINATED_WITH_ERRORS           |
+|                             | `claim`                 | at launch: the action that claims the root runs for real     |
 | `local-aws:reconfiguration` | `revert`                | reconfigurations fail and are reverted: RUNNING, as before   |
 |                             | `SUSPENDED`, `ARRESTED` | reconfigurations fail, so do the reverts: that group state   |
 |                             | `stuck`                 | groups stay RECONFIGURING until the tag changes or goes      |
