@@ -9,9 +9,9 @@ carries_root() {
   lsblk --noheadings --raw --output MAJ:MIN "$1" | grep -qxF "$root"
 }
 
-# disk_of_size GIB: the one disk of exactly so many GiB, or else the one that has so many whole GiB: an instance store is
-# not whole, and must not pass for a volume that is.
-disk_of_size() {
+# disks_of_size GIB COUNT: the disks of exactly so many GiB, one a line, or else those that have so many whole GiB: an instance
+# store is not whole, and must not pass for a volume that is. They must be so many, no more and no less.
+disks_of_size() {
   local path type bytes seen=() exact=() whole=() found
   while read -r path type bytes; do
     if [[ $type != disk ]]; then continue; fi
@@ -24,11 +24,11 @@ disk_of_size() {
     if ((bytes >> 30 == $1)); then whole+=("$path"); fi
   done < <(lsblk --bytes --nodeps --noheadings --raw --output PATH,TYPE,SIZE)
   if ((${#exact[@]} > 0)); then found=("${exact[@]}"); else found=("${whole[@]}"); fi
-  if ((${#found[@]} != 1)); then
-    die "${#found[@]} disks of $1 GiB, exactly one is needed; seen: $(printf '%s; ' "${seen[@]}")" \
-      "fix: give the instance group one volume of each size, and those sizes to this script"
+  if ((${#found[@]} != $2)); then
+    die "${#found[@]} disks of $1 GiB, exactly $2 needed; seen: $(printf '%s; ' "${seen[@]}")" \
+      "fix: give the instance group as many volumes of each size as planned, and those sizes to this script"
   fi
-  echo "${found[0]}"
+  printf '%s\n' "${found[@]}"
 }
 
 # device_on DISK: the largest block device at the end of its tree: the disk itself, a LUKS mapper on it, or a partition

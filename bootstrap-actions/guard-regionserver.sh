@@ -3,7 +3,7 @@
 #
 # There is no hbase user and no unit yet. So what needs them is left for systemd to run later. `--help` lists the
 # arguments. Leaves on the node
-#   /usr/local/lib/warmbase/before_regionserver.py
+#   /usr/local/lib/warmbase/before_regionserver.py, where there is a cache
 #   /etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf
 ACTION=guard-regionserver
 # shellcheck source=bootstrap-actions/shared.sh
@@ -20,16 +20,18 @@ usage() {
   cat <<USAGE
 guard-regionserver.sh --KEY=VALUE ...
 
+  --start-seconds=N        time to look at the index and start before systemd gives up
+  --stop-seconds=N         time to write the index and close regions before systemd kills
+  --open-files=N           file descriptors of a RegionServer
+  --processes=N            its threads, at most
+
+Where there is a cache, all of these; else none:
   --cache-volume-gib=N     size of the cache's volume, in whole GiB
   --cache-mib=N            "hbase.bucketcache.size" at launch: what the cache files take together, in MiB
   --index-mib=N            expected size of that cache's persistence index, in MiB; room is kept for two
   --index-format=F         chunked (HBase 2.6.1 to 2.6.4) or streamed (2.6.5 and later)
   --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch
   --index-file=PATH        "hbase.bucketcache.persistent.path" at launch
-  --start-seconds=N        time to look at the index and start before systemd gives up
-  --stop-seconds=N         time to write the index and close regions before systemd kills
-  --open-files=N           file descriptors of a RegionServer
-  --processes=N            its threads, at most
   --program=URL            before_regionserver.py as it was uploaded, s3://BUCKET/KEY
   --program-sha256=HEX     what it must be
 
@@ -46,15 +48,27 @@ check_path() {
   fi
 }
 
+cached() {
+  local name
+  for name in cache_volume_gib cache_mib index_mib index_format cache_file index_file program program_sha256; do
+    if [[ -n ${argument[$name]} ]]; then return 0; fi
+  done
+  return 1
+}
+
 check_arguments() {
-  check_number cache-volume-gib 1 65536 GiB
-  # 16,777,216 MiB is the largest size that HBase's float32 holds exactly.
-  check_number cache-mib 1 16777216 MiB
-  check_number index-mib 1 16777216 MiB
   check_number start-seconds 1 86400 seconds
   check_number stop-seconds 1 86400 seconds
   check_number open-files 65536 1048576 descriptors
   check_number processes 4096 4194304 processes
+  if cached; then check_cache; fi
+}
+
+check_cache() {
+  check_number cache-volume-gib 1 65536 GiB
+  # 16,777,216 MiB is the largest size that HBase's float32 holds exactly.
+  check_number cache-mib 1 16777216 MiB
+  check_number index-mib 1 16777216 MiB
   check_path cache-file
   check_path index-file
   check_program program
@@ -79,14 +93,11 @@ drop_in() {
   cat <<UNIT
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then systemctl daemon-reload.
 [Unit]
-# Without its volume a RegionServer would make its cache file on the root disk.
-RequiresMountsFor=/warmbase/cache /warmbase/system
+# Without its volumes a RegionServer would write to the root disk.
+RequiresMountsFor=$(if cached; then echo "/warmbase/cache "; fi)/warmbase/system
 
 [Service]
-# "+": as root, whatever User= says. Sizes and paths are those of the launch; where hbase-site.xml has others, those count.
-ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
-  --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
-  --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
+$(if cached; then before_start; fi)
 # The look at the index, and the start itself.
 TimeoutStartSec=${argument[start_seconds]}
 # systemd's default of 90 s would kill a RegionServer that is still writing its index, and so lose the cache. HBase's own
@@ -99,6 +110,15 @@ OOMScoreAdjust=-500
 UNIT
 }
 
+before_start() {
+  cat <<UNIT
+# "+": as root, whatever User= says. Sizes and paths are those of the launch; where hbase-site.xml has others, those count.
+ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
+  --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
+  --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
+UNIT
+}
+
 main() {
   begin "$@"
   if primary_node; then
@@ -107,7 +127,7 @@ main() {
   fi
   # Where the guards are switched off.
   mkdir -p /etc/warmbase
-  put_program program before_regionserver.py
+  if cached; then put_program program before_regionserver.py; fi
   put_file "$DROP_IN" 644 "$(drop_in)"
   reload_systemd
   end "done"

@@ -1,127 +1,112 @@
 #!/usr/bin/env bash
-# EMR bootstrap action, on every node but the primaries: gives cache and system a volume each.
+# EMR bootstrap action, on every node but the primaries: gives the system, and what serves reads, volumes of their own.
 #
-# EMR has mounted the data volumes before, in an order that nobody promises, so they are known by their size. `--help`
-# lists the arguments. Leaves on the node
-#   /warmbase/cache, /warmbase/system   bind mounts of a directory on each volume: the only paths configuration names
-#   /etc/fstab                          both volumes with noatime, both bind mounts
+# That is a cache, or HDFS's blocks, or neither. EMR has mounted the volumes before, in an order that nobody promises, so
+# they are known by their size. `--help` lists the arguments. Leaves on the node
+#   /warmbase/cache, /warmbase/system, /warmbase/data/1 and so on
+#                bind mounts of a directory on each volume: the only paths configuration names
+#   /etc/fstab   the volumes with noatime, the bind mounts
 ACTION=mount-volumes
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 # shellcheck source=bootstrap-actions/disks.sh
 source "$(dirname "${BASH_SOURCE[0]}")/disks.sh"
+# shellcheck source=bootstrap-actions/mounts.sh
+source "$(dirname "${BASH_SOURCE[0]}")/mounts.sh"
 
-argument=([cache_volume_gib]='' [system_volume_gib]='')
+argument=([cache_volume_gib]='' [system_volume_gib]='' [data_volume_gib]='' [data_volumes]='')
 
 usage() {
   cat <<USAGE
-mount-volumes.sh --cache-volume-gib=N --system-volume-gib=N
+mount-volumes.sh --system-volume-gib=N [--cache-volume-gib=N] [--data-volume-gib=N --data-volumes=N]
 
-  --cache-volume-gib=N    size by which the disk of the cache is known, in whole GiB
-  --system-volume-gib=N   size by which the disk of HDFS, YARN and logs is known, in whole GiB
+  --system-volume-gib=N   size by which the disk of YARN, logs and HDFS's write-ahead log is known, in whole GiB
+  --cache-volume-gib=N    size by which the disk of the cache is known, where there is a cache
+  --data-volume-gib=N     size by which each disk of HDFS's blocks is known, where they are the data
+  --data-volumes=N        how many those are
 USAGE
 }
 
 check_arguments() {
   # 65,536 GiB is the largest gp3 volume.
-  check_number cache-volume-gib 1 65536 GiB
   check_number system-volume-gib 1 65536 GiB
-  if ((${#problems[@]} == 0)) && [[ ${argument[cache_volume_gib]} == "${argument[system_volume_gib]}" ]]; then
-    problems+=("--cache-volume-gib and --system-volume-gib are equal, but size tells them apart: change one by 1 GiB")
+  if [[ -n ${argument[cache_volume_gib]} ]]; then check_number cache-volume-gib 1 65536 GiB; fi
+  if [[ -n ${argument[data_volume_gib]}${argument[data_volumes]} ]]; then
+    check_number data-volume-gib 1 65536 GiB
+    check_number data-volumes 1 24 disks
+  fi
+  local name other
+  for name in cache data; do
+    for other in system data; do
+      check_sizes_differ "$name" "$other"
+    done
+  done
+}
+
+# check_sizes_differ NAME NAME: size is all that tells them apart.
+check_sizes_differ() {
+  local size=${argument[$1_volume_gib]}
+  if [[ $1 != "$2" && -n $size && $size == "${argument[$2_volume_gib]}" ]]; then
+    problems+=("--$1-volume-gib and --$2-volume-gib are equal, but size tells them apart: change one by 1 GiB")
   fi
 }
 
-# mount_device DEVICE TARGET: formats a blank device; whatever else is not a filesystem is refused.
-mount_device() {
-  if blank "$1"; then
-    say "$1 is blank: formatting it with xfs"
-    mkfs.xfs -q "$1" # without -f it refuses by itself to overwrite a signature
-  elif [[ $(probed "$1" USAGE || true) != filesystem ]]; then
-    die "$1 is neither blank nor a filesystem (found: $(probed "$1" TYPE || echo unknown data));" \
-      "it is left as it is. fix: unlock or empty it by hand"
-  fi
-  say "mounting $1 at $2"
-  mkdir -p "$2"
-  mount -o noatime "$1" "$2"
+# free_number OF...: the first number that none of those is.
+free_number() {
+  local number=1
+  while grep -qx "$number" < <(printf '%s\n' "$@"); do number=$((number + 1)); done
+  echo "$number"
 }
 
-# volume_in_fstab DEVICE TARGET: an existing line keeps its options and gains noatime; nofail lets a node boot without
-# the volume, so that it can still be reached and asked why.
-volume_in_fstab() {
-  local line content
-  line="UUID=$(probed "$1" UUID) $2 $(probed "$1" TYPE) defaults,noatime,nofail 0 2"
-  content=$(awk -v target="$2" -v line="$line" '
-    $1 !~ /^#/ && $2 == target {
-      present = 1
-      if ("," $4 "," !~ /,noatime,/ && !gsub(/(rel|strict)atime/, "noatime", $4)) $4 = $4 ",noatime"
-    }
-    { print }
-    END { if (!present) print line }' /etc/fstab)
-  put_file /etc/fstab 644 "$content"
+# data_volumes DISK...: mounts each, one a line; a name under /warmbase/volumes is taken by what is mounted there.
+data_volumes() {
+  local disk number
+  for disk in "$@"; do
+    number=1
+    while mountpoint --quiet "/warmbase/volumes/data-$number"; do number=$((number + 1)); done
+    mounted_volume "data-$number" "$disk"
+  done
 }
 
-# mounted_volume NAME DISK: where the volume is mounted, after it has been made so.
-mounted_volume() {
-  local device target
-  device=$(device_on "$2")
-  target=$(mount_of "$device")
-  if [[ -z $target ]]; then
-    target=/warmbase/volumes/$1
-    mount_device "$device" "$target"
-  fi
-  say "$1 volume: disk $2, device $device, mounted at $target"
-  # Nobody asks when the cache was last read; writing that down costs the volume's own operations.
-  if [[ ,$(findmnt --noheadings --raw --output OPTIONS --mountpoint "$target"), != *,noatime,* ]]; then
-    mount -o remount,noatime "$target"
-    say "remounted $target with noatime"
-  fi
-  volume_in_fstab "$device" "$target"
-  echo "$target"
-}
-
-# bind_in_fstab TARGET LINE: that line and no other for the target, in its old place.
-bind_in_fstab() {
-  local content
-  content=$(awk -v target="$1" -v line="$2" '
-    $1 !~ /^#/ && $2 == target { if (!present) print line; present = 1; next }
-    { print }
-    END { if (!present) print line }' /etc/fstab)
-  put_file /etc/fstab 644 "$content"
-}
-
-# bind NAME VOLUME MODE: shows VOLUME/warmbase-NAME at /warmbase/NAME, now and after a reboot.
-bind() {
-  local source=$2/warmbase-$1 target=/warmbase/$1
-  local line="$source $target none bind,nofail,x-systemd.requires-mounts-for=$2 0 0"
-  [[ -d $source ]] || mkdir "$source"
-  chmod "$3" "$source"
-  mkdir -p "$target"
-  if [[ $source -ef $target ]]; then
-    say "$target is already $source"
-  elif mountpoint --quiet "$target"; then
-    die "something else is mounted at $target: $(findmnt --noheadings --output SOURCE --mountpoint "$target")." \
-      "fix: umount $target"
-  else
-    mount --bind "$source" "$target"
-    say "bound $source at $target"
-  fi
-  bind_in_fstab "$target" "$line"
+# bind_data VOLUME...: each keeps the number that it was given once; others get the first that is free.
+bind_data() {
+  local volume found
+  local -A numbers=()
+  for volume in "$@"; do
+    for found in "$volume"/warmbase-data-*; do
+      if [[ -d $found ]]; then numbers[$volume]=${found##*-}; fi
+    done
+  done
+  for volume in "$@"; do
+    if [[ -z ${numbers[$volume]:-} ]]; then numbers[$volume]=$(free_number "${numbers[@]}"); fi
+    bind "data/${numbers[$volume]}" "$volume" 1777
+  done
 }
 
 main() {
   begin "$@"
   if primary_node; then
-    end "this is a primary node: it has no cache volume, nothing to do"
+    end "this is a primary node: it has no volumes of these, nothing to do"
     exit 0
   fi
-  local cache system
-  # Both are looked for before either is touched.
-  cache=$(disk_of_size "${argument[cache_volume_gib]}")
-  system=$(disk_of_size "${argument[system_volume_gib]}")
-  cache=$(mounted_volume cache "$cache")
+  local cache='' system found data=()
+  # All are looked for before any is touched.
+  if [[ -n ${argument[cache_volume_gib]} ]]; then cache=$(disks_of_size "${argument[cache_volume_gib]}" 1); fi
+  system=$(disks_of_size "${argument[system_volume_gib]}" 1)
+  if [[ -n ${argument[data_volumes]} ]]; then
+    found=$(disks_of_size "${argument[data_volume_gib]}" "${argument[data_volumes]}")
+    mapfile -t data <<<"$found"
+  fi
+  if [[ -n $cache ]]; then cache=$(mounted_volume cache "$cache"); fi
   system=$(mounted_volume system "$system")
-  bind cache "$cache" 755
-  bind system "$system" 1777 # users hdfs and yarn do not exist yet; they will make their own directories
+  if ((${#data[@]} > 0)); then
+    found=$(data_volumes "${data[@]}")
+    mapfile -t data <<<"$found"
+  fi
+  if [[ -n $cache ]]; then bind cache "$cache" 755; fi
+  # Users hdfs and yarn do not exist yet; they will make their own directories.
+  bind system "$system" 1777
+  if ((${#data[@]} > 0)); then bind_data "${data[@]}"; fi
   end "done"
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill, wrap
 from typing import Final
@@ -14,14 +15,17 @@ from cli.document import json_text
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.impact.change import Change, changes
 from configurations.impact.cost import ImpactCost, impact_cost
+from configurations.impact.launched import changes_since_launch, launched_subject
 from configurations.launch import Launch, launch_of
 from configurations.lint.planned import planned_subject
 from configurations.lint.reader import read_subject
 from configurations.lint.subject import Subject
 from configurations.properties.property import Applied
+from environments.launch_record import LaunchRecord, launch_records, record_directory
 from environments.reader import read_environment
 from facts.prices import price_table
 from facts.releases import releases
+from sizing.problem import InvalidInput, Problem
 from sizing.units import format_duration, format_size, format_usd
 
 __all__ = ["diff"]
@@ -29,6 +33,8 @@ __all__ = ["diff"]
 WIDTH: Final = 80
 SHORT: Final = 70
 NOTHING: Final = "not stated"
+LAUNCH: Final = "launch"
+LIVE: Final = "live"
 TITLES: Final = {
     Applied.LIVE: "Live: no daemon of HBase has to restart",
     Applied.ROLLING_RESTART: "Rolling restart",
@@ -40,9 +46,10 @@ TITLES: Final = {
 @click.argument("environment", metavar="ENV")
 @click.option(
     "--against",
-    type=click.Path(path_type=Path),
     required=True,
-    help="An earlier rendering: of --format run-job-flow, emr or hbase-site, or anything that lint --file reads.",
+    metavar="launch|live|FILE",
+    help="What the cluster was launched with; what runs now; or an earlier rendering: of --format run-job-flow, emr or"
+    " hbase-site, or anything that lint --file reads.",
 )
 @click.option(
     "--group",
@@ -53,27 +60,69 @@ TITLES: Final = {
 )
 @cluster_option
 @output_option
-def diff(environment: str, against: Path, group: str, cluster: str | None, output: str) -> None:
-    """Say how each difference from an earlier rendering would be applied, and what that costs.
+def diff(environment: str, against: str, group: str, cluster: str | None, output: str) -> None:
+    """Say how each difference from a cluster, or an earlier rendering, would be applied, and what that costs.
 
     Live, by a rolling restart, or by a new cluster; in time, cached data and dollars, all of them estimates of the
-    plan. Order, blanks and spelling are no differences. Ends with 0, whatever differs.
+    plan. Order, blanks and spelling are no differences. Against what runs, dashboards, alarms and the root bucket are
+    compared as well. Ends with 0, whatever differs.
 
     \b
     Example:
+      warmbase diff prod --against live
       warmbase render prod --format run-job-flow > before.json
       warmbase diff prod --against before.json
     """
     read = read_environment(environment)
     launch = launch_of(read, chosen_cluster(read, cluster))
-    before = read_subject(against, None)
+    before, beside, around = _compared_with(against, launch)
     roles = [each.role for each in before.groups if each.role != "task"] or [group]
-    found = changes(before, planned_subject(launch), roles, releases()[launch.plan.release])
+    found = changes(before, planned_subject(launch), roles, releases()[launch.plan.release], beside)
     cost = impact_cost(found, before, launch.plan, price_table(read.region))
     if output == "json":
-        click.echo(json_text({"source": read.source, "against": before.source, "changes": found, "cost": cost}))
+        said = {"source": read.source, "against": before.source, "changes": found, "cost": cost}
+        click.echo(json_text(said if against != LIVE else {**said, "around": around}))
     else:
-        click.echo("\n\n".join(_page(launch, before, found, cost, roles)))
+        click.echo("\n\n".join([*_page(launch, before, found, cost, roles), *_around(around)]))
+
+
+Around = Mapping[str, Sequence[str]]
+"""By what is compared, each difference."""
+
+
+def _compared_with(against: str, launch: Launch) -> tuple[Subject, tuple[Change, ...], Around]:
+    """The cluster or the file; differences that it does not state itself; and what stands around it."""
+    if against == LAUNCH:
+        record = _record(launch)
+        return launched_subject(record), tuple(changes_since_launch(record, launch)), {}
+    if against == LIVE:
+        from operations.aws import Aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
+        from operations.drift import live  # noqa: PLC0415 - see above
+
+        found = live(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
+        return found.subject, (), {each.subject: each.differences for each in found.around}
+    return read_subject(Path(against), None), (), {}
+
+
+def _record(launch: Launch) -> LaunchRecord:
+    """Raises InvalidInput where the cluster has none."""
+    environment, colour = launch.environment, launch.plan.cluster
+    found = launch_records(environment).get(colour)
+    if found is None:
+        where, name = str(record_directory(environment, colour)), Path(environment.source).stem
+        why = f"nothing says what cluster {colour} was launched with"
+        fix = f"if it runs, write it down: warmbase pin {name}"
+        raise InvalidInput([Problem(where=where, what="no launch record", why=why, fix=fix)])
+    return found
+
+
+def _around(around: Around) -> Iterable[str]:
+    """Bootstrap actions are settled by the launch; the rest a deployment sets right."""
+    titles = {"bootstrap actions": "Bootstrap actions, which a running cluster keeps"}
+    for subject, differences in around.items():
+        if differences:
+            title = titles.get(subject, f"{subject.capitalize()}: the next deployment sets it right")
+            yield "\n".join([title, *(line for each in differences for line in _wrapped(each))])
 
 
 def _page(

@@ -11,6 +11,7 @@ from cli.lab_page import DOCS, lab_results_page, write_lab_results
 from cli.properties_page import properties_page
 from cli.recipe_page import recipe_page
 from cli.rules_page import rules_page
+from cli.security_page import security_page
 
 __all__ = ["PAGES", "reference"]
 
@@ -18,6 +19,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "properties": properties_page,
     "lint-rules": rules_page,
     "published-recipe": recipe_page,
+    "security": security_page,
 }
 """Each page that is made of the code, by its name in docs/; a test keeps the files current."""
 
@@ -29,7 +31,7 @@ LAB_RESULTS: Final = "lab-results"
 @click.argument("page", type=click.Choice([*PAGES, LAB_RESULTS]))
 @click.option("--write", is_flag=True, help="Write it to docs/ instead, lab-results with its pictures.")
 def reference(*, page: str, write: bool) -> None:
-    """Print a page of reference: properties, rules, or lint of the published recipe.
+    """Print a page of reference: properties, rules, lint of the published recipe, or security.
 
     As Markdown; docs/ has them as files. Or what a run of the lab found, that of docs/lab-results.json.
 

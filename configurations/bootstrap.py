@@ -54,7 +54,8 @@ class Action:
 def actions(launch: Launch) -> tuple[Action, ...]:
     """In the order in which a node runs them: the claim first, for a cluster that may not write needs nothing else."""
     writes = launch.environment.clusters[launch.plan.cluster].role == "active"
-    claim = (_claim(launch.environment),) if writes else ()
+    # In HDFS the data are on the cluster's own nodes: nobody else can write to them.
+    claim = (_claim(launch.environment),) if writes and launch.plan.mode.in_s3 else ()
     return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan))
 
 
@@ -89,31 +90,40 @@ def _of_every_node(launch: Launch) -> Iterator[Action]:
 
 
 def _of_core_nodes(plan: Plan) -> Iterator[Action]:
-    cache_gib, system_gib = plan.core.volume("cache").size_gib, plan.core.volume("system").size_gib
-    yield Action(
-        name="mount-volumes", arguments=(f"--cache-volume-gib={cache_gib}", f"--system-volume-gib={system_gib}")
-    )
-    index_mib = math.ceil(plan.persistence.index_bytes / MIB)
+    yield Action(name="mount-volumes", arguments=tuple(_volumes(plan)))
     check_seconds = INDEX_CHECK_SECONDS_PER_GIB * plan.persistence.index_bytes / 2**30
-    streamed = releases()[plan.release].index_restored_in_background
     yield Action(
         name="guard-regionserver",
         arguments=(
-            f"--cache-volume-gib={cache_gib}",
-            f"--cache-mib={plan.cache.size_mib}",
-            f"--index-mib={index_mib}",
-            f"--index-format={'streamed' if streamed else 'chunked'}",
-            f"--cache-file={layout.CACHE_FILE}",
-            f"--index-file={layout.INDEX_FILE}",
+            *(_guarded_cache(plan) if plan.mode.cached else ()),
             f"--start-seconds={START_SECONDS + math.ceil(check_seconds)}",
             f"--stop-seconds={plan.persistence.stop_timeout_seconds + KILLED_SECONDS}",
             f"--open-files={OPEN_FILES}",
             f"--processes={PROCESSES}",
         ),
-        programs={"program": "before_regionserver.py"},
+        programs={"program": "before_regionserver.py"} if plan.mode.cached else {},
     )
+    if not plan.mode.cached:
+        return
     yield Action(
         name="publish-cache-metrics",
         arguments=(f"--misses-for-one={MISSES_FOR_ONE}",),
         programs={"program": "publish_cache_metrics.py", "requests": REQUESTS},
     )
+
+
+def _volumes(plan: Plan) -> Iterator[str]:
+    for volume in plan.core.volumes:
+        yield f"--{volume.purpose}-volume-gib={volume.size_gib}"
+        if volume.purpose == "data":
+            yield f"--data-volumes={volume.count}"
+
+
+def _guarded_cache(plan: Plan) -> Iterator[str]:
+    streamed = releases()[plan.release].index_restored_in_background
+    yield f"--cache-volume-gib={plan.core.volume('cache').size_gib}"
+    yield f"--cache-mib={plan.cache.size_mib}"
+    yield f"--index-mib={math.ceil(plan.persistence.index_bytes / MIB)}"
+    yield f"--index-format={'streamed' if streamed else 'chunked'}"
+    yield f"--cache-file={layout.CACHE_FILE}"
+    yield f"--index-file={layout.INDEX_FILE}"

@@ -40,18 +40,23 @@ class Alarm:
 
 
 def alarms(plan: Plan, root_bucket: str) -> tuple[Alarm, ...]:
-    """S3 reads back above the plan, and a core node missing."""
+    """S3 read above the plan, where the data are there; and a core node missing."""
     command = f"warmbase plan {plan.environment}"
-    return (_gets_above_plan(plan, root_bucket, command), _core_node_missing(plan, command))
+    of_s3 = (_gets_above_plan(plan, root_bucket, command),) if plan.mode.in_s3 else ()
+    return (*of_s3, _core_node_missing(plan, command))
 
 
 def _gets_above_plan(plan: Plan, root_bucket: str, command: str) -> Alarm:
     warm = plan.throughput.reads_per_second * _gets_per_read(plan)
     allowed = max(LEAST_GETS_PER_SECOND, GETS_MARGIN * warm)
+    why = f"the plan has {warm:,.0f}: without a cache each read goes there."
+    if plan.mode.cached:
+        why = f"the warm cache leaves {warm:,.0f}. Expected while it warms up, else the cache is lost or too small."
     return Alarm(
         name=f"warmbase-{plan.environment}-{plan.cluster}-s3-gets-above-plan",
-        description=f"The root is read from S3 at more than {allowed:,.0f} GETs/s for 15 minutes; the warm cache "
-        f"leaves {warm:,.0f}. Expected while it warms up, else the cache is lost or too small. {command} says why.",
+        description=f"The root is read from S3 at more than {allowed:,.0f} GETs/s for 15 minutes; "
+        + why
+        + f" {command} says why.",
         namespace="AWS/S3",
         metric="GetRequests",
         dimensions={"BucketName": root_bucket, "FilterId": ROOT_METRICS_FILTER},

@@ -32,11 +32,9 @@ def dashboard_name(plan: Plan) -> str:
 def dashboard_body(plan: Plan, region: str, root_bucket: str) -> str:
     """The DashboardBody, as JSON; `${ClusterId}` in it is CloudFormation's to fill in."""
     graphs = (
-        _fill(plan),
-        _hits_and_misses(),
-        _hit_ratio(),
-        _s3_gets(root_bucket),
-        _lost_blocks(),
+        *((_fill(plan), _hits_and_misses(), _hit_ratio()) if plan.mode.cached else ()),
+        *((_s3_gets(root_bucket),) if plan.mode.in_s3 else ()),
+        *((_lost_blocks(),) if plan.mode.cached else ()),
         _requests(),
         _latency(),
         _handlers(plan),

@@ -13,7 +13,7 @@ from sizing.mode import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 
-__all__ = ["Access", "Environment", "Wal"]
+__all__ = ["Access", "Environment", "Network", "Wal"]
 
 ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
 """What CloudFormation puts the account in for; names carry it while the file names no account."""
@@ -24,6 +24,19 @@ class Wal(StrEnum):
 
     HDFS = "hdfs"
     EMR_WAL = "emr-wal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Where the nodes stand. `vpc` and `subnet` are ids of what was there before, None where both are made.
+
+    `route_table`: that subnet's, to which the way to S3 is added; None where there is one, or a NAT gateway.
+    """
+
+    availability_zone: str
+    vpc: str | None = None
+    subnet: str | None = None
+    route_table: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +55,14 @@ class Environment:
     name: str
     account: str | None
     region: str
-    availability_zone: str
+    network: Network
     release: str
     mode: Mode
     root: Root
     wal: Wal
     access: Access
+    certificates: str | None
+    """s3:// URL of the PEM files by which nodes encrypt what they send each other; None where they do not."""
     encrypt_local_disks: bool
     tags: Mapping[str, str]
     workload: Workload

@@ -49,6 +49,8 @@ class Identity:
     wal: str
     cluster: str
     role: str
+    vpc: str
+    subnet: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,8 @@ def identity_of(environment: Environment, colour: str, account: str) -> Identity
         wal=str(environment.wal),
         cluster=colour,
         role=environment.clusters[colour].role,
+        vpc=environment.network.vpc or "new",
+        subnet=environment.network.subnet or "new",
     )
 
 
@@ -127,7 +131,9 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
 def placed(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
     """The environment in the zone where its clusters run, whatever the file says by now: a subnet has one for good."""
     zones = [record.availability_zone for record in records]
-    return replace(environment, availability_zone=zones[0]) if zones else environment
+    if not zones:
+        return environment
+    return replace(environment, network=replace(environment.network, availability_zone=zones[0]))
 
 
 def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
@@ -224,6 +230,8 @@ def _otherwise(environment: Environment, record: LaunchRecord) -> list[Problem]:
         "mode": "storage.mode",
         "wal": "storage.wal",
         "role": f"clusters.{colour}.role",
+        "vpc": "network.vpc",
+        "subnet": "network.subnet",
     }
     return [
         Problem(

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from configurations.bootstrap import Action, actions, program, script
 from configurations.classification import Classification, flattened
@@ -24,7 +25,9 @@ from operations.description import (
 )
 from sizing.plan import CoreGroup, PrimaryGroup
 
-__all__ = ["Comparison", "compared"]
+__all__ = ["Comparison", "around", "compared"]
+
+SHORT: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +48,19 @@ def compared(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparis
         _settings_compared("primary", settings.primary, cluster.groups["primary"].settings, aws.account, launch),
         _settings_compared("core", settings.core, cluster.groups["core"].settings, aws.account, launch),
         _facts("instance groups", _expected_groups(launch), _groups(cluster.groups)),
+        *around(aws, launch, cluster),
+    )
+    return cluster, results
+
+
+def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Comparison, ...]:
+    """All but classifications and instance groups: what a launch settles for good, and what a deployment sets right."""
+    return (
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboard", *_dashboards(aws, launch, cluster.id)),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
         _facts("root bucket", *_root_bucket(aws, launch)),
     )
-    return cluster, results
 
 
 Facts = Mapping[str, object]
@@ -68,7 +78,13 @@ def _facts(subject: str, expected: Facts, found: Facts) -> Comparison:
 def _differences(expected: Facts, found: Facts) -> Iterator[str]:
     for key in sorted({*expected, *found}):
         if expected.get(key) != found.get(key):
-            yield f"{key}: rendered {expected.get(key)!r}, found {found.get(key)!r}"
+            yield f"{key}: rendered {_short(expected.get(key))}, found {_short(found.get(key))}"
+
+
+def _short(value: object) -> str:
+    """A whole dashboard is no line to read."""
+    text = repr(value)
+    return text if len(text) <= SHORT else f"{text[:SHORT]}..."
 
 
 def _settings_compared(
@@ -155,8 +171,8 @@ def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:
 
 
 def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
-    """Nothing of a bucket that was there before: its settings are its owner's."""
-    if launch.environment.root.existing:
+    """Nothing of a bucket that was there before: its settings are its owner's; nor where the data are on the nodes."""
+    if launch.environment.root.existing or not launch.environment.mode.in_s3:
         return {}, {}
     expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
     return expected, _bucket(aws, launch.environment.in_account(launch.environment.root.bucket, aws.account))

@@ -30,6 +30,7 @@ MASTER_METRICS: Final = 1
 SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
 DASHBOARDS: Final = 1
 ALARMS: Final = 2
+ALARMS_OF_S3: Final = 1  # of those, where the data are there
 INTERFACE_ENDPOINTS: Final = 5
 KMS_KEYS: Final = 2
 
@@ -93,10 +94,15 @@ def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
         gets_per_second=gets,
         custom_metrics=_custom_metrics(question, core_nodes),
         dashboards=DASHBOARDS,
-        alarms=ALARMS,
-        interface_endpoints=INTERFACE_ENDPOINTS,
+        alarms=ALARMS if question.mode.in_s3 else ALARMS - ALARMS_OF_S3,
+        interface_endpoints=_interface_endpoints(question),
         kms_keys=KMS_KEYS,
     )
+
+
+def _interface_endpoints(question: Question) -> int:
+    asked = question.requirements
+    return INTERFACE_ENDPOINTS + asked.wal_service if asked.new_network else 0
 
 
 def _custom_metrics(question: Question, core_nodes: int) -> int:

@@ -9,6 +9,7 @@ from typing import Final
 from sizing.allocator import BucketAllocator
 from sizing.hit_ratio import Swing, hit_ratio
 from sizing.miniature import Miniature
+from sizing.page_reads import mean_block_read
 from sizing.popularity import Popularity, RowPopularity, block_popularity
 from sizing.queueing import Handlers, Load, closed_load, network
 from sizing.resource import (
@@ -93,6 +94,7 @@ def read_of(miniature: Miniature, rows: int = 1) -> Read:
         on_disk_length_bytes=round(blocks.on_disk_bytes),
         answer_bytes=rows * workload.row_bytes,
         runs=rows,
+        of_lengths=mean_block_read(blocks.lengths.pairs),
     )
 
 

@@ -6,6 +6,7 @@ rare length come before the others: each size that is begun takes a whole bucket
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,25 +29,31 @@ class Filled:
     deviation: float
 
 
-def filled_by_chance(allocator: BucketAllocator, blocks: LengthHistogram, orders: int = ORDERS) -> Filled:
+def filled_by_chance(
+    allocator: BucketAllocator, blocks: LengthHistogram, there: LengthHistogram | None = None, orders: int = ORDERS
+) -> Filled:
     """The histogram's blocks, each once, in so many orders drawn by chance (seeded); all of them where all fit.
 
-    Blocks longer than the largest size count for nothing.
+    `there` are blocks that the cache holds from before; they are not counted, and take their slots. Blocks longer than
+    the largest size count for nothing.
     """
     claims = allocator.claims(blocks)
     slots = np.repeat(np.array(list(claims)), list(claims.values()))
+    first = allocator.claims(there) if there else {}
     draws = np.random.default_rng(SEED)
-    held = [_held(allocator, draws.permutation(slots)) for _ in range(orders)]
+    held = [_held(allocator, draws.permutation(slots), first) for _ in range(orders)]
     return Filled(mean=float(np.mean(held)), deviation=float(np.std(held)))
 
 
-def _held(allocator: BucketAllocator, slots: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+def _held(
+    allocator: BucketAllocator, slots: np.ndarray[tuple[int], np.dtype[np.int64]], first: Mapping[int, int]
+) -> int:
     """How many of them, one after the other, before one finds neither slot nor bucket, or too much is used."""
-    used = np.cumsum(slots)
+    used = np.cumsum(slots) + sum(slot * blocks for slot, blocks in first.items())
     buckets = np.full(len(slots), len(allocator.sizes))
-    for slot in np.unique(slots):
-        of_size = slots == slot
+    for slot in {*np.unique(slots).tolist(), *first}:
+        of_size = np.cumsum(slots == slot) + first.get(slot, 0)
         # The first bucket of a size is its own from the start; each further one is taken when the last is full.
-        buckets += np.maximum(0, -(-np.cumsum(of_size) // allocator.items(int(slot))) - 1)
+        buckets += np.maximum(0, -(-of_size // allocator.items(slot)) - 1)
     refused = (used > allocator.accept_bytes) | (buckets > allocator.buckets)
     return int(np.argmax(refused)) if refused.any() else len(slots)

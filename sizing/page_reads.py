@@ -12,12 +12,21 @@ to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, up to half 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import Final
 
-__all__ = ["PAGE_BYTES", "PIECE_BYTES", "SLOT_STEP_BYTES", "BlockRead", "aligned_bytes", "block_read"]
+__all__ = [
+    "PAGE_BYTES",
+    "PIECE_BYTES",
+    "SLOT_STEP_BYTES",
+    "BlockRead",
+    "aligned_bytes",
+    "block_read",
+    "mean_block_read",
+]
 
 # Linux reads a file through its page cache in whole pages: a FileIOEngine has no O_DIRECT (HBase 2.6 source).
 PAGE_BYTES: Final = 4096
@@ -51,9 +60,27 @@ def aligned_bytes(length_bytes: int) -> int:
     return ceil(length_bytes / SLOT_STEP_BYTES) * SLOT_STEP_BYTES + PAGE_BYTES - SLOT_STEP_BYTES
 
 
-@lru_cache(maxsize=LENGTHS)
 def block_read(length_bytes: int) -> BlockRead:
     """What a read of a block of that length takes from the disk when none of its pages is in the page cache."""
+    # Slots, pieces and pages all end at multiples of 256: lengths between two of them need the same.
+    return _of_steps(ceil(length_bytes / SLOT_STEP_BYTES))
+
+
+def mean_block_read(lengths: Iterable[tuple[int, int]]) -> BlockRead:
+    """The same for blocks of several lengths, as (bytes, blocks). Raises ValueError where there is none."""
+    counted = [(block_read(length_bytes), blocks) for length_bytes, blocks in lengths]
+    total = sum(blocks for _, blocks in counted)
+    if not total:
+        raise ValueError("there are no blocks to read")
+    return BlockRead(
+        bytes=sum(each.bytes * blocks for each, blocks in counted) / total,
+        ios=sum(each.ios * blocks for each, blocks in counted) / total,
+    )
+
+
+@lru_cache(maxsize=LENGTHS)
+def _of_steps(steps: int) -> BlockRead:
+    length_bytes = steps * SLOT_STEP_BYTES
     starts = range(0, PAGE_BYTES, SLOT_STEP_BYTES)
     pages = ios = 0.0
     for mixed, share in ((True, MIXED_SHARE), (False, 1 - MIXED_SHARE)):

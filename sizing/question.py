@@ -10,6 +10,7 @@ from sizing import gp3
 from sizing.bucket_cache import CacheDemand
 from sizing.cluster import Layout
 from sizing.mode import Mode
+from sizing.page_reads import mean_block_read
 from sizing.requirements import Requirements, World
 from sizing.resource import Read, Timings, block_cpu_seconds
 from sizing.stored_blocks import stored_blocks
@@ -65,6 +66,7 @@ class Question:
             on_disk_length_bytes=round(blocks.on_disk_bytes),
             answer_bytes=workload.row_bytes * workload.reads.rows,
             runs=min(blocks.per_read, workload.reads.rows if workload.reads.kind == "multi-get" else 1),
+            of_lengths=None if self.mode is Mode.HDFS else mean_block_read(blocks.lengths.pairs),
         )
 
     @cached_property

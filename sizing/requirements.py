@@ -27,6 +27,10 @@ class Requirements:
     workload: Workload
     targets: Targets
     cluster: ClusterChoice
+    new_network: bool = True
+    """Whether interface endpoints are made, and so paid, for it."""
+    wal_service: bool = False
+    """Whether the write-ahead log lies in EMR's service, and not on the cluster's own HDFS."""
 
 
 @dataclass(frozen=True, kw_only=True)

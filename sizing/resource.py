@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import Final, Literal
 
-from sizing.page_reads import PAGE_BYTES, aligned_bytes, block_read
+from sizing.page_reads import PAGE_BYTES, BlockRead, aligned_bytes, block_read
 from sizing.units import MIB
 
 ResourceName = Literal[
@@ -121,6 +121,13 @@ class Read:
     on_disk_length_bytes: int
     answer_bytes: int
     runs: float = 1.0
+    of_lengths: BlockRead | None = None
+    """What one block takes from the disk, in the mean over blocks of all lengths; None for one of the mean length."""
+
+    @property
+    def of_disk(self) -> BlockRead:
+        """What one block takes from the disk."""
+        return self.of_lengths or block_read(self.cached_length_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +198,7 @@ def disk_bytes_per_read(read: Read, hits: Hits) -> float:
     What is read ahead of a block in a run is the next one: beyond the run it is read once. A miss never costs the disk
     less than a hit, so more misses never raise what the disk allows.
     """
-    one = block_read(read.cached_length_bytes).bytes
+    one = read.of_disk.bytes
     edges = min(read.runs, read.blocks) * (one - read.cached_length_bytes)
     fill = max(one, aligned_bytes(read.cached_length_bytes) + PARTIAL_PAGES_PER_FILL * PAGE_BYTES)
     hit = read.blocks * read.cached_length_bytes + edges
@@ -200,7 +207,7 @@ def disk_bytes_per_read(read: Read, hits: Hits) -> float:
 
 def disk_ios_per_read(read: Read, hits: Hits, kind: DiskKind) -> float:
     """IOs that a read causes on the cache disks, fills included."""
-    hit = block_read(read.cached_length_bytes).ios
+    hit = read.of_disk.ios
     fill = max(hit, ios_per_fill(read.cached_length_bytes, kind))
     return read.blocks * (hits.from_disk * hit + (1 - hits.ratio) * fill)
 

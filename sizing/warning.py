@@ -9,11 +9,13 @@ from sizing import gp3
 from sizing.candidate import Candidate, Shortfall
 from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
-from sizing.units import GIB, MIB, format_duration
+from sizing.page_reads import PIECE_BYTES
+from sizing.units import GIB, KIB, MIB, format_duration
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
 LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
 SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
+LITTLE_OVER_BYTES = 8_192  # judgement: a block that is meant to be 64 KiB, and not one of 128 KiB
 
 __all__ = ["Warning", "missed_target", "warnings"]
 
@@ -41,6 +43,8 @@ def missed_target(shortfall: Shortfall) -> Warning:
 def warnings(candidate: Candidate) -> Iterator[Warning]:
     """What a price list does not say: slow restarts, and volumes that are more or less than they seem."""
     yield from _slow_restart(candidate)
+    yield from _wal_service(candidate)
+    yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
     volume = candidate.data_volume
     if volume is None:
@@ -61,6 +65,36 @@ def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
             f"{format_duration(restart.away_seconds)} at a restart (estimate), its regions with it",
             fix="use more and smaller nodes; from HBase 2.6.5 (no EMR release yet) the index is read in the background",
         )
+
+
+def _wal_service(candidate: Candidate) -> Iterator[Warning]:
+    if candidate.question.requirements.wal_service:
+        yield Warning(
+            id="wal-service-not-priced",
+            severity="warning",
+            message="EMR bills its write-ahead log by hours, GiB written and GiB replayed, and no price list has them:"
+            " the cost leaves it out",
+            fix="look it up on Amazon's EMR pricing page",
+        )
+
+
+def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
+    """Where a slightly smaller block would be read at once."""
+    length = candidate.question.read.cached_length_bytes
+    over = length - PIECE_BYTES
+    block_bytes = candidate.question.requirements.workload.block_bytes
+    smaller_kib = (block_bytes - over) // KIB
+    if not candidate.question.mode.cached or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
+        return
+    found = candidate.question.read.of_disk
+    yield Warning(
+        id="block-read-in-pieces",
+        severity="info",
+        message=f"a cached block of {length:,} B (mean) is read in two pieces, {PIECE_BYTES // KIB} KiB and the rest:"
+        f" {found.ios:.2f} IOs and {found.bytes / 1000:.1f} kB of the disk for each",
+        fix=f"with BLOCKSIZE {smaller_kib * KIB} ({smaller_kib} KiB) a block is one piece; it holds from the next major"
+        " compaction",
+    )
 
 
 def _regions(candidate: Candidate) -> Iterator[Warning]:

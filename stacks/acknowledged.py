@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
-__all__ = ["acknowledge", "acknowledge_objects"]
+__all__ = ["acknowledge", "acknowledge_objects", "acknowledge_workspace"]
 
 REASONS = {
     "EMR4": "local disks are encrypted unless the environment file says otherwise; the rule looks one level too high",
-    "EMR5": "encryption in transit needs certificates, which the environment file cannot name yet",
+    "EMR5": "encrypted in transit where the environment file names certificates; the rule looks one level too high",
+    "S1": "it is the bucket that logs go to: a log of itself would never end",
     "EMR6": "no key pair on purpose: nodes are reached by Session Manager, and nothing needs SSH",
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
         "what Session Manager asks for, kept up to date by AWS"
@@ -24,6 +25,7 @@ REASONS = {
     ),
     "IAM5[Resource::*]": "PutMetricData knows no resources; the statement is limited to two namespaces",
 }
+OF_A_WORKSPACE = "one workspace and the logs in it, which HBase names; EMR's documents leave the region of its ARN out"
 OBJECTS_OF_A_PREFIX = "the objects of one prefix; HBase and EMR make their names"
 
 
@@ -38,6 +40,12 @@ def acknowledge(construct: Construct, *rules: str) -> None:
 def acknowledge_objects(construct: Construct, *patterns: str) -> None:
     """Acknowledges, for this construct and what is in it, policies for the objects that patterns name."""
     _acknowledge(construct, {_objects_of(pattern): OBJECTS_OF_A_PREFIX for pattern in patterns})
+
+
+def acknowledge_workspace(construct: Construct, workspace: str) -> None:
+    """Acknowledges policies for one workspace of write-ahead logs, in whatever region its ARN names."""
+    arn = f"IAM5[Resource::arn:<AWS::Partition>:emrwal:*:<AWS::AccountId>:workspace/{workspace}"
+    _acknowledge(construct, {f"{arn}]": OF_A_WORKSPACE, f"{arn}/*]": OF_A_WORKSPACE})
 
 
 def _acknowledge(construct: Construct, reasons: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,9 +25,7 @@ class RecordedBootstrap(Construct):
 
     def __init__(self, scope: Construct, record: LaunchRecord, nodes: iam.Role) -> None:
         super().__init__(scope, "BootstrapActions")
-        for name in record.bootstrap:
-            asset = assets.Asset(self, name, path=str(record.file(name)))
-            allow(nodes, ["s3:GetObject"], asset.bucket.arn_for_objects(asset.s3_object_key))
+        _may_fetch(nodes, [assets.Asset(self, name, path=str(record.file(name))) for name in record.bootstrap])
 
 
 class BootstrapActions(Construct):
@@ -38,8 +36,7 @@ class BootstrapActions(Construct):
         names = sorted({name for action in actions for name in action.programs.values()})
         programs = {name: assets.Asset(self, name, path=str(program(name))) for name in names}
         scripts = {action.name: self._script(action.name) for action in actions}
-        for asset in (*scripts.values(), *programs.values()):
-            allow(nodes, ["s3:GetObject"], asset.bucket.arn_for_objects(asset.s3_object_key))
+        _may_fetch(nodes, (*scripts.values(), *programs.values()))
         self.actions = [_action(action, scripts[action.name], programs) for action in actions]
 
     def _script(self, name: str) -> assets.Asset:
@@ -47,6 +44,12 @@ class BootstrapActions(Construct):
             file = Path(directory) / f"{name}.sh"
             file.write_text(script(name), encoding="utf-8")
             return assets.Asset(self, name, path=str(file))
+
+
+def _may_fetch(nodes: iam.Role, files: Iterable[assets.Asset]) -> None:
+    allow(
+        nodes, "BootstrapFiles", ["s3:GetObject"], *(each.bucket.arn_for_objects(each.s3_object_key) for each in files)
+    )
 
 
 def _action(

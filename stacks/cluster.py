@@ -56,7 +56,8 @@ class ClusterStack(cdk.Stack):
         )
         tag(self, environment)
         launched = None if record is None else Launched(record, self.stack_name)
-        self._roles = Roles(self, environment, storage, f"{name}-{environment.region}")
+        writes = environment.clusters[plan.cluster].role == "active"
+        self._roles = Roles(self, environment, storage, f"{name}-{environment.region}", writes=writes)
         security = _security(environment, storage) if launched is None else launched.security
         self.cluster = emr.CfnCluster(
             self,
@@ -110,15 +111,23 @@ def _security(environment: Environment, storage: StorageStack) -> dict[str, Any]
         }
     return {
         "EncryptionConfiguration": {
-            "EnableInTransitEncryption": False,
+            "EnableInTransitEncryption": environment.certificates is not None,
             "EnableAtRestEncryption": True,
             "AtRestEncryptionConfiguration": at_rest,
+            **_in_transit(environment.certificates),
         },
         "InstanceMetadataServiceConfiguration": {
             "MinimumInstanceMetadataServiceVersion": 2,
             "HttpPutResponseHopLimit": 1,
         },
     }
+
+
+def _in_transit(certificates: str | None) -> dict[str, Any]:
+    if certificates is None:
+        return {}
+    provider = {"CertificateProviderType": "PEM", "S3Object": certificates}
+    return {"InTransitEncryptionConfiguration": {"TLSCertificateConfiguration": provider}}
 
 
 def _instances(

@@ -1,16 +1,20 @@
-"""The network: private subnets in one zone, endpoints instead of a way out, and the three security groups of EMR.
+"""The network: a private subnet in one zone, endpoints instead of a way out, and the three security groups of EMR.
 
-The security groups are ours so that the VPC can be deleted: those that EMR would make stay behind and block it.
+The security groups are ours so that the VPC can be deleted: those that EMR would make stay behind and block it. In a
+VPC that was there before they are all that is made, and the way to S3 where a route table is named for it; its other
+endpoints, its flow logs and its tags are its owner's.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from environments.environment import Environment
+from environments.environment import Environment, Network, Wal
 from stacks.app import environment_stack, tag
 
 __all__ = ["NetworkStack", "SecurityGroups"]
@@ -25,12 +29,16 @@ PRIMARY_TO_SERVICE = 9443
 # Defaults in HBase 2.6's hbase-default.xml: hbase.zookeeper.property.clientPort, hbase.master.port,
 # hbase.regionserver.port.
 CLIENT_PORTS = {"ZooKeeper": 2181, "HBase master": 16000, "HBase RegionServer": 16020}
-INTERFACE_ENDPOINTS = {
+INTERFACE_ENDPOINTS: Mapping[str, ec2.IInterfaceVpcEndpointService] = {
     "Metrics": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_MONITORING,
     "Emr": ec2.InterfaceVpcEndpointAwsService.EMR,
     "Keys": ec2.InterfaceVpcEndpointAwsService.KMS,
     "SessionManager": ec2.InterfaceVpcEndpointAwsService.SSM,
     "SessionMessages": ec2.InterfaceVpcEndpointAwsService.SSM_MESSAGES,
+}
+# EMR Release Guide, emr-hbase-wal-privatelink: com.amazonaws.REGION.emrwal.prod.
+WAL_ENDPOINT: Mapping[str, ec2.IInterfaceVpcEndpointService] = {
+    "WriteAheadLog": ec2.InterfaceVpcEndpointAwsService.EMR_WAL
 }
 
 
@@ -42,6 +50,7 @@ class SecurityGroups(Construct):
         self.primary = self._group("Primary", vpc, "primary nodes")
         self.core = self._group("Core", vpc, "core nodes")
         self.service = self._group("Service", vpc, "EMR service access", open_outward=False)
+        self.clients = self._group("Clients", vpc, "clients of HBase")
         self._nodes_among_themselves()
         self._service_and_nodes()
         self._clients(environment)
@@ -62,8 +71,9 @@ class SecurityGroups(Construct):
         self.service.add_ingress_rule(self.primary, ec2.Port.tcp(PRIMARY_TO_SERVICE), "primary to EMR service")
 
     def _clients(self, environment: Environment) -> None:
-        peers = [ec2.Peer.ipv4(cidr) for cidr in environment.access.cidrs]
+        peers: list[ec2.IPeer] = [ec2.Peer.ipv4(cidr) for cidr in environment.access.cidrs]
         peers += [ec2.Peer.security_group_id(group) for group in environment.access.security_groups]
+        peers.append(self.clients)
         for peer in peers:
             for name, port in CLIENT_PORTS.items():
                 for group in (self.primary, self.core):
@@ -71,13 +81,41 @@ class SecurityGroups(Construct):
 
 
 class NetworkStack(cdk.Stack):
-    """VPC, subnet, endpoints and security groups of one environment."""
+    """VPC, subnet, endpoints and security groups of one environment; or the groups alone, in a VPC that is there."""
 
     def __init__(self, scope: Construct, environment: Environment) -> None:
-        self._zone = environment.availability_zone
+        self._zone = environment.network.availability_zone
         super().__init__(scope, f"warmbase-{environment.name}-network", env=environment_stack(environment))
         tag(self, environment)
-        self.vpc = ec2.Vpc(
+        vpc = self._existing(environment.network) if environment.network.vpc else self._new(environment)
+        self.security_groups = SecurityGroups(self, vpc, environment)
+        cdk.CfnOutput(
+            self,
+            "ClientSecurityGroup",
+            value=self.security_groups.clients.security_group_id,
+            description="A client that has this security group reaches ZooKeeper, master and RegionServers",
+        )
+        self.subnet = vpc.isolated_subnets[0]
+        """The private subnet of the nodes."""
+
+    def _existing(self, network: Network) -> ec2.IVpc:
+        """By ids alone: synthesis asks no account."""
+        vpc = ec2.Vpc.from_vpc_attributes(
+            self,
+            "Vpc",
+            vpc_id=str(network.vpc),
+            availability_zones=[self._zone],
+            isolated_subnet_ids=[str(network.subnet)],
+            isolated_subnet_route_table_ids=[network.route_table] if network.route_table else None,
+        )
+        # Nothing is added to the routes of a subnet that has a way to S3 of its own.
+        cdk.Annotations.of(vpc).acknowledge_warning("@aws-cdk/aws-ec2:noSubnetRouteTableId")
+        if network.route_table:
+            vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        return vpc
+
+    def _new(self, environment: Environment) -> ec2.IVpc:
+        vpc = ec2.Vpc(
             self,
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr(CIDR),
@@ -91,11 +129,11 @@ class NetworkStack(cdk.Stack):
             gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
             restrict_default_security_group=False,
         )
-        self._flow_log()
-        self.security_groups = SecurityGroups(self, self.vpc, environment)
-        self._interface_endpoints()
+        self._flow_log(vpc)
+        self._interface_endpoints(vpc, INTERFACE_ENDPOINTS | (WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {}))
+        return vpc
 
-    def _flow_log(self) -> None:
+    def _flow_log(self, vpc: ec2.Vpc) -> None:
         """Rejected traffic. Without a log group of ours CDK would retain one, and its records for two years."""
         group = logs.LogGroup(
             self,
@@ -103,24 +141,19 @@ class NetworkStack(cdk.Stack):
             retention=logs.RetentionDays.ONE_MONTH,  # judgement: who looks for a refused connection looks soon
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        self.vpc.add_flow_log(
+        vpc.add_flow_log(
             "FlowLog",
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(group),
             traffic_type=ec2.FlowLogTrafficType.REJECT,
         )
 
-    def _interface_endpoints(self) -> None:
-        group = ec2.SecurityGroup(self, "Endpoints", vpc=self.vpc, description="warmbase interface endpoints")
+    def _interface_endpoints(self, vpc: ec2.Vpc, services: Mapping[str, ec2.IInterfaceVpcEndpointService]) -> None:
+        group = ec2.SecurityGroup(self, "Endpoints", vpc=vpc, description="warmbase interface endpoints")
         group.add_ingress_rule(ec2.Peer.ipv4(CIDR), ec2.Port.tcp(HTTPS), "nodes")
-        for name, service in INTERFACE_ENDPOINTS.items():
-            self.vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
+        for name, service in services.items():
+            vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
 
     @property
     def availability_zones(self) -> list[str]:
         """The file's zone, so that synthesis asks no account for the zones there are."""
         return [self._zone]
-
-    @property
-    def subnet(self) -> ec2.ISubnet:
-        """The private subnet of the nodes."""
-        return self.vpc.isolated_subnets[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from environments.environment import Environment
-from stacks.acknowledged import acknowledge, acknowledge_objects
+from environments.environment import Environment, Wal
+from stacks.acknowledged import acknowledge, acknowledge_objects, acknowledge_workspace
 from stacks.storage import StorageStack
 
 __all__ = ["Roles"]
@@ -43,20 +43,56 @@ KEY_ACTIONS = (
     "kms:ReEncryptFrom",
     "kms:ReEncryptTo",
 )
+# EMR Release Guide, emr-hbase-wal-permissions, but for CreateWorkspace: the storage stack makes it.
+WAL_ACTIONS = (
+    "emrwal:AppendEdit",
+    "emrwal:ArchiveWAL",
+    "emrwal:ArchiveWALCheckPoint",
+    "emrwal:CompleteWalFlush",
+    "emrwal:CreateWal",
+    "emrwal:DeleteWal",
+    "emrwal:DescribeWAL",
+    "emrwal:GetCurrentWalTime",
+    "emrwal:ListWALs",
+    "emrwal:ReplayEdits",
+    "emrwal:TrimWAL",
+)
 EVERY_CLUSTER = "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]"
+REASONS = {
+    "RootObjects": "HBase makes, reads and deletes its files; S3A ends uploads that broke off; EMR marks directories by"
+    " objects of their own. The prefix of the root and nothing beside it",
+    "RootBucket": "S3A lists the prefix, and asks where the bucket is and whether it keeps versions",
+    "Claim": "a primary writes down that its cluster may write to the root; it never deletes a claim",
+    "ClaimHolder": "a primary asks whether the cluster that holds the claim still runs; which one, nobody knows before",
+    "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
+    "Keys": "the key of the root's objects and that of the disks; one, where the bucket is new",
+    "Metrics": "EMR's agent, and the publisher of the cache's figures; the call knows no resources, so that two"
+    " namespaces limit it",
+    "WriteAheadLog": "the active cluster's edits, in its own workspace; what the Release Guide asks for, but for making"
+    " workspaces",
+    "Certificates": "EMR unpacks the certificates on each node before it starts anything",
+    "BootstrapFiles": "each bootstrap action and the programs it fetches, by the name of their content",
+    "NodeRole": "EMR starts nodes with our role: its own policy passes only the default one",
+    "VolumeKey": "EC2 encrypts the volumes with this key, on EMR's behalf",
+    "VolumeGrants": "only for what AWS attaches to an instance (EBS User Guide, ebs-encryption-requirements)",
+}
+"""Of each statement, by its Sid."""
 METRIC_NAMESPACES = ("CWAgent", "warmbase")
 
 
 class Roles(Construct):
     """`service` for EMR, `nodes` with its instance profile of the same name, which EMR asks for."""
 
-    def __init__(self, scope: Construct, environment: Environment, storage: StorageStack, name: str) -> None:
+    def __init__(
+        self, scope: Construct, environment: Environment, storage: StorageStack, name: str, *, writes: bool
+    ) -> None:
+        """`writes` is false for a replica: it appends to no write-ahead log."""
         super().__init__(scope, "Roles")
-        self.nodes = self._nodes(environment, storage, name)
+        self.nodes = self._nodes(environment, storage, name, writes=writes)
         self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.nodes.role_name], instance_profile_name=name)
         self.service = self._service(storage)
 
-    def _nodes(self, environment: Environment, storage: StorageStack, name: str) -> iam.Role:
+    def _nodes(self, environment: Environment, storage: StorageStack, name: str, *, writes: bool) -> iam.Role:
         role = iam.Role(
             self,
             "Node",
@@ -65,29 +101,35 @@ class Roles(Construct):
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
+        log_objects = f"{environment.log_bucket}/emr/*"
+        if environment.mode.in_s3:
+            self._root(role, environment, writes=writes)
+        allow(role, "Logs", ["s3:PutObject"], bucket_arn(log_objects))
+        if environment.wal is Wal.EMR_WAL and writes:
+            logs = (workspace_arn(f"{environment.wal_workspace}{each}") for each in ("", "/*"))
+            allow(role, "WriteAheadLog", WAL_ACTIONS, *logs)
+            acknowledge_workspace(role, environment.wal_workspace)
+        if environment.certificates:
+            allow(role, "Certificates", ["s3:GetObject"], bucket_arn(environment.certificates.removeprefix("s3://")))
+        allow(role, "Keys", KEY_ACTIONS, *dict.fromkeys((storage.key.key_arn, storage.root_key_arn)))
+        namespaces = {"StringEquals": {"cloudwatch:namespace": list(METRIC_NAMESPACES)}}
+        allow(role, "Metrics", ["cloudwatch:PutMetricData"], "*", conditions=namespaces)
+        acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
+        acknowledge(role, "IAM5[Resource::*]")
+        acknowledge_objects(role, log_objects)
+        return role
+
+    def _root(self, role: iam.Role, environment: Environment, *, writes: bool) -> None:
         root = environment.root
         # In Fn::Sub only `${` begins a name: a dollar of a folder's mark stays as it is.
-        root_objects = [f"{root.bucket}/{key}" for key in root.objects]
-        log_objects = f"{environment.log_bucket}/emr/*"
-        allow(role, ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in root_objects))
-        allow(role, CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"))
-        # Whether the cluster that holds the claim is gone.
-        allow(role, ["elasticmapreduce:DescribeCluster"], clusters_arn())
-        allow(role, ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket))
-        allow(role, ["s3:PutObject"], bucket_arn(log_objects))
-        # Of the root and of the disks: one key, or two where the bucket was there before.
-        allow(role, KEY_ACTIONS, *dict.fromkeys((storage.key.key_arn, storage.root_key_arn)))
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={"StringEquals": {"cloudwatch:namespace": list(METRIC_NAMESPACES)}},
-            )
-        )
-        acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
-        acknowledge(role, "IAM5[Resource::*]", EVERY_CLUSTER)
-        acknowledge_objects(role, *(each for each in (*root_objects, log_objects) if each.endswith("*")))
-        return role
+        objects = [f"{root.bucket}/{key}" for key in root.objects]
+        allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in objects))
+        allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket))
+        acknowledge_objects(role, *(each for each in objects if each.endswith("*")))
+        if writes:
+            allow(role, "Claim", CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"))
+            allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters_arn())
+            acknowledge(role, EVERY_CLUSTER)
 
     def _service(self, storage: StorageStack) -> iam.Role:
         account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
@@ -98,22 +140,11 @@ class Roles(Construct):
             assumed_by=iam.ServicePrincipal("elasticmapreduce.amazonaws.com", conditions=account),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("service-role/AmazonEMRServicePolicy_v2")],
         )
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["iam:PassRole"],
-                resources=[self.nodes.role_arn],
-                conditions={"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
-            )
-        )
-        allow(role, KEY_ACTIONS, storage.key.key_arn)
-        # EBS User Guide, ebs-encryption-requirements: only for the volumes that EC2 attaches.
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["kms:CreateGrant"],
-                resources=[storage.key.key_arn],
-                conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
-            )
-        )
+        passed = {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
+        allow(role, "NodeRole", ["iam:PassRole"], self.nodes.role_arn, conditions=passed)
+        allow(role, "VolumeKey", KEY_ACTIONS, storage.key.key_arn)
+        granted = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+        allow(role, "VolumeGrants", ["kms:CreateGrant"], storage.key.key_arn, conditions=granted)
         acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]")
         return role
 
@@ -123,11 +154,27 @@ def bucket_arn(bucket_or_objects: str) -> str:
     return cdk.Fn.sub(f"arn:${{AWS::Partition}}:s3:::{bucket_or_objects}")
 
 
+def workspace_arn(workspace: str) -> str:
+    """The ARN of a workspace of write-ahead logs, or of what is in it. EMR's documents leave its region out."""
+    return cdk.Fn.sub(f"arn:${{AWS::Partition}}:emrwal:*:${{AWS::AccountId}}:workspace/{workspace}")
+
+
 def clusters_arn() -> str:
     """The ARN of every EMR cluster of this account and region: whose claim it is, nobody knows before."""
     return cdk.Fn.sub("arn:${AWS::Partition}:elasticmapreduce:${AWS::Region}:${AWS::AccountId}:cluster/*")
 
 
-def allow(role: iam.Role, actions: Sequence[str], *resources: str) -> None:
-    """Lets a role do these things to these resources."""
-    role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+def allow(
+    role: iam.Role, sid: str, actions: Sequence[str], *resources: str, conditions: Mapping[str, object] | None = None
+) -> None:
+    """Lets a role do these things to these resources. Raises KeyError for a statement without a reason in REASONS."""
+    if sid not in REASONS:
+        raise KeyError(f"{sid}: a statement needs a reason")
+    role.add_to_policy(
+        iam.PolicyStatement(
+            sid=sid,
+            actions=list(actions),
+            resources=list(resources),
+            conditions=dict(conditions) if conditions else None,
+        )
+    )

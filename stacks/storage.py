@@ -1,14 +1,19 @@
-"""Storage: the HBase root, its key and the logs. They outlive every cluster and every deletion of a stack."""
+"""Storage: the HBase root, its key, the logs, and EMR's write-ahead log where it is asked for.
+
+They outlive every cluster and every deletion of a stack.
+"""
 
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_emr as emr
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from dashboards.alarm import ROOT_METRICS_FILTER
-from environments.environment import Environment
+from environments.environment import Environment, Wal
+from stacks.acknowledged import acknowledge
 from stacks.app import environment_stack, filled_in, tag
 
 __all__ = ["StorageStack"]
@@ -41,8 +46,12 @@ class StorageStack(cdk.Stack):
         self.root_key_arn = environment.root.key or self.key.key_arn
         """Of the key that encrypts what is written to the root."""
         self.logs = self._logs(environment)
-        if not environment.root.existing:
+        acknowledge(self.logs, "S1")
+        if environment.mode.in_s3 and not environment.root.existing:
             self._root(environment)
+        if environment.wal is Wal.EMR_WAL:
+            workspace = emr.CfnWALWorkspace(self, "WalWorkspace", wal_workspace_name=environment.wal_workspace)
+            workspace.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
 
     def _logs(self, environment: Environment) -> s3.Bucket:
         return s3.Bucket(

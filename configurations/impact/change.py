@@ -13,7 +13,7 @@ from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
 from sizing.release import Release
 
-__all__ = ["Change", "changes"]
+__all__ = ["Change", "changes", "new_cluster"]
 
 RESTARTS: Final = {
     "hbase": "HBase",
@@ -55,9 +55,14 @@ class Change:
         return self.applied is Applied.ROLLING_RESTART and "core" in self.groups and "HBase" in self.restarts
 
 
-def changes(before: Subject, after: Subject, roles: Iterable[str], release: Release) -> tuple[Change, ...]:
-    """Every difference for nodes of those roles, those that ask for most first; one line where groups agree."""
-    found = [*_of_the_cluster(before, after)]
+def changes(
+    before: Subject, after: Subject, roles: Iterable[str], release: Release, beside: Iterable[Change] = ()
+) -> tuple[Change, ...]:
+    """Every difference for nodes of those roles, those that ask for most first; one line where groups agree.
+
+    `beside` are differences that no subject states.
+    """
+    found = [*_of_the_cluster(before, after), *beside]
     for role in roles:
         found += _of_settings(before, after, role, release)
         found += _of_nodes(before.group(role), after.group(role), role)
@@ -117,10 +122,10 @@ def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> I
     if before is None or after is None:
         return
     if before.instance_type and before.instance_type != after.instance_type:
-        yield _new_cluster(role, "InstanceType", before.instance_type, after.instance_type, "a group keeps its type")
+        yield new_cluster((role,), "InstanceType", before.instance_type, after.instance_type, "a group keeps its type")
     if before.volumes and sorted(map(_volume_text, before.volumes)) != sorted(map(_volume_text, after.volumes)):
         was, will = (", ".join(sorted(map(_volume_text, group.volumes))) for group in (before, after))
-        yield _new_cluster(role, "EbsConfiguration", was, will, "a group keeps its volumes")
+        yield new_cluster((role,), "EbsConfiguration", was, will, "a group keeps its volumes")
     if before.count is not None and before.count != after.count:
         yield _resize(role, before.count, after.count)
 
@@ -131,7 +136,9 @@ def _volume_text(volume: NodeVolume) -> str:
 
 def _resize(role: str, before: int, after: int | None) -> Change:
     if role == "primary":
-        return _new_cluster(role, "InstanceCount", str(before), str(after), "primaries are one or three from the start")
+        return new_cluster(
+            (role,), "InstanceCount", str(before), str(after), "primaries are one or three from the start"
+        )
     why = (
         "nodes that come start cold; those that go take their caches along: move their regions away before. "
         "Then reconfigure the primaries: a master waits for maxtostart servers"
@@ -139,9 +146,10 @@ def _resize(role: str, before: int, after: int | None) -> Change:
     return _live("InstanceCount", str(before), str(after), why)
 
 
-def _new_cluster(role: str, key: str, before: str, after: str | None, why: str) -> Change:
+def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | None, why: str) -> Change:
+    """Something of those groups that a running cluster keeps for good."""
     return Change(
-        groups=(role,),
+        groups=groups,
         classification=OF_THE_CLUSTER,
         key=key,
         before=before,
@@ -156,13 +164,13 @@ def _new_cluster(role: str, key: str, before: str, after: str | None, why: str) 
 def _of_the_cluster(before: Subject, after: Subject) -> Iterator[Change]:
     if before.release_label and before.release_label != after.release_label:
         why = "a cluster keeps its release"
-        yield _for_all(_new_cluster("core", "ReleaseLabel", before.release_label, after.release_label, why))
+        yield _for_all(new_cluster(("core",), "ReleaseLabel", before.release_label, after.release_label, why))
     was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
     if was and was != will:
-        yield _for_all(_new_cluster("core", "Applications", was, will, "a cluster keeps its applications"))
+        yield _for_all(new_cluster(("core",), "Applications", was, will, "a cluster keeps its applications"))
     if before.fleets is not None:
         why = "a cluster has fleets or groups from the start"
-        yield _for_all(_new_cluster("core", "InstanceFleets", "fleets", "instance groups", why))
+        yield _for_all(new_cluster(("core",), "InstanceFleets", "fleets", "instance groups", why))
     if before.managed_scaling is not None:
         why = "EMR must not add and remove RegionServers by what YARN needs"
         yield _for_all(_live("ManagedScalingPolicy", "stated", None, why))

@@ -20,6 +20,8 @@ __all__ = ["ACROSS"]
 
 REGION_OF_ARN: Final = 3
 """Where the region stands among the parts of an ARN."""
+VPC: Final = r"vpc-[0-9a-f]{8,17}"
+GROUP: Final = r"sg-[0-9a-f]{8,17}"
 ZONE: Final = r"[a-z0-9-]{4,30}[0-9][a-z]"
 
 CoreSaid = tuple[tuple[str, ...], Said]
@@ -33,6 +35,31 @@ def _zone_elsewhere(said: Said) -> Iterator[Refusal]:
             at=("network", "availability_zone"),
             why=f"zone {shown(zone)} is not in region {region}",
             fix=f"use a zone such as {region}a",
+        )
+
+
+def _network_in_part(said: Said) -> Iterator[Refusal]:
+    """Of a VPC that was there before, the subnet too; of a new one, nothing."""
+    network, groups = said.section("network"), said.section("access").values.get("security_groups")
+    vpc = network.text("vpc", "new") or ""
+    if re.fullmatch(VPC, vpc) and not network.gives("subnet"):
+        yield Refusal(
+            at=("network", "vpc"),
+            why="it is an existing VPC, and nodes need one of its private subnets",
+            fix="name the subnet too, one in the availability zone",
+        )
+    for key in ("subnet", "route_table"):
+        if vpc == "new" and network.gives(key):
+            yield Refusal(
+                at=("network", key),
+                why="the VPC is new, and so is everything in it",
+                fix="remove it, or name the VPC that it belongs to",
+            )
+    if vpc == "new" and isinstance(groups, list) and any(re.fullmatch(GROUP, str(each)) for each in groups):
+        yield Refusal(
+            at=("access", "security_groups"),
+            why="a security group belongs to a VPC, and the network is new",
+            fix="use cidrs, or the group for clients that is made with it, or an existing VPC",
         )
 
 
@@ -164,6 +191,7 @@ def _release(said: Said) -> Release | None:
 
 ACROSS: Final[tuple[Rule, ...]] = (
     _zone_elsewhere,
+    _network_in_part,
     _one_writer,
     _needs_s3,
     _root_without_use,

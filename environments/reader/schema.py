@@ -15,11 +15,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Access, Environment, Wal
+from environments.environment import Network as NetworkChoice
 from environments.override import Override
 from environments.reader.across import ACROSS
 from environments.reader.cluster_schema import Cluster
 from environments.reader.document import Document
-from environments.reader.scalars import only
 from environments.reader.section import Rule, Section, refuse
 from environments.reader.shown import shown
 from environments.reader.targets_schema import TargetsSection
@@ -29,12 +29,14 @@ from facts.prices import priced_regions
 from facts.releases import releases
 from sizing.mode import Mode
 
-EXISTING_VPC = "it belongs to an existing VPC, and the network is always new"
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
 ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9._=-]+/)+)$"
 ROOT = "`new`, or s3://BUCKET/PREFIX/ of letters, digits and . _ = - with a slash at its end"
 KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
 KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
+PEM_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9._=/-]+\.zip$"
+PEM = "s3://BUCKET/KEY.zip, of privateKey.pem, certificateChain.pem and trustedCertificates.pem"
+GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
 CIDR = "an IPv4 network such as 10.0.0.0/16"
 NAME = "a word of lower-case letters, digits and hyphens, a letter first, 15 characters at most"
 WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
@@ -68,6 +70,12 @@ def _network(cidr: str) -> str:
     if str(network) != cidr:
         raise refuse(f"{shown(cidr)} is an address in network {network}", f"write {network}")
     return cidr
+
+
+def _security_group(name: str) -> str:
+    if not re.fullmatch(GROUP_FORM, name):
+        raise refuse(f"{shown(name)} is not the id of a security group", "write it like sg-0123456789abcdef0")
+    return name
 
 
 def _not_reserved(key: str) -> str:
@@ -114,18 +122,34 @@ class Storage(Section):
 class Network(Section):
     """The network to use, or `new`."""
 
-    vpc: Annotated[str, Field(pattern=r"^(new|vpc-[0-9a-f]+)$", description="`new`, or a VPC"), only("new")] = "new"
-    subnet: Annotated[str | None, only(None)] = None
-    route_table: Annotated[str | None, only(None)] = None
+    vpc: Annotated[
+        str, Field(pattern=r"^(new|vpc-[0-9a-f]{8,17})$", examples=["new"], description="`new`, or the id of a VPC")
+    ] = "new"
+    subnet: Annotated[
+        str | None, Field(pattern=r"^subnet-[0-9a-f]{8,17}$", description="the id of a private subnet in that VPC")
+    ] = None
+    route_table: Annotated[
+        str | None,
+        Field(pattern=r"^rtb-[0-9a-f]{8,17}$", description="the id of that subnet's, if S3 is to be reached by it"),
+    ] = None
     availability_zone: Annotated[
         str, Field(pattern=r"^[a-z0-9-]{4,30}[0-9][a-z]$", description="an availability zone", examples=["us-east-1a"])
     ]
+
+    def build(self) -> NetworkChoice:
+        """As the type the stacks use."""
+        vpc = None if self.vpc == "new" else self.vpc
+        return NetworkChoice(
+            availability_zone=self.availability_zone, vpc=vpc, subnet=self.subnet, route_table=self.route_table
+        )
 
 
 class AccessSection(Section):
     """Who may reach ZooKeeper, master and RegionServers."""
 
-    security_groups: Annotated[list[str], only([], because=EXISTING_VPC)] = Field(default_factory=list)
+    security_groups: list[
+        Annotated[str, AfterValidator(_security_group), WithJsonSchema({"type": "string", "pattern": GROUP_FORM})]
+    ] = Field(default_factory=list, description="of the same VPC", examples=[["sg-0123456789abcdef0"]])
     cidrs: list[Annotated[str, AfterValidator(_network)]] = Field(
         default_factory=list, description=f"each {CIDR}", examples=[["10.0.0.0/16"]]
     )
@@ -135,10 +159,16 @@ class AccessSection(Section):
         return Access(security_groups=tuple(self.security_groups), cidrs=tuple(self.cidrs))
 
 
+class InTransit(Section):
+    """Certificates by which nodes encrypt what they send each other."""
+
+    pem: Annotated[str, Field(pattern=PEM_FORM, examples=["s3://our-keys/hbase.zip"], description=PEM)]
+
+
 class Security(Section):
     """Encryption beside that of S3, which is always on."""
 
-    in_transit: Annotated[dict[str, str] | None, only(None)] = None
+    in_transit: Annotated[InTransit | None, Field(examples=[{"pem": "s3://our-keys/hbase.zip"}])] = None
     local_disks: bool = True
 
 
@@ -187,12 +217,13 @@ class EnvironmentFile(Section):
             name=self.name,
             account=self.account,
             region=self.region,
-            availability_zone=self.network.availability_zone,
+            network=self.network.build(),
             release=self.release,
             mode=Mode(self.storage.mode),
             root=self.storage.build(self.name, self.account, self.region),
             wal=Wal(self.storage.wal),
             access=self.access.build(),
+            certificates=self.security.in_transit.pem if self.security.in_transit else None,
             encrypt_local_disks=self.security.local_disks,
             tags=self.tags,
             workload=self.workload.build(Path(document.source).parent),

@@ -297,3 +297,21 @@ done
   start 65 9 persistent.path=/mnt1/index
   assert_failure 1
 }
+
+@test "guard-regionserver: without a cache nothing runs before the start, and the limits are the same" {
+  stub systemctl <<<true
+  act guard-regionserver --start-seconds=300 --stop-seconds=1300 --open-files=131072 --processes=65536
+  assert_success
+  run on_node cat "$DROP_IN"
+  assert_line "RequiresMountsFor=/warmbase/system"
+  assert_line TimeoutStopSec=1300
+  refute_output --partial ExecStartPre
+  assert [ ! -e "$node/usr/local/lib/warmbase/before_regionserver.py" ]
+}
+
+@test "guard-regionserver: half of what a cache needs is refused" {
+  act guard-regionserver --start-seconds=300 --stop-seconds=1300 --open-files=131072 --processes=65536 --cache-mib=512
+  assert_failure 2
+  assert_output --partial "--cache-volume-gib='': must be"
+  assert_output --partial "--program='': must be"
+}

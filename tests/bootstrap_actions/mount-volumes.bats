@@ -30,7 +30,7 @@ refused_untouched() {
   before=$(changed)
   mount_volumes
   assert_success
-  assert_output --partial "this is a primary node: it has no cache volume"
+  assert_output --partial "this is a primary node: it has no volumes of these"
   assert_equal "$(changed)" "$before"
 }
 
@@ -100,11 +100,11 @@ ambiguous() {
   for size in "${@:2}"; do assert_output --regexp "/dev/loop[0-9]+ $size GiB;"; done
 }
 bats_test_function --description "mount-volumes: two disks of one size are refused" -- \
-  ambiguous "2 disks of 1 GiB, exactly one is needed" 1 1 2
+  ambiguous "2 disks of 1 GiB, exactly 1 needed" 1 1 2
 bats_test_function --description "mount-volumes: a size that is not there is refused" -- \
-  ambiguous "0 disks of 2 GiB, exactly one is needed" 1 3
+  ambiguous "0 disks of 2 GiB, exactly 1 needed" 1 3
 bats_test_function --description "mount-volumes: no disk at all is refused" -- \
-  ambiguous "0 disks of 1 GiB, exactly one is needed"
+  ambiguous "0 disks of 1 GiB, exactly 1 needed"
 
 # not_the_store BYTES BYTES: an instance store is as many whole GiB and some bytes; the volume is exactly so many.
 not_the_store() {
@@ -159,7 +159,7 @@ STUB
   assert_success
   assert_volume cache "$cache"
   mount_volumes 3
-  assert_output --partial "0 disks of 3 GiB, exactly one is needed; seen: $root (the root disk); $cache 1 GiB"
+  assert_output --partial "0 disks of 3 GiB, exactly 1 needed; seen: $root (the root disk); $cache 1 GiB"
 }
 
 never_formatted() {
@@ -265,4 +265,59 @@ STUB
   refute_output --partial "$cache is blank"
   assert_volume cache "$cache"
   assert_volume system "$system"
+}
+
+@test "mount-volumes: without a cache the system alone gets a volume" {
+  attach 2
+  act mount-volumes --system-volume-gib=2
+  assert_success
+  assert_volume system "$disk"
+  assert [ ! -e "$node/warmbase/cache" ]
+}
+
+mount_data() { act mount-volumes --system-volume-gib=3 --data-volume-gib=1 --data-volumes=2; }
+
+# assert_data NUMBER DEVICE: that it is what is seen at /warmbase/data/NUMBER.
+assert_data() { assert_equal "$(source_of "/warmbase/data/$1")" "$2[/warmbase-data-$1]"; }
+
+@test "mount-volumes: volumes of HDFS's blocks each have their number, after a reboot and in any order" {
+  attach_formatted 1
+  local first=$disk second system before
+  attach 1
+  second=$disk
+  attach 3
+  system=$disk
+  mkdir "$node/mnt1"
+  on_node mount "$first" /mnt1
+  mount_data
+  assert_success
+  assert_data 1 "$first"
+  assert_data 2 "$second"
+  assert_volume system "$system"
+  assert_equal "$(on_node stat -c %a /warmbase/data/1)" 1777
+  before=$(changed)
+  mount_data
+  assert_success
+  assert_equal "$(changed)" "$before"
+  # Named the other way round, and mounted elsewhere, each is what it was.
+  for target in data/1 data/2; do on_node umount "/warmbase/$target"; done
+  disks=("$second" "$first" "$system")
+  stub lsblk <<LSBLK
+case "\$*" in */dev/*) exec $(command -v lsblk) "\$@" ;; esac
+for device in ${disks[*]}; do $(command -v lsblk) "\$@" "\$device"; done | sed 's/ loop / disk /'
+LSBLK
+  mount_data
+  assert_success
+  assert_data 1 "$first"
+  assert_data 2 "$second"
+}
+
+@test "mount-volumes: fewer volumes of HDFS's blocks than planned are refused, and none is touched" {
+  attach 1
+  local only=$disk
+  attach 3
+  mount_data
+  assert_failure 1
+  assert_output --partial "1 disks of 1 GiB, exactly 2 needed"
+  is_blank "$only"
 }

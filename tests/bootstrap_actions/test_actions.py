@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from configurations.bootstrap import DIRECTORY, actions, program, script
+from configurations.bootstrap import DIRECTORY, Action, actions, program, script
 from configurations.exported import exported
 from configurations.launch import Launch
+from sizing.mode import Mode
+from tests.configurations.variants import Variant, variant_launch
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
 DIGEST = "0" * 64
@@ -42,6 +44,10 @@ WRONG = [
     ("mount-volumes", "--cache-volume-gib=0", "--cache-volume-gib='0': must be a whole number of GiB from 1 to 65536"),
     ("mount-volumes", "--cache-volume-gib=99999999999999999999", "must be a whole number of GiB"),
     ("mount-volumes", "--system-volume-gib=1", "--cache-volume-gib and --system-volume-gib are equal"),
+    ("mount-volumes", "--data-volume-gib=2", "--data-volume-gib and --system-volume-gib are equal"),
+    ("mount-volumes", "--data-volume-gib=1", "--cache-volume-gib and --data-volume-gib are equal"),
+    ("mount-volumes", "--data-volume-gib=3", "--data-volumes='': must be a whole number of disks from 1 to 24"),
+    ("mount-volumes", "--data-volumes=3", "--data-volume-gib='': must be a whole number of GiB"),
     ("guard-regionserver", "--cache-mib=08", "--cache-mib='08': must be a whole number of MiB"),
     ("guard-regionserver", "--cache-mib=-1", "--cache-mib='-1': must be"),
     ("guard-regionserver", "--cache-mib=16777217", "--cache-mib='16777217': must be"),
@@ -154,9 +160,20 @@ def test_every_wrong_argument_is_named_at_once(
 def test_what_is_planned_is_taken(
     environment: str, launches: Callable[[str], Launch], alone: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    """Its own arguments, with one that is wrong at the end: nothing else is complained of."""
     planned = actions(launches(environment))
     assert {action.name for action in planned} == set(NAMES)
+    assert_taken(planned, alone)
+
+
+@pytest.mark.parametrize("mode", [Mode.S3_PLAIN, Mode.HDFS])
+def test_what_is_planned_without_a_cache_is_taken(
+    mode: Mode, alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    assert_taken(actions(variant_launch(Variant(mode))), alone)
+
+
+def assert_taken(planned: tuple[Action, ...], alone: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """Its own arguments, with one that is wrong at the end: nothing else is complained of."""
     for action in planned:
         fetched = (
             text

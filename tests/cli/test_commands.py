@@ -274,16 +274,6 @@ def test_plan_is_quick() -> None:
     assert loops_of_children(lambda: run("plan", "prod"), attempts=8) < 16
 
 
-def test_what_cannot_be_deployed_yet_is_rendered_and_says_so(tmp_path: Path) -> None:
-    file = tmp_path / "recovery.yaml"
-    text = (PROJECT / "environments/dev.yaml").read_text()
-    file.write_text(text.replace("workload:", "storage: {mode: s3-plain}\nworkload:"))
-    assert run("render", str(file)).returncode == 0
-    done = run("demo", str(file))
-    assert done.returncode == 2
-    assert "s3-plain can be planned, rendered and linted, and not deployed yet" in done.stderr
-
-
 @pytest.mark.parametrize(
     "example", sorted((PROJECT / "tests/environments/examples").glob("*.yaml")), ids=lambda file: file.stem
 )

@@ -81,8 +81,8 @@ def test_what_cannot_be_written_leaves_the_one_that_is_there(environment: Enviro
 
 
 def test_the_cluster_stays_in_its_zone(environment: Environment, record: LaunchRecord) -> None:
-    assert environment.availability_zone == "us-east-1a"
-    assert placed(environment, [record]).availability_zone == "us-east-1b"
+    assert environment.network.availability_zone == "us-east-1a"
+    assert placed(environment, [record]).network.availability_zone == "us-east-1b"
 
 
 @pytest.mark.parametrize(

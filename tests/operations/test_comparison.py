@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from moto import mock_aws
 
-from configurations.launch import Launch
+import app
+from configurations.impact.change import Change, changes
+from configurations.launch import Launch, launch_of
+from configurations.lint.planned import planned_subject
+from configurations.properties.property import Applied
+from environments.reader import read_environment
+from facts.releases import releases
 from lab.aws.extension import install
 from operations.aws import Aws
 from operations.comparison import compared
 from operations.description import described_cluster
+from operations.drift import live
+from sizing.problem import OperationFailed
+from stacks.held import read_templates
 from tests.shipped import ENVIRONMENTS
 
+PROJECT = Path(__file__).parents[2]
 Templates = Mapping[str, Mapping[str, Any]]
 Launches = Callable[[str], Launch]
 VARIABLES = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1"}
@@ -33,24 +44,25 @@ def aws() -> Iterator[Aws]:
 @pytest.fixture
 def deploy(aws: Aws, templates: Callable[[str], Templates], assemblies: Callable[[str], Any]) -> Callable[[str], None]:
     """Creates the stacks of an environment from its templates, as CloudFormation would."""
-
-    def deployed(name: str) -> None:
-        aws.s3.create_bucket(Bucket=ASSETS)
-        for asset in assemblies(name).glob("asset.*"):
-            aws.s3.put_object(Bucket=ASSETS, Key=asset.name.removeprefix("asset."), Body=asset.read_bytes())
-        stacks = boto3.client("cloudformation", region_name="us-east-1")
-        for stack in ("network", "storage", "blue-cluster", "blue-monitoring"):
-            full = f"warmbase-{name}-{stack}"
-            stacks.create_stack(StackName=full, TemplateBody=json.dumps(templates(name)[full]))
-            [described] = stacks.describe_stacks(StackName=full)["Stacks"]
-            assert described["StackStatus"] == "CREATE_COMPLETE", described
-
-    return deployed
+    return lambda name: create(aws, name, assemblies(name), templates(name))
 
 
-def differences(aws: Aws, launch: Launch) -> dict[str, tuple[str, ...]]:
+def create(aws: Aws, name: str, assembly: Path, templates: Templates) -> None:
+    aws.s3.create_bucket(Bucket=ASSETS)
+    for asset in assembly.glob("asset.*"):
+        aws.s3.put_object(Bucket=ASSETS, Key=asset.name.removeprefix("asset."), Body=asset.read_bytes())
+    stacks = boto3.client("cloudformation", region_name="us-east-1")
+    for stack in ("network", "storage", "blue-cluster", "blue-monitoring"):
+        full = f"warmbase-{name}-{stack}"
+        stacks.create_stack(StackName=full, TemplateBody=json.dumps(templates[full]))
+        [described] = stacks.describe_stacks(StackName=full)["Stacks"]
+        assert described["StackStatus"] == "CREATE_COMPLETE", described
+
+
+def differences(aws: Aws, launch: Launch, empty: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """By subject; something is compared of each, but for those that may be empty."""
     _, comparisons = compared(aws, launch)
-    assert all(comparison.facts for comparison in comparisons)
+    assert all(comparison.facts or comparison.subject in empty for comparison in comparisons)
     return {comparison.subject: comparison.differences for comparison in comparisons if comparison.differences}
 
 
@@ -60,6 +72,16 @@ def test_what_is_described_equals_what_was_rendered(
 ) -> None:
     deploy(name)
     assert differences(aws, launches(name)) == {}
+
+
+@pytest.mark.parametrize("storage", ["{mode: s3-plain}", "{mode: hdfs}", "{wal: emr-wal}"])
+def test_so_it_is_wherever_data_and_log_lie(storage: str, aws: Aws, tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text() + f"\nstorage: {storage}\n")
+    assembly = app.synthesise(str(file), str(tmp_path / "cdk.out")).assembly
+    create(aws, "dev", assembly, read_templates(assembly))
+    environment = read_environment(str(file))
+    assert differences(aws, launch_of(environment, environment.active), empty={"root bucket"}) == {}
 
 
 def test_a_reconfigured_group_is_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
@@ -111,3 +133,55 @@ def test_a_bucket_made_public_is_found(aws: Aws, deploy: Callable[[str], None], 
         Bucket=bucket, PublicAccessBlockConfiguration={"BlockPublicAcls": False, "IgnorePublicAcls": True}
     )
     assert set(differences(aws, launches("dev"))) == {"root bucket"}
+
+
+def tuning(aws: Aws, launch: Launch) -> tuple[Change, ...]:
+    """What today's plan would change in the cluster that runs."""
+    return changes(live(aws, launch).subject, planned_subject(launch), ["primary", "core"], releases()["emr-7.12.0"])
+
+
+def test_what_runs_as_launched_has_not_drifted(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
+    deploy("prod")
+    assert tuning(aws, launches("prod")) == ()
+    found = live(aws, launches("prod"))
+    assert {each.subject: each.differences for each in found.around} == {
+        "bootstrap actions": (),
+        "dashboard": (),
+        "alarms": (),
+        "root bucket": (),
+    }
+
+
+def test_each_edit_by_hand_is_a_difference_with_its_impact(
+    aws: Aws, deploy: Callable[[str], None], launches: Launches
+) -> None:
+    deploy("dev")
+    launch = launches("dev")
+    cluster = described_cluster(aws, "dev", "blue")
+    groups = aws.emr.list_instance_groups(ClusterId=cluster.id)["InstanceGroups"]
+    [core] = [group["Id"] for group in groups if group["InstanceGroupType"] == "CORE"]
+    count = cluster.groups["core"].count + 2
+    aws.emr.modify_instance_groups(
+        ClusterId=cluster.id, InstanceGroups=[{"InstanceGroupId": core, "InstanceCount": count}]
+    )
+    aws.emr.list_instance_groups(ClusterId=cluster.id)  # a change is under way until somebody looks
+    by_hand: Any = {"Classification": "hbase-site", "Properties": {"hbase.bucketcache.size": "1024"}}
+    aws.emr.modify_instance_groups(
+        ClusterId=cluster.id,
+        InstanceGroups=[{"InstanceGroupId": core, "ReconfigurationType": "MERGE", "Configurations": [by_hand]}],
+    )
+    aws.cloudwatch.delete_alarms(AlarmNames=["warmbase-dev-blue-core-node-missing"])
+    found = {change.key: change for change in tuning(aws, launch)}
+    assert {key: change.applied for key, change in found.items()} == {
+        "InstanceCount": Applied.LIVE,
+        "hbase.bucketcache.size": Applied.ROLLING_RESTART,
+    }
+    assert found["InstanceCount"].before == str(count)
+    assert (found["hbase.bucketcache.size"].before, found["hbase.bucketcache.size"].empties_cache) == ("1024", True)
+    [alarms] = [each for each in live(aws, launch).around if each.differences]
+    assert (alarms.subject, len(alarms.differences)) == ("alarms", 1)
+
+
+def test_nothing_that_runs_is_said_and_how_to_mend_it(aws: Aws, launches: Launches) -> None:
+    with pytest.raises(OperationFailed, match=r"what runs of dev blue could not be read(.|\n)*fix: deploy first"):
+        live(aws, launches("dev"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, aligned_bytes, block_read
+from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, aligned_bytes, block_read, mean_block_read
 
 laws = settings(max_examples=200, deadline=None)
 
@@ -52,3 +52,17 @@ def test_it_is_what_a_disk_counted(length_bytes: int, kilobytes: float, ios: flo
     found = block_read(length_bytes)
     assert found.ios == pytest.approx(ios, rel=0.01)
     assert 0.8 <= 1000 * kilobytes / found.bytes <= 1.15
+
+
+@laws
+@given(st.lists(st.tuples(st.integers(1, 200_000), st.integers(1, 1_000)), min_size=1, max_size=8))
+def test_of_several_lengths_it_is_the_mean(lengths: list[tuple[int, int]]) -> None:
+    one_by_one = [block_read(length_bytes) for length_bytes, blocks in lengths for _ in range(blocks)]
+    found = mean_block_read(lengths)
+    assert found.bytes == pytest.approx(sum(each.bytes for each in one_by_one) / len(one_by_one))
+    assert found.ios == pytest.approx(sum(each.ios for each in one_by_one) / len(one_by_one))
+
+
+def test_of_none_there_is_no_mean() -> None:
+    with pytest.raises(ValueError, match="no blocks"):
+        mean_block_read([])

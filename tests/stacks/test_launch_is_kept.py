@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,6 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
 import app
 from environments.launch_record import Frozen, LaunchRecord
@@ -58,6 +59,12 @@ VOLUMES: list[dict[str, object]] = [
 ]
 PINNED: dict[str, object] = {"type": "r8g.2xlarge", "count": 4, "volumes": VOLUMES}
 CORE = "clusters.blue.core"
+EXISTING = {
+    "availability_zone": "us-east-1a",
+    "vpc": "vpc-0123456789abcdef0",
+    "subnet": "subnet-0123456789abcdef0",
+    "route_table": "rtb-0123456789abcdef0",
+}
 
 
 def pinned(change: Mapping[str, object], of: int = 0) -> dict[str, object]:
@@ -69,7 +76,10 @@ def pinned(change: Mapping[str, object], of: int = 0) -> dict[str, object]:
 # Field of the schema → changes of the file, each a set of values by path. None takes a key away.
 CHANGES: dict[str, list[dict[str, object]]] = {
     "access.cidrs.[]": [{"access.cidrs": value} for value in ([], ["10.1.0.0/16"], ["10.0.0.0/16", "10.9.0.0/16"])],
-    "access.security_groups.[]": [{"access.security_groups": ["sg-0123456789abcdef0"]}],
+    "access.security_groups.[]": [
+        {"access.security_groups": ["sg-0123456789abcdef0"]},
+        {"access.security_groups": []},
+    ],
     "account": [{"account": ACCOUNT}, {"account": "210987654321"}],
     "alarms.email": [{"alarms.email": "other@example.com"}, {"alarms": None}],
     "clusters.*.core.count": [{CORE: {**PINNED, "count": count}} for count in (2, 3, 5, 12)],
@@ -92,9 +102,9 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     ],
     "name": [{"name": "other"}, {"name": "kept2"}],
     "network.availability_zone": [{"network.availability_zone": f"us-east-1{each}"} for each in "bcdf"],
-    "network.route_table": [{"network.route_table": "rtb-0123"}],
-    "network.subnet": [{"network.subnet": "subnet-0123"}],
-    "network.vpc": [{"network.vpc": "vpc-0123"}],
+    "network.route_table": [{"network.route_table": "rtb-0123456789abcdef0"}, {"network": EXISTING}],
+    "network.subnet": [{"network.subnet": "subnet-0123456789abcdef0"}],
+    "network.vpc": [{"network.vpc": "vpc-0123456789abcdef0"}],
     "overrides.*.*": [
         {"overrides": {"hbase-site": {"hbase.regionserver.handler.count": "60"}}},
         {"overrides": {"hbase-site": {"hbase.rpc.timeout": "90000"}}},
@@ -102,7 +112,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     ],
     "region": [{"region": "eu-west-1"}],
     "release": [{"release": f"emr-7.{each}.0"} for each in (10, 11, 13, 14)],
-    "security.in_transit.*": [{"security.in_transit": {"pem": "s3://our-data/certificates.zip"}}],
+    "security.in_transit.pem": [{"security.in_transit": {"pem": "s3://our-data/certificates.zip"}}],
     "security.local_disks": [{"security.local_disks": False}],
     "storage.key": [{"storage.key": None}, {"storage.key": KEY.replace("1111", "9999")}],
     "storage.mode": [{"storage.mode": "s3-plain"}, {"storage.mode": "hdfs"}],
@@ -145,7 +155,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
 }
 # What may be refused, by field and number of its change, and by what; every other change must be synthesised.
 REFUSED_CHANGES = {
-    ("access.security_groups.[]", 0): "not supported yet",
+    ("access.security_groups.[]", 0): "a security group belongs to a VPC",
     ("account", 1): "cannot be changed on a running cluster",
     ("clusters.*.core.volumes.[].count", 1): "not supported yet",
     ("clusters.*.core.volumes.[].purpose", 0): "one cache volume and one system volume",
@@ -154,15 +164,14 @@ REFUSED_CHANGES = {
     ("clusters.*.core.volumes.[].type", 2): "not one of the choices",
     ("clusters.*.role", 0): "nothing would write to the root",
     ("clusters.*.role", 1): "the file has no such cluster",
-    ("clusters.*.role", 2): "not deployed yet",
     ("name", 0): "cannot be changed on a running cluster",
     ("name", 1): "cannot be changed on a running cluster",
-    ("network.route_table", 0): "not supported yet",
-    ("network.subnet", 0): "not supported yet",
-    ("network.vpc", 0): "not supported yet",
+    ("network.route_table", 0): "the VPC is new",
+    ("network.route_table", 1): "cannot be changed on a running cluster",
+    ("network.subnet", 0): "the VPC is new",
+    ("network.vpc", 0): "nodes need one of its private subnets",
     ("overrides.*.*", 2): "is no tuning",
     ("region", 0): "no prices",
-    ("security.in_transit.*", 0): "not supported yet",
     ("storage.key", 0): "cannot be changed on a running cluster",
     ("storage.key", 1): "cannot be changed on a running cluster",
     ("storage.mode", 0): "cannot be changed on a running cluster",
@@ -294,16 +303,22 @@ def test_no_change_replaces_what_runs(field: str, number: int, kept: Kept, tmp_p
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_no_changes_together_replace_what_runs(shard: int, kept: Kept, tmp_path: Path) -> None:
-    chance = random.Random(shard)  # noqa: S311 - no secret
+def test_no_changes_together_replace_what_runs(
+    shard: int, kept: Kept, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     deployed = 0
-    for number in range(OF_A_SHARD):
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        changes = [CHANGES[field][at] for field, at in chance.sample(SINGLE, chance.randint(2, TOGETHER))]
+
+    @seed(shard)
+    @settings(max_examples=OF_A_SHARD, database=None, deadline=None)
+    @given(st.lists(st.sampled_from(SINGLE), min_size=2, max_size=TOGETHER, unique=True))
+    def law(chosen: list[tuple[str, int]]) -> None:
+        nonlocal deployed
+        changes = [CHANGES[field][at] for field, at in chosen]
         with suppress(InvalidInput, Infeasible):
-            assert kept.changed(directory, *changes) == set(), changes
+            assert kept.changed(tmp_path_factory.mktemp("together"), *changes) == set(), changes
             deployed += 1
+
+    law()
     assert deployed
 
 

@@ -64,6 +64,7 @@ def test_groups_let_in_what_emr_needs_and_no_more(templates: Callable[[str], Tem
         *((group, peer, *ports) for group in nodes for peer in nodes for ports in everything),
         *((group, "EMR service access", "tcp", 8443, 8443) for group in nodes),
         ("EMR service access", "primary nodes", "tcp", 9443, 9443),
+        *((group, "clients of HBase", "tcp", port, port) for group in nodes for port in (2181, 16000, 16020)),
     }
 
 

@@ -9,7 +9,7 @@ from lab.aws.resources.bucket import BucketType
 from lab.aws.resources.bucket_policy import BucketPolicy
 from lab.aws.resources.cluster import ClusterType
 from lab.aws.resources.dashboard import Dashboard
-from lab.aws.resources.emr import InstanceGroupConfig, SecurityConfiguration, Step
+from lab.aws.resources.emr import InstanceGroupConfig, SecurityConfiguration, Step, WalWorkspace
 from lab.aws.resources.identity import InstanceProfileType, ManagedPolicyType, RoleType
 from lab.aws.resources.key import KeyType
 from lab.aws.resources.log_group import LogGroupType
@@ -45,6 +45,7 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
     "AWS::EMR::InstanceGroupConfig": InstanceGroupConfig(),
     "AWS::EMR::SecurityConfiguration": SecurityConfiguration(),
     "AWS::EMR::Step": Step(),
+    "AWS::EMR::WALWorkspace": WalWorkspace(),
     "AWS::IAM::InstanceProfile": InstanceProfileType(),
     "AWS::IAM::ManagedPolicy": ManagedPolicyType(),
     "AWS::IAM::Role": RoleType(),

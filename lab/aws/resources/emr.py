@@ -1,4 +1,4 @@
-"""AWS::EMR::InstanceGroupConfig, AWS::EMR::Step and AWS::EMR::SecurityConfiguration."""
+"""AWS::EMR::InstanceGroupConfig, AWS::EMR::Step, AWS::EMR::SecurityConfiguration and AWS::EMR::WALWorkspace."""
 
 from __future__ import annotations
 
@@ -73,3 +73,14 @@ class SecurityConfiguration(ApiType):
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Deletes the security configuration."""
         api.call("emr", request.region, "delete_security_configuration", Name=resource.physical_resource_id)
+
+
+class WalWorkspace(ApiType):
+    """A workspace of EMR's write-ahead logs: no API of it is public, so it is a name and nothing more."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Its name, as asked for."""
+        return ApiResource(physical_resource_id=str(request.properties["WALWorkspaceName"]))
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Nothing to delete."""

@@ -1,0 +1,89 @@
+"""`warmbase diff --against launch`: what today's plan would be tuning of a cluster that was launched."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import app
+from tests.cli.test_lint_and_diff import run
+from tests.stacks.recorded import launched
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """environments/dev.yaml with the record of a launch of it."""
+    directory = tmp_path_factory.mktemp("launched")
+    file = directory / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text())
+    launched(file, app.synthesise(str(file), str(directory / "cdk.out")).assembly)
+    return file
+
+
+def diff(file: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run("diff", str(file), "--against", "launch", *arguments)
+
+
+def edited(environment: Path, directory: Path, *edits: tuple[str, str]) -> Path:
+    file = directory / "dev.yaml"
+    text = environment.read_text()
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file.write_text(text)
+    (directory / "dev.launch").symlink_to(environment.with_suffix(".launch"))
+    return file
+
+
+def test_a_cluster_is_what_it_was_launched_as(environment: Path) -> None:
+    done = diff(environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " ".join(done.stdout.split()).endswith("primary and core nodes: no difference")
+
+
+def test_naming_the_account_is_no_difference(environment: Path, tmp_path: Path) -> None:
+    file = edited(environment, tmp_path, ("region:", 'account: "123456789012"\nregion:'))
+    assert " ".join(diff(file).stdout.split()).endswith("no difference")
+
+
+def test_each_difference_has_its_impact(environment: Path, tmp_path: Path) -> None:
+    file = edited(
+        environment,
+        tmp_path,
+        ("200 GiB", "900 GiB"),
+        ("7.12.0", "7.13.0"),
+        ("us-east-1a}", "us-east-1b}"),
+        ("clusters:", "security: {local_disks: false, in_transit: {pem: s3://our-keys/hbase.zip}}\nclusters:"),
+    )
+    document: Any = json.loads(diff(file, "--output", "json").stdout)
+    applied = {change["key"]: change["applied"] for change in document["changes"]}
+    assert {key for key, how in applied.items() if how == "new cluster"} >= {
+        "ReleaseLabel",
+        "AvailabilityZone",
+        "EbsConfiguration",
+        "encryption in transit",
+        "encryption of local disks",
+        "bootstrap action guard-regionserver",
+        "bootstrap action mount-volumes",
+    }
+    assert "bootstrap action claim-root" not in applied
+    assert applied["hbase.bucketcache.size"] == "rolling restart"
+    assert document["cost"]["applied"] == "new cluster"
+    page = diff(file).stdout
+    assert max(map(len, page.splitlines())) <= 80
+    assert "New cluster: it cannot be changed on a running one" in page
+
+
+def test_without_a_record_it_is_said_how_to_get_one(tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text())
+    done = diff(file)
+    assert done.returncode == 2
+    assert "dev.launch/blue  no launch record" in done.stderr
+    assert "warmbase pin dev" in done.stderr
