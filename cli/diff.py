@@ -61,7 +61,7 @@ TITLES: Final = {
 @cluster_option
 @output_option
 def diff(environment: str, against: str, group: str, cluster: str | None, output: str) -> None:
-    """Say how each difference from a cluster, or an earlier rendering, would be applied, and what that costs.
+    """Say how each difference from what was launched or rendered is applied, and its cost.
 
     Live, by a rolling restart, or by a new cluster; in time, cached data and dollars, all of them estimates of the
     plan. Order, blanks and spelling are no differences. Against what runs, dashboards, alarms and the root bucket are

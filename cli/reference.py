@@ -31,7 +31,7 @@ LAB_RESULTS: Final = "lab-results"
 @click.argument("page", type=click.Choice([*PAGES, LAB_RESULTS]))
 @click.option("--write", is_flag=True, help="Write it to docs/ instead, lab-results with its pictures.")
 def reference(*, page: str, write: bool) -> None:
-    """Print a page of reference: properties, rules, lint of the published recipe, or security.
+    """Print a page of reference: properties, rules, the published recipe, security.
 
     As Markdown; docs/ has them as files. Or what a run of the lab found, that of docs/lab-results.json.
 

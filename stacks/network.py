@@ -130,7 +130,9 @@ class NetworkStack(cdk.Stack):
             restrict_default_security_group=False,
         )
         self._flow_log(vpc)
-        self._interface_endpoints(vpc, INTERFACE_ENDPOINTS | (WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {}))
+        self._interface_endpoints(
+            vpc, {**INTERFACE_ENDPOINTS, **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {})}
+        )
         return vpc
 
     def _flow_log(self, vpc: ec2.Vpc) -> None:

@@ -66,11 +66,8 @@ class Deployed:
     def cluster_failure(self, name: str) -> str:
         """Why CloudFormation says that the cluster came to nothing."""
         events = self.cloudformation.describe_stack_events(StackName=name)["StackEvents"]
-        return next(
-            each["ResourceStatusReason"]
-            for each in events
-            if each["LogicalResourceId"] == "Cluster" and each["ResourceStatus"].endswith("_FAILED")
-        )
+        failed = (each for each in events if each["ResourceStatus"].endswith("_FAILED"))
+        return str(next(each["ResourceStatusReason"] for each in failed if each["LogicalResourceId"] == "Cluster"))
 
     def said_on_primary(self, cluster: str) -> str:
         """What its claim said, where EMR keeps it."""

@@ -41,15 +41,17 @@ def test_prefetch_fills_it_without_a_read() -> None:
 @pytest.mark.parametrize("name", ["clean restart", "kill -9"])
 def test_the_cache_is_there_when_the_server_answers_again(name: str) -> None:
     samples = recordings("restart")[name].samples
-    assert samples[0].seconds > 5
-    assert samples[0].cache.l2_blocks > 3_000
-    assert samples[0].cache.reads == 0
-    assert ratio(samples[0], samples[-1]) > 0.995
+    away = next(number for number, (one, other) in enumerate(pairwise(samples), 1) if other.seconds - one.seconds > 3)
+    back = samples[away:]
+    assert samples[away - 1].cache.l2_blocks > 3_000
+    assert back[0].cache.l2_blocks > 3_000
+    assert back[0].cache.reads == 0
+    assert ratio(back[0], back[-1]) > 0.995
 
 
 def test_without_persistence_the_reads_fill_it_again() -> None:
-    samples = recordings("restart")["clean restart, no persistence"].samples
+    samples = recordings("restart")["clean restart, neither persistence nor prefetch"].samples
     blocks = [each.cache.l2_blocks for each in samples]
-    assert blocks[0] == 0
+    assert 0 in blocks
     assert blocks[-1] > 3_000
     assert samples[-1].store.store_file_gets - samples[0].store.store_file_gets > 3_000
