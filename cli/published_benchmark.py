@@ -105,7 +105,7 @@ def _rests_on(benchmark: Benchmark) -> str:
     per_node = WARM * ROW_BYTES / count
     closing = paragraph(
         "The first three lower the prediction, the last raises it by more: counted together they would predict "
-        f"{together.reads_per_second / WARM:.1f} times the published rate. So the agreement to within 5 % is of one "
+        f"{together.reads_per_second / WARM:.1f} times the published rate. So the agreement to within 6 % is of one "
         "resource and one row size, and may be partly luck. So may the observation behind it: "
         f"{WARM} x 850 kB over {count} nodes are {format_rate(per_node)} each, {format_percent(per_node / volume)} of "
         "what the volume has, but the size of a row is just what the source contradicts itself in."

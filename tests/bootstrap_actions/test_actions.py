@@ -153,7 +153,8 @@ def test_every_wrong_argument_is_named_at_once(
     assert "given twice" in twice.stderr
     none = alone(name)
     assert none.returncode == 2
-    assert len(none.stderr.splitlines()) >= 2
+    # Of the volumes only that of the system is always there.
+    assert len(none.stderr.splitlines()) >= (1 if name == "mount-volumes" else 2)
 
 
 @pytest.mark.parametrize("environment", ["dev", "prod", "published-emr"])
