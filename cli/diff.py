@@ -117,12 +117,15 @@ def _record(launch: Launch) -> LaunchRecord:
 
 
 def _around(around: Around) -> Iterable[str]:
-    """Bootstrap actions are settled by the launch; the rest a deployment sets right."""
-    titles = {"bootstrap actions": "Bootstrap actions, which a running cluster keeps"}
+    """Bootstrap actions are settled by the launch. CloudFormation compares templates, and not what is there."""
     for subject, differences in around.items():
-        if differences:
-            title = titles.get(subject, f"{subject.capitalize()}: the next deployment sets it right")
-            yield "\n".join([title, *(line for each in differences for line in _wrapped(each))])
+        if not differences:
+            continue
+        impact = "nothing restarts. A deployment changes what is rendered otherwise by now; an edit by hand stays"
+        if subject == "bootstrap actions":
+            impact = "a running cluster keeps what it was launched with"
+        title = fill(f"{subject.capitalize()}: {impact}", WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        yield "\n".join([title, *(line for each in differences for line in _wrapped(each))])
 
 
 def _page(

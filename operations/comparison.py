@@ -54,7 +54,7 @@ def compared(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparis
 
 
 def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Comparison, ...]:
-    """All but classifications and instance groups: what a launch settles for good, and what a deployment sets right."""
+    """All but classifications and instance groups: what a launch settles for good, and what stands around it."""
     return (
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboard", *_dashboards(aws, launch, cluster.id)),

@@ -7,7 +7,7 @@ and 6.18), else 16 KiB. So a block of 66 kB costs an eighth more IOs than one of
 one of 70 kB twice the IOs. Blocks that fit 64 KiB cost their own pages and nothing else.
 
 Checked on a disk that counts, read as HBase reads: IOs within 1 % up to 128 KiB; bytes exact up to 64 KiB, within 2 %
-to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, up to half too few above 128 KiB.
+to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, a sixth to a third too few from 128 KiB on.
 """
 
 from __future__ import annotations

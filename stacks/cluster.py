@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import aws_cdk as cdk
@@ -57,7 +58,9 @@ class ClusterStack(cdk.Stack):
         tag(self, environment)
         launched = None if record is None else Launched(record, self.stack_name)
         writes = environment.clusters[plan.cluster].role == "active"
-        self._roles = Roles(self, environment, storage, f"{name}-{environment.region}", writes=writes)
+        certificates = environment.certificates if launched is None else launched.certificates
+        granted = replace(environment, certificates=certificates)
+        self._roles = Roles(self, granted, storage, f"{name}-{environment.region}", writes=writes)
         security = _security(environment, storage) if launched is None else launched.security
         self.cluster = emr.CfnCluster(
             self,

@@ -31,6 +31,13 @@ class Launched:
         self.cluster = found[CLUSTER_TYPE]
         self.security: dict[str, Any] = found[SECURITY_TYPE].properties["SecurityConfiguration"]
 
+    @property
+    def certificates(self) -> str | None:
+        """Where nodes find theirs: those that join later look there too, whatever the file says by then."""
+        in_transit = self.security["EncryptionConfiguration"].get("InTransitEncryptionConfiguration", {})
+        url: str | None = in_transit.get("TLSCertificateConfiguration", {}).get("S3Object")
+        return url
+
 
 def hold(cluster: emr.CfnCluster, launched: Frozen) -> None:
     """Gives the cluster the recorded properties, and none beside them whose change would replace it."""

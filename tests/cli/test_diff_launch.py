@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import app
+from cli.diff import _around
 from tests.cli.test_lint_and_diff import run
 from tests.stacks.recorded import launched
 
@@ -87,3 +88,15 @@ def test_without_a_record_it_is_said_how_to_get_one(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "dev.launch/blue  no launch record" in done.stderr
     assert "warmbase pin dev" in done.stderr
+
+
+def test_around_the_cluster_it_is_said_what_a_deployment_leaves_as_it_is() -> None:
+    found = {
+        "bootstrap actions": ("claim-root: ...",),
+        "alarms": ("core-node-missing: rendered x, found None",),
+        "dashboard": (),
+    }
+    actions, alarms = _around(found)
+    assert actions.startswith("Bootstrap actions: a running cluster keeps what it was launched with\n    claim-root")
+    assert "an edit by hand stays" in " ".join(alarms.split())
+    assert max(map(len, alarms.splitlines())) <= 80

@@ -84,6 +84,9 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
     assert written.returncode == 0, written.stderr
     assert re.match(r"blue: j-\w+, launched at \S+; EMR confirms \d\d facts\n", written.stdout)
     assert warmbase("pin", str(file), "--check", **variables).returncode == 0
+    for what in ("launch", "live"):
+        compared = warmbase("diff", str(file), "--against", what, **variables)
+        assert " ".join(compared.stdout.split()).endswith("no difference"), compared.stderr
     synthesise(str(file), str(directory / "launched"))
     text = file.read_text().replace("200 GiB", "2 TiB").replace("7.12", "7.13").replace("us-east-1a", "us-east-1b")
     file.write_text(text)

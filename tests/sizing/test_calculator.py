@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,12 @@ from configurations.launch import Launch
 from environments.question import requirements, world
 from environments.reader import read_environment
 from sizing.calculator import plan
+from sizing.disks import layouts
 from sizing.mode import Mode
 from sizing.plan import Plan
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.problem import Infeasible
-from sizing.question import UTILISATION
+from sizing.question import UTILISATION, Question
 from sizing.requirements import Requirements
 from sizing.units import GIB, MIB, TIB, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads
@@ -58,6 +60,32 @@ def test_prod_meets_its_own_targets(launches: Callable[[str], Launch]) -> None:
     assert sized.throughput.reads_per_second == sized.throughput.offered_reads_per_second == 900
     assert targets.budget_usd_per_month is not None
     assert sized.cost.usd_per_month <= targets.budget_usd_per_month
+
+
+@pytest.mark.parametrize("cell_bytes", [40, 425, 2_048, 4_096])
+def test_with_the_block_size_that_is_advised_a_block_is_read_at_once(cell_bytes: int) -> None:
+    workload = replace(ASKED.workload, cell_bytes=cell_bytes)
+    found = plan(replace(ASKED, workload=workload), WORLD)
+    [advice] = [each.fix for each in found.warnings if each.id == "block-read-in-pieces"]
+    block_bytes = int(advice.split()[2])
+    before, after = (
+        Question.of(replace(ASKED, workload=replace(workload, block_bytes=size)), WORLD).read.of_disk.ios
+        for size in (workload.block_bytes, block_bytes)
+    )
+    assert after - 1 < 0.2 * (before - 1), "but for the few longest"
+    assert block_bytes > 0.9 * workload.block_bytes
+
+
+def test_no_volume_of_a_node_has_the_size_of_another() -> None:
+    """Size is all by which a node tells them apart; in HDFS mode those of the data are alike."""
+    seen: set[int] = set()
+    for stored_gib in range(10, 120):
+        question = Question.of(replace(asked(stored_gib * GIB, 10), mode=Mode.HDFS), WORLD)
+        for layout in chain.from_iterable(layouts(question, WORLD.instance_types["r8g.2xlarge"], 5)):
+            sizes = [volume.size_gib for volume in layout.volumes]
+            assert len(set(sizes)) == len(sizes), stored_gib
+            seen.update(sizes)
+    assert seen >= {63, 65}
 
 
 def test_prod_still_serves_with_a_node_lost(launches: Callable[[str], Launch]) -> None:

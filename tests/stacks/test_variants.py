@@ -12,6 +12,7 @@ import pytest
 
 import app
 from lab.aws.template_lint import lint_errors
+from tests.stacks.recorded import launched
 from tests.stacks.template import allowing, filled, listed, of_type, only
 
 PROJECT = Path(__file__).parents[2]
@@ -129,3 +130,18 @@ def test_certificates_are_told_to_emr(tmp_path: Path) -> None:
     assert encryption["InTransitEncryptionConfiguration"] == {
         "TLSCertificateConfiguration": {"CertificateProviderType": "PEM", "S3Object": "s3://our-keys/hbase.zip"}
     }
+
+
+def test_nodes_of_a_launched_cluster_may_fetch_the_certificates_it_was_launched_with(tmp_path: Path) -> None:
+    """The security configuration is kept whatever the file says: who joins later needs them, and no others."""
+    file = tmp_path / "dev.yaml"
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    file.write_text(f"{text}\nsecurity: {{in_transit: {{pem: s3://our-keys/hbase.zip}}}}\n")
+    launched(file, app.synthesise(str(file), str(tmp_path / "launched")).assembly)
+    for said in ("", "security: {in_transit: {pem: s3://others/hbase.zip}}\n"):
+        file.write_text(f"{text}\n{said}")
+        app.synthesise(str(file), str(tmp_path / "cdk.out"))
+        [statement] = [
+            each for each in node_statements(stack(tmp_path, "blue-cluster")) if each["Sid"] == "Certificates"
+        ]
+        assert filled(statement["Resource"]) == "arn:aws:s3:::our-keys/hbase.zip"
