@@ -21,6 +21,7 @@ def run_job_flow(launch: Launch) -> dict[str, Any]:
     return {
         "Name": f"warmbase-{plan.environment}-{plan.cluster}",
         "ReleaseLabel": plan.release,
+        **({"OSReleaseLabel": launch.environment.os_release} if launch.environment.os_release else {}),
         "Applications": [{"Name": name} for name in APPLICATIONS],
         "Configurations": _documents(settings.cluster),
         "Instances": {

@@ -57,6 +57,8 @@ class Environment:
     region: str
     network: Network
     release: str
+    os_release: str | None
+    """Of Amazon Linux; None is the newest that EMR has for its release when the cluster is launched."""
     mode: Mode
     root: Root
     wal: Wal

@@ -90,6 +90,7 @@ class ClusterStack(cdk.Stack):
         plan = launch.plan
         return {
             "release_label": plan.release,
+            "os_release_label": launch.environment.os_release,
             "applications": [emr.CfnCluster.ApplicationProperty(name=each) for each in APPLICATIONS],
             "configurations": _configurations(launch.settings.cluster),
             "bootstrap_actions": BootstrapActions(self, actions(launch), self._roles.nodes).actions,

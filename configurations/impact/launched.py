@@ -20,6 +20,7 @@ SECURITY: Final = "AWS::EMR::SecurityConfiguration"
 GROUPS: Final = {"primary": "MasterInstanceGroup", "core": "CoreInstanceGroup"}
 AS_LAUNCHED: Final = "the script as launched"
 DIGITS: Final = 12
+NEWEST: Final = "the newest at launch"
 
 
 def launched_subject(record: LaunchRecord) -> Subject:
@@ -64,6 +65,10 @@ def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Chang
         why = "a subnet has one zone for good"
         now = environment.network.availability_zone
         yield new_cluster(("primary", "core"), "AvailabilityZone", record.availability_zone, now, why)
+    was, now = _properties(record, CLUSTER).get("OSReleaseLabel", NEWEST), environment.os_release or NEWEST
+    if was != now:
+        why = "a cluster keeps the operating system that it was launched with"
+        yield new_cluster(("primary", "core"), "OSReleaseLabel", was, now, why)
     yield from _security(record, launch)
     yield from _actions(record, launch)
 

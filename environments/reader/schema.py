@@ -34,6 +34,8 @@ ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9._=-]+/)+)$
 ROOT = "`new`, or s3://BUCKET/PREFIX/ of letters, digits and . _ = - with a slash at its end"
 KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
 KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
+OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
+OS = "a release of Amazon Linux 2023 that `aws emr describe-release-label` lists for the EMR release"
 PEM_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9._=/-]+\.zip$"
 PEM = "s3://BUCKET/KEY.zip, of privateKey.pem, certificateChain.pem and trustedCertificates.pem"
 GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
@@ -191,6 +193,7 @@ class EnvironmentFile(Section):
     ] = None
     region: Annotated[str, AfterValidator(_priced), Field(examples=["us-east-1"])]
     release: Annotated[str, AfterValidator(_known_release), Field(examples=["emr-7.12.0"])]
+    os_release: Annotated[str | None, Field(pattern=OS_FORM, examples=["2023.9.20251117.1"], description=OS)] = None
     storage: Annotated[Storage, Field(examples=[{"mode": "s3-cached"}])] = Storage()
     network: Annotated[Network, Field(examples=[{"availability_zone": "us-east-1a"}])]
     access: Annotated[AccessSection, Field(examples=[{"cidrs": ["10.0.0.0/16"]}])] = AccessSection()
@@ -219,6 +222,7 @@ class EnvironmentFile(Section):
             region=self.region,
             network=self.network.build(),
             release=self.release,
+            os_release=self.os_release,
             mode=Mode(self.storage.mode),
             root=self.storage.build(self.name, self.account, self.region),
             wal=Wal(self.storage.wal),

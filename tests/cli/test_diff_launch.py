@@ -60,12 +60,14 @@ def test_each_difference_has_its_impact(environment: Path, tmp_path: Path) -> No
         ("200 GiB", "900 GiB"),
         ("7.12.0", "7.13.0"),
         ("us-east-1a}", "us-east-1b}"),
+        ("release:", "os_release: 2023.9.20251117.1\nrelease:"),
         ("clusters:", "security: {local_disks: false, in_transit: {pem: s3://our-keys/hbase.zip}}\nclusters:"),
     )
     document: Any = json.loads(diff(file, "--output", "json").stdout)
     applied = {change["key"]: change["applied"] for change in document["changes"]}
     assert {key for key, how in applied.items() if how == "new cluster"} >= {
         "ReleaseLabel",
+        "OSReleaseLabel",
         "AvailabilityZone",
         "EbsConfiguration",
         "encryption in transit",

@@ -149,6 +149,7 @@ FAULTS = [
     ("  regions: 40", "  regions: 40\n  popularity: {hot: 10 %}", "popularity", "has two shares", "of_reads"),
     ("  regions: 40", "  regions: 40\n  popularity: {hot: 90 %, of_reads: 10 %}", "popularity", "are cold", "swap"),
     ("us-east-1a}", "eu-west-1a}", ":4  network.availability_zone", "not in region us-east-1", "us-east-1a"),
+    ("name: try", "name: try\nos_release: latest", ":2  os_release", "describe-release-label", "2023.9"),
     ("name: try", "name: try\nstorage: {root: s3://mine}", ":2  storage.root", "PREFIX/ of letters", "new"),
     ("name: try", "name: try\nstorage: {root: s3://mine/}", ":2  storage.root", "PREFIX/ of letters", "new"),
     ("name: try", "name: try\nstorage: {root: s3://mine/a b/}", ":2  storage.root", "PREFIX/ of letters", "new"),

@@ -105,6 +105,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "network.route_table": [{"network.route_table": "rtb-0123456789abcdef0"}, {"network": EXISTING}],
     "network.subnet": [{"network.subnet": "subnet-0123456789abcdef0"}],
     "network.vpc": [{"network.vpc": "vpc-0123456789abcdef0"}],
+    "os_release": [{"os_release": "2023.9.20251117.1"}, {"os_release": "2023.8.20250915.0"}],
     "overrides.*.*": [
         {"overrides": {"hbase-site": {"hbase.regionserver.handler.count": "60"}}},
         {"overrides": {"hbase-site": {"hbase.rpc.timeout": "90000"}}},

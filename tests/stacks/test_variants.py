@@ -11,6 +11,9 @@ import cdk_nag
 import pytest
 
 import app
+from configurations.launch import launch_of
+from configurations.run_job_flow import run_job_flow
+from environments.reader import read_environment
 from lab.aws.template_lint import lint_errors
 from tests.stacks.recorded import launched
 from tests.stacks.template import allowing, filled, listed, of_type, only
@@ -120,6 +123,21 @@ def test_a_mode_without_a_cache_passes_both_linters(mode: str, tmp_path: Path) -
     monitoring = stack(tmp_path, "blue-monitoring")
     assert len(of_type(monitoring, "AWS::CloudWatch::Alarm")) == (2 if in_s3 else 1)
     assert "l2Cache" not in json.dumps(monitoring)
+
+
+def test_the_operating_system_is_the_one_that_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    for said, told in (("", None), ("os_release: 2023.9.20251117.1\n", "2023.9.20251117.1")):
+        file.write_text(f"{text}\n{said}")
+        app.environment_app(str(file), str(tmp_path / "cdk.out")).synth()
+        assert only(stack(tmp_path, "blue-cluster"), "AWS::EMR::Cluster").get("OSReleaseLabel") == told
+        assert (
+            run_job_flow(launch_of(environment := read_environment(str(file)), environment.active)).get(
+                "OSReleaseLabel"
+            )
+            == told
+        )
 
 
 def test_certificates_are_told_to_emr(tmp_path: Path) -> None:
