@@ -132,12 +132,8 @@ def test_the_operating_system_is_the_one_that_is_named(tmp_path: Path) -> None:
         file.write_text(f"{text}\n{said}")
         app.environment_app(str(file), str(tmp_path / "cdk.out")).synth()
         assert only(stack(tmp_path, "blue-cluster"), "AWS::EMR::Cluster").get("OSReleaseLabel") == told
-        assert (
-            run_job_flow(launch_of(environment := read_environment(str(file)), environment.active)).get(
-                "OSReleaseLabel"
-            )
-            == told
-        )
+        environment = read_environment(str(file))
+        assert run_job_flow(launch_of(environment, environment.active)).get("OSReleaseLabel") == told
 
 
 def test_certificates_are_told_to_emr(tmp_path: Path) -> None:
