@@ -7,7 +7,7 @@ SHELL := /bin/bash
 ROOMS := sizing facts environments configurations dashboards stacks operations lab cli
 BIN   := .venv/bin
 READY := .venv/.ready
-SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
+SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh operations/steps/*.sh lab/aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 
 .PHONY: help setup demo lab lab-setup test test-lab check format clean

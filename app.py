@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from configurations.deployable import deployable_launch
+from configurations.running import as_launched
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records, placed
 from environments.reader import read_environment
@@ -34,7 +35,7 @@ def environment_app(name: str, outdir: str | None = None) -> App:
 def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     """Synthesises an environment's stacks into a directory.
 
-    Raises InvalidInput as `environment_app`, and OperationFailed where they would replace a cluster that runs.
+    Raises InvalidInput as `environment_app`, and Refused where they would replace a cluster that runs.
     """
     environment = read_environment(name)
     records = launch_records(environment)
@@ -49,9 +50,11 @@ def _stacks(environment: Environment, records: Mapping[str, LaunchRecord], outdi
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
-    for colour, choice in environment.clusters.items():
-        launch = deployable_launch(environment, choice)
-        cluster = ClusterStack(app, launch, network, storage, records.get(colour))
+    for colour in environment.clusters:
+        record = records.get(colour)
+        seen = as_launched(environment, record)
+        launch = deployable_launch(seen, seen.clusters[colour])
+        cluster = ClusterStack(app, launch, network, storage, record)
         MonitoringStack(app, launch, cluster)
     return app
 

@@ -2,13 +2,13 @@
 # EMR bootstrap action, on primaries of an active cluster: claims the root directory, or ends this cluster.
 #
 # Two clusters that write to one root corrupt it. So before HBase is installed an object beside the root must name this
-# cluster; where it names another that may still run, this action fails, and EMR ends the cluster. `--help` lists the
-# arguments. Leaves nothing on the node but the program.
+# cluster; where it names another that may still run, this action fails, and EMR ends the cluster, which is not protected
+# from termination before it is recorded. `--help` lists the arguments. Leaves nothing on the node but the program.
 ACTION=claim-root
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
-argument=([bucket]='' [key]='' [program]='' [program_sha256]='' [requests]='' [requests_sha256]='')
+argument=([bucket]='' [key]='' [kms_key]='' [program]='' [program_sha256]='' [requests]='' [requests_sha256]='')
 
 usage() {
   cat <<USAGE
@@ -16,6 +16,7 @@ claim-root.sh --bucket=NAME --key=KEY --program=URL --program-sha256=HEX --reque
 
   --bucket=NAME             bucket of the root directory
   --key=KEY                 the claim's key in it
+  --kms-key=ARN             what encrypts the claim; the bucket's default unless said
   --program=URL             claim_root.py as it was uploaded, s3://BUCKET/KEY
   --program-sha256=HEX      what it must be
   --requests=URL            role_requests.py, which it imports
@@ -32,6 +33,9 @@ check_arguments() {
   if [[ ! ${argument[key]} =~ ^[A-Za-z0-9/._=-]{1,1024}$ ]]; then
     problems+=("--key='${argument[key]}': must be an object's key of letters, digits and / . _ = -")
   fi
+  if [[ ! ${argument[kms_key]} =~ ^(arn:aws[a-z-]*:kms:[a-z0-9:/-]+)?$ ]]; then
+    problems+=("--kms-key='${argument[kms_key]}': must be the ARN of a key")
+  fi
   check_program program
   check_program requests
 }
@@ -44,7 +48,8 @@ main() {
   fi
   put_program requests role_requests.py
   put_program program claim_root.py
-  /usr/bin/python3 "$PROGRAMS/claim_root.py" --bucket="${argument[bucket]}" --key="${argument[key]}" ||
+  /usr/bin/python3 "$PROGRAMS/claim_root.py" --bucket="${argument[bucket]}" --key="${argument[key]}" \
+    --kms-key="${argument[kms_key]}" ||
     die "this cluster must not write to s3://${argument[bucket]}; the lines above say why"
   end "done"
 }

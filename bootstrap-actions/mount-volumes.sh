@@ -6,6 +6,7 @@
 #   /warmbase/cache, /warmbase/system, /warmbase/data/1 and so on
 #                bind mounts of a directory on each volume: the only paths configuration names
 #   /etc/fstab   the volumes with noatime, the bind mounts
+#   /etc/systemd/system/hadoop-hdfs-datanode.service.d/10-warmbase.conf
 ACTION=mount-volumes
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -13,6 +14,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/disks.sh"
 # shellcheck source=bootstrap-actions/mounts.sh
 source "$(dirname "${BASH_SOURCE[0]}")/mounts.sh"
+
+readonly DROP_IN=/etc/systemd/system/hadoop-hdfs-datanode.service.d/10-warmbase.conf
 
 argument=([cache_volume_gib]='' [system_volume_gib]='' [data_volume_gib]='' [data_volumes]='')
 
@@ -83,6 +86,17 @@ bind_data() {
   done
 }
 
+# drop_in: a DataNode that started before its volumes are mounted would fill the root disk.
+drop_in() {
+  local number
+  echo "# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then systemctl daemon-reload."
+  echo "[Unit]"
+  echo "RequiresMountsFor=/warmbase/system"
+  for ((number = 1; number <= ${argument[data_volumes]:-0}; number++)); do
+    echo "RequiresMountsFor=/warmbase/data/$number"
+  done
+}
+
 main() {
   begin "$@"
   if primary_node; then
@@ -107,6 +121,8 @@ main() {
   # Users hdfs and yarn do not exist yet; they will make their own directories.
   bind system "$system" 1777
   if ((${#data[@]} > 0)); then bind_data "${data[@]}"; fi
+  put_file "$DROP_IN" 644 "$(drop_in)"
+  reload_systemd
   end "done"
 }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from textwrap import fill, wrap
+from textwrap import fill
 from typing import Final
 
 import click
 
-from cli.amounts import printable
+from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.document import json_text
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.impact.change import Change, changes
@@ -26,13 +26,9 @@ from environments.reader import read_environment
 from facts.prices import price_table
 from facts.releases import releases
 from sizing.problem import InvalidInput, Problem
-from sizing.units import format_duration, format_size, format_usd
 
 __all__ = ["diff"]
 
-WIDTH: Final = 80
-SHORT: Final = 70
-NOTHING: Final = "not stated"
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
 TITLES: Final = {
@@ -65,7 +61,8 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
 
     Live, by a rolling restart, or by a new cluster; in time, cached data and dollars, all of them estimates of the
     plan. Order, blanks and spelling are no differences. Against what runs, dashboards, alarms and the root bucket are
-    compared as well. Ends with 0, whatever differs.
+    compared as well, and CloudFormation is asked what of its resources was edited by hand. Ends with 0, whatever
+    differs.
 
     \b
     Example:
@@ -100,7 +97,7 @@ def _compared_with(against: str, launch: Launch) -> tuple[Subject, tuple[Change,
         from operations.drift import live  # noqa: PLC0415 - see above
 
         found = live(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
-        return found.subject, (), {each.subject: each.differences for each in found.around}
+        return found.running.subject, found.running.settled, {each.subject: each.differences for each in found.around}
     return read_subject(Path(against), None), (), {}
 
 
@@ -121,11 +118,16 @@ def _around(around: Around) -> Iterable[str]:
     for subject, differences in around.items():
         if not differences:
             continue
-        impact = "nothing restarts. A deployment changes what is rendered otherwise by now; an edit by hand stays"
-        if subject == "bootstrap actions":
-            impact = "a running cluster keeps what it was launched with"
-        title = fill(f"{subject.capitalize()}: {impact}", WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        yield "\n".join([title, *(line for each in differences for line in _wrapped(each))])
+        title = fill(_impact(subject), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        yield "\n".join([title, *(line for each in differences for line in wrapped(each))])
+
+
+def _impact(subject: str) -> str:
+    if subject == "bootstrap actions":
+        return "Bootstrap actions: a running cluster keeps what it was launched with"
+    if subject.startswith("warmbase-"):
+        return f"Stack {subject}, edited by hand: a deployment leaves it so, until the template says otherwise"
+    return f"{subject.capitalize()}: a deployment changes what is rendered otherwise by now; an edit by hand stays"
 
 
 def _page(
@@ -140,73 +142,12 @@ def _page(
     for applied in Applied:
         listed = [change for change in found if change.applied is applied]
         if listed:
-            yield "\n".join([TITLES[applied], *(line for change in listed for line in _change_lines(change))])
+            yield "\n".join([TITLES[applied], *(line for change in listed for line in change_lines(change))])
     if found:
-        yield "\n".join(["What applying all of it costs", *_cost_lines(cost, launch)])
+        yield "\n".join(["What applying all of it costs", *cost_lines(cost, launch)])
 
 
 def _counted(found: Sequence[Change]) -> str:
     if not found:
         return "no difference"
     return f"{len(found)} difference{'s' * (len(found) > 1)}"
-
-
-def _change_lines(change: Change) -> Iterable[str]:
-    groups = "" if len(change.groups) > 1 else f" ({change.groups[0]})"
-    marked = ", an override" if change.overridden else ""
-    yield f"  {change.classification} {change.key}{groups}{marked}"
-    yield from _wrapped(f"{_value(change.before)} -> {_value(change.after)}")
-    restarts = f"; restarts {change.restarts}" if change.restarts else ""
-    if change.applied is Applied.LIVE and change.classification == "hbase-site":
-        restarts = "; by update_all_config, once hbase-site.xml on each node says so: EMR's own way restarts HBase"
-    emptied = "; the cache is lost" if change.empties_cache else ""
-    yield from _wrapped(f"{change.why}{restarts}{emptied}")
-
-
-def _wrapped(text: str) -> list[str]:
-    return wrap(printable(text), WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-
-
-def _value(text: str | None) -> str:
-    """Long lists break behind their commas."""
-    if text is None:
-        return NOTHING
-    return text if len(text) <= SHORT else text.replace(",", ", ")
-
-
-def _cost_lines(cost: ImpactCost, launch: Launch) -> Iterable[str]:
-    if cost.applied is Applied.NEW_CLUSTER:
-        beside = f"{format_duration(cost.warm_up_seconds)} until it is warm (estimate)"
-        yield from _entry("time", f"{beside}: a replica beside the old one, promoted when that has ended")
-        yield from _entry("never", "two active clusters on one root: that corrupts the data")
-    elif cost.restart_seconds:
-        each = cost.restart_seconds / cost.region_servers
-        said = f"{cost.region_servers} RegionServers, one after the other, {format_duration(each)} each"
-        yield from _entry("time", f"{format_duration(cost.restart_seconds)}: {said} (estimate)")
-    else:
-        yield from _entry("time", "no RegionServer restarts")
-    yield from _entry("cache", _cache(cost, launch))
-    yield from _entry("dollars", _dollars(cost))
-
-
-def _cache(cost: ImpactCost, launch: Launch) -> str:
-    if cost.cache_lost_bytes == 0:
-        return "kept"
-    size = "all of it" if cost.cache_lost_bytes is None else format_size(cost.cache_lost_bytes)
-    if not cost.warm_up_seconds:
-        return f"{size} lost, with the nodes that go"
-    cache = launch.plan.bucket_cache
-    planned = format_size(cache.size_bytes * launch.plan.core.count) if cache else ""
-    return f"{size} lost; the planned {planned} take {format_duration(cost.warm_up_seconds)} to prefetch (estimate)"
-
-
-def _dollars(cost: ImpactCost) -> str:
-    parts = [
-        f"{format_usd(cost.get_usd)} of GETs" if cost.get_usd else "",
-        f"{format_usd(cost.node_usd)} of nodes side by side" if cost.node_usd else "",
-    ]
-    return ", ".join(filter(None, parts)) or "nothing"
-
-
-def _entry(name: str, text: str) -> list[str]:
-    return wrap(text, WIDTH, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11, break_on_hyphens=False)

@@ -11,6 +11,7 @@ from environments.reader import read_environment
 from operations import pinning
 from operations.aws import Aws
 from operations.pinning import Pinned
+from operations.protection import protect
 
 __all__ = ["pin"]
 
@@ -23,7 +24,7 @@ def pin(env: str, colour: str | None, *, check: bool) -> None:
     """Write the launch record of a running cluster, which keeps deployments from replacing it.
 
     It reads the stacks as they are deployed, holds them against what EMR describes, and fetches the bootstrap files.
-    Commit what it writes.
+    Commit what it writes. The cluster is protected from termination from then on.
 
     \b
     Example:
@@ -38,6 +39,8 @@ def pin(env: str, colour: str | None, *, check: bool) -> None:
         done = (pinning.check_pinned if check else pinning.pin)(aws, environment, each)
         for line in _lines(each, done, check=check):
             click.echo(line)
+        if not check:
+            click.echo(f"  {protect(aws, environment, each)}")
 
 
 def _lines(colour: str, done: Pinned, *, check: bool) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from cli.markdown import bullets, paragraph, section, table
 from configurations.launch import launch_of
 from environments.environment import Environment, Wal
+from environments.names import cluster_stack, network_stack
 from environments.reader import read_environment
 
 __all__ = ["security_page"]
@@ -30,8 +31,8 @@ Template: TypeAlias = Mapping[str, Any]
 def security_page() -> str:
     """The page, in Markdown. Synthesises the example with everything that an environment file can ask for."""
     templates = _templates(_asking_for_everything())
-    cluster = templates[f"warmbase-{EXAMPLE}-blue-cluster"]
-    network = templates[f"warmbase-{EXAMPLE}-network"]
+    cluster = templates[cluster_stack(EXAMPLE, "blue")]
+    network = templates[network_stack(EXAMPLE)]
     return section(*_head(), *_roles(cluster), *_network(network), *_findings()) + "\n"
 
 
@@ -45,13 +46,16 @@ def _head() -> Iterator[str]:
         """**At rest.** Objects of a new root are encrypted by a key of the environment (SSE-KMS, with a bucket key),
         those of an existing one by its own. All volumes are encrypted by EBS, unless `security: {local_disks:
         false}`. Drives of an instance are encrypted by the drive itself, whatever is asked for.""",
-        """**In transit.** Requests to AWS are TLS; the root bucket and the log bucket refuse others. Between nodes,
+        """**In transit.** Requests to AWS are TLS; a new root bucket and the log bucket refuse others. Between nodes,
         with `security: {in_transit: {pem: s3://BUCKET/KEY.zip}}`, EMR sets up what its release encrypts. Without
         it, HBase's calls and HDFS blocks are readable by who can listen in the subnet.""",
         """**Credentials.** Nodes ask for theirs by IMDSv2 alone, one hop away. There is no key pair and no secret in
         any template: people come by Session Manager, programs by a security group.""",
-        """**What stays.** Root bucket, log bucket, keys and write-ahead logs are retained whatever becomes of the
-        stacks; the stacks with data or nodes are protected from deletion, the cluster from termination.""",
+        """**What stays.** Root bucket, log bucket, the root's key and write-ahead logs are retained whatever becomes of
+        the stacks; the stacks with data or nodes are protected from deletion, a recorded cluster from termination: one
+        that fails while it is launched must be able to end.""",
+        """**A replica** has the same rights to the root's objects, for HBase writes some of its own there; it has none
+        to the claim. What keeps it from writing data is HBase's own mode.""",
         f"**One writer.** A primary claims the root before HBase is installed ([0009]({CLAIM_PAGE})).",
     )
 

@@ -74,9 +74,11 @@ def program(name: str) -> Path:
 
 
 def _claim(environment: Environment) -> Action:
+    root = environment.root
+    encrypted = (f"--kms-key={root.key}",) if root.key else ()
     return Action(
         name="claim-root",
-        arguments=(f"--bucket={environment.root.bucket}", f"--key={environment.root.claim_key}"),
+        arguments=(f"--bucket={root.bucket}", f"--key={root.claim_key}", *encrypted),
         programs={"program": "claim_root.py", "requests": REQUESTS},
     )
 

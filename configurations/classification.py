@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["Classification", "ClassificationPath", "Classifications", "flattened", "merged"]
+__all__ = ["Classification", "ClassificationPath", "Classifications", "flattened", "merged", "of_settings"]
 
 ClassificationPath = str
 """Names from the outside in: `hbase-site`, `hbase-env/export`."""
@@ -79,3 +79,23 @@ def flattened(
         for key, value in classification.properties.items():
             yield path, key, value
         yield from flattened(classification.nested, path)
+
+
+def of_settings(values: Mapping[tuple[ClassificationPath, str], str]) -> tuple[Classification, ...]:
+    """The classifications that have these values by path and key, and nothing else: the way back from `flattened`."""
+    return _inside("", values)
+
+
+def _inside(
+    path: ClassificationPath, values: Mapping[tuple[ClassificationPath, str], str]
+) -> tuple[Classification, ...]:
+    start = f"{path}/" if path else ""
+    names = dict.fromkeys(each[len(start) :].partition("/")[0] for each, _ in values if each.startswith(start))
+    return tuple(
+        Classification(
+            name=name,
+            properties={key: value for (each, key), value in values.items() if each == f"{start}{name}"},
+            nested=_inside(f"{start}{name}", values),
+        )
+        for name in names
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 from configurations.classification import Classification
 from configurations.launch import APPLICATIONS, Launch
+from environments.names import cluster_name
 from sizing.cluster import Volume
 from sizing.plan import CoreGroup, PrimaryGroup
 
@@ -19,7 +20,7 @@ def run_job_flow(launch: Launch) -> dict[str, Any]:
     """The request, as JSON has it; `warmbase lint --file` and `warmbase diff --against` read it back."""
     plan, settings = launch.plan, launch.settings
     return {
-        "Name": f"warmbase-{plan.environment}-{plan.cluster}",
+        "Name": cluster_name(plan.environment, plan.cluster),
         "ReleaseLabel": plan.release,
         **({"OSReleaseLabel": launch.environment.os_release} if launch.environment.os_release else {}),
         "Applications": [{"Name": name} for name in APPLICATIONS],

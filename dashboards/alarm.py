@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dashboards.metric import CLUSTER_ID
+from environments.names import cluster_name
 from sizing.plan import Plan
 
 __all__ = ["ROOT_METRICS_FILTER", "Alarm", "alarms"]
@@ -53,7 +54,7 @@ def _gets_above_plan(plan: Plan, root_bucket: str, command: str) -> Alarm:
     if plan.mode.cached:
         why = f"the warm cache leaves {warm:,.0f}. Expected while it warms up, else the cache is lost or too small."
     return Alarm(
-        name=f"warmbase-{plan.environment}-{plan.cluster}-s3-gets-above-plan",
+        name=f"{cluster_name(plan.environment, plan.cluster)}-s3-gets-above-plan",
         description=f"The root is read from S3 at more than {allowed:,.0f} GETs/s for 15 minutes; "
         + why
         + f" {command} says why.",
@@ -75,7 +76,7 @@ def _gets_per_read(plan: Plan) -> float:
 
 def _core_node_missing(plan: Plan, command: str) -> Alarm:
     return Alarm(
-        name=f"warmbase-{plan.environment}-{plan.cluster}-core-node-missing",
+        name=f"{cluster_name(plan.environment, plan.cluster)}-core-node-missing",
         description=f"Fewer than {plan.core.count} core nodes run. A replacement starts with an empty cache. "
         f"{command} says how many may be lost before a target is.",
         namespace="AWS/ElasticMapReduce",

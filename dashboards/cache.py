@@ -12,6 +12,7 @@ from typing import Any, Final
 from configurations.metrics import metric
 from dashboards.alarm import ROOT_METRICS_FILTER
 from dashboards.metric import search
+from environments.names import cluster_name
 from sizing.plan import Plan
 from sizing.units import MIB
 
@@ -26,7 +27,7 @@ COLUMNS: Final = 2
 
 def dashboard_name(plan: Plan) -> str:
     """One dashboard for each cluster."""
-    return f"warmbase-{plan.environment}-{plan.cluster}-cache"
+    return f"{cluster_name(plan.environment, plan.cluster)}-cache"
 
 
 def dashboard_body(plan: Plan, region: str, root_bucket: str) -> str:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from environments.override import Override
-from environments.root import Root
+from environments.root import ACCOUNT_PSEUDO_PARAMETER, Root
 from sizing.cluster import ClusterChoice
 from sizing.mode import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 
-__all__ = ["Access", "Environment", "Network", "Wal"]
+__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "EMR_TAG", "Access", "Environment", "Network", "Wal"]
 
-ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
-"""What CloudFormation puts the account in for; names carry it while the file names no account."""
+EMR_TAG = "for-use-with-amazon-emr-managed-policies"
+"""AmazonEMRServicePolicy_v2 may only touch what carries it (Management Guide, emr-managed-iam-policies)."""
 
 
 class Wal(StrEnum):

@@ -32,6 +32,8 @@ __all__ = [
 
 FILE: Final = "launch.json"
 BOOTSTRAP: Final = "bootstrap"
+OLD: Final = ".old-"
+FRESH: Final = ".fresh-"
 DIGEST: Final = "sha256"
 """The key of the document's own digest, by which an edit by hand is seen."""
 
@@ -114,18 +116,46 @@ def identity_of(environment: Environment, colour: str, account: str) -> Identity
 
 def record_directory(environment: Environment, colour: str) -> Path:
     """Where the record of that cluster stands, or would."""
-    return Path(environment.source).with_suffix(".launch") / colour
+    found = (each for each in _directories(environment) if each.name == colour)
+    return next(found, _home(environment) / colour)
 
 
 def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
-    """By colour. Raises InvalidInput for one that was edited or is of another cluster than the file's."""
-    home = Path(environment.source).with_suffix(".launch")
-    directories = sorted(file.parent for file in home.glob(f"*/{FILE}"))
-    records = [_read(directory) for directory in directories]
+    """By colour. Raises InvalidInput for one that was edited or is of another cluster than the file's.
+
+    They are known by the file's name and by the environment's: a file that is called otherwise by now has them still.
+    """
+    records = [_read(directory) for directory in _directories(environment)]
     problems = [problem for record in records for problem in _otherwise(environment, record)]
+    problems += [_edited(each, "writing it anew was ended halfway") for each in _halfway(_home(environment))]
     if problems:
         raise InvalidInput(problems)
     return {record.identity.cluster: record for record in records}
+
+
+def _home(environment: Environment) -> Path:
+    return Path(environment.source).with_suffix(".launch")
+
+
+def _directories(environment: Environment) -> list[Path]:
+    """Each with a record of this environment; what begins with a dot is being written, or was left behind."""
+    home = _home(environment)
+    found = [each for each in sorted(home.parent.glob("*.launch/*")) if each.is_dir() and each.name[0] != "."]
+    return [each for each in found if each.parent == home or _names(each, environment)]
+
+
+def _halfway(home: Path) -> list[Path]:
+    """Records that were put aside for others which never came."""
+    return [each for each in home.glob(f"{OLD}*") if not (home / each.name.removeprefix(OLD)).exists()]
+
+
+def _names(directory: Path, environment: Environment) -> bool:
+    """Whether a record beside another file is of this environment; one that cannot be read is that file's to mend."""
+    try:
+        said = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
+        return bool((said["environment"], said["region"]) == (environment.name, environment.region))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def placed(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
@@ -138,20 +168,28 @@ def placed(environment: Environment, records: Iterable[LaunchRecord]) -> Environ
 
 def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
     """Writes the record and its files, all or nothing; one that is there is replaced."""
-    record.directory.parent.mkdir(exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=".fresh-", dir=record.directory.parent))
+    home = record.directory.parent
+    home.mkdir(exist_ok=True)
+    old = home / f"{OLD}{record.directory.name}"
+    if old.exists() and not record.directory.exists():
+        # A writer was killed between its two steps.
+        old.rename(record.directory)
+    for left in (old, *home.glob(f"{FRESH}*")):
+        shutil.rmtree(left, ignore_errors=True)
+    fresh = Path(tempfile.mkdtemp(prefix=FRESH, dir=home))
     try:
         (fresh / BOOTSTRAP).mkdir()
         for name, content in files.items():
             (fresh / BOOTSTRAP / name).write_bytes(content)
         (fresh / FILE).write_text(_text(record.document()), encoding="utf-8")
         fresh.chmod(0o755)
-        old = fresh.with_name(f".old-{record.directory.name}")
         if record.directory.exists():
             record.directory.rename(old)
         fresh.rename(record.directory)
         shutil.rmtree(old, ignore_errors=True)
     except BaseException:
+        if old.exists() and not record.directory.exists():
+            old.rename(record.directory)
         shutil.rmtree(fresh, ignore_errors=True)
         raise
 
@@ -239,7 +277,7 @@ def _otherwise(environment: Environment, record: LaunchRecord) -> list[Problem]:
             what=keys.get(name, name),
             why=f"cluster {colour} runs as {record.cluster_id} with {getattr(was, name)}, not {getattr(now, name)}:"
             " that cannot be changed on a running cluster",
-            fix=f"write {getattr(was, name)} again; for another, copy the file under another name, without its records",
+            fix=f"write {getattr(was, name)} again; for another, copy the file, and give the copy another `name:`",
         )
         for name in Identity.__slots__
         if getattr(now, name) != getattr(was, name)

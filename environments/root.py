@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["Root"]
+__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "INCOMPLETE_UPLOAD_DAYS", "Root"]
+
+INCOMPLETE_UPLOAD_DAYS: Final = 3  # judgement: no upload of a store file takes as long
+
+ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
+"""What CloudFormation puts the account in for; names carry it while the file names no account."""
+SOME_ACCOUNT: Final = re.compile(rf"[0-9]{{12}}|{re.escape(ACCOUNT_PSEUDO_PARAMETER)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +33,10 @@ class Root:
         """`hbase.rootdir`. The slash at the end matters: EMR asks for it."""
         return f"s3://{self.bucket}/{self.prefix}/"
 
+    def bucket_in(self, account: str) -> str:
+        """The bucket, in that account where the file names none."""
+        return self.bucket.replace(ACCOUNT_PSEUDO_PARAMETER, account)
+
     @property
     def claim_key(self) -> str:
         """The object beside the root that names the one cluster that may write to it."""
@@ -44,4 +56,7 @@ class Root:
     def overlaps(self, other: Root) -> bool:
         """Whether one lies in the other, or both are the same."""
         mine, theirs = self.url, other.url
+        if ACCOUNT_PSEUDO_PARAMETER in mine + theirs:
+            # A file that names no account may be deployed in any.
+            mine, theirs = (SOME_ACCOUNT.sub("*", each) for each in (mine, theirs))
         return mine.startswith(theirs) or theirs.startswith(mine)

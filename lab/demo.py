@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -24,21 +24,17 @@ from lab.aws.server import ACCOUNT, NOWHERE, LocalAws, local_aws, local_environm
 from lab.aws.teardown import lift_protection, remaining_stacks, root_buckets
 from lab.aws.template_lint import lint_errors
 from operations.aws import Aws
-from operations.cdk import run_cdk
+from operations.cdk import run_cdk, selection
 from operations.comparison import Comparison, compared
+from operations.progress import Progress
 from sizing.plan import Plan
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
 
-__all__ = ["Demo", "Hosting", "Progress", "run_demo"]
-
-Say = Callable[[str], None]
+__all__ = ["Demo", "DemoProgress", "Hosting", "run_demo"]
 
 
-class Progress(Protocol):
+class DemoProgress(Progress, Protocol):
     """How the demo says what it is doing."""
-
-    def step(self, title: str) -> AbstractContextManager[Say]:
-        """One step; what it yields takes a line of progress, and last the outcome."""
 
     def show(self, plan: Plan) -> None:
         """The plan, for people."""
@@ -64,7 +60,7 @@ class Demo:
 
 
 @contextmanager
-def run_demo(name: str, hosting: Hosting, progress: Progress) -> Iterator[Demo]:
+def run_demo(name: str, hosting: Hosting, progress: DemoProgress) -> Iterator[Demo]:
     """The chain run on an environment; the local AWS is up within the block, and after it only when it ended well.
 
     So whoever keeps it says in the block how to end it. Raises InvalidInput for a faulty environment or an endpoint
@@ -78,10 +74,10 @@ def run_demo(name: str, hosting: Hosting, progress: Progress) -> Iterator[Demo]:
         say(f"{launch.plan.core.count} x {launch.plan.core.instance_type} for {launch.plan.environment}")
     progress.show(launch.plan)
     with tempfile.TemporaryDirectory(prefix="warmbase-demo-") as scratch:
-        selection, output = _selection(name), Path(scratch) / "cdk.out"
-        _check(selection, launch, output, progress)
+        chosen, output = selection(name), Path(scratch) / "cdk.out"
+        _check(chosen, launch, output, progress)
         with _started(hosting, launch.environment.region, progress) as local:
-            yield _cycle(Cycle(selection, launch, local, output, progress), keep=hosting.keep)
+            yield _cycle(Cycle(chosen, launch, local, output, progress), keep=hosting.keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +120,6 @@ def _refuse_other_account(name: str, environment: Environment) -> None:
         fix="leave `account` out in a copy of the file, and run the demo on the copy",
     )
     raise InvalidInput([problem])
-
-
-def _selection(name: str) -> str:
-    """The environment for the CDK command line, which runs in the project: names stay names, paths become whole."""
-    file = locate(name)
-    return f"environment={file.resolve() if file == Path(name) else name}"
 
 
 def _check(selection: str, launch: Launch, output: Path, progress: Progress) -> None:

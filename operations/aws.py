@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 import botocore.session
+from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_emr import EMRClient
     from mypy_boto3_pricing import PricingClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
 
 __all__ = ["Aws"]
+
+PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8})
+"""Throttled calls are tried again after pauses that double; botocore's own four attempts end after seconds."""
 
 
 class Aws:
@@ -37,27 +42,38 @@ class Aws:
     @cached_property
     def emr(self) -> EMRClient:
         """Amazon EMR."""
-        return self._session.client("emr", endpoint_url=self._endpoint)
+        return self._session.client("emr", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def cloudformation(self) -> CloudFormationClient:
         """AWS CloudFormation."""
-        return self._session.client("cloudformation", endpoint_url=self._endpoint)
+        return self._session.client("cloudformation", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def cloudwatch(self) -> CloudWatchClient:
         """Amazon CloudWatch."""
-        return self._session.client("cloudwatch", endpoint_url=self._endpoint)
+        return self._session.client("cloudwatch", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def s3(self) -> S3Client:
         """Amazon S3."""
-        return self._session.client("s3", endpoint_url=self._endpoint)
+        return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def ssm(self) -> SSMClient:
         """AWS Systems Manager."""
-        return self._session.client("ssm", endpoint_url=self._endpoint)
+        return self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT)
+
+    @cached_property
+    def ec2(self) -> EC2Client:
+        """Amazon EC2."""
+        return self._session.client("ec2", endpoint_url=self._endpoint, config=PATIENT)
+
+    @cached_property
+    def quotas(self) -> Any:  # noqa: ANN401 - one call is not worth its types
+        """Service Quotas."""
+        make: Any = self._session.client
+        return make("service-quotas", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def pricing(self) -> PricingClient:

@@ -11,15 +11,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from environments.reader import locate
 from sizing.problem import OperationFailed
 
-__all__ = ["run_cdk"]
+__all__ = ["COMMAND", "PROJECT", "run_cdk", "selection"]
 
 PROJECT: Final = Path(__file__).parents[1]
 COMMAND: Final = PROJECT / "node_modules" / ".bin" / "cdk"
 LAST_LINES: Final = 25
 # judgement: it needs well under a second to end; this is for a loaded machine.
 STOP_SECONDS: Final = 10.0
+
+
+def selection(name: str) -> str:
+    """The environment for the CDK command line, which runs in the project: names stay names, paths become whole."""
+    file = locate(name)
+    return f"environment={file.resolve() if file == Path(name) else name}"
 
 
 def run_cdk(

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from botocore.exceptions import ClientError
+
 from configurations.bootstrap import Action, actions, program, script
 from configurations.classification import Classification, flattened
 from configurations.launch import Launch
 from dashboards.alarm import Alarm, alarms
 from dashboards.cache import dashboard_body, dashboard_name
 from dashboards.metric import CLUSTER_ID
+from environments.names import cluster_name
 from operations.aws import Aws
 from operations.description import (
     DescribedCluster,
@@ -23,6 +26,7 @@ from operations.description import (
     described_cluster,
     described_dashboard,
 )
+from operations.failures import error_code
 from sizing.plan import CoreGroup, PrimaryGroup
 
 __all__ = ["Comparison", "around", "compared"]
@@ -163,7 +167,7 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
         return replace(alarm, dimensions=dimensions)
 
     expected = {alarm.name: launched(alarm) for alarm in alarms(launch.plan, launch.environment.root.bucket)}
-    return expected, described_alarms(aws, f"warmbase-{launch.plan.environment}-{launch.plan.cluster}-")
+    return expected, described_alarms(aws, f"{cluster_name(launch.plan.environment, launch.plan.cluster)}-")
 
 
 def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:
@@ -180,9 +184,17 @@ def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
 
 def _bucket(aws: Aws, bucket: str) -> Facts:
     rules = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
-    blocked = aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
     return {
         "versioning": aws.s3.get_bucket_versioning(Bucket=bucket).get("Status"),
         "encryption": rules[0].get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm"),
-        "public access blocked": all(blocked.values()),
+        "public access blocked": _blocked(aws, bucket),
     }
+
+
+def _blocked(aws: Aws, bucket: str) -> bool:
+    try:
+        return all(aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"].values())
+    except ClientError as error:
+        if error_code(error) != "NoSuchPublicAccessBlockConfiguration":
+            raise
+        return False

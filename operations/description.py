@@ -8,13 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from botocore.exceptions import ClientError
+
 from configurations.classification import Classification
+from configurations.impact.settled import NEWEST, Settled
 from dashboards.alarm import Alarm
+from environments.names import cluster_id_parameter
 from operations.aws import Aws
+from operations.failures import error_code
 
-__all__ = ["BootstrapAction", "DescribedCluster", "DescribedGroup", "DescribedVolume", "described_cluster"]
+__all__ = ["LIVES", "BootstrapAction", "DescribedCluster", "DescribedGroup", "DescribedVolume", "described_cluster"]
 
-GROUPS: Final = {"MASTER": "primary", "CORE": "core"}
+LIVES: Final = frozenset({"STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING"})
+"""States of a cluster that runs, or will."""
+GROUPS: Final = {"MASTER": "primary", "CORE": "core", "TASK": "task"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -29,12 +36,20 @@ class DescribedVolume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedGroup:
-    """An instance group; volumes in order of size."""
+    """An instance group; volumes in order of size.
 
+    `settings` are what its nodes have: while others are asked for and not applied, `pending`, those of before.
+    """
+
+    id: str
+    state: str
+    why: str
     instance_type: str
     count: int
+    running: int
     volumes: tuple[DescribedVolume, ...]
     settings: tuple[Classification, ...]
+    pending: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +68,7 @@ class DescribedCluster:
     id: str
     state: str
     release: str
+    settled: Settled
     settings: tuple[Classification, ...]
     groups: Mapping[str, DescribedGroup]
     bootstrap_actions: tuple[BootstrapAction, ...]
@@ -60,29 +76,39 @@ class DescribedCluster:
 
 def cluster_id(aws: Aws, environment: str, colour: str) -> str:
     """The id that the cluster's stack left behind."""
-    name = f"/warmbase/{environment}/{colour}/cluster-id"
-    return aws.ssm.get_parameter(Name=name)["Parameter"]["Value"]
+    return aws.ssm.get_parameter(Name=cluster_id_parameter(environment, colour))["Parameter"]["Value"]
 
 
 def described_cluster(aws: Aws, environment: str, colour: str) -> DescribedCluster:
     """The cluster of that colour with everything that was launched with it."""
     identity = cluster_id(aws, environment, colour)
     cluster: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
-    groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     return DescribedCluster(
         id=identity,
         state=cluster["Status"]["State"],
         release=cluster["ReleaseLabel"],
+        settled=_settled(aws, cluster),
         settings=_settings(cluster),
-        groups={GROUPS[group["InstanceGroupType"]]: _group(group) for group in groups},
+        groups=described_groups(aws, identity),
         bootstrap_actions=tuple(_bootstrap_action(aws, action) for action in actions),
     )
 
 
+def described_groups(aws: Aws, identity: str) -> dict[str, DescribedGroup]:
+    """The instance groups of a cluster by role, with the state that each is in."""
+    groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
+    return {GROUPS[group["InstanceGroupType"]]: _group(group) for group in groups}
+
+
 def described_dashboard(aws: Aws, name: str) -> object:
-    """The body of a dashboard, parsed."""
-    return json.loads(aws.cloudwatch.get_dashboard(DashboardName=name)["DashboardBody"])
+    """The body of a dashboard, parsed; None where there is none."""
+    try:
+        return json.loads(aws.cloudwatch.get_dashboard(DashboardName=name)["DashboardBody"])
+    except ClientError as error:
+        if error_code(error) not in {"ResourceNotFound", "DashboardNotFoundError"}:
+            raise
+        return None
 
 
 def described_alarms(aws: Aws, prefix: str) -> Mapping[str, Alarm]:
@@ -91,16 +117,34 @@ def described_alarms(aws: Aws, prefix: str) -> Mapping[str, Alarm]:
     return {alarm["AlarmName"]: _alarm(alarm) for alarm in found}
 
 
-def _settings(described: Mapping[str, Any]) -> tuple[Classification, ...]:
-    return tuple(Classification.parse(each) for each in described.get("Configurations", ()))
+def _settled(aws: Aws, cluster: Mapping[str, Any]) -> Settled:
+    """EMR says which operating system it took, whether anybody had asked for one or not."""
+    name = cluster["SecurityConfiguration"]
+    document: Any = aws.emr.describe_security_configuration(Name=name)["SecurityConfiguration"]
+    return Settled.parse(
+        cluster["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
+        cluster.get("OSReleaseLabel", NEWEST),
+        json.loads(document) if isinstance(document, str) else document,
+    )
+
+
+def _settings(described: Mapping[str, Any], key: str = "Configurations") -> tuple[Classification, ...]:
+    return tuple(Classification.parse(each) for each in described.get(key, ()))
 
 
 def _group(group: Mapping[str, Any]) -> DescribedGroup:
+    asked, applied = (group.get(f"{each}ConfigurationsVersion", 0) for each in ("", "LastSuccessfullyApplied"))
+    status = group["Status"]
     return DescribedGroup(
+        id=group["Id"],
+        state=status["State"],
+        why=(status.get("StateChangeReason") or {}).get("Message", ""),
         instance_type=group["InstanceType"],
         count=group["RequestedInstanceCount"],
+        running=group["RunningInstanceCount"],
         volumes=tuple(sorted(_volume(block["VolumeSpecification"]) for block in group["EbsBlockDevices"])),
-        settings=_settings(group),
+        settings=_settings(group, "Configurations" if asked == applied else "LastSuccessfullyAppliedConfigurations"),
+        pending=asked != applied,
     )
 
 
@@ -126,14 +170,15 @@ def _bootstrap_action(aws: Aws, action: Mapping[str, Any]) -> BootstrapAction:
 def _alarm(alarm: Mapping[str, Any]) -> Alarm:
     return Alarm(
         name=alarm["AlarmName"],
-        description=alarm["AlarmDescription"],
-        namespace=alarm["Namespace"],
-        metric=alarm["MetricName"],
-        dimensions={each["Name"]: each["Value"] for each in alarm["Dimensions"]},
-        statistic=alarm["Statistic"],
-        period_seconds=alarm["Period"],
+        # One made by hand may be of an expression, and say nothing.
+        description=alarm.get("AlarmDescription", ""),
+        namespace=alarm.get("Namespace", ""),
+        metric=alarm.get("MetricName", ""),
+        dimensions={each["Name"]: each["Value"] for each in alarm.get("Dimensions", ())},
+        statistic=alarm.get("Statistic", ""),
+        period_seconds=alarm.get("Period", 0),
         periods=alarm["EvaluationPeriods"],
         comparison=alarm["ComparisonOperator"],
-        threshold=alarm["Threshold"],
-        missing_data=alarm["TreatMissingData"],
+        threshold=alarm.get("Threshold", 0.0),
+        missing_data=alarm.get("TreatMissingData", "missing"),
     )

@@ -46,7 +46,9 @@ def plan(requirements: Requirements, world: World) -> Plan:
     try:
         return _plan(search(question))
     except (NotEnoughMemory, LookupError) as error:
-        raise Infeasible(f"no instance type offered can hold this: {error}") from None
+        chosen = requirements.cluster.core.type
+        who = f"{chosen} cannot" if chosen else "no instance type offered can"
+        raise Infeasible(f"{who} hold this: {error}") from None
 
 
 def _plan(found: Found) -> Plan:

@@ -45,12 +45,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreChoice:
-    """Core nodes: the RegionServers. `families` limits what an unpinned type may be."""
+    """Core nodes: the RegionServers. `families` limits what an unpinned type may be.
+
+    `cache_mib` is the cache that nodes with these volumes already have; None where it is still to be sized.
+    """
 
     type: str | None
     count: int | None
     volumes: tuple[Volume, ...] | None
     families: tuple[str, ...]
+    cache_mib: int | None = None
 
     @property
     def pinned(self) -> bool:

@@ -95,9 +95,12 @@ def _index_fraction(demand: CacheDemand) -> float:
 
 
 def _pinned(question: Question, volumes: tuple[Volume, ...], servers: int) -> Layout:
-    """The cache that holds everything, or as much of it as the given volume takes with its index."""
+    """The cache that there is already, or one that holds everything, or as much as the volume takes with its index."""
     if question.mode is not Mode.S3_CACHED:
         return Layout(cache_mib=0, volumes=volumes)
+    has = question.requirements.cluster.core.cache_mib
+    if has is not None:
+        return Layout(cache_mib=has, volumes=volumes)
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
     room_bytes = cache.count * cache.size_bytes * fill / (1 + _index_fraction(question.demand))

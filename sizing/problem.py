@@ -4,6 +4,7 @@ WarmbaseError               exit  what happened
 ├── InvalidInput              2   a file or an argument is wrong; carries every Problem found in it
 ├── Infeasible                3   the answer is no: nothing meets the targets
 ├── Drifted                   3   the answer is no: what runs is not what was rendered
+├── Refused                   3   the answer is no: it would lose or corrupt something
 └── OperationFailed           1   a process or a service did not do what was asked
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Drifted", "Infeasible", "InvalidInput", "OperationFailed", "Problem", "WarmbaseError"]
+__all__ = ["Drifted", "Infeasible", "InvalidInput", "OperationFailed", "Problem", "Refused", "WarmbaseError"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,12 @@ class Drifted(WarmbaseError):
     def __init__(self, subject: str, differences: Iterable[str]) -> None:
         self.differences = tuple(differences)
         super().__init__("\n  ".join((f"{subject} differs from what was rendered:", *self.differences)))
+
+
+class Refused(WarmbaseError):
+    """What was asked would lose data, a cache or a cluster, or have two writers; nothing of it was done."""
+
+    exit_code = 3
 
 
 class OperationFailed(WarmbaseError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from sizing import gp3
 from sizing.candidate import Candidate, Shortfall
@@ -18,7 +19,7 @@ LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fift
 SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
 LITTLE_OVER_BYTES = 8_192  # judgement: a block that is meant to be 64 KiB, and not one of 128 KiB
 
-__all__ = ["Warning", "missed_target", "warnings"]
+__all__ = ["MISSED_TARGET", "Warning", "missed_target", "warnings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +32,14 @@ class Warning:  # noqa: A001 - the plan's own word; nothing here raises Python's
     fix: str
 
 
+MISSED_TARGET: Final = "target-"
+"""With what the id of a missed target's warning begins."""
+
+
 def missed_target(shortfall: Shortfall) -> Warning:
     """A target that the cluster misses, of a cluster that somebody else chose."""
     return Warning(
-        id=f"target-{shortfall.target.replace('_', '-')}",
+        id=f"{MISSED_TARGET}{shortfall.target.replace('_', '-')}",
         severity="warning",
         message=shortfall.reason,
         fix="leave core to the calculator (auto), or lower the target",

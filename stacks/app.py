@@ -8,12 +8,9 @@ from pathlib import Path
 import aws_cdk as cdk
 from aws_cdk import App
 
-from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Environment
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Environment
 
-__all__ = ["EMR_TAG", "PROJECT", "App", "environment_stack", "filled_in", "new_app", "tag"]
-
-EMR_TAG = "for-use-with-amazon-emr-managed-policies"
-"""AmazonEMRServicePolicy_v2 may only touch what carries it (Management Guide, emr-managed-iam-policies)."""
+__all__ = ["PROJECT", "App", "environment_stack", "filled_in", "new_app", "tag"]
 
 PROJECT = Path(__file__).parents[1]
 

@@ -16,9 +16,10 @@ from configurations.classification import Classification
 from configurations.launch import APPLICATIONS, Launch
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
+from environments.names import cluster_id_parameter, cluster_name, cluster_stack
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
-from sizing.plan import CoreGroup, Plan, PrimaryGroup
+from sizing.plan import CoreGroup, PrimaryGroup
 from stacks.acknowledged import acknowledge
 from stacks.app import environment_stack, filled_in, tag
 from stacks.bootstrap import BootstrapActions, RecordedBootstrap
@@ -27,12 +28,7 @@ from stacks.network import NetworkStack
 from stacks.roles import Roles
 from stacks.storage import StorageStack
 
-__all__ = ["ClusterStack", "cluster_id_parameter"]
-
-
-def cluster_id_parameter(plan: Plan) -> str:
-    """The SSM parameter by which the cluster's id travels; an export would block the cluster's replacement."""
-    return f"/warmbase/{plan.environment}/{plan.cluster}/cluster-id"
+__all__ = ["ClusterStack"]
 
 
 class ClusterStack(cdk.Stack):
@@ -48,10 +44,10 @@ class ClusterStack(cdk.Stack):
     ) -> None:
         """Of what the plan says, or, once it is launched, of what its record says and nothing else."""
         environment, plan = launch.environment, launch.plan
-        name = f"warmbase-{plan.environment}-{plan.cluster}"
+        name = cluster_name(plan.environment, plan.cluster)
         super().__init__(
             scope,
-            f"{name}-cluster",
+            cluster_stack(plan.environment, plan.cluster),
             env=environment_stack(environment),
             termination_protection=True,
         )
@@ -83,7 +79,8 @@ class ClusterStack(cdk.Stack):
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):
             self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
-        ssm.StringParameter(self, "ClusterId", parameter_name=cluster_id_parameter(plan), string_value=self.cluster.ref)
+        parameter = cluster_id_parameter(plan.environment, plan.cluster)
+        ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
 
     def _planned(self, launch: Launch) -> dict[str, Any]:
         """What of a cluster is settled for good by its launch, beside its instances."""
@@ -137,7 +134,11 @@ def _in_transit(certificates: str | None) -> dict[str, Any]:
 def _instances(
     launch: Launch, network: NetworkStack, *, planned: bool
 ) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
-    """Where nodes are, and, of a cluster that is planned and not yet launched, which."""
+    """Where nodes are, and, of a cluster that is planned and not yet launched, which.
+
+    CloudFormation is not asked to protect it from termination: one whose launch fails must end, with all its nodes. Who
+    writes its launch down protects it.
+    """
     groups, plan, settings = network.security_groups, launch.plan, launch.settings
     return emr.CfnCluster.JobFlowInstancesConfigProperty(
         ec2_subnet_ids=[network.subnet.subnet_id],
@@ -145,7 +146,6 @@ def _instances(
         emr_managed_slave_security_group=groups.core.security_group_id,
         service_access_security_group=groups.service.security_group_id,
         keep_job_flow_alive_when_no_steps=True,
-        termination_protected=True,
         unhealthy_node_replacement=True,
         master_instance_group=_group("primary", plan.primary, settings.primary) if planned else None,
         core_instance_group=_group("core", plan.core, settings.core) if planned else None,

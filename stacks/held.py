@@ -11,7 +11,7 @@ from typing import Any, Final
 from aws_cdk import aws_emr as emr
 
 from environments.launch_record import Frozen, LaunchRecord
-from sizing.problem import OperationFailed
+from sizing.problem import Refused
 from stacks.create_only import CREATE_ONLY
 from stacks.reach import CLUSTER_TYPE, Templates, reached, settled
 
@@ -58,7 +58,10 @@ def read_templates(assembly: Path) -> Templates:
 
 
 def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
-    """Raises OperationFailed where the templates would replace the recorded cluster, or what it stands on."""
+    """Raises Refused where the templates would replace the recorded cluster, or what it stands on.
+
+    They cannot be deployed then.
+    """
     templates = read_templates(assembly)
     [(stack, name)] = _cluster_of(record)
     try:
@@ -67,12 +70,15 @@ def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
         found = [str(missing.args[0])]
     if found:
         identity = record.identity
-        raise OperationFailed(
+        # What is refused must not be deployed from where it lies.
+        (assembly / "manifest.json").unlink(missing_ok=True)
+        raise Refused(
             f"what is synthesised would replace the running cluster {record.cluster_id}"
             f" ({identity.environment} {identity.cluster}):\n  "
             + "\n  ".join(found)
-            + "\n  fix: deploy with the version of this checkout that launched it;"
-            " for anything else, launch a cluster of another colour as a replica, and change over"
+            + "\n  fix: deploy with the version of this checkout that launched it; where a newer one only looks at"
+            " more, write the record anew with `warmbase pin`; for anything else, launch a cluster of another colour as"
+            " a replica, and change over"
         )
 
 

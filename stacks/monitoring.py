@@ -15,8 +15,9 @@ from configurations.launch import Launch
 from dashboards.alarm import Alarm, alarms
 from dashboards.cache import dashboard_body, dashboard_name
 from environments.environment import Environment
+from environments.names import cluster_id_parameter, monitoring_stack
 from stacks.app import environment_stack, filled_in, tag
-from stacks.cluster import ClusterStack, cluster_id_parameter
+from stacks.cluster import ClusterStack
 
 __all__ = ["MonitoringStack"]
 
@@ -28,12 +29,14 @@ class MonitoringStack(cdk.Stack):
         environment, plan = launch.environment, launch.plan
         super().__init__(
             scope,
-            f"warmbase-{plan.environment}-{plan.cluster}-monitoring",
+            monitoring_stack(plan.environment, plan.cluster),
             env=environment_stack(environment),
         )
         tag(self, environment)
         self.add_stack_dependency(cluster)
-        self._cluster_id = ssm.StringParameter.value_for_string_parameter(self, cluster_id_parameter(plan))
+        self._cluster_id = ssm.StringParameter.value_for_string_parameter(
+            self, cluster_id_parameter(plan.environment, plan.cluster)
+        )
         self._topic = self._alarm_topic(environment)
         cloudwatch.CfnDashboard(
             self,

@@ -15,6 +15,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from environments.environment import Environment, Network, Wal
+from environments.names import network_stack
 from stacks.app import environment_stack, tag
 
 __all__ = ["NetworkStack", "SecurityGroups"]
@@ -85,7 +86,7 @@ class NetworkStack(cdk.Stack):
 
     def __init__(self, scope: Construct, environment: Environment) -> None:
         self._zone = environment.network.availability_zone
-        super().__init__(scope, f"warmbase-{environment.name}-network", env=environment_stack(environment))
+        super().__init__(scope, network_stack(environment.name), env=environment_stack(environment))
         tag(self, environment)
         vpc = self._existing(environment.network) if environment.network.vpc else self._new(environment)
         self.security_groups = SecurityGroups(self, vpc, environment)

@@ -13,6 +13,8 @@ from constructs import Construct
 
 from dashboards.alarm import ROOT_METRICS_FILTER
 from environments.environment import Environment, Wal
+from environments.names import storage_stack
+from environments.root import INCOMPLETE_UPLOAD_DAYS
 from stacks.acknowledged import acknowledge
 from stacks.app import environment_stack, filled_in, tag
 
@@ -21,7 +23,6 @@ __all__ = ["StorageStack"]
 # Compaction replaces store files: without an end to old versions the bucket would keep every file for ever, and
 # without an end to delete markers each listing would step over all that there ever was.
 NONCURRENT_DAYS = 3  # judgement: a weekend to notice that something was deleted
-INCOMPLETE_UPLOAD_DAYS = 3  # judgement: no upload of a store file takes as long
 LOG_DAYS = 90  # judgement: a quarter to look back on
 
 
@@ -31,7 +32,7 @@ class StorageStack(cdk.Stack):
     def __init__(self, scope: Construct, environment: Environment) -> None:
         super().__init__(
             scope,
-            f"warmbase-{environment.name}-storage",
+            storage_stack(environment.name),
             env=environment_stack(environment),
             termination_protection=True,
         )

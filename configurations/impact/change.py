@@ -13,7 +13,7 @@ from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
 from sizing.release import Release
 
-__all__ = ["Change", "changes", "new_cluster"]
+__all__ = ["OF_THE_CLUSTER", "Change", "by_reconfiguration", "changes", "new_cluster"]
 
 RESTARTS: Final = {
     "hbase": "HBase",
@@ -144,6 +144,14 @@ def _resize(role: str, before: int, after: int | None) -> Change:
         "Then reconfigure the primaries: a master waits for maxtostart servers"
     )
     return _live("InstanceCount", str(before), str(after), why)
+
+
+def by_reconfiguration(change: Change) -> Change:
+    """The change as EMR's own way applies it: what HBase could take while it runs restarts it all the same."""
+    restarts = RESTARTS.get(change.classification.partition("/")[0], "")
+    if change.applied is not Applied.LIVE or "HBase" not in restarts:
+        return change
+    return replace(change, applied=Applied.ROLLING_RESTART, restarts=restarts)
 
 
 def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | None, why: str) -> Change:

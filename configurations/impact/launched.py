@@ -9,18 +9,18 @@ from typing import Any, Final
 from configurations.bootstrap import Action, actions, program, script
 from configurations.classification import Classification, flattened
 from configurations.impact.change import Change, new_cluster
+from configurations.impact.settled import NEWEST, Settled, settled_changes
 from configurations.launch import Launch
 from configurations.lint.subject import NodeGroup, NodeVolume, Setting, Settings, Subject
 from environments.launch_record import LaunchRecord
 
-__all__ = ["changes_since_launch", "described_subject", "launched_subject"]
+__all__ = ["changes_since_launch", "described_subject", "launched_actions", "launched_subject", "settings_of"]
 
 CLUSTER: Final = "AWS::EMR::Cluster"
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
 GROUPS: Final = {"primary": "MasterInstanceGroup", "core": "CoreInstanceGroup"}
 AS_LAUNCHED: Final = "the script as launched"
 DIGITS: Final = 12
-NEWEST: Final = "the newest at launch"
 
 
 def launched_subject(record: LaunchRecord) -> Subject:
@@ -60,35 +60,18 @@ def settings_of(level: tuple[Classification, ...]) -> Settings:
 
 def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """What no classification says: zone, encryption, bootstrap actions. None of it can change on a running cluster."""
-    environment = launch.environment
-    if record.availability_zone != environment.network.availability_zone:
-        why = "a subnet has one zone for good"
-        now = environment.network.availability_zone
-        yield new_cluster(("primary", "core"), "AvailabilityZone", record.availability_zone, now, why)
-    was, now = _properties(record, CLUSTER).get("OSReleaseLabel", NEWEST), environment.os_release or NEWEST
-    if was != now:
-        why = "a cluster keeps the operating system that it was launched with"
-        yield new_cluster(("primary", "core"), "OSReleaseLabel", was, now, why)
-    yield from _security(record, launch)
+    was = Settled.parse(
+        record.availability_zone,
+        _properties(record, CLUSTER).get("OSReleaseLabel", NEWEST),
+        _properties(record, SECURITY)["SecurityConfiguration"],
+    )
+    yield from settled_changes(was, launch.environment)
     yield from _actions(record, launch)
-
-
-def _security(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
-    encryption = _properties(record, SECURITY)["SecurityConfiguration"]["EncryptionConfiguration"]
-    in_transit = encryption.get("InTransitEncryptionConfiguration", {}).get("TLSCertificateConfiguration", {})
-    disks = "LocalDiskEncryptionConfiguration" in encryption["AtRestEncryptionConfiguration"]
-    pairs = {
-        "encryption in transit": (in_transit.get("S3Object", "none"), launch.environment.certificates or "none"),
-        "encryption of local disks": (str(disks).lower(), str(launch.environment.encrypt_local_disks).lower()),
-    }
-    for key, (was, now) in pairs.items():
-        if was != now:
-            yield new_cluster(("primary", "core"), key, was, now, "a cluster keeps its security configuration")
 
 
 def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """Scripts and programs by their content, and the arguments of each action: what differs of them."""
-    was, now = dict(_launched_actions(record)), {each.name: each for each in actions(launch)}
+    was, now = dict(launched_actions(record)), {each.name: each for each in actions(launch)}
     why = "nodes that join later run what the others ran"
     for name in dict.fromkeys((*was, *now)):
         before = was.get(name)
@@ -109,7 +92,8 @@ def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
             yield f"{name}={value[:DIGITS]}" if name.endswith("-sha256") else f"{name}{equals}{value}"
 
 
-def _launched_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
+def launched_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each bootstrap action with its arguments, but for where its programs lie."""
     for action in _properties(record, CLUSTER).get("BootstrapActions", ()):
         said = (_text(each, record) for each in action["ScriptBootstrapAction"].get("Args", ()))
         yield action["Name"], (AS_LAUNCHED, *(each for each in said if "=s3://" not in each))

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Access, Environment, Wal
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Wal
 from environments.environment import Network as NetworkChoice
 from environments.override import Override
 from environments.reader.across import ACROSS
@@ -30,8 +30,9 @@ from facts.releases import releases
 from sizing.mode import Mode
 
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
-ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9._=-]+/)+)$"
-ROOT = "`new`, or s3://BUCKET/PREFIX/ of letters, digits and . _ = - with a slash at its end"
+# No part begins with a dot: HBase takes `a/./b` and `c/../a/b` for `a/b`, and a root must have one name.
+ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_=-][A-Za-z0-9._=-]*/)+)$"
+ROOT = "`new`, or s3://BUCKET/PREFIX/ of letters, digits and . _ = - with a slash at its end, no part with a dot first"
 KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
 KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
 OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
@@ -83,6 +84,8 @@ def _security_group(name: str) -> str:
 def _not_reserved(key: str) -> str:
     if key.lower().startswith("aws:"):
         raise refuse("AWS keeps tag keys that begin with aws: for itself", "choose a key without aws:, such as owner")
+    if key == EMR_TAG:
+        raise refuse("every resource has it already, and without it EMR may touch none", "leave it out")
     return key
 
 

@@ -1,4 +1,4 @@
-"""Two files over one root: each would deploy a cluster that writes to it."""
+"""Two files of one name, or over one root: both would deploy the same stacks, or each a cluster that writes to it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,33 @@ __all__ = ["shared_roots"]
 
 
 def shared_roots(environment: Environment) -> list[Problem]:
-    """One problem for each other file of the same directory whose root is this one's, or lies in it, or holds it.
+    """One problem for each other file of the same directory whose name, or whose root, is this one's.
 
-    A faulty file is passed over: nothing deploys it as it is.
+    Or whose root lies in it, or holds it. A faulty file is passed over: nothing deploys it as it is.
     """
-    if environment.mode is Mode.HDFS:
-        return []
     source = Path(environment.source)
-    others = (file for file in sorted(source.parent.glob("*.y*ml")) if not file.samefile(source))
-    return [_shared(environment, other) for file in others if (other := _read(file)) and _shares(environment, other)]
+    files = (file for file in sorted(source.parent.glob("*.y*ml")) if not file.samefile(source))
+    others = [other for file in files if (other := _read(file))]
+    return [
+        *(_one_name(environment, other) for other in others if _are_one(environment, other)),
+        *(_shared(environment, other) for other in others if _shares(environment, other)),
+    ]
+
+
+def _are_one(environment: Environment, other: Environment) -> bool:
+    """Whether their stacks have the same names in the same place."""
+    apart = environment.account and other.account and environment.account != other.account
+    return (environment.name, environment.region) == (other.name, other.region) and not apart
+
+
+def _one_name(environment: Environment, other: Environment) -> Problem:
+    return Problem(
+        where=environment.source,
+        what="name",
+        why=f"{other.source} has the same name, {other.name}, in the same region: both would be the same stacks, and"
+        " each deployment would replace what the other has made",
+        fix="give one of them another name",
+    )
 
 
 def _read(file: Path) -> Environment | None:
@@ -32,7 +50,9 @@ def _read(file: Path) -> Environment | None:
 
 
 def _shares(environment: Environment, other: Environment) -> bool:
-    return other.mode is not Mode.HDFS and environment.root.overlaps(other.root)
+    if Mode.HDFS in {environment.mode, other.mode} or _are_one(environment, other):
+        return False
+    return environment.root.overlaps(other.root)
 
 
 def _shared(environment: Environment, other: Environment) -> Problem:

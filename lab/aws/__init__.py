@@ -22,7 +22,8 @@ CloudFormation
   unconfirmed.
 - Types without a model are refused when the template is submitted; a change that moto cannot make in place fails the
   update.
-- No import, drift detection, macros or custom resources; no update without rollback. Of dynamic references only `ssm`.
+- Drift is looked for in security groups, roles, buckets and alarms; only an edit since the last operation is drift.
+- No import, macros or custom resources; no update without rollback. Of dynamic references only `ssm`.
 - Reasons are worded as CloudFormation words them where that is known. A stack policy is asked when a resource's turn
   comes.
 - Rules of other security groups that name a deleted group are removed with it; AWS would refuse the deletion.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from moto.core.responses import ActionResult, EmptyResult
 from moto.emr.exceptions import ValidationException
-from moto.emr.models import Cluster, Instance
+from moto.emr.models import Cluster, ElasticMapReduceBackend, Instance
 from moto.emr.responses import ElasticMapReduceResponse
 
 from lab.aws import instance_groups, nodes
@@ -38,9 +38,17 @@ def install() -> None:
     replace(ElasticMapReduceResponse, "modify_instance_groups", _modify_instance_groups)
     replace(ElasticMapReduceResponse, "set_unhealthy_node_replacement", _set_unhealthy_node_replacement)
     wrap(Cluster, "terminate", _terminate)
+    wrap(ElasticMapReduceBackend, "_manage_security_groups", _manage_security_groups)
     for operation in NEEDS_CLUSTER:
         wrap(ElasticMapReduceResponse, operation, _of_known_cluster)
     Instance.status = property(_instance_status)
+
+
+def _manage_security_groups(original: Callable[..., Untyped], backend: Untyped, **attributes: Untyped) -> Untyped:
+    """Groups that are given have the rules that EMR wants: it adds those that are missing, moto its own beside them."""
+    names = ("emr_managed_master_security_group", "emr_managed_slave_security_group", "service_access_security_group")
+    given = tuple(attributes.get(name) for name in names)
+    return given if all(given) else original(backend, **attributes)
 
 
 def request_body(response: Untyped) -> Json:

@@ -8,6 +8,8 @@
 |                             | `SUSPENDED`, `ARRESTED` | reconfigurations fail, so do the reverts: that group state   |
 |                             | `stuck`                 | groups stay RECONFIGURING until the tag changes or goes      |
 | `local-aws:step`            | `FAILED`                | steps end FAILED, not COMPLETED (nothing runs either way)    |
+|                             | `run`                   | `bash -c` steps run for real, beside stubs of hbase and hdfs |
+| `local-aws:hbase`           | as in stubs/            | what is wrong with the HBase that those stubs speak for      |
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 BOOTSTRAP = "local-aws:bootstrap"
 RECONFIGURATION = "local-aws:reconfiguration"
 STEP = "local-aws:step"
+RUN = "run"
+HBASE = "local-aws:hbase"
 
 
 def control(cluster: Untyped, tag: str) -> str | None:

@@ -14,6 +14,7 @@ from lab.aws import (
     composite_alarms,
     instance_groups,
     resolution,
+    stack_drift,
     stack_requests,
     steps,
     template_urls,
@@ -35,6 +36,7 @@ def install() -> None:
         template_urls,
         resolution,
         stack_requests,
+        stack_drift,
         change_set_requests,
     ):
         part.install()

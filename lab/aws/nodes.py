@@ -1,8 +1,9 @@
-"""Primaries of local clusters, as far as a claim goes: the action that was uploaded runs, for real, on each.
+"""Primaries of local clusters, as far as a claim and a step go: what was uploaded or sent runs, for real.
 
-Nothing else of a node is there. The action has files of its own, this machine's with an overlay, in a mount namespace;
-what it writes is gone with it. Where it asks AWS, wrappers of `aws` and of the system's Python lead it to this local
-AWS: neither the action nor its program knows. What it says is kept where EMR keeps it, below the cluster's log URI.
+Nothing else of a node is there: `hbase` and `hdfs` are stubs that say what quiet ones would. What runs has files of its
+own, this machine's with an overlay, in a mount namespace; what it writes is gone with it. Where it asks AWS, wrappers
+of `aws` and of the system's Python lead it to this local AWS: neither an action nor its program knows. What it says is
+kept where EMR keeps it, below the cluster's log URI.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Final
 from lab.aws import api
 from lab.aws.instance_metadata import instance_metadata
 
-__all__ = ["Failed", "run_on_primaries", "serve_at", "unavailable"]
+__all__ = ["Failed", "run_on_primaries", "run_step", "serve_at", "unavailable"]
 
 CLAIM: Final = "claim-root"
 """The one action that is run: the others set up a node, and there is none."""
@@ -37,13 +38,26 @@ mount -t proc proc "$0/tree/root/proc"
 exec chroot "$0/tree/root" env -i PATH=/stubs:/usr/local/bin:/usr/bin:/bin bash /action.sh "$@"
 """
 FETCH: Final = """#!{python} -I
-# aws s3 cp --only-show-errors s3://BUCKET/KEY FILE, which is all that actions ask of it. Nobody checks the signature.
+# aws s3 cp --only-show-errors s3://BUCKET/KEY FILE, or - s3://BUCKET/KEY, which is all that is asked of it.
+# Nobody checks the signature.
 import shutil, sys, urllib.request
 source, file = sys.argv[-2:]
 said = "AWS4-HMAC-SHA256 Credential=local/20200101/{region}/s3/aws4_request, SignedHeaders=host, Signature=local"
-asked = urllib.request.Request("{endpoint}/" + source.removeprefix("s3://"), headers={{"Authorization": said}})
-with urllib.request.urlopen(asked, timeout=20) as answer, open(file, "wb") as kept:
-    shutil.copyfileobj(answer, kept)
+at = "{endpoint}/" + (file if source == "-" else source).removeprefix("s3://")
+body = sys.stdin.buffer.read() if source == "-" else None
+headers = {{"Authorization": said, "Content-Type": "application/octet-stream"}}
+asked = urllib.request.Request(at, data=body, headers=headers, method="PUT" if body else "GET")
+with urllib.request.urlopen(asked, timeout=20) as answer:
+    if source != "-":
+        with open(file, "wb") as kept:
+            shutil.copyfileobj(answer, kept)
+"""
+STUBS: Final = Path(__file__).parent / "stubs"
+# judgement: stubs answer at once.
+STEP_SECONDS: Final = 60.0
+SENT: Final = """#!/bin/bash
+export STATE={state}
+exec bash -c "$(cat /step.sh)" "$@"
 """
 SYSTEM_PYTHON: Final = """#!/bin/sh
 exec {python} -E "$@" --metadata={metadata} --s3={endpoint} --emr={endpoint} --wait-seconds=0.1
@@ -90,6 +104,32 @@ def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], pr
             _keep(launch.get("LogUri"), region, f"{cluster_id}/node/{instance}/bootstrap-actions/{number}", done.stderr)
             if done.returncode:
                 raise Failed(instance, number)
+
+
+def run_step(region: str, arguments: Sequence[str], state: str, log: tuple[str, str] | None) -> bool:
+    """Whether `bash -c SCRIPT NAME ARGUMENT...` succeeds on the primary; what it says is kept at `log`, bucket and key.
+
+    `state` is what is wrong with the HBase there. Raises RuntimeError in a process that serves nothing, ValueError for
+    another command.
+    """
+    if not _endpoint:
+        raise RuntimeError("steps run only where the local AWS is served: python -m lab.aws")
+    if tuple(arguments[:2]) != ("bash", "-c"):
+        raise ValueError(f"the local AWS runs no {' '.join(arguments[:2])}")
+    filled = {"region": region, "python": str(Path(sys.executable).resolve()), "endpoint": _endpoint[0]}
+    files = {
+        "action.sh": (SENT.format(state=state).encode(), 0o755),
+        "step.sh": (arguments[2].encode(), 0o644),
+        "stubs/aws": (FETCH.format(**filled).encode(), 0o755),
+        **{f"stubs/{each.name}": (each.read_bytes(), 0o755) for each in STUBS.iterdir()},
+        "usr/lib/hbase/bin/disable_all_tables.sh": (b"", 0o755),
+    }
+    with tempfile.TemporaryDirectory(prefix="warmbase-step-") as directory:
+        done = _in_namespace(Path(directory), files, arguments[3:])
+    if log is not None:
+        bucket, key = log
+        api.call("s3", region, "put_object", Bucket=bucket, Key=key, Body=gzip.compress(done.stderr.encode()))
+    return done.returncode == 0
 
 
 def _run(

@@ -9,6 +9,7 @@ from lab.aws.deployment import Deployment, DeploymentFailed
 from lab.aws.exports import check_exports, publish_exports
 from lab.aws.stack_contents import place
 from lab.aws.stack_deletion import delete_resources, logical_ids
+from lab.aws.stack_drift import remember
 from lab.aws.stack_events import resource_reaches, stack_reaches
 from lab.aws.stack_state import state
 from lab.aws.template import creation_order, is_wanted
@@ -41,6 +42,7 @@ def create_resources(stack: Untyped, contents: StackContents, on_failure: OnFail
         _undo(stack, str(failure), on_failure)
         return
     publish_exports(stack, contents)
+    remember(stack)
     stack_reaches(stack, "CREATE_COMPLETE")
 
 

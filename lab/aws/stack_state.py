@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING
 from moto.core.utils import utcnow
 
 if TYPE_CHECKING:
-    from lab.aws.moto_border import Untyped
+    from lab.aws.moto_border import Json, Untyped
     from lab.aws.stack_resource import StackResource
 
 
 @dataclass(slots=True)
 class StackState:
-    """The resources by logical id, in the order they were made."""
+    """The resources by logical id, in the order they were made.
+
+    `described`: how each was described when the last operation had ended, None for a type that nobody reads;
+    `detection`: the id of the last drift detection.
+    """
 
     resources: dict[str, StackResource] = field(default_factory=dict)
+    described: dict[str, Json | None] = field(default_factory=dict)
+    detection: str = ""
 
 
 def state(stack: Untyped) -> StackState:

@@ -17,6 +17,7 @@ from lab.aws.exports import check_exports, publish_exports
 from lab.aws.property_changes import property_changes, replaces
 from lab.aws.stack_contents import StackContents, place
 from lab.aws.stack_deletion import delete_resources
+from lab.aws.stack_drift import remember
 from lab.aws.stack_events import resource_reaches, stack_reaches
 from lab.aws.stack_policy import PolicyQuestion, UpdateAction, denial
 from lab.aws.stack_rollback import Step, roll_back
@@ -47,6 +48,7 @@ def update_resources(stack: Untyped, contents: StackContents, policy: str | None
     place(stack, contents)
     publish_exports(stack, contents)
     update.clean_up(removed)
+    remember(stack)
 
 
 def check_types_stay(stack: Untyped, contents: StackContents) -> None:

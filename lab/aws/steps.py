@@ -1,4 +1,4 @@
-"""EMR steps: nothing runs, so a step is RUNNING when first looked at and has ended at the next look."""
+"""EMR steps: nothing runs unless a tag asks for it. A step is RUNNING when first looked at, and then it has ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from moto.core.utils import utcnow
 from moto.emr.models import Cluster, ElasticMapReduceBackend
 
-from lab.aws.control_tags import STEP, control
+from lab.aws import nodes
+from lab.aws.control_tags import HBASE, RUN, STEP, control
 from lab.aws.moto_border import wrap
 
 if TYPE_CHECKING:
@@ -48,4 +49,14 @@ def _advance(cluster: Untyped, step: Untyped) -> None:
     if step.looks == 1:
         step.state, step.start_date_time = "RUNNING", utcnow()
     elif step.end_date_time is None:
-        step.state, step.end_date_time = control(cluster, STEP) or "COMPLETED", utcnow()
+        step.state, step.end_date_time = _outcome(cluster, step), utcnow()
+
+
+def _outcome(cluster: Untyped, step: Untyped) -> str:
+    asked = control(cluster, STEP) or "COMPLETED"
+    if asked != RUN:
+        return asked
+    bucket, _, prefix = str(cluster.log_uri).removeprefix("s3://").partition("/")
+    log = (bucket, f"{prefix}{cluster.id}/steps/{step.id}/stderr.gz")
+    state = control(cluster, HBASE) or "well"
+    return "COMPLETED" if nodes.run_step(cluster.emr_backend.region_name, step.args, state, log) else "FAILED"

@@ -7,6 +7,8 @@ load node
 setup() { hold_node; }
 teardown() { release_node; }
 
+readonly DROP_IN=/etc/systemd/system/hadoop-hdfs-datanode.service.d/10-warmbase.conf
+
 mount_volumes() { act mount-volumes --cache-volume-gib="${1:-1}" --system-volume-gib=2; }
 
 # assert_volume NAME DEVICE: that it is what is seen at /warmbase/NAME.
@@ -295,6 +297,8 @@ assert_data() { assert_equal "$(source_of "/warmbase/data/$1")" "$2[/warmbase-da
   assert_data 2 "$second"
   assert_volume system "$system"
   assert_equal "$(on_node stat -c %a /warmbase/data/1)" 1777
+  run on_node cat "$DROP_IN"
+  for target in system data/1 data/2; do assert_line "RequiresMountsFor=/warmbase/$target"; done
   before=$(changed)
   mount_data
   assert_success

@@ -26,6 +26,8 @@ class Services:
     account: str = "123456789012"
     region: str = "us-east-1"
     objects: dict[str, bytes] = field(default_factory=dict)
+    encrypted: dict[str, str] = field(default_factory=dict)
+    """The key that a writer asked for, by object."""
     states: dict[str, str] = field(default_factory=dict)
     """Of EMR's clusters; one that is not here is unknown to it."""
     published: list[dict[str, str]] = field(default_factory=list)
@@ -118,6 +120,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("If-None-Match") == "*" and found is not None:
             return 412, "<Code>PreconditionFailed</Code>"
         self.held.objects[self.path] = body
+        if key := self.headers.get("x-amz-server-side-encryption-aws-kms-key-id"):
+            self.held.encrypted[self.path] = key
         return 200, ""
 
     def do_POST(self) -> None:

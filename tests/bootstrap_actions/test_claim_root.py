@@ -85,10 +85,13 @@ def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path
     assert holder(aws) == "j-TWO"
 
 
+THROTTLED = '{"__type":"ThrottlingException","Message":"Rate exceeded"}'
+
+
 @pytest.mark.parametrize(
     ("status", "body"),
     [
-        (400, '{"__type":"ThrottlingException","Message":"Rate exceeded"}'),
+        (400, THROTTLED),
         (400, '{"__type":"AccessDeniedException","Message":"no"}'),
         (400, '{"__type":"InvalidRequestException","Message":"something else"}'),
         (500, "InternalServerException"),
@@ -96,11 +99,50 @@ def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path
 )
 def test_emr_not_answering_is_no_permission(aws: Services, tmp_path: Path, status: int, body: str) -> None:
     held_by(aws, "j-ONE")
-    aws.faults.append(("emr", status, body))
+    aws.faults.extend([("emr", status, body)] * 20)
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
-    assert "EMR did not say" in done.stderr
+    assert f"{status} {body}" in done.stderr
     assert holder(aws) == "j-ONE"
+
+
+@pytest.mark.parametrize(
+    ("service", "status", "body"),
+    [
+        ("emr", 400, THROTTLED),
+        ("emr", 503, "ServiceUnavailable"),
+        ("s3", 503, "SlowDown"),
+        ("s3", 500, "InternalError"),
+    ],
+)
+def test_a_service_that_asks_for_patience_is_asked_again(
+    aws: Services, tmp_path: Path, service: str, status: int, body: str
+) -> None:
+    held_by(aws, "j-ONE")
+    aws.faults.extend([(service, status, body)] * 2)
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 0, done.stderr
+    assert holder(aws) == "j-TWO"
+
+
+def test_a_root_that_hbase_has_written_to_is_nobody_s_only_if_somebody_says_so(aws: Services, tmp_path: Path) -> None:
+    aws.objects["/root-bucket/hbase/hbase.id"] = b"an id"
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == 1
+    assert "HBase has written to this root, and no claim says which cluster writes there now" in done.stderr
+    assert "fix: if no cluster does any more, say so: warmbase claim ENV --take" in done.stderr
+    assert KEY not in aws.objects
+    held_by(aws, "nobody")
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == 0, done.stderr
+    assert "nobody held it, as somebody has said" in done.stderr
+    assert holder(aws) == "j-ONE"
+
+
+def test_a_claim_is_encrypted_as_its_root_is(aws: Services, tmp_path: Path) -> None:
+    key = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+    assert claim(aws, tmp_path, "j-ONE", f"--kms-key={key}").returncode == 0
+    assert aws.encrypted == {KEY: key}
 
 
 @pytest.mark.parametrize("elsewhere", [{"region": "eu-west-1"}, {"account": "210987654321"}])
@@ -146,11 +188,7 @@ def test_a_claim_that_changes_while_it_is_taken_over_is_read_again(aws: Services
     """Between the look at a dead cluster's claim and the write another cluster, alive, takes it."""
     held_by(aws, "j-OLD")
     aws.states.update({"j-OLD": "TERMINATED", "j-QUICK": "WAITING"})
-
-    def at_the_second_write() -> None:
-        aws.before_put = lambda: held_by(aws, "j-QUICK")
-
-    aws.before_put = at_the_second_write
+    aws.before_put = lambda: held_by(aws, "j-QUICK")
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
     assert "claimed by j-QUICK" in done.stderr
@@ -160,25 +198,25 @@ def test_a_claim_that_changes_while_it_is_taken_over_is_read_again(aws: Services
 def test_a_claim_that_is_deleted_while_it_is_taken_over_is_made_anew(aws: Services, tmp_path: Path) -> None:
     held_by(aws, "j-OLD")
     aws.states["j-OLD"] = "TERMINATED"
-
-    def at_the_second_write() -> None:
-        aws.before_put = aws.objects.clear
-
-    aws.before_put = at_the_second_write
+    aws.before_put = aws.objects.clear
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 0, done.stderr
     assert holder(aws) == "j-TWO"
 
 
 def test_a_conflict_is_tried_again(aws: Services, tmp_path: Path) -> None:
-    aws.faults.append(("s3", 409, "<Code>ConditionalRequestConflict</Code>"))
+    aws.before_put = lambda: aws.faults.append(("s3", 409, "<Code>ConditionalRequestConflict</Code>"))
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 0, done.stderr
     assert holder(aws) == "j-ONE"
 
 
 def test_a_conflict_without_end_is_refused(aws: Services, tmp_path: Path) -> None:
-    aws.faults.extend([("s3", 409, "<Code>ConditionalRequestConflict</Code>")] * 20)
+    def at_each_write() -> None:
+        aws.before_put = at_each_write
+        aws.faults.append(("s3", 409, "<Code>ConditionalRequestConflict</Code>"))
+
+    aws.before_put = at_each_write
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 1
     assert "changed 8 times while it was claimed" in done.stderr
@@ -189,7 +227,7 @@ def test_a_conflict_without_end_is_refused(aws: Services, tmp_path: Path) -> Non
     ("status", "body"), [(403, "<Code>AccessDenied</Code>"), (404, "<Code>NoSuchBucket</Code>"), (503, "SlowDown")]
 )
 def test_s3_not_answering_is_no_permission(aws: Services, tmp_path: Path, status: int, body: str) -> None:
-    aws.faults.append(("s3", status, body))
+    aws.faults.extend([("s3", status, body)] * 20)
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 1
     assert f"{status} {body}" in done.stderr

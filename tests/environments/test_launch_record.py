@@ -80,6 +80,51 @@ def test_what_cannot_be_written_leaves_the_one_that_is_there(environment: Enviro
     assert sorted(file.name for file in record.directory.parent.iterdir()) == ["blue"]
 
 
+def test_a_writer_that_was_killed_halfway_is_seen_and_what_it_left_is_taken_up(
+    environment: Environment, record: LaunchRecord
+) -> None:
+    home = record.directory.parent
+    record.directory.rename(home / ".old-blue")
+    (home / ".fresh-1").mkdir()
+    assert "writing it anew was ended halfway" in refusal(environment)
+    with pytest.raises(OSError, match="no/such"):
+        write_record(replace(record, cluster_id="j-2"), {"no/such": b""})
+    assert launch_records(environment) == {"blue": record}
+    assert sorted(file.name for file in home.iterdir()) == ["blue"]
+
+
+def test_what_goes_wrong_between_its_steps_is_taken_back(
+    environment: Environment, record: LaunchRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def once(self: Path, target: Path) -> Path:
+        if self.name.startswith(".fresh-"):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", once)
+    with pytest.raises(KeyboardInterrupt):
+        write_record(replace(record, cluster_id="j-2"), {})
+    assert launch_records(environment) == {"blue": record}
+    assert sorted(file.name for file in record.directory.parent.iterdir()) == ["blue"]
+
+
+def test_a_record_without_its_document_is_refused(environment: Environment, record: LaunchRecord) -> None:
+    (record.directory / "launch.json").unlink()
+    assert "it cannot be read: FileNotFoundError" in refusal(environment)
+
+
+def test_a_file_that_is_called_otherwise_by_now_has_its_records_still(
+    environment: Environment, record: LaunchRecord
+) -> None:
+    moved = Path(environment.source).with_name("development.yaml")
+    Path(environment.source).rename(moved)
+    found = read_environment(str(moved))
+    assert launch_records(found) == {"blue": record}
+    assert record_directory(found, "blue") == record.directory
+
+
 def test_the_cluster_stays_in_its_zone(environment: Environment, record: LaunchRecord) -> None:
     assert environment.network.availability_zone == "us-east-1a"
     assert placed(environment, [record]).network.availability_zone == "us-east-1b"

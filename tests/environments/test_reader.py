@@ -89,14 +89,17 @@ def test_an_existing_root_is_taken_as_it_is(write: Write) -> None:
         ("s3://bbb/a/deeper/", "s3://bbb/a/", True),
         ("s3://bbb/a/", "s3://bbb/ab/", False),
         ("s3://bbb/a/", "s3://ccc/a/", False),
-        ("new", "new", True),  # both are called try
+        ("new", "new", False),
         ("new", "s3://bbb/a/", False),
+        ("new", "s3://warmbase-try-root-123456789012-us-east-1/hbase/", True),
+        ("s3://warmbase-other-root-123456789012-us-east-1/hbase/", "new", True),
+        ("s3://warmbase-try-root-123456789012-us-east-1/hbase/", "new", False),  # `other` has another bucket
     ],
 )
 def test_two_files_over_one_root_are_refused(write: Write, mine: str, theirs: str, shared: bool) -> None:  # noqa: FBT001
     path = Path(write(GOOD.replace("name: try", f"name: try\nstorage: {{root: '{mine}'}}")))
     other = path.with_name("other.yaml")
-    other.write_text(GOOD.replace("name: try", f"name: try\nstorage: {{root: '{theirs}'}}"))
+    other.write_text(GOOD.replace("name: try", f"name: other\nstorage: {{root: '{theirs}'}}"))
     found = shared_roots(read_environment(str(path)))
     assert len(found) == shared
     if shared:
@@ -104,10 +107,23 @@ def test_two_files_over_one_root_are_refused(write: Write, mine: str, theirs: st
         assert "two writers corrupt it" in str(found[0])
 
 
+@pytest.mark.parametrize("theirs", ["", "\nstorage: {root: s3://bbb/a/}", "\nstorage: {mode: hdfs}"])
+def test_two_files_of_one_name_are_refused_wherever_their_data_are(write: Write, theirs: str) -> None:
+    path = Path(write(GOOD))
+    path.with_name("other.yaml").write_text(GOOD.replace("name: try", f"name: try{theirs}"))
+    [found] = shared_roots(read_environment(str(path)))
+    assert found.what == "name"
+    assert "both would be the same stacks" in str(found)
+    elsewhere = GOOD.replace("name: try", 'name: try\naccount: "210987654321"')
+    path.with_name("other.yaml").write_text(elsewhere)
+    path.write_text(elsewhere.replace("2109", "1109"))
+    assert shared_roots(read_environment(str(path))) == []
+
+
 def test_a_faulty_file_and_data_on_nodes_share_no_root(write: Write) -> None:
     path = Path(write(GOOD))
     path.with_name("faulty.yaml").write_text(GOOD.replace("region:", "regoin:"))
-    path.with_name("hdfs.yaml").write_text(GOOD.replace("name: try", "name: try\nstorage: {mode: hdfs}"))
+    path.with_name("hdfs.yaml").write_text(GOOD.replace("name: try", "name: nodes\nstorage: {mode: hdfs}"))
     assert shared_roots(read_environment(str(path))) == []
 
 
@@ -151,6 +167,7 @@ FAULTS = [
     ("us-east-1a}", "eu-west-1a}", ":4  network.availability_zone", "not in region us-east-1", "us-east-1a"),
     ("name: try", "name: try\nos_release: latest", ":2  os_release", "describe-release-label", "2023.9"),
     ("name: try", "name: try\nstorage: {root: s3://mine}", ":2  storage.root", "PREFIX/ of letters", "new"),
+    ("name: try", "name: try\nstorage: {root: s3://mine/a/./b/}", ":2  storage.root", "no part with a dot", "new"),
     ("name: try", "name: try\nstorage: {root: s3://mine/}", ":2  storage.root", "PREFIX/ of letters", "new"),
     ("name: try", "name: try\nstorage: {root: s3://mine/a b/}", ":2  storage.root", "PREFIX/ of letters", "new"),
     ("name: try", "name: try\nstorage: {root: s3://mine/a//b/}", ":2  storage.root", "PREFIX/ of letters", "new"),

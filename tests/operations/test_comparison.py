@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,15 @@ import pytest
 from moto import mock_aws
 
 import app
-from configurations.impact.change import Change, changes
+from configurations.impact.change import Change
 from configurations.launch import Launch, launch_of
-from configurations.lint.planned import planned_subject
 from configurations.properties.property import Applied
 from environments.reader import read_environment
-from facts.releases import releases
 from lab.aws.extension import install
 from operations.aws import Aws
 from operations.comparison import compared
 from operations.description import described_cluster
-from operations.drift import live
+from operations.drift import live, running
 from sizing.problem import OperationFailed
 from stacks.held import read_templates
 from tests.shipped import ENVIRONMENTS
@@ -102,6 +101,7 @@ def test_a_reconfigured_group_is_found(aws: Aws, deploy: Callable[[str], None], 
             }
         ],
     )
+    aws.emr.list_instance_groups(ClusterId=cluster.id)  # a change is under way until somebody looks
     found = differences(aws, launch)
     assert list(found) == ["core classifications"]
     assert "found '99'" in found["core classifications"][0]
@@ -137,19 +137,25 @@ def test_a_bucket_made_public_is_found(aws: Aws, deploy: Callable[[str], None], 
 
 def tuning(aws: Aws, launch: Launch) -> tuple[Change, ...]:
     """What today's plan would change in the cluster that runs."""
-    return changes(live(aws, launch).subject, planned_subject(launch), ["primary", "core"], releases()["emr-7.12.0"])
+    return running(aws, launch).changes(launch)
 
 
 def test_what_runs_as_launched_has_not_drifted(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
     deploy("prod")
     assert tuning(aws, launches("prod")) == ()
     found = live(aws, launches("prod"))
+    assert found.running.settled == ()
     assert {each.subject: each.differences for each in found.around} == {
         "bootstrap actions": (),
         "dashboard": (),
         "alarms": (),
         "root bucket": (),
+        "warmbase-prod-network": (),
+        "warmbase-prod-storage": (),
+        "warmbase-prod-blue-cluster": (),
+        "warmbase-prod-blue-monitoring": (),
     }
+    assert all(each.facts for each in found.around)
 
 
 def test_each_edit_by_hand_is_a_difference_with_its_impact(
@@ -170,6 +176,7 @@ def test_each_edit_by_hand_is_a_difference_with_its_impact(
         ClusterId=cluster.id,
         InstanceGroups=[{"InstanceGroupId": core, "ReconfigurationType": "MERGE", "Configurations": [by_hand]}],
     )
+    assert "with settings that are not applied (core RECONFIGURING)" in running(aws, launch).subject.source
     aws.cloudwatch.delete_alarms(AlarmNames=["warmbase-dev-blue-core-node-missing"])
     found = {change.key: change for change in tuning(aws, launch)}
     assert {key: change.applied for key, change in found.items()} == {
@@ -178,8 +185,52 @@ def test_each_edit_by_hand_is_a_difference_with_its_impact(
     }
     assert found["InstanceCount"].before == str(count)
     assert (found["hbase.bucketcache.size"].before, found["hbase.bucketcache.size"].empties_cache) == ("1024", True)
-    [alarms] = [each for each in live(aws, launch).around if each.differences]
+    [alarms, stack] = [each for each in live(aws, launch).around if each.differences]
     assert (alarms.subject, len(alarms.differences)) == ("alarms", 1)
+    assert stack.subject == "warmbase-dev-blue-monitoring"
+    assert stack.differences[0].endswith("AWS::CloudWatch::Alarm: deleted")
+
+
+def test_what_stands_around_the_cluster_is_looked_at_as_well(
+    aws: Aws, deploy: Callable[[str], None], launches: Launches
+) -> None:
+    deploy("dev")
+    group = aws.cloudformation.describe_stacks(StackName="warmbase-dev-network")["Stacks"][0]["Outputs"][0]
+    boto3.client("ec2", region_name="us-east-1").authorize_security_group_ingress(
+        GroupId=group["OutputValue"], IpProtocol="tcp", FromPort=22, ToPort=22, CidrIp="0.0.0.0/0"
+    )
+    boto3.client("iam").put_role_policy(
+        RoleName="warmbase-dev-blue-us-east-1",
+        PolicyName="by-hand",
+        PolicyDocument=json.dumps(
+            {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
+        ),
+    )
+    aws.s3.delete_bucket_lifecycle(Bucket="warmbase-dev-root-123456789012-us-east-1")
+    found = {each.subject: each.differences for each in live(aws, launches("dev")).around if each.differences}
+    assert {subject: len(differences) for subject, differences in found.items()} == {
+        "warmbase-dev-network": 1,
+        "warmbase-dev-blue-cluster": 1,
+        "warmbase-dev-storage": 1,
+    }
+    assert "AWS::EC2::SecurityGroup /SecurityGroupIngress: deployed" in found["warmbase-dev-network"][0]
+    assert "by-hand" in found["warmbase-dev-blue-cluster"][0]
+    assert "/LifecycleConfiguration" in found["warmbase-dev-storage"][0]
+
+
+def test_what_no_running_cluster_can_change_is_held_against_what_emr_says(
+    aws: Aws, deploy: Callable[[str], None], launches: Launches
+) -> None:
+    deploy("dev")
+    launch = launches("dev")
+    network = replace(launch.environment.network, availability_zone="us-east-1b")
+    asked = replace(launch.environment, network=network, os_release="2023.9.20251117.1", encrypt_local_disks=False)
+    found = {each.key: (each.before, each.after) for each in running(aws, replace(launch, environment=asked)).settled}
+    assert found == {
+        "AvailabilityZone": ("us-east-1a", "us-east-1b"),
+        "OSReleaseLabel": ("the newest at launch", "2023.9.20251117.1"),
+        "encryption of local disks": ("true", "false"),
+    }
 
 
 def test_nothing_that_runs_is_said_and_how_to_mend_it(aws: Aws, launches: Launches) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import app
 from environments.launch_record import Frozen, LaunchRecord
 from lab.aws.property_changes import Recreation, property_changes
-from sizing.problem import Infeasible, InvalidInput, OperationFailed
+from sizing.problem import Infeasible, InvalidInput, Refused
 from stacks.held import hold, read_templates, refuse_otherwise
 from stacks.reach import CLUSTER_TYPE, Templates, exports_of, frozen, references, settled
 from tests.stacks.recorded import ACCOUNT, launched
@@ -181,7 +181,6 @@ REFUSED_CHANGES = {
     ("storage.root", 1): "cannot be changed on a running cluster",
     ("storage.root", 2): "cannot be changed on a running cluster",
     ("storage.wal", 0): "cannot be changed on a running cluster",
-    ("targets.budget_usd_per_month", 0): "nothing meets the targets",
 }
 SINGLE = [(field, number) for field, changes in CHANGES.items() for number in range(len(changes))]
 SHARDS, OF_A_SHARD = 16, 25
@@ -341,7 +340,7 @@ def test_a_property_that_is_not_held_is_seen(
         hold(cluster, Frozen(type=was.type, properties=properties))
 
     monkeypatch.setattr("stacks.cluster.hold", careless)
-    with pytest.raises(OperationFailed, match=f"would replace the running cluster j-TEST(.|\n)*{unpinned} is another"):
+    with pytest.raises(Refused, match=f"would replace the running cluster j-TEST(.|\n)*{unpinned} is another"):
         kept.changed(tmp_path, change)
     monkeypatch.setattr(app, "refuse_otherwise", lambda *_: None)
     other = tmp_path / "other"
@@ -354,14 +353,14 @@ def test_a_resource_that_later_stacks_no_longer_make_is_named(kept: Kept, tmp_pa
     refuse_otherwise(assembly, kept.record)
     was = kept.record.resources[stack]
     other = {f"{name}Old" if each.type == CLUSTER_TYPE else name: each for name, each in was.items()}
-    with pytest.raises(OperationFailed, match=f"{stack} has no ClusterOld"):
+    with pytest.raises(Refused, match=f"{stack} has no ClusterOld"):
         refuse_otherwise(assembly, replace(kept.record, resources={**kept.record.resources, stack: other}))
     more = {**was, "Gone": Frozen(type="AWS::IAM::Role", properties={})}
-    with pytest.raises(OperationFailed, match=f"{stack}: Gone, AWS::IAM::Role, is gone"):
+    with pytest.raises(Refused, match=f"{stack}: Gone, AWS::IAM::Role, is gone"):
         refuse_otherwise(assembly, replace(kept.record, resources={**kept.record.resources, stack: more}))
     for file in assembly.glob("asset.*.sh"):
         file.unlink()
-    with pytest.raises(OperationFailed, match="a bootstrap file is no longer uploaded"):
+    with pytest.raises(Refused, match="a bootstrap file is no longer uploaded"):
         refuse_otherwise(assembly, kept.record)
 
 

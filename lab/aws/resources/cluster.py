@@ -38,7 +38,7 @@ class ClusterType(ApiType):
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """The same cluster with its tags, policies, protections and counts as requested."""
         old, new = resource.launched_properties, request.properties
-        _update_flags(resource.id, request.region, new)
+        _update_flags(resource.id, request.region, old, new)
         _update_policies(resource.id, request.region, new)
         _update_tags(resource.id, request.region, old, new)
         for change in count_changes(resource, old.get("Instances", {}), new.get("Instances", {})):
@@ -117,13 +117,16 @@ def count_changes(cluster: Untyped, old: Json, new: Json) -> list[Json]:
     ]
 
 
-def _update_flags(cluster_id: str, region: str, new: Json) -> None:
+def _update_flags(cluster_id: str, region: str, old: Json, new: Json) -> None:
+    """What the template does not change stays as somebody has set it meanwhile."""
     instances = new.get("Instances", {})
     protected = instances.get("TerminationProtected", False)
+    was_protected = old.get("Instances", {}).get("TerminationProtected", False)
     replacing = instances.get("UnhealthyNodeReplacement", True)
     visible = new.get("VisibleToAllUsers", False)
     ids = [cluster_id]
-    api.call("emr", region, "set_termination_protection", JobFlowIds=ids, TerminationProtected=protected)
+    if protected != was_protected:
+        api.call("emr", region, "set_termination_protection", JobFlowIds=ids, TerminationProtected=protected)
     api.call("emr", region, "set_unhealthy_node_replacement", JobFlowIds=ids, UnhealthyNodeReplacement=replacing)
     api.call("emr", region, "set_visible_to_all_users", JobFlowIds=ids, VisibleToAllUsers=visible)
     if "StepConcurrencyLevel" in new:

@@ -17,6 +17,7 @@ __all__ = ["QUESTION", "TITLE", "run"]
 TITLE: Final = "Regions moved away and back"
 QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still there?"
 PREFETCHED_SECONDS: Final = 600.0
+TIMES: Final = 4  # judgement: a machine that is slow for a moment each time is too slow
 SECOND: Final = Server(number=1, heap_mib=768)
 
 
@@ -24,12 +25,7 @@ def run(lab: Experiment) -> Findings:
     """Half of the regions go to a cold server, are read there, and return."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
-    # Cold, so that a prefetch has read every file, whatever wrote to the table before.
-    bench.serve(Server(), cold=True)
-    blocks = lab.miniature.demand.blocks.count
-    bench.wait_until_still(PREFETCHED_SECONDS)
-    if (held := bench.sample(0.0).cache.l2_blocks) < blocks:
-        raise OperationFailed(f"{held:,} of {blocks:,} blocks were prefetched in {PREFETCHED_SECONDS:.0f} s")
+    _prefetched(lab)
     bench.admin.switch_balancer(on=False)
     bench.cluster.clear_cache(SECOND.number)
     bench.cluster.start_server(SECOND)
@@ -38,6 +34,22 @@ def run(lab: Experiment) -> Findings:
     finally:
         bench.cluster.stop_server(SECOND.number)
         del bench.cluster.running[SECOND.name]
+
+
+def _prefetched(lab: Experiment) -> None:
+    """A server that begins cold, so that a prefetch has read every file, whatever wrote to the table before.
+
+    HBase drops blocks of a prefetch whose writers are behind, when the volume is slow for a moment. Then it begins
+    again. Raises OperationFailed where that happens each time.
+    """
+    blocks, held = lab.miniature.demand.blocks.count, 0
+    for _ in range(TIMES):
+        lab.bench.serve(Server(), cold=True)
+        lab.bench.wait_until_still(PREFETCHED_SECONDS)
+        held = lab.bench.sample(0.0).cache.l2_blocks
+        if held >= blocks:
+            return
+    raise OperationFailed(f"a prefetch has brought {held:,} of {blocks:,} blocks, and no more in {TIMES} times")
 
 
 def _moved(lab: Experiment, table: str) -> Findings:

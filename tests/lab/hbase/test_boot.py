@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.software import problems
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Table
+from operations.verification.look import PROGRAM as LOOK
 from sizing.expectation import slot_bytes
 from sizing.miniature import Small
 from sizing.problem import OperationFailed
@@ -88,6 +90,25 @@ def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:
     found = bean(port, "Hadoop:service=HBase,name=RegionServer,sub=Server")
     size = found["l2CacheSize"] + found["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
+
+
+def test_what_a_look_at_a_node_sees_is_what_its_regionserver_has_read(experiment: Experiment) -> None:
+    """The program of `warmbase verify`, on this machine, whose RegionServer is the lab's."""
+    port = experiment.bench.cluster.place.ports.servers_info[0]
+    wanted = {"hbase.bucketcache.size": str(experiment.miniature.cache_mib), "no.such.key": None}
+    done = subprocess.run(
+        [sys.executable, str(LOOK), "--region-server", f"http://127.0.0.1:{port}", *wanted],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    facts = json.loads(done.stdout)
+    assert facts["configuration"] == wanted
+    size = facts["figures"]["l2CacheSize"] + facts["figures"]["l2CacheFreeSize"]
+    assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
+    assert facts["region_server"]["user"] == getpass.getuser()
+    assert any(each.startswith("-Xmx") for each in facts["region_server"]["arguments"])
 
 
 def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experiment: Experiment, tmp_path: Path) -> None:

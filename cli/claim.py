@@ -1,0 +1,72 @@
+"""warmbase claim: who may write to the root."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from cli.document import json_text
+from cli.options import environment_argument, output_option, yes_option
+from environments.environment import Environment
+from environments.reader import read_environment
+from operations import claims
+from operations.aws import Aws
+from operations.claims import NOBODY, Claim
+from sizing.mode import Mode
+from sizing.problem import InvalidInput, Problem
+
+__all__ = ["claim"]
+
+
+@click.command()
+@environment_argument
+@click.option("--take", is_flag=True, help="Take the claim away, so that the next active cluster may have it.")
+@yes_option
+@output_option
+def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
+    """Show which cluster may write to the root, and whether it runs.
+
+    The primary of an active cluster claims the root before HBase is installed; another is refused while the first
+    runs. A root that HBase has written to before, under another tool, has no claim: say by --take that nothing
+    writes there any more. While EMR says that the cluster of the claim runs, that is refused.
+
+    \b
+    Example:
+      warmbase claim prod
+      warmbase claim prod --take
+    """
+    read = read_environment(environment)
+    if read.mode is Mode.HDFS:
+        raise InvalidInput([_no_root(read)])
+    aws = Aws(os.environ | {"AWS_REGION": read.region})
+    found = claims.claim_of(aws, read.root)
+    if not take:
+        url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
+        click.echo(json_text({"url": url, "claim": found}) if output == "json" else f"{url}\n  {_said(found)}")
+        return
+    click.echo(f"current   {_said(found)}", err=True)
+    click.echo("proposed  nobody writes to the root; the next active cluster may claim it", err=True)
+    click.echo("risk      a cluster that this EMR does not know, and that writes there, is a second writer", err=True)
+    if not yes:
+        click.confirm("Does nothing write to this root any more?", abort=True, err=True)
+    claims.release(aws, read, found)
+    click.echo("The root is free: the next active cluster may claim it.")
+
+
+def _no_root(read: Environment) -> Problem:
+    return Problem(
+        where=read.source,
+        what="storage.mode",
+        why="the data are on the nodes of one cluster: nobody else can write to them, and there is no claim",
+        fix="nothing is to be done",
+    )
+
+
+def _said(found: Claim | None) -> str:
+    if found is None:
+        return "nobody has claimed the root"
+    if found.cluster == NOBODY:
+        return f"the root is free, as somebody said at {found.claimed_at}"
+    state = found.state or "unknown to EMR: it is gone"
+    return f"{found.cluster} in {found.region} of account {found.account}, since {found.claimed_at}; it is {state}"

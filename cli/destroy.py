@@ -1,0 +1,44 @@
+"""warmbase destroy: the stacks that hold no data."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from cli.options import dry_run_option, environment_argument, yes_option
+from cli.progress import TerminalProgress
+from environments.names import storage_stack
+from environments.reader import read_environment
+from operations.aws import Aws
+from operations.progress import carry_out
+from operations.teardown import destruction
+
+__all__ = ["destroy"]
+
+
+@click.command()
+@environment_argument
+@dry_run_option
+@yes_option
+def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
+    """Remove the stacks of an environment that hold no data, once no cluster of it runs.
+
+    The storage stack stays, with root, keys and logs.
+
+    \b
+    Example:
+      warmbase teardown prod blue
+      warmbase destroy prod
+
+    Exit codes: 3 a cluster still runs.
+    """
+    read = read_environment(environment)
+    steps = list(destruction(Aws(os.environ | {"AWS_REGION": read.region}), read))
+    click.echo("proposed  " + "; ".join(step.title for step in steps))
+    click.echo(f"kept      {storage_stack(read.name)}: root, keys and logs")
+    if dry_run:
+        return
+    if not yes:
+        click.confirm(f"Remove these stacks of {read.name}?", abort=True, err=True)
+    carry_out(steps, TerminalProgress())

@@ -1,0 +1,53 @@
+"""What an environment's stacks and clusters are called in an account."""
+
+from __future__ import annotations
+
+__all__ = [
+    "cluster_id_parameter",
+    "cluster_name",
+    "cluster_stack",
+    "monitoring_stack",
+    "network_stack",
+    "stacks_around",
+    "storage_stack",
+]
+
+
+def network_stack(environment: str) -> str:
+    """VPC, endpoints and security groups."""
+    return f"warmbase-{environment}-network"
+
+
+def storage_stack(environment: str) -> str:
+    """The root, its key, the logs: what outlives every cluster."""
+    return f"warmbase-{environment}-storage"
+
+
+def cluster_stack(environment: str, colour: str) -> str:
+    """One cluster with its roles."""
+    return f"{cluster_name(environment, colour)}-cluster"
+
+
+def monitoring_stack(environment: str, colour: str) -> str:
+    """Dashboard, alarms and topic of one cluster."""
+    return f"{cluster_name(environment, colour)}-monitoring"
+
+
+def stacks_around(environment: str, colour: str) -> tuple[str, str, str, str]:
+    """All that one cluster needs, in the order in which they are made."""
+    return (
+        network_stack(environment),
+        storage_stack(environment),
+        cluster_stack(environment, colour),
+        monitoring_stack(environment, colour),
+    )
+
+
+def cluster_name(environment: str, colour: str) -> str:
+    """The cluster in EMR; what begins with it and a hyphen is that cluster's."""
+    return f"warmbase-{environment}-{colour}"
+
+
+def cluster_id_parameter(environment: str, colour: str) -> str:
+    """The SSM parameter by which the cluster's id travels; an export would block the cluster's replacement."""
+    return f"/warmbase/{environment}/{colour}/cluster-id"

@@ -1,0 +1,117 @@
+"""What the caches of a cluster's RegionServers did last, as their nodes published it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from operations.aws import Aws
+
+__all__ = ["ServerCache", "caches"]
+
+NAMESPACE: Final = "warmbase"
+FIGURES: Final = {"Fill": "Average", "Hits": "Sum", "Misses": "Sum", "FreeBytes": "Average"}
+"""Each with how its minutes are put together."""
+# judgement: long enough for a publisher that missed a minute or two, short enough to be called now.
+WINDOW_MINUTES: Final = 10
+MOST_QUERIES: Final = 500  # of one request: CloudWatch API Reference, GetMetricData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCache:
+    """One RegionServer's over the window; None where nothing was published of it. `at` is of the newest figure."""
+
+    instance: str
+    at: datetime
+    fill: float | None
+    free_bytes: float | None
+    hits: float | None
+    misses: float | None
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Of the window; None where nothing was read."""
+        if self.hits is None or self.misses is None or self.hits + self.misses == 0:
+            return None
+        return self.hits / (self.hits + self.misses)
+
+
+def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[ServerCache, ...]:
+    """By instance; empty where none has published in the window before `until`, which is now unless said.
+
+    Raises botocore's errors.
+    """
+    instances = _instances(aws, cluster_id)
+    end = until or datetime.now(UTC)
+    found = _figures(aws, cluster_id, instances, end)
+    return tuple(
+        ServerCache(
+            instance=instance,
+            at=max(at for at, _ in figures.values()),
+            fill=_value(figures, "Fill"),
+            free_bytes=_value(figures, "FreeBytes"),
+            hits=_value(figures, "Hits"),
+            misses=_value(figures, "Misses"),
+        )
+        for instance, figures in sorted(found.items())
+    )
+
+
+Figures = Mapping[str, tuple[datetime, float]]
+
+
+def _value(figures: Figures, name: str) -> float | None:
+    return figures[name][1] if name in figures else None
+
+
+def _instances(aws: Aws, cluster_id: str) -> list[str]:
+    pages: Any = aws.cloudwatch.get_paginator("list_metrics").paginate(
+        Namespace=NAMESPACE, MetricName="Fill", Dimensions=[{"Name": "ClusterId", "Value": cluster_id}]
+    )
+    dimensions = [
+        {each["Name"]: each["Value"] for each in found["Dimensions"]} for page in pages for found in page["Metrics"]
+    ]
+    return sorted({each["InstanceId"] for each in dimensions if "InstanceId" in each})
+
+
+def _figures(
+    aws: Aws, cluster_id: str, instances: Iterable[str], end: datetime
+) -> dict[str, dict[str, tuple[datetime, float]]]:
+    asked = [(instance, name) for instance in instances for name in FIGURES]
+    found: dict[str, dict[str, tuple[datetime, float]]] = {}
+    for first in range(0, len(asked), MOST_QUERIES):
+        some = asked[first : first + MOST_QUERIES]
+        pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
+            MetricDataQueries=[_query(number, cluster_id, *each) for number, each in enumerate(some)],
+            StartTime=end - timedelta(minutes=WINDOW_MINUTES),
+            EndTime=end,
+        )
+        for page in pages:
+            for result in page["MetricDataResults"]:
+                instance, name = some[int(result["Id"].removeprefix("q"))]
+                if result["Values"]:
+                    pairs = list(zip(result["Timestamps"], result["Values"], strict=True))
+                    newest = max(pairs)
+                    total = sum(value for _, value in pairs) if FIGURES[name] == "Sum" else newest[1]
+                    found.setdefault(instance, {})[name] = (newest[0], total)
+    return found
+
+
+def _query(number: int, cluster_id: str, instance: str, name: str) -> Any:  # noqa: ANN401 - the API's own form
+    return {
+        "Id": f"q{number}",
+        "MetricStat": {
+            "Metric": {
+                "Namespace": NAMESPACE,
+                "MetricName": name,
+                "Dimensions": [
+                    {"Name": "ClusterId", "Value": cluster_id},
+                    {"Name": "InstanceId", "Value": instance},
+                ],
+            },
+            "Period": 60,
+            "Stat": FIGURES[name],
+        },
+    }

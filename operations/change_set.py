@@ -1,0 +1,160 @@
+"""One stack, changed by a change set of the CDK command line that is looked at before it is executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from operations.aws import Aws
+from operations.cdk import run_cdk
+from operations.deployed_stack import Events, settled_status
+from operations.failures import answered, error_code
+from operations.progress import Say
+from sizing.problem import OperationFailed, Refused
+
+__all__ = ["KEPT", "POLICY", "Assembly", "deploy_stack", "losses", "template_of"]
+
+NAME: Final = "warmbase"
+KEPT: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
+"""What no change set may replace or remove: data, what reads them, and the cluster, whose second would corrupt them."""
+POLICY: Final[Mapping[str, Any]] = {
+    "Statement": [
+        {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},
+        {
+            "Effect": "Deny",
+            "Action": ["Update:Replace", "Update:Delete"],
+            "Principal": "*",
+            "Resource": "*",
+            "Condition": {"StringEquals": {"ResourceType": sorted(KEPT)}},
+        },
+    ]
+}
+"""Of each stack: it stops a change by anybody else, too, who deploys past this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """Templates and files as synthesised, where they go, and the variables that the CDK command line gets."""
+
+    directory: Path
+    aws: Aws
+    variables: Mapping[str, str]
+
+    def template(self, stack: str) -> Mapping[str, Any]:
+        """Of one of its stacks."""
+        text = (self.directory / f"{stack}.template.json").read_text(encoding="utf-8")
+        found: Mapping[str, Any] = json.loads(text)
+        return found
+
+
+def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
+    """Makes the stack what its template says; the outcome in a line. Without a difference nothing is done.
+
+    Raises Refused where a change would lose something, OperationFailed where it cannot begin, and where it fails.
+    """
+    aws = assembly.aws
+    with answered(f"stack {stack} could not be deployed", "run the same again: it goes on where it ended"):
+        before = settled_status(aws, stack, say)
+        if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
+            return f"{before}, as its template says"
+        changes = _prepared(assembly, stack, say)
+        if changes is None:
+            return f"{before}, as its template says" if before else "empty"
+        _refuse_losses(stack, changes)
+        new = before in {None, "REVIEW_IN_PROGRESS"}
+        if not new:
+            _protect(aws, stack)
+        events = Events(aws, stack)
+        try:
+            _run(assembly, stack, "execute-change-set", say)
+        except OperationFailed:
+            # Why, the stack's events say; where there are none, nothing was executed.
+            if not events.begun:
+                raise
+        status = events.followed(say)
+        if status not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
+            raise _failed(stack, status, events)
+        if new:
+            _protect(aws, stack)
+        return f"{status}, {len(changes)} {'resource' if len(changes) == 1 else 'resources'}"
+
+
+def template_of(aws: Aws, stack: str) -> Mapping[str, Any]:
+    """As it is deployed. Raises botocore's errors."""
+    body: Any = aws.cloudformation.get_template(StackName=stack, TemplateStage="Processed")["TemplateBody"]
+    found: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
+    return found
+
+
+def losses(changes: list[Mapping[str, Any]]) -> Iterator[str]:
+    """Each change that would, or could, replace or remove something that is kept."""
+    for each in changes:
+        change = each["ResourceChange"]
+        what = f"{change['LogicalResourceId']}, {change['ResourceType']}"
+        if change["ResourceType"] not in KEPT:
+            continue
+        if change["Action"] not in {"Add", "Modify", "Import", "SyncWithActual"}:
+            yield f"{what}: {change['Action'].lower()}"
+        elif change["Action"] == "Modify" and change.get("Replacement") != "False":
+            because = sorted({detail["Target"].get("Name", "") for detail in change.get("Details", ())} - {""})
+            yield f"{what}: replacement {change.get('Replacement', 'not ruled out').lower()}, by {', '.join(because)}"
+
+
+def _prepared(assembly: Assembly, stack: str, say: Say) -> list[Mapping[str, Any]] | None:
+    """What the change set would do; None where there is nothing to do."""
+    _forget(assembly.aws, stack)
+    _run(assembly, stack, "prepare-change-set", say)
+    try:
+        pages: Any = assembly.aws.cloudformation.get_paginator("describe_change_set").paginate(
+            ChangeSetName=NAME, StackName=stack
+        )
+        found = list(pages)
+    except ClientError as error:
+        if error_code(error) == "ChangeSetNotFound" or "does not exist" in str(error):
+            return None
+        raise
+    if found[0]["ExecutionStatus"] != "AVAILABLE":
+        return None
+    return [change for page in found for change in page["Changes"]]
+
+
+def _run(assembly: Assembly, stack: str, method: str, say: Say) -> None:
+    """By the CDK's own role for deployments, whatever else the credentials may do."""
+    asked = ("deploy", stack, "--exclusively", "--app", str(assembly.directory), "--require-approval", "never")
+    run_cdk((*asked, "--progress", "events", "--method", method, "--change-set-name", NAME), assembly.variables, say)
+
+
+def _forget(aws: Aws, stack: str) -> None:
+    """One that an earlier run has left is of another template."""
+    try:
+        aws.cloudformation.delete_change_set(ChangeSetName=NAME, StackName=stack)
+    except ClientError as error:
+        if error_code(error) != "ChangeSetNotFound" and "does not exist" not in str(error):
+            raise
+
+
+def _refuse_losses(stack: str, changes: list[Mapping[str, Any]]) -> None:
+    found = list(losses(changes))
+    if found:
+        raise Refused(
+            f"stack {stack} was left as it is: its change set would lose what must be kept\n  "
+            + "\n  ".join(found)
+            + "\n  fix: if a cluster runs without its launch record, write it down with `warmbase pin`, and deploy"
+            " again; else take back what was changed in the file or in this checkout"
+        )
+
+
+def _protect(aws: Aws, stack: str) -> None:
+    aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(POLICY))
+
+
+def _failed(stack: str, status: str | None, events: Events) -> OperationFailed:
+    why = "\n  ".join(events.failures()) or "CloudFormation gives no reason"
+    return OperationFailed(
+        f"stack {stack} ended {status}\n  {why}\n  fix: mend what the line above says, and run the same again"
+    )

@@ -1,0 +1,153 @@
+"""The claim of a root: who holds it, whether that cluster still runs, and how somebody says that the root is free.
+
+The object is written by a primary of the cluster that holds it (`bootstrap-actions/programs/claim_root.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from environments.environment import Environment
+from environments.root import Root
+from operations.aws import Aws
+from operations.description import LIVES
+from operations.failures import MISSING, answered, error_code
+from sizing.problem import OperationFailed, Refused
+
+__all__ = ["NOBODY", "Claim", "claim_of", "release", "writers"]
+
+NOBODY: Final = "nobody"
+"""The cluster of a claim by which somebody has said that the root is free; the node's program knows it, too."""
+OVER: Final = LIVES | {"TERMINATING"}
+UNKNOWN: Final = "is not valid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Who may write to a root. `state` is what EMR says of that cluster; None where it knows none of that id."""
+
+    cluster: str
+    region: str
+    account: str
+    claimed_at: str
+    etag: str
+    state: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether another cluster would be refused."""
+        return self.cluster != NOBODY and self.state in OVER
+
+
+def claim_of(aws: Aws, root: Root) -> Claim | None:
+    """The claim that stands; None where nobody has claimed the root. Raises OperationFailed where nobody can tell."""
+    bucket = root.bucket_in(aws.account)
+    with answered(f"the claim s3://{bucket}/{root.claim_key} could not be read", "look whether the bucket is there"):
+        try:
+            found = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)
+        except ClientError as error:
+            if error_code(error) in MISSING:
+                return None
+            raise
+        body = found["Body"].read()
+    try:
+        said: Mapping[str, Any] = json.loads(body)
+        cluster, region, account = str(said["cluster"]), str(said["region"]), str(said["account"])
+    except (ValueError, KeyError, TypeError):
+        raise OperationFailed(
+            f"s3://{bucket}/{root.claim_key} is not a claim that can be read: nobody can tell who writes to the root\n"
+            "  fix: look who does; when nobody does, remove the object, and run: warmbase claim ENV --take"
+        ) from None
+    return Claim(
+        cluster=cluster,
+        region=region,
+        account=account,
+        claimed_at=str(said.get("claimed_at", "")),
+        etag=found["ETag"],
+        state=None if cluster == NOBODY else state_of(aws, cluster),
+    )
+
+
+def state_of(aws: Aws, cluster: str) -> str | None:
+    """What EMR says; None where it knows none of that id. Raises OperationFailed where it does not answer."""
+    with answered(f"EMR did not say whether {cluster} runs", "run the same again"):
+        try:
+            return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
+        except ClientError as error:
+            if error_code(error) == "InvalidRequestException" and UNKNOWN in str(error):
+                return None
+            raise
+
+
+def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
+    """Says that the root is free, if the claim is still that one.
+
+    Raises Refused while its cluster may run, or where EMR cannot be asked, or where the claim has changed meanwhile.
+    """
+    root = environment.root
+    bucket = root.bucket_in(aws.account)
+    if claim is not None and claim.cluster != NOBODY:
+        _refuse_running(claim, aws, environment)
+    said = {
+        "cluster": NOBODY,
+        "region": environment.region,
+        "account": aws.account,
+        "claimed_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    condition: Any = {"IfNoneMatch": "*"} if claim is None else {"IfMatch": claim.etag}
+    encryption: Any = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": root.key} if root.key else {}
+    with answered(f"the claim s3://{bucket}/{root.claim_key} could not be written", "run the same again"):
+        try:
+            aws.s3.put_object(
+                Bucket=bucket, Key=root.claim_key, Body=json.dumps(said, indent=1).encode(), **condition, **encryption
+            )
+        except ClientError as error:
+            if error_code(error) in {"PreconditionFailed", "ConditionalRequestConflict"}:
+                raise Refused(
+                    f"s3://{bucket}/{root.claim_key} has changed meanwhile: a cluster starts on this root\n"
+                    "  fix: look again who holds it: warmbase claim"
+                ) from None
+            raise
+
+
+def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
+    if (claim.account, claim.region) != (aws.account, environment.region):
+        raise Refused(
+            f"the root is claimed by {claim.cluster} in {claim.region} of account {claim.account}, which cannot be"
+            " asked from here whether it runs\n"
+            "  fix: look there; when it is terminated, remove the object by hand, and run the same again"
+        )
+    if claim.holds:
+        raise Refused(
+            f"the root is claimed by {claim.cluster}, which is {claim.state}: two clusters that write to one root"
+            " corrupt it\n  fix: end that cluster first: warmbase teardown"
+        )
+
+
+def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
+    """Each cluster of this account and region over this root that runs and is no replica, but for our own.
+
+    Raises botocore's errors.
+    """
+    url = f"s3://{root.bucket_in(aws.account)}/{root.prefix}"
+    states: Any = sorted(OVER)
+    for page in aws.emr.get_paginator("list_clusters").paginate(ClusterStates=states):
+        for each in page["Clusters"]:
+            if each["Id"] != own and _writes(aws, each["Id"], url):
+                yield f"{each['Id']} ({each['Name']}), {each['Status']['State']}"
+
+
+def _writes(aws: Aws, cluster: str, url: str) -> bool:
+    described: Any = aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]
+    values: dict[str, str] = {}
+    for each in described.get("Configurations", ()):
+        values |= each.get("Properties", {})
+    theirs = values.get("hbase.rootdir", "").rstrip("/")
+    over = bool(theirs) and (f"{theirs}/".startswith(f"{url}/") or f"{url}/".startswith(f"{theirs}/"))
+    return over and values.get("hbase.emr.readreplica.enabled") != "true"

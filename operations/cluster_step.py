@@ -1,0 +1,115 @@
+"""A script that runs on a cluster's primary as an EMR step, and the JSON by which it answers.
+
+The script goes along whole, for a node may read nothing of ours that was not uploaded with its launch. It leaves its
+answer below the log bucket's `emr/`, where nodes may write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from operations.aws import Aws
+from operations.failures import MISSING, answered, error_code
+from operations.progress import Say
+from sizing.problem import OperationFailed
+
+__all__ = ["Primary", "script"]
+
+DIRECTORY: Final = Path(__file__).parent / "steps"
+PART: Final = re.compile(
+    r'^# shellcheck source=operations/steps/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE
+)
+"""The lines by which a script takes in what it shares."""
+DIRECTIVE: Final = "# shellcheck shell=bash\n"
+LONGEST_ARGUMENT: Final = 10_280  # EMR API Reference, HadoopJarStepConfig
+# judgement: the longest is HBase's end, which writes the index of every cache.
+LONGEST_SECONDS: Final = 5400.0
+FIRST_POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 10.0
+ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED", "INTERRUPTED"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Primary:
+    """Of one cluster, which leaves its answers in that bucket."""
+
+    aws: Aws
+    cluster_id: str
+    log_bucket: str
+
+    def run(self, name: str, say: Say, *arguments: str) -> Mapping[str, Any]:
+        """What the script of that name answers. Raises OperationFailed where it fails, or answers nothing."""
+        key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
+        with answered(f"{name} could not be run on {self.cluster_id}", "run the same again"):
+            asked = script(name)
+            [step] = self.aws.emr.add_job_flow_steps(
+                JobFlowId=self.cluster_id,
+                Steps=[
+                    {
+                        "Name": f"warmbase {name}",
+                        "ActionOnFailure": "CONTINUE",
+                        "HadoopJarStep": {
+                            "Jar": "command-runner.jar",
+                            "Args": ["bash", "-c", asked, name, f"s3://{self.log_bucket}/{key}", *arguments],
+                        },
+                    }
+                ],
+            )["StepIds"]
+            state = self._ended(step, name, say)
+            answer = self._answer(key)
+        if answer is None or "error" in answer or state != "COMPLETED":
+            raise OperationFailed(_why(self, name, step, state, answer))
+        return answer
+
+    def _ended(self, step: str, name: str, say: Say) -> str:
+        deadline, pause, said = time.monotonic() + LONGEST_SECONDS, FIRST_POLL_SECONDS, ""
+        while time.monotonic() < deadline:
+            state: str = self.aws.emr.describe_step(ClusterId=self.cluster_id, StepId=step)["Step"]["Status"]["State"]
+            if state in ENDED:
+                return state
+            if state != said:
+                say(f"step {step}, {name}, is {state}")
+                said = state
+            time.sleep(pause)
+            pause = min(POLL_SECONDS, 1.5 * pause)
+        raise OperationFailed(
+            f"step {step}, {name}, is still {said} after {LONGEST_SECONDS / 60:.0f} minutes\n"
+            "  fix: look what it waits for in EMR's console; when it has ended, run the same again"
+        )
+
+    def _answer(self, key: str) -> Mapping[str, Any] | None:
+        try:
+            body = self.aws.s3.get_object(Bucket=self.log_bucket, Key=key)["Body"].read()
+        except ClientError as error:
+            if error_code(error) not in MISSING:
+                raise
+            return None
+        found: Mapping[str, Any] = json.loads(body)
+        return found
+
+
+def script(name: str) -> str:
+    """The whole text of a script, as it is sent. Raises ValueError for one that EMR would not take."""
+
+    def part(found: re.Match[str]) -> str:
+        return (DIRECTORY / found["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
+
+    text = PART.sub(part, (DIRECTORY / f"{name}.sh").read_text(encoding="utf-8"))
+    if len(text) > LONGEST_ARGUMENT:
+        raise ValueError(f"{name}: {len(text)} characters, and a step takes {LONGEST_ARGUMENT} in one argument")
+    return text
+
+
+def _why(primary: Primary, name: str, step: str, state: str, answer: Mapping[str, Any] | None) -> str:
+    said = "it left no answer" if answer is None else str(answer.get("error", "it answered, and failed after that"))
+    log = f"s3://{primary.log_bucket}/emr/{primary.cluster_id}/steps/{step}/stderr.gz"
+    return f"{name} on {primary.cluster_id} ended {state}\n  {said}\n  fix: read {log}, mend it, and run the same again"

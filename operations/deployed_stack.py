@@ -1,0 +1,155 @@
+"""A stack as CloudFormation has it: its state, what that allows, and what happens to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from operations.aws import Aws
+from operations.progress import Say
+from sizing.problem import OperationFailed
+
+__all__ = ["STUCK", "Events", "settled_status", "stack_outputs", "status_of"]
+
+# judgement: EMR gives up on a cluster that does not start within the hour; a stack waits for that.
+LONGEST_SECONDS: Final = 5400.0
+FIRST_POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 5.0
+
+UNPROTECT: Final = (
+    "aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stack}"
+)
+DELETE: Final = "aws cloudformation delete-stack --stack-name {stack}"
+STUCK: Final[Mapping[str, tuple[str, str]]] = {
+    "ROLLBACK_COMPLETE": ("its first creation failed, and nothing of it is left", f"{UNPROTECT} && {DELETE}"),
+    "ROLLBACK_FAILED": ("its first creation failed, and not all of it could be removed", f"{UNPROTECT} && {DELETE}"),
+    "CREATE_FAILED": ("its first creation failed, and what there is of it was left", f"{UNPROTECT} && {DELETE}"),
+    "DELETE_FAILED": ("it was to be deleted, and not all of it could be", DELETE),
+    "UPDATE_FAILED": (
+        "an update failed, and was told not to go back",
+        "aws cloudformation rollback-stack --stack-name {stack}",
+    ),
+    "UPDATE_ROLLBACK_FAILED": (
+        "an update failed, and so did the way back",
+        "aws cloudformation continue-update-rollback --stack-name {stack}",
+    ),
+}
+"""By status: what it means, and the command that ends it. No update can begin in these states."""
+
+
+def status_of(aws: Aws, stack: str) -> str | None:
+    """Its status; None where there is none. Raises botocore's errors."""
+    try:
+        [found] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return None
+        raise
+    return None if found["StackStatus"] == "DELETE_COMPLETE" else str(found["StackStatus"])
+
+
+def stack_outputs(aws: Aws, stack: str) -> dict[str, str]:
+    """Each output by its key."""
+    [found] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
+    return {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])}
+
+
+def settled_status(aws: Aws, stack: str, say: Say) -> str | None:
+    """The status once nothing is under way. Raises OperationFailed for one in which no update can begin."""
+    status = status_of(aws, stack)
+    if status is not None and _under_way(status):
+        say(f"{stack} is {status}: waiting for its end")
+        status = Events(aws, stack, seen_all=False).followed(say)
+    if status is not None and status in STUCK:
+        raise _stuck(aws, stack, status)
+    return status
+
+
+def _under_way(status: str) -> bool:
+    """A stack in review waits for somebody, and not for CloudFormation."""
+    return status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS"
+
+
+def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
+    means, command = STUCK[status]
+    why = "\n  ".join(Events(aws, stack, seen_all=False).failures()) or "CloudFormation does not say why any more"
+    return OperationFailed(
+        f"stack {stack} is {status}: {means}\n  {why}\n"
+        f"  fix: mend what the line above says; then {command.format(stack=stack)}; then run the same again"
+    )
+
+
+class Events:
+    """What happens to one stack from now on, or, unless all is seen, what has happened to it last."""
+
+    def __init__(self, aws: Aws, stack: str, *, seen_all: bool = True) -> None:
+        self._aws = aws
+        self._stack = stack
+        self._seen = {each["EventId"] for each in self._all()} if seen_all else set[str]()
+
+    def followed(self, say: Say) -> str | None:
+        """The status in which it ends; each event is said. Raises OperationFailed where it goes on for too long."""
+        deadline, pause, began = time.monotonic() + LONGEST_SECONDS, FIRST_POLL_SECONDS, not self._seen
+        while time.monotonic() < deadline:
+            # Asked for before its events: what it says has its event.
+            status = status_of(self._aws, self._stack)
+            for event in self._new():
+                began = True
+                say(_line(event))
+            if status is None or (began and not status.endswith("_IN_PROGRESS")):
+                return status
+            time.sleep(pause)
+            pause = min(POLL_SECONDS, 1.5 * pause)
+        raise OperationFailed(
+            f"stack {self._stack} is still {status} after {LONGEST_SECONDS / 60:.0f} minutes\n"
+            "  fix: look at its events in the console; run the same again, and it waits on"
+        )
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has happened since."""
+        newest = next(iter(self._all()), None)
+        return newest is not None and newest["EventId"] not in self._seen
+
+    def failures(self) -> list[str]:
+        """Why the last operation failed: the resources that failed first, as CloudFormation says it."""
+        last: list[Mapping[str, Any]] = []
+        for event in self._all():
+            last.append(event)
+            if event.get("ResourceStatusReason") == "User Initiated":
+                break
+        said = [
+            f"{each['LogicalResourceId']}, {each['ResourceType']}: {each.get('ResourceStatusReason', '')}"
+            for each in reversed(last)
+            if each["ResourceStatus"].endswith("_FAILED") and each["ResourceType"] != "AWS::CloudFormation::Stack"
+        ]
+        return [each for each in said if "cancelled" not in each][:3]
+
+    def _all(self) -> Iterator[Mapping[str, Any]]:
+        """The newest first; none of a stack that is not there."""
+        try:
+            for page in self._aws.cloudformation.get_paginator("describe_stack_events").paginate(StackName=self._stack):
+                events: Any = page["StackEvents"]
+                yield from events
+        except ClientError as error:
+            if "does not exist" not in str(error):
+                raise
+
+    def _new(self) -> list[Mapping[str, Any]]:
+        """The oldest first."""
+        found = []
+        for event in self._all():
+            if event["EventId"] in self._seen:
+                break
+            found.append(event)
+        self._seen.update(each["EventId"] for each in found)
+        return found[::-1]
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    why = event.get("ResourceStatusReason")
+    reason = f": {why}" if why and event["ResourceStatus"].endswith("FAILED") else ""
+    return f"{event['LogicalResourceId']} {event['ResourceStatus']}{reason}"

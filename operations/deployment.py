@@ -1,0 +1,259 @@
+"""An environment, deployed: looked at, proposed, and then done step by step, each of which can be ended and done again.
+
+What is deployed is what the CDK command line synthesises. A cluster is launched by its stack once, read back, written
+down and protected; from then on it is tuned, and its stack changes what lies around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from configurations.deployable import deployable_launch
+from configurations.launch import Launch
+from configurations.running import as_launched
+from environments.environment import Environment
+from environments.launch_record import LaunchRecord, launch_records
+from environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
+from environments.question import plan_of
+from environments.reader import read_environment
+from operations.aws import Aws
+from operations.cdk import run_cdk, selection
+from operations.change_set import Assembly, deploy_stack, template_of
+from operations.deployed_stack import settled_status, status_of
+from operations.drift import running
+from operations.existing_bucket import needs, set_up
+from operations.failures import answered
+from operations.pinning import pin
+from operations.preflight import Check, preflight, refuse_unready
+from operations.progress import Progress, Say, Step
+from operations.protection import protect
+from operations.reconfiguration import reconfiguration
+from operations.tuning import Tuning, tuning
+from sizing.problem import Refused
+
+__all__ = ["Proposal", "StackChange", "Work", "deployment", "proposal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Which environment, as it was named, with which clients and variables; `directory` takes the assembly."""
+
+    name: str
+    aws: Aws
+    variables: Mapping[str, str]
+    directory: Path
+
+    @property
+    def assembly(self) -> Assembly:
+        """What is synthesised."""
+        return Assembly(directory=self.directory / "cdk.out", aws=self.aws, variables=self.variables)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackChange:
+    """A stack beside what is synthesised: its `status`, None where it is still to be made, and what differs."""
+
+    name: str
+    status: str | None
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a deployment would do. `bucket`: what would be set on a root bucket that is somebody else's.
+
+    `usd_per_month`: of the clusters as planned, by colour; `current_usd_per_month` of those that run, as they run.
+    """
+
+    environment: Environment
+    checks: tuple[Check, ...]
+    launches: Mapping[str, Launch]
+    records: Mapping[str, LaunchRecord]
+    stacks: tuple[StackChange, ...]
+    bucket: tuple[str, ...]
+    tunings: Mapping[str, Tuning]
+    usd_per_month: Mapping[str, float]
+    current_usd_per_month: Mapping[str, float]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is to be done."""
+        changes = any((each.added, each.changed, each.removed) != ((), (), ()) for each in self.stacks)
+        unmade = any(each.status is None for each in self.stacks)
+        return not (changes or unmade or self.bucket or any(each.moves for each in self.tunings.values()))
+
+
+def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
+    """What is there, looked at, and what would be done. A cluster that an earlier run launched is written down first.
+
+    Raises InvalidInput for a faulty file or record, Infeasible, Refused where something stands in the way.
+    """
+    environment = read_environment(work.name)
+    with progress.step("read the environment, and plan") as say:
+        records, launches = _planned(environment)
+        say(
+            ", ".join(
+                f"{colour}: {each.plan.core.count} x {each.plan.core.instance_type}"
+                for colour, each in launches.items()
+            )
+        )
+    with progress.step("look at the account") as say:
+        checks = list(preflight(work.aws, environment, launches, records))
+        refuse_unready(checks)
+        say(f"{len(checks)} things looked at, nothing in the way")
+    unrecorded = _unrecorded(work.aws, environment, records)
+    if unrecorded:
+        _refuse_dry(environment, unrecorded, dry_run=dry_run)
+        for colour in unrecorded:
+            with progress.step(f"write down cluster {colour}, which an earlier run launched") as say:
+                say(_recorded(work.aws, environment, colour, say))
+        records, launches = _planned(environment)
+    with progress.step(f"cdk synth -c {selection(work.name)}") as say:
+        output = str(work.assembly.directory)
+        run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
+        say("done")
+    with progress.step("compare with what is deployed") as say, _reading(environment):
+        found = _proposed(work, environment, checks, launches, records)
+        say("no difference" if found.empty else f"{sum(1 for each in found.stacks if _differs(each))} stacks differ")
+    return found
+
+
+def deployment(work: Work, found: Proposal) -> Iterator[Step]:
+    """Every step, in order. Each looks at what is there first."""
+    environment, aws = found.environment, work.aws
+    yield _of_stack(work, network_stack(environment.name))
+    yield _of_stack(work, storage_stack(environment.name))
+    if environment.root.existing and environment.mode.in_s3:
+        title = f"set up bucket {environment.root.bucket}"
+        yield Step(title=title, act=partial(_bucket_set_up, aws, environment))
+    for colour in found.launches:
+        yield _of_stack(work, cluster_stack(environment.name, colour))
+        title = f"read cluster {colour} back, and write its launch down"
+        yield Step(title=title, act=partial(_recorded, aws, environment, colour))
+        yield Step(
+            title=f"protect cluster {colour} from termination", act=partial(_protected, aws, environment, colour)
+        )
+        yield _of_stack(work, monitoring_stack(environment.name, colour))
+    for planned in found.tunings.values():
+        yield from reconfiguration(aws, planned)
+
+
+def _planned(environment: Environment) -> tuple[Mapping[str, LaunchRecord], Mapping[str, Launch]]:
+    """Recorded clusters are planned with the nodes they have."""
+    records = launch_records(environment)
+    launches = {}
+    for colour in environment.clusters:
+        seen = as_launched(environment, records.get(colour))
+        launches[colour] = deployable_launch(seen, seen.clusters[colour])
+    return records, launches
+
+
+def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
+    with _reading(environment):
+        return [
+            colour
+            for colour in environment.clusters
+            if colour not in records
+            and status_of(aws, cluster_stack(environment.name, colour)) not in {None, "REVIEW_IN_PROGRESS"}
+        ]
+
+
+def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: bool) -> None:
+    if dry_run:
+        names = ", ".join(unrecorded)
+        raise Refused(
+            f"cluster {names} runs, and nothing says what it was launched with: a deployment writes that down first\n"
+            f"  fix: warmbase pin {Path(environment.source).stem}, then the same again"
+        )
+
+
+def _proposed(
+    work: Work,
+    environment: Environment,
+    checks: list[Check],
+    launches: Mapping[str, Launch],
+    records: Mapping[str, LaunchRecord],
+) -> Proposal:
+    aws = work.aws
+    tunings = {
+        colour: tuning(running(aws, launch), launch, aws.account)
+        for colour, launch in launches.items()
+        if colour in records
+    }
+    return Proposal(
+        environment=environment,
+        checks=tuple(checks),
+        launches=launches,
+        records=records,
+        stacks=tuple(_stack_changes(work)),
+        bucket=tuple(needs(aws, environment.root)) if environment.mode.in_s3 else (),
+        tunings=tunings,
+        usd_per_month={colour: launch.plan.cost.usd_per_month for colour, launch in launches.items()},
+        current_usd_per_month={colour: _current_usd(launches[colour], each) for colour, each in tunings.items()},
+    )
+
+
+def _current_usd(launch: Launch, found: Tuning) -> float:
+    """The month's cost of as many nodes as there are."""
+    seen = launch.environment
+    choice = seen.clusters[launch.plan.cluster]
+    count = found.running.cluster.groups["core"].count
+    return plan_of(seen, replace(choice, core=replace(choice.core, count=count))).cost.usd_per_month
+
+
+def _stack_changes(work: Work) -> Iterator[StackChange]:
+    for file in sorted(work.assembly.directory.glob("*.template.json")):
+        name = file.name.removesuffix(".template.json")
+        status = status_of(work.aws, name)
+        there = None if status in {None, "REVIEW_IN_PROGRESS"} else template_of(work.aws, name)["Resources"]
+        wanted: Mapping[str, Any] = work.assembly.template(name)["Resources"]
+        yield StackChange(
+            name=name,
+            status=None if there is None else status,
+            added=tuple(sorted(wanted.keys() - (there or {}).keys())),
+            changed=tuple(
+                sorted(each for each in wanted.keys() & (there or {}).keys() if wanted[each] != (there or {})[each])
+            ),
+            removed=tuple(sorted((there or {}).keys() - wanted.keys())),
+        )
+
+
+def _differs(change: StackChange) -> bool:
+    return change.status is None or bool(change.added or change.changed or change.removed)
+
+
+def _of_stack(work: Work, name: str) -> Step:
+    return Step(title=f"deploy {name}", act=partial(deploy_stack, work.assembly, name))
+
+
+def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
+    with answered(
+        f"bucket {environment.root.bucket} could not be set up",
+        "let whoever owns the bucket set this, or give these credentials leave to",
+    ):
+        return set_up(aws, environment.root, say)
+
+
+def _recorded(aws: Aws, environment: Environment, colour: str, say: Say) -> str:
+    """The launch record, once the stack has settled; one that is there is of this cluster."""
+    if colour in launch_records(environment):
+        return "it is written down"
+    with _reading(environment):
+        settled_status(aws, cluster_stack(environment.name, colour), say)
+    done = pin(aws, environment, colour)
+    return f"{done.record.cluster_id}, EMR confirms {done.confirmed} facts: {done.record.directory}; commit it"
+
+
+def _protected(aws: Aws, environment: Environment, colour: str, _: Say) -> str:
+    return protect(aws, environment, colour)
+
+
+def _reading(environment: Environment) -> AbstractContextManager[None]:
+    return answered(f"what is deployed of {environment.name} could not be read", "run the same again")

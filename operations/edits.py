@@ -1,0 +1,70 @@
+"""What was edited by hand since it was deployed, as CloudFormation's drift detection finds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from environments.names import stacks_around
+from operations.aws import Aws
+from operations.comparison import Comparison
+from sizing.problem import OperationFailed
+
+__all__ = ["edits"]
+
+CLUSTER: Final = "AWS::EMR::Cluster"
+"""It is compared in full with what EMR says: it is tuned beside CloudFormation, which would call that drift."""
+# judgement: CloudFormation takes seconds to minutes for a stack of this size.
+DETECTION_SECONDS: Final = 300.0
+POLL_SECONDS: Final = 2.0
+
+
+def edits(aws: Aws, environment: str, colour: str) -> Iterator[Comparison]:
+    """For each stack of that cluster: how many resources CloudFormation can look at, and those edited or gone.
+
+    Raises OperationFailed where CloudFormation cannot say, botocore's errors where it does not answer.
+    """
+    names = stacks_around(environment, colour)
+    began = {name: aws.cloudformation.detect_stack_drift(StackName=name)["StackDriftDetectionId"] for name in names}
+    deadline = time.monotonic() + DETECTION_SECONDS
+    for name, detection in began.items():
+        _wait(aws, name, detection, deadline)
+        found = [each for each in _drifts(aws, name) if each["ResourceType"] != CLUSTER]
+        checked = [each for each in found if each["StackResourceDriftStatus"] != "NOT_CHECKED"]
+        differences = tuple(line for each in checked for line in _differences(each))
+        yield Comparison(subject=name, facts=len(checked), differences=differences)
+
+
+def _drifts(aws: Aws, stack: str) -> Iterator[Mapping[str, Any]]:
+    """Page by page: botocore has no paginator for it."""
+    more: dict[str, Any] = {}
+    while True:
+        page: Any = aws.cloudformation.describe_stack_resource_drifts(StackName=stack, **more)
+        yield from page["StackResourceDrifts"]
+        if not page.get("NextToken"):
+            return
+        more = {"NextToken": page["NextToken"]}
+
+
+def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
+    while True:
+        said = aws.cloudformation.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
+        if said["DetectionStatus"] == "DETECTION_COMPLETE":
+            return
+        why = said.get("DetectionStatusReason", "no reason given")
+        if said["DetectionStatus"] == "DETECTION_FAILED":
+            raise OperationFailed(f"CloudFormation could not look for edits in {stack}\n  {why}\n  fix: try again")
+        if time.monotonic() > deadline:
+            raise OperationFailed(
+                f"CloudFormation still looks for edits in {stack} after {DETECTION_SECONDS:.0f} s\n  fix: try again"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _differences(resource: Mapping[str, Any]) -> Iterator[str]:
+    what = f"{resource['LogicalResourceId']}, {resource['ResourceType']}"
+    if resource["StackResourceDriftStatus"] == "DELETED":
+        yield f"{what}: deleted"
+    for each in resource.get("PropertyDifferences", ()):
+        yield f"{what} {each['PropertyPath']}: deployed {each['ExpectedValue']}, found {each['ActualValue']}"

@@ -1,0 +1,84 @@
+"""A root bucket that was there before: what the dashboard and the bill need of it, and what is set when asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from dashboards.alarm import ROOT_METRICS_FILTER
+from environments.root import INCOMPLETE_UPLOAD_DAYS, Root
+from operations.aws import Aws
+from operations.failures import MISSING, error_code
+from operations.progress import Say
+
+__all__ = ["needs", "set_up"]
+
+RULE: Final = "warmbase-incomplete-uploads"
+
+
+def needs(aws: Aws, root: Root) -> Iterator[str]:
+    """What is not set there, each in words; nothing of a bucket that the storage stack makes.
+
+    Raises botocore's errors.
+    """
+    if not root.existing:
+        return
+    if _metrics(aws, root) != _filter(root):
+        yield f"request metrics {ROOT_METRICS_FILTER} for {root.prefix}/, which dashboard and alarms read"
+    if _rule(root) not in _rules(aws, root):
+        yield f"uploads to {root.prefix}/ that broke off are removed after {INCOMPLETE_UPLOAD_DAYS} days"
+
+
+def set_up(aws: Aws, root: Root, say: Say) -> str:
+    """Sets what is not set, and leaves all else as it is; the outcome in a line. Raises botocore's errors."""
+    found = list(needs(aws, root))
+    for each in found:
+        say(each)
+    if _metrics(aws, root) != _filter(root):
+        configuration: Any = {"Id": ROOT_METRICS_FILTER, "Filter": _filter(root)}
+        aws.s3.put_bucket_metrics_configuration(
+            Bucket=root.bucket, Id=ROOT_METRICS_FILTER, MetricsConfiguration=configuration
+        )
+    rules = _rules(aws, root)
+    if _rule(root) not in rules:
+        rule: Any = _rule(root)
+        kept: Any = [each for each in rules if each.get("ID") != rule["ID"]]
+        aws.s3.put_bucket_lifecycle_configuration(Bucket=root.bucket, LifecycleConfiguration={"Rules": [*kept, rule]})
+    return f"{len(found)} set" if found else "all is set"
+
+
+def _filter(root: Root) -> Mapping[str, Any]:
+    return {"Prefix": f"{root.prefix}/"}
+
+
+def _rule(root: Root) -> dict[str, Any]:
+    return {
+        "ID": f"{RULE}-{root.prefix.replace('/', '-')}"[:255],
+        "Status": "Enabled",
+        "Filter": {"Prefix": f"{root.prefix}/"},
+        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": INCOMPLETE_UPLOAD_DAYS},
+    }
+
+
+def _metrics(aws: Aws, root: Root) -> Mapping[str, Any] | None:
+    try:
+        found = aws.s3.get_bucket_metrics_configuration(Bucket=root.bucket, Id=ROOT_METRICS_FILTER)
+    except ClientError as error:
+        if error_code(error) not in MISSING:
+            raise
+        return None
+    said: Mapping[str, Any] = found["MetricsConfiguration"].get("Filter", {})
+    return said
+
+
+def _rules(aws: Aws, root: Root) -> list[Mapping[str, Any]]:
+    """Every lifecycle rule of the bucket: S3 takes them as a whole."""
+    try:
+        found: Any = aws.s3.get_bucket_lifecycle_configuration(Bucket=root.bucket)["Rules"]
+    except ClientError as error:
+        if error_code(error) not in MISSING:
+            raise
+        return []
+    return list(found)

@@ -1,0 +1,50 @@
+"""What AWS refuses, as what, why and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from sizing.problem import OperationFailed
+
+__all__ = ["MISSING", "answered", "error_code"]
+
+EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId"})
+DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+THROTTLED: Final = frozenset({"Throttling", "ThrottlingException", "TooManyRequestsException", "SlowDown"})
+MISSING: Final = frozenset(
+    {"404", "NoSuchKey", "NoSuchBucket", "NoSuchConfiguration", "NoSuchLifecycleConfiguration", "ParameterNotFound"}
+)
+"""Codes by which S3 and Systems Manager say that something is not there."""
+
+
+def error_code(error: ClientError) -> str:
+    """The service's own code."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def answered(what: str, fix: str) -> Iterator[None]:
+    """Makes a refusal within the block an OperationFailed: `what` could not be done; `fix` where we know no better."""
+    try:
+        yield
+    except ClientError as error:
+        raise OperationFailed(f"{what}\n  {error}\n  fix: {_fix(error_code(error), fix)}") from error
+    except BotoCoreError as error:
+        raise OperationFailed(
+            f"{what}: AWS could not be asked\n  {error}\n"
+            "  fix: set AWS_PROFILE or other credentials, and reach AWS from here"
+        ) from error
+
+
+def _fix(code: str, otherwise: str) -> str:
+    if code in EXPIRED:
+        return "get new credentials (aws sso login, for example), and run the same again: it goes on where it ended"
+    if code in DENIED:
+        return "give these credentials leave for the action named above, or use others; then run the same again"
+    if code in THROTTLED:
+        return "AWS asks for patience: wait a minute, and run the same again: it goes on where it ended"
+    return otherwise

@@ -1,0 +1,39 @@
+"""What is looked at before a deployment: each thing that would make it fail half an hour later, or lose something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from configurations.launch import Launch
+from environments.environment import Environment
+from environments.launch_record import LaunchRecord
+from operations.aws import Aws
+from operations.failures import answered
+from operations.preflight.account import OF_ACCOUNT
+from operations.preflight.check import Asked, Check
+from operations.preflight.network import OF_NETWORK
+from operations.preflight.root import OF_ROOT
+from sizing.problem import Refused
+
+__all__ = ["Check", "preflight", "refuse_unready"]
+
+
+def preflight(
+    aws: Aws,
+    environment: Environment,
+    launches: Mapping[str, Launch],
+    records: Mapping[str, LaunchRecord],
+) -> Iterator[Check]:
+    """Each check as it is made. Raises OperationFailed where AWS does not say what must be known."""
+    asked = Asked(aws=aws, environment=environment, launches=launches, records=records)
+    for check in (*OF_ACCOUNT, *OF_ROOT, *OF_NETWORK):
+        with answered(f"it could not be looked whether {environment.name} can be deployed", "run the same again"):
+            yield from check(asked)
+
+
+def refuse_unready(checks: Iterable[Check]) -> None:
+    """Raises Refused with every problem that was found."""
+    wrong = [each for each in checks if each.problem]
+    if wrong:
+        lines = [f"{each.name}: {each.found}\n  {each.problem}\n  fix: {each.fix}" for each in wrong]
+        raise Refused("nothing was deployed\n" + "\n".join(lines))

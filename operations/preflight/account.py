@@ -1,0 +1,172 @@
+"""The account: credentials, bootstrap, quotas, what the zone offers, stacks and records as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from configurations.launch import Launch
+from environments.names import stacks_around
+from facts.instance_types import instance_types
+from operations.aws import Aws
+from operations.cdk import COMMAND, PROJECT
+from operations.claims import state_of
+from operations.deployed_stack import STUCK, status_of
+from operations.description import LIVES
+from operations.failures import MISSING, error_code
+from operations.preflight.check import Asked, Check
+
+__all__ = ["BOOTSTRAP", "OF_ACCOUNT"]
+
+BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
+STANDARD_VCPUS: Final = ("ec2", "L-1216C47A")
+"""Service Quotas: Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances."""
+STANDARD: Final = re.compile(r"[acdhimrtz]\d")
+GP3_TIB: Final = ("ebs", "L-7A658B76")
+"""Service Quotas: Storage for General Purpose SSD (gp3) volumes, in TiB."""
+
+
+def _credentials(asked: Asked) -> Iterator[Check]:
+    account, wanted = asked.aws.account, asked.environment.account
+    said = f"account {account}, {asked.environment.region}"
+    if wanted not in (None, account):
+        yield Check(
+            name="credentials",
+            found=said,
+            problem=f"{asked.environment.source} is for account {wanted}",
+            fix="use credentials of that account: set AWS_PROFILE, for example",
+        )
+        return
+    yield Check(name="credentials", found=said)
+
+
+def _command_line(_: Asked) -> Iterator[Check]:
+    """The version that is locked, so that it and the library agree on the assembly's form."""
+    if not COMMAND.exists():
+        where = COMMAND.relative_to(PROJECT)
+        yield Check(name="CDK command line", found="none", problem=f"{where} is not there", fix="run `make setup`")
+        return
+    have = _document("node_modules/aws-cdk/package.json")["version"]
+    want = _document("package-lock.json")["packages"]["node_modules/aws-cdk"]["version"]
+    if have != want:
+        problem = f"{want} is locked in package-lock.json"
+        yield Check(name="CDK command line", found=have, problem=problem, fix="run `make setup`")
+        return
+    yield Check(name="CDK command line", found=have)
+
+
+def _document(name: str) -> Any:  # noqa: ANN401 - any JSON
+    return json.loads((PROJECT / name).read_text(encoding="utf-8"))
+
+
+def _bootstrapped(asked: Asked) -> Iterator[Check]:
+    try:
+        version = asked.aws.ssm.get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"]
+    except ClientError as error:
+        if error_code(error) not in MISSING:
+            raise
+        command = f"npx cdk bootstrap -c environment={Path(asked.environment.source).stem}"
+        yield Check(
+            name="cdk bootstrap",
+            found="none",
+            problem="this account and region have no bucket for templates and bootstrap files yet",
+            fix=f"once, with an administrator's credentials: {command}",
+        )
+        return
+    yield Check(name="cdk bootstrap", found=f"version {version}")
+
+
+def _stacks(asked: Asked) -> Iterator[Check]:
+    for colour in asked.launches:
+        for stack in stacks_around(asked.environment.name, colour):
+            status = status_of(asked.aws, stack)
+            if status is not None and status in STUCK:
+                means, command = STUCK[status]
+                fix = f"{command.format(stack=stack)}, then run the same again; its events say why"
+                yield Check(name=stack, found=status, problem=means, fix=fix)
+
+
+def _records(asked: Asked) -> Iterator[Check]:
+    for colour, record in asked.records.items():
+        state = state_of(asked.aws, record.cluster_id)
+        found = f"{record.cluster_id}, {state or 'unknown to EMR'}"
+        if state in LIVES:
+            yield Check(name=f"cluster {colour}", found=found)
+            continue
+        yield Check(
+            name=f"cluster {colour}",
+            found=found,
+            problem=f"{record.directory} is of a cluster that no longer runs; a deployment would launch no other",
+            fix=f"clear what is left of it: warmbase teardown {Path(asked.environment.source).stem} {colour}",
+        )
+
+
+def _offered(asked: Asked) -> Iterator[Check]:
+    zone = asked.environment.network.availability_zone
+    types = sorted({each for launch in asked.new.values() for each in _types(launch)})
+    if not types:
+        return
+    pages: Any = asked.aws.ec2.get_paginator("describe_instance_type_offerings").paginate(
+        LocationType="availability-zone",
+        Filters=[{"Name": "location", "Values": [zone]}, {"Name": "instance-type", "Values": types}],
+    )
+    offered = {each["InstanceType"] for page in pages for each in page["InstanceTypeOfferings"]}
+    missing = [each for each in types if each not in offered]
+    if missing:
+        yield Check(
+            name="instance types",
+            found=", ".join(types),
+            problem=f"{zone} does not offer {', '.join(missing)}",
+            fix="name another availability_zone in `network`, or limit `core: {families: […]}` to what it has",
+        )
+        return
+    yield Check(name="instance types", found=f"{', '.join(types)} in {zone}")
+
+
+def _types(launch: Launch) -> tuple[str, str]:
+    return (launch.plan.primary.instance_type, launch.plan.core.instance_type)
+
+
+def _quotas(asked: Asked) -> Iterator[Check]:
+    """What the account may run at all; what else runs in it is not known."""
+    vcpus, gib = 0, 0
+    for launch in asked.new.values():
+        for group in (launch.plan.primary, launch.plan.core):
+            if STANDARD.match(group.instance_type):
+                vcpus += group.count * instance_types()[group.instance_type].vcpus
+            gib += group.count * sum(each.count * each.size_gib for each in group.volumes if each.type == "gp3")
+    for name, quota, needed, unit in (
+        ("vCPU quota", STANDARD_VCPUS, float(vcpus), "vCPUs"),
+        ("gp3 quota", GP3_TIB, gib / 1024, "TiB"),
+    ):
+        if not needed:
+            continue
+        limit = _quota(asked.aws, *quota)
+        if limit is None:
+            yield Check(name=name, found=f"{needed:,.1f} {unit} needed; the quota could not be read")
+            continue
+        found = f"{needed:,.1f} of {limit:,.0f} {unit}, whatever else runs"
+        if needed > limit:
+            service, code = quota
+            command = f"request-service-quota-increase --service-code {service} --quota-code {code}"
+            fix = f"ask for more: aws service-quotas {command}"
+            yield Check(name=name, found=found, problem="the quota is too small for this cluster alone", fix=fix)
+        else:
+            yield Check(name=name, found=found)
+
+
+def _quota(aws: Aws, service: str, code: str) -> float | None:
+    """None where nobody says: leave to read quotas is not leave to run nodes."""
+    try:
+        return float(aws.quotas.get_service_quota(ServiceCode=service, QuotaCode=code)["Quota"]["Value"])
+    except ClientError:
+        return None
+
+
+OF_ACCOUNT = (_credentials, _command_line, _bootstrapped, _stacks, _records, _offered, _quotas)
+"""Every check, in order."""

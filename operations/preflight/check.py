@@ -1,0 +1,38 @@
+"""One thing looked at before a deployment, and what is known when it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from configurations.launch import Launch
+from environments.environment import Environment
+from environments.launch_record import LaunchRecord
+from operations.aws import Aws
+
+__all__ = ["Asked", "Check"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at: what was found, and, where it will not do, why not and how to mend it."""
+
+    name: str
+    found: str
+    problem: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be deployed, and with what."""
+
+    aws: Aws
+    environment: Environment
+    launches: Mapping[str, Launch]
+    records: Mapping[str, LaunchRecord]
+
+    @property
+    def new(self) -> Mapping[str, Launch]:
+        """Those that are not launched yet."""
+        return {colour: launch for colour, launch in self.launches.items() if colour not in self.records}

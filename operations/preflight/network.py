@@ -1,0 +1,88 @@
+"""An existing subnet and its VPC: what EMR and the nodes need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from environments.environment import EMR_TAG
+from operations.preflight.check import Asked, Check
+
+__all__ = ["OF_NETWORK"]
+
+
+def _subnet(asked: Asked) -> Iterator[Check]:
+    """An existing one: EMR's service role touches nothing without its tag."""
+    network = asked.environment.network
+    if network.subnet is None or not asked.new:
+        return
+    [found] = asked.aws.ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"]
+    tags = {each["Key"]: each["Value"] for each in found.get("Tags", [])}
+    said = f"{network.subnet} in {found['AvailabilityZone']}, {found['AvailableIpAddressCount']} free addresses"
+    nodes = sum(launch.plan.core.count + launch.plan.primary.count for launch in asked.new.values())
+    wrong = [
+        (found["VpcId"] != network.vpc, f"it is in {found['VpcId']}, not {network.vpc}", "name the VPC that it is in"),
+        (
+            found["AvailabilityZone"] != network.availability_zone,
+            f"it is not in {network.availability_zone}",
+            "name its zone as availability_zone",
+        ),
+        (
+            tags.get(EMR_TAG) != "true",
+            f"it has no tag {EMR_TAG}=true, without which EMR may start nothing in it",
+            f"aws ec2 create-tags --resources {network.subnet} --tags Key={EMR_TAG},Value=true",
+        ),
+        (
+            found["AvailableIpAddressCount"] < nodes,
+            f"{nodes} nodes need as many addresses",
+            "name a subnet with more of them",
+        ),
+    ]
+    problems = [(problem, fix) for is_wrong, problem, fix in wrong if is_wrong]
+    if not problems:
+        yield Check(name="subnet", found=said)
+    for problem, fix in problems:
+        yield Check(name="subnet", found=said, problem=problem, fix=fix)
+
+
+def _way_to_s3(asked: Asked) -> Iterator[Check]:
+    """Of an existing VPC: its names, and a way to S3 and to the services that nodes ask."""
+    network = asked.environment.network
+    if network.vpc is None or not asked.new:
+        return
+    for attribute in ("enableDnsSupport", "enableDnsHostnames"):
+        kind: Any = attribute
+        said: Any = asked.aws.ec2.describe_vpc_attribute(VpcId=network.vpc, Attribute=kind)
+        name = attribute[0].upper() + attribute[1:]
+        if not said[name]["Value"]:
+            flag = "--enable-dns-support" if attribute == "enableDnsSupport" else "--enable-dns-hostnames"
+            fix = f"aws ec2 modify-vpc-attribute --vpc-id {network.vpc} {flag}"
+            yield Check(
+                name="VPC", found=network.vpc, problem=f"{attribute} is off: nodes find each other by name", fix=fix
+            )
+    filters: Any = [{"Name": "vpc-id", "Values": [network.vpc]}]
+    endpoints = asked.aws.ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
+    services = {each["ServiceName"].rpartition(".")[2] for each in endpoints}
+    tables: Any = asked.aws.ec2.describe_route_tables(Filters=filters)["RouteTables"]
+    outward = any(_leads_out(route) for table in tables for route in table["Routes"])
+    wanted = {"elasticmapreduce", "kms", "monitoring"} | ({"s3"} if network.route_table is None else set())
+    missing = sorted(wanted - services)
+    if missing and not outward:
+        yield Check(
+            name="VPC",
+            found=f"endpoints: {', '.join(sorted(services)) or 'none'}; no NAT gateway",
+            problem=f"nodes have no way to {', '.join(missing)}",
+            fix="make these endpoints in the VPC, or route the subnet through a NAT gateway",
+        )
+        return
+    yield Check(
+        name="VPC", found=f"endpoints: {', '.join(sorted(services)) or 'none'}{', a NAT gateway' if outward else ''}"
+    )
+
+
+def _leads_out(route: Mapping[str, Any]) -> bool:
+    return route.get("DestinationCidrBlock") == "0.0.0.0/0" and "NatGatewayId" in route
+
+
+OF_NETWORK = (_subnet, _way_to_s3)
+"""Every check, in order."""

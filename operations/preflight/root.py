@@ -1,0 +1,100 @@
+"""The root: a bucket where one belongs, and nobody else who writes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from botocore.exceptions import ClientError
+
+from environments.names import storage_stack
+from operations.aws import Aws
+from operations.claims import claim_of, writers
+from operations.deployed_stack import status_of
+from operations.description import cluster_id
+from operations.failures import MISSING, error_code
+from operations.preflight.check import Asked, Check
+
+__all__ = ["OF_ROOT"]
+
+
+def _root(asked: Asked) -> Iterator[Check]:
+    """A bucket that was there is in this region; a new one's name is nobody's yet, or our own stack's."""
+    root = asked.environment.root
+    if not asked.environment.mode.in_s3:
+        return
+    bucket = root.bucket_in(asked.aws.account)
+    region = _bucket_region(asked.aws, bucket)
+    if not root.existing:
+        ours = status_of(asked.aws, storage_stack(asked.environment.name)) is not None
+        if region is not None and not ours:
+            yield Check(
+                name="root bucket",
+                found=bucket,
+                problem="it is there already, and no stack of this environment made it: it may hold data",
+                fix=f"to go on with it, `storage: {{root: s3://{bucket}/{root.prefix}/}}`; else another name",
+            )
+        return
+    if region is None:
+        fix = "make it, or correct storage.root"
+        yield Check(name="root bucket", found=bucket, problem="there is no such bucket, or not for you", fix=fix)
+    elif region != asked.environment.region:
+        fix = "HBase on EMR wants its root in the region of the cluster"
+        yield Check(name="root bucket", found=f"{bucket} in {region}", problem="it is in another region", fix=fix)
+    else:
+        yield Check(name="root bucket", found=f"{bucket}, there before")
+
+
+def _bucket_region(aws: Aws, bucket: str) -> str | None:
+    try:
+        found = aws.s3.get_bucket_location(Bucket=bucket)
+    except ClientError as error:
+        if error_code(error) not in {*MISSING, "AccessDenied"}:
+            raise
+        return None
+    return found.get("LocationConstraint") or "us-east-1"
+
+
+def _one_writer(asked: Asked) -> Iterator[Check]:
+    """Asked of EMR, for a cluster of another tool claims nothing; and the claim, for EMR knows one account only."""
+    environment = asked.environment
+    active = environment.active.colour
+    if not environment.mode.in_s3 or active not in asked.launches:
+        return
+    own = asked.records[active].cluster_id if active in asked.records else _launched_id(asked, active)
+    others = list(writers(asked.aws, environment.root, own))
+    if others:
+        yield Check(
+            name="other writers",
+            found="; ".join(others),
+            problem="they write to this root, or to one in it or around it: two writers corrupt it",
+            fix="end them first, or give this environment another root",
+        )
+    if _bucket_region(asked.aws, environment.root.bucket_in(asked.aws.account)) is None:
+        yield Check(name="claim of the root", found="none: the bucket is still to be made")
+        return
+    claim = claim_of(asked.aws, environment.root)
+    if claim is None:
+        yield Check(name="claim of the root", found="nobody has claimed it")
+    elif claim.holds and claim.cluster != own:
+        yield Check(
+            name="claim of the root",
+            found=f"{claim.cluster}, which is {claim.state}",
+            problem="another cluster writes to this root, and the new one would end as soon as it starts",
+            fix=f"end {claim.cluster} first, or write down that it is this one: warmbase pin",
+        )
+    else:
+        yield Check(name="claim of the root", found=f"{claim.cluster}, {claim.state or 'gone'}")
+
+
+def _launched_id(asked: Asked, colour: str) -> str | None:
+    """Of a cluster that an earlier run launched, and had no time to write down."""
+    try:
+        return cluster_id(asked.aws, asked.environment.name, colour)
+    except ClientError as error:
+        if error_code(error) not in MISSING:
+            raise
+        return None
+
+
+OF_ROOT = (_root, _one_writer)
+"""Every check, in order."""

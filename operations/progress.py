@@ -1,0 +1,39 @@
+"""What an operation does, step by step, and how it says so.
+
+A step looks first at what is there and does only what is missing. So an operation that was ended anywhere is run again,
+and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+__all__ = ["Progress", "Say", "Step", "carry_out"]
+
+Say: TypeAlias = Callable[[str], None]
+"""Takes a line of progress."""
+
+
+class Progress(Protocol):
+    """Who is told."""
+
+    def step(self, title: str) -> AbstractContextManager[Say]:
+        """One step; what it yields takes a line of progress, and last the outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """`act` says what it is at, and returns the outcome in a line. Doing it twice does nothing the second time."""
+
+    title: str
+    act: Callable[[Say], str]
+
+
+def carry_out(steps: Iterable[Step], progress: Progress) -> None:
+    """One step after the other; the first that fails ends it."""
+    for step in steps:
+        with progress.step(step.title) as say:
+            say(step.act(say))

@@ -1,0 +1,20 @@
+"""A cluster that runs is protected from termination, and no earlier: EMR would keep the nodes of one that fails."""
+
+from __future__ import annotations
+
+from environments.environment import Environment
+from operations.aws import Aws
+from operations.description import cluster_id
+from operations.failures import answered
+
+__all__ = ["protect"]
+
+
+def protect(aws: Aws, environment: Environment, colour: str) -> str:
+    """The outcome in a line. Raises OperationFailed where EMR does not answer."""
+    with answered(f"cluster {colour} could not be protected from termination", "run the same again"):
+        identity = cluster_id(aws, environment.name, colour)
+        if aws.emr.describe_cluster(ClusterId=identity)["Cluster"]["TerminationProtected"]:
+            return f"{identity} is protected from termination"
+        aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=True)
+        return f"{identity} is protected from termination now"

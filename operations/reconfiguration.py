@@ -1,0 +1,205 @@
+"""A cluster that runs is given today's settings and counts, group by group, each waited for, and taken back if refused.
+
+EMR restarts the daemons of a group in parts, and takes a whole new list of settings (OVERWRITE): what others had set in
+a group is gone after it. Source: EMR Release Guide, emr-configure-apps-running-cluster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from configurations.classification import Classification, flattened
+from operations.aws import Aws
+from operations.caches import ServerCache, caches
+from operations.description import DescribedGroup, described_groups
+from operations.failures import answered
+from operations.progress import Say, Step
+from operations.tuning import Move, Tuning
+from sizing.problem import OperationFailed, Refused
+from sizing.units import format_percent
+
+__all__ = ["reconfiguration"]
+
+# judgement: a rolling restart of two hundred nodes, a tenth at a time, each part within ten minutes.
+LONGEST_SECONDS: Final = 3 * 3600.0
+FIRST_POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 10.0
+STOPPED: Final = frozenset({"SUSPENDED", "ARRESTED"})
+ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"})
+# judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
+PUBLISHED_SECONDS: Final = 300.0
+KEPT_FRACTION: Final = 0.9  # judgement: of what a cache held; regions that moved meanwhile take some of it along
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Groups:
+    """The instance groups of one cluster, through EMR's API."""
+
+    aws: Aws
+    cluster_id: str
+
+    def __getitem__(self, role: str) -> DescribedGroup:
+        return described_groups(self.aws, self.cluster_id)[role]
+
+    def settled(self, role: str, say: Say) -> DescribedGroup:
+        """The group once EMR has ended what it is at. Raises OperationFailed where it does not, or the group ends."""
+        deadline, pause, said = time.monotonic() + LONGEST_SECONDS, FIRST_POLL_SECONDS, ""
+        while time.monotonic() < deadline:
+            group = self[role]
+            if group.state in ENDED:
+                raise OperationFailed(
+                    f"the {role} group of {self.cluster_id} is {group.state}\n  {group.why}\n"
+                    "  fix: warmbase status says what is left of the cluster"
+                )
+            if group.state in STOPPED or (group.state == "RUNNING" and group.running == group.count):
+                return group
+            now = f"{group.state}, {group.running} of {group.count} nodes"
+            if now != said:
+                say(f"{role} group is {now}")
+                said = now
+            time.sleep(pause)
+            pause = min(POLL_SECONDS, 1.5 * pause)
+        raise OperationFailed(
+            f"the {role} group of {self.cluster_id} is still {said} after {LONGEST_SECONDS / 3600:.0f} hours\n"
+            "  fix: look at its events in the console; run the same again, and it waits on"
+        )
+
+    def ask(self, group: DescribedGroup, **change: Any) -> None:  # noqa: ANN401 - the API's own form
+        """ModifyInstanceGroups for one group."""
+        asked: Any = {"InstanceGroupId": group.id, **change}
+        self.aws.emr.modify_instance_groups(ClusterId=self.cluster_id, InstanceGroups=[asked])
+
+
+def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Step]:
+    """The steps; none where nothing is to be done. Each looks first, so that they can be done again."""
+    if not planned.moves:
+        return
+    groups = _Groups(aws=aws, cluster_id=planned.running.cluster.id)
+    before: dict[str, ServerCache] = {}
+    acts: dict[str, Callable[[Say], str]] = {"look at the caches": partial(_remember, groups, before)}
+    for move in planned.moves:
+        moved = _resized if move.count is not None else _reconfigured
+        acts[move.title] = partial(moved, groups, move)
+    acts["see that the caches were kept"] = partial(_kept, groups, before, empties=planned.cost.cache_lost_bytes != 0)
+    for title, act in acts.items():
+        yield Step(title=title, act=partial(_answered, act))
+
+
+def _answered(act: Callable[[Say], str], say: Say) -> str:
+    with answered("the cluster could not be changed", "run the same again: it goes on where it ended"):
+        return act(say)
+
+
+def _resized(groups: _Groups, move: Move, say: Say) -> str:
+    group = groups.settled(move.role, say)
+    if group.count == move.count:
+        return f"{group.count} nodes, as planned"
+    if group.state in STOPPED:
+        raise _still(move.role, group)
+    groups.ask(group, InstanceCount=move.count)
+    after = groups.settled(move.role, say)
+    if after.state in STOPPED or after.running != move.count:
+        raise OperationFailed(
+            f"the {move.role} group has {after.running} nodes and not {move.count}: it is {after.state}\n"
+            f"  {after.why or 'EMR gives no reason'}\n  fix: mend what it says, and run the same again"
+        )
+    return f"{after.running} nodes"
+
+
+def _reconfigured(groups: _Groups, move: Move, say: Say) -> str:
+    before = groups.settled(move.role, say)
+    if not before.pending and _same(before.settings, move.settings) and before.state == "RUNNING":
+        return "has them already"
+    if move.role == "primary":
+        _refuse_absent(groups, say)
+    groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in move.settings])
+    after = groups.settled(move.role, say)
+    if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
+        return f"{sum(1 for _ in flattened(move.settings))} settings, applied on {after.running} nodes"
+    raise _taken_back(groups, move.role, before, after, say)
+
+
+def _refuse_absent(groups: _Groups, say: Say) -> None:
+    """A master that restarts while a RegionServer is away can lose hbase:meta for good."""
+    core = groups.settled("core", say)
+    if core.state != "RUNNING" or core.running != core.count:
+        raise Refused(
+            f"the primaries were left alone: {core.running} of {core.count} core nodes run, the group is {core.state}\n"
+            "  a master that restarts while a RegionServer is away may wait for hbase:meta for ever\n"
+            "  fix: wait until all run, and run the same again"
+        )
+
+
+def _taken_back(groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say) -> OperationFailed:
+    """What EMR says; a group that it stopped at is given the settings it had."""
+    why = after.why or "EMR gives no reason"
+    if after.state not in STOPPED:
+        return OperationFailed(
+            f"EMR went back to the {role} group's settings of before\n  {why}\n"
+            "  fix: look into the group's log (EMR's console, instance groups); change the file, and run the same again"
+        )
+    say(f"{role} group is {after.state}: {why}; going back")
+    groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in before.settings])
+    back = groups.settled(role, say)
+    if back.state == "RUNNING" and not back.pending:
+        return OperationFailed(
+            f"EMR could not reconfigure the {role} group, which was {after.state}; it has its settings of before"
+            " again\n"
+            f"  {why}\n  fix: look into the group's log (EMR's console, instance groups); change the file, and run the"
+            " same again"
+        )
+    return _still(role, back)
+
+
+def _still(role: str, group: DescribedGroup) -> OperationFailed:
+    return OperationFailed(
+        f"the {role} group is {group.state}, and cannot be changed until it is not\n"
+        f"  {group.why or 'EMR gives no reason'}\n"
+        "  fix: in EMR's console, look at the group's failed configurations and its nodes' logs; a node that is at"
+        " fault is replaced when it is terminated there; then run the same again"
+    )
+
+
+def _same(one: Iterable[Classification], other: Iterable[Classification]) -> bool:
+    return sorted(flattened(one)) == sorted(flattened(other))
+
+
+def _remember(groups: _Groups, before: dict[str, ServerCache], _: Say) -> str:
+    before.update({each.instance: each for each in caches(groups.aws, groups.cluster_id)})
+    return _filled(before.values())
+
+
+def _filled(found: Iterable[ServerCache]) -> str:
+    fills = [each.fill for each in found if each.fill is not None]
+    if not fills:
+        return "not known: no node has published figures of its cache in the last minutes"
+    return f"{len(fills)} RegionServers, filled {format_percent(min(fills))} to {format_percent(max(fills))}"
+
+
+def _kept(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties: bool) -> str:
+    """Whether each has what it had. A cache that was to be emptied is none that was lost."""
+    if not before:
+        return "not known: nothing was published before"
+    if empties:
+        return "they begin anew, as was said: warmbase status says how far they are"
+    latest = max(each.at for each in before.values())
+    deadline = time.monotonic() + PUBLISHED_SECONDS
+    while True:
+        now = {each.instance: each for each in caches(groups.aws, groups.cluster_id)}
+        fresh = {name: each for name, each in now.items() if each.at > latest}
+        if before.keys() <= fresh.keys() or time.monotonic() > deadline:
+            break
+        say(f"{len(fresh)} of {len(before)} have published since")
+        time.sleep(POLL_SECONDS)
+    lost = [name for name, each in before.items() if _lost(each, fresh.get(name))]
+    if lost:
+        return f"{len(lost)} of {len(before)} are colder than before: {', '.join(lost)}; warmbase status shows them"
+    return f"kept: {_filled(fresh.values())}"
+
+
+def _lost(before: ServerCache, after: ServerCache | None) -> bool:
+    return before.fill is not None and (after is None or after.fill is None or after.fill < KEPT_FRACTION * before.fill)

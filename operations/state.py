@@ -1,0 +1,202 @@
+"""One environment as it is now: each cluster with its caches, its claim, its alarms, its drift and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from configurations.launch import Launch, launch_of
+from configurations.running import as_launched
+from environments.environment import Environment
+from environments.launch_record import LaunchRecord, launch_records
+from environments.names import cluster_name
+from operations.aws import Aws
+from operations.caches import ServerCache, caches
+from operations.claims import Claim, claim_of
+from operations.description import LIVES, DescribedCluster, described_cluster
+from operations.drift import running
+from operations.failures import MISSING, answered, error_code
+from sizing.problem import Infeasible, OperationFailed
+
+__all__ = ["Caches", "ClusterState", "EnvironmentState", "state"]
+
+COLD, COOL = 0.80, 0.90  # hit ratios that a node counts itself under, bootstrap-actions/programs
+# judgement: long enough for a trend that a minute's pause does not hide.
+TREND_MINUTES: Final = 30
+# A cache smaller than its data evicts from 95 % of its slots down to 85 % (HBase 2.6 BucketCache.freeSpace).
+EVICTING_FRACTION: Final = 0.85
+# judgement: what a bucket's end and regions that are not quite even leave empty.
+WARM_FRACTION: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caches:
+    """The caches of one cluster over the last minutes; hit ratios are weighted by requests, the worst is a server's.
+
+    `fill` is of what the plan expects to be filled; `warm_in_seconds` goes by the last half hour, None where nothing
+    grows. `servers` are those that have published.
+    """
+
+    servers: tuple[ServerCache, ...]
+    expected_servers: int
+    hit_ratio: float | None
+    worst: ServerCache | None
+    below_90: int
+    below_80: int
+    fill: float | None
+    warm: bool
+    warm_in_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """One colour. `cluster` is None where none was launched; `why` says why nothing more is known."""
+
+    colour: str
+    role: str
+    cluster: DescribedCluster | None
+    launched_at: str | None
+    recorded: bool
+    caches: Caches | None
+    differences: int | None
+    alarms: tuple[str, ...]
+    usd_per_month: float | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentState:
+    """The environment at one moment. `claim` is None where nobody has claimed the root, or there is none to claim."""
+
+    environment: str
+    at: str
+    claim: Claim | None
+    claim_why: str
+    clusters: tuple[ClusterState, ...]
+
+
+def state(aws: Aws, environment: Environment) -> EnvironmentState:
+    """Raises OperationFailed where AWS does not answer, InvalidInput for a launch record that was edited."""
+    records = launch_records(environment)
+    claim, why = _claim(aws, environment)
+    return EnvironmentState(
+        environment=environment.name,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        claim=claim,
+        claim_why=why,
+        clusters=tuple(_cluster(aws, environment, colour, records.get(colour)) for colour in environment.clusters),
+    )
+
+
+def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
+    if not environment.mode.in_s3:
+        return None, "the data are on the nodes: there is none to claim"
+    try:
+        found = claim_of(aws, environment.root)
+    except OperationFailed as failure:
+        return None, str(failure).partition("\n")[0]
+    return found, "" if found else "nobody has claimed the root"
+
+
+def _cluster(aws: Aws, environment: Environment, colour: str, record: LaunchRecord | None) -> ClusterState:
+    role = environment.clusters[colour].role
+    found = _described(aws, environment.name, colour)
+    if found is None:
+        return _nothing(colour, role, record, "it was never launched")
+    if found.state not in LIVES:
+        return _nothing(colour, role, record, f"{found.id} is {found.state}", found)
+    try:
+        seen = as_launched(environment, record)
+        launch = launch_of(seen, seen.clusters[colour])
+    except Infeasible as infeasible:
+        return _nothing(colour, role, record, str(infeasible).partition("\n")[0], found)
+    with answered(f"the state of cluster {colour} could not be read", "run the same again"):
+        return ClusterState(
+            colour=colour,
+            role=role,
+            cluster=found,
+            launched_at=record.launched_at if record else None,
+            recorded=record is not None,
+            caches=_caches(aws, found, launch) if launch.plan.mode.cached else None,
+            differences=len(running(aws, launch).changes(launch)),
+            alarms=_alarms(aws, environment.name, colour),
+            usd_per_month=launch.plan.cost.usd_per_month,
+        )
+
+
+def _nothing(
+    colour: str, role: str, record: LaunchRecord | None, why: str, cluster: DescribedCluster | None = None
+) -> ClusterState:
+    return ClusterState(
+        colour=colour,
+        role=role,
+        cluster=cluster,
+        launched_at=record.launched_at if record else None,
+        recorded=record is not None,
+        caches=None,
+        differences=None,
+        alarms=(),
+        usd_per_month=None,
+        why=why,
+    )
+
+
+def _described(aws: Aws, environment: str, colour: str) -> DescribedCluster | None:
+    with answered(f"cluster {colour} could not be read", "use credentials of the account in which it was deployed"):
+        try:
+            return described_cluster(aws, environment, colour)
+        except ClientError as error:
+            if error_code(error) not in MISSING:
+                raise
+            return None
+
+
+def _alarms(aws: Aws, environment: str, colour: str) -> tuple[str, ...]:
+    """Those in ALARM, and those that have no data."""
+    pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
+        AlarmNamePrefix=f"{cluster_name(environment, colour)}-"
+    )
+    found = [alarm for page in pages for kind in ("MetricAlarms", "CompositeAlarms") for alarm in page.get(kind, [])]
+    return tuple(sorted(each["AlarmName"] for each in found if each["StateValue"] == "ALARM"))
+
+
+def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
+    now = caches(aws, cluster.id)
+    before = caches(aws, cluster.id, datetime.now(UTC) - timedelta(minutes=TREND_MINUTES))
+    ratios: Mapping[str, float] = {each.instance: ratio for each in now if (ratio := each.hit_ratio) is not None}
+    hits, misses = (sum(getattr(each, name) or 0.0 for each in now) for name in ("hits", "misses"))
+    fill, earlier = _of_plan(now, launch), _of_plan(before, launch)
+    return Caches(
+        servers=now,
+        expected_servers=cluster.groups["core"].count,
+        hit_ratio=hits / (hits + misses) if hits + misses else None,
+        worst=min(
+            (each for each in now if each.instance in ratios), key=lambda each: ratios[each.instance], default=None
+        ),
+        below_90=sum(ratio < COOL for ratio in ratios.values()),
+        below_80=sum(ratio < COLD for ratio in ratios.values()),
+        fill=fill,
+        warm=fill is not None and fill >= WARM_FRACTION,
+        warm_in_seconds=_remaining(fill, earlier),
+    )
+
+
+def _of_plan(found: tuple[ServerCache, ...], launch: Launch) -> float | None:
+    """Mean fill beside what the planned caches hold when they are warm; at most 1."""
+    fills = [each.fill for each in found if each.fill is not None]
+    if not fills:
+        return None
+    plan = launch.plan
+    everything_bytes, _ = plan.hit_ratio.curve[-1]
+    expected = min(EVICTING_FRACTION, everything_bytes / (plan.cache.size_bytes * plan.core.count))
+    return min(1.0, sum(fills) / len(fills) / expected)
+
+
+def _remaining(now: float | None, before: float | None) -> float | None:
+    if now is None or before is None or now <= before:
+        return None
+    return max(0.0, (WARM_FRACTION - now) / (now - before)) * TREND_MINUTES * 60

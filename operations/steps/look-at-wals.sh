@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# What is left in the write-ahead log on HDFS: files of it are edits that are nowhere else. Answers each file.
+# shellcheck source=operations/steps/shared.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
+
+main() {
+  local directory found files
+  directory=$(hbase org.apache.hadoop.hbase.util.HBaseConfTool hbase.wal.dir 2>/dev/null | tail -1)
+  if [[ -z $directory || $directory == null ]]; then
+    directory=$(hbase org.apache.hadoop.hbase.util.HBaseConfTool hbase.rootdir 2>/dev/null | tail -1)
+  fi
+  if [[ -z $directory || $directory == null ]]; then fail "HBase's configuration does not say where its write-ahead log lies"; fi
+  if hdfs dfs -test -d "$directory/WALs"; then
+    found=$(hdfs dfs -ls -R "$directory/WALs") || fail "$directory/WALs cannot be listed"
+  fi
+  files=$(awk '/^-/ {print $NF}' <<<"${found:-}")
+  # shellcheck disable=SC2086 # HBase's own names, without blanks
+  answer "{\"directory\": $(quoted "$directory/WALs"), \"files\": $(array $files)}"
+}
+
+main

@@ -1,0 +1,233 @@
+"""The end of one cluster, in the order in which nothing is lost; and the removal of what holds no data.
+
+What a writer holds in memory and in its log is nowhere else. So its tables are disabled, hbase:meta is flushed, HBase
+is stopped, and its log seen to be empty, each verified before the next. Nothing here deletes data, keys or logs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from environments.environment import Environment, Wal
+from environments.launch_record import record_directory
+from environments.names import cluster_stack, monitoring_stack, network_stack
+from operations.aws import Aws
+from operations.claims import NOBODY, claim_of, release, state_of
+from operations.cluster_step import Primary
+from operations.deployed_stack import Events, status_of
+from operations.description import LIVES, cluster_id
+from operations.failures import MISSING, answered, error_code
+from operations.progress import Say, Step
+from sizing.mode import Mode
+from sizing.problem import OperationFailed, Refused
+
+__all__ = ["destruction", "launched_cluster", "teardown"]
+
+# judgement: EMR ends a cluster in minutes.
+TERMINATION_SECONDS: Final = 3600.0
+FIRST_POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 10.0
+STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
+GONE: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
+
+
+def launched_cluster(aws: Aws, environment: Environment, colour: str) -> tuple[str | None, str | None]:
+    """The cluster's id, None where none was launched, and its state, None where EMR no longer knows it."""
+    with answered(f"cluster {colour} could not be read", "use credentials of the account in which it was deployed"):
+        try:
+            identity = cluster_id(aws, environment.name, colour)
+        except ClientError as error:
+            if error_code(error) not in MISSING:
+                raise
+            return None, None
+    return identity, state_of(aws, identity)
+
+
+def teardown(aws: Aws, environment: Environment, colour: str, exported: str | None) -> Iterator[Step]:
+    """Every step. `exported`: in mode hdfs, where the snapshots of all tables were exported to.
+
+    Raises Refused for a cluster in mode hdfs without them: its end would be the end of the data.
+    """
+    identity, state = launched_cluster(aws, environment, colour)
+    if environment.mode is Mode.HDFS and exported is None and state in LIVES:
+        raise Refused(
+            f"the data of {identity} are on its nodes and nowhere else\n"
+            "  fix: export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
+            " name where: --exported s3://BUCKET/PREFIX/"
+        )
+    if identity is not None:
+        yield from _of_cluster(aws, environment, colour, identity, exported)
+    for stack in (monitoring_stack(environment.name, colour), cluster_stack(environment.name, colour)):
+        yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
+    if environment.clusters[colour].role == "active" and environment.mode.in_s3:
+        yield _step("release the claim of the root", partial(_released, aws, environment, identity))
+    yield _step("remove the launch record", partial(_forgotten, environment, colour))
+
+
+def destruction(aws: Aws, environment: Environment) -> Iterator[Step]:
+    """Removes the stacks that hold no data, once no cluster runs. Raises Refused while one does."""
+    for colour in environment.clusters:
+        identity, state = launched_cluster(aws, environment, colour)
+        if identity is not None and state not in GONE:
+            raise Refused(
+                f"cluster {colour} runs: {identity} is {state}\n"
+                f"  fix: end it first: warmbase teardown {Path(environment.source).stem} {colour}"
+            )
+    for colour in environment.clusters:
+        for stack in (monitoring_stack(environment.name, colour), cluster_stack(environment.name, colour)):
+            yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
+    network = network_stack(environment.name)
+    yield _step(f"delete stack {network}", partial(_deleted, aws, network))
+
+
+def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, exported: str | None) -> Iterator[Step]:
+    logs = environment.in_account(environment.log_bucket, aws.account)
+    primary = Primary(aws=aws, cluster_id=identity, log_bucket=logs)
+    if environment.clusters[colour].role == "active":
+        acts: dict[str, Callable[[Primary, Say], str]] = {
+            "disable every table": _disabled,
+            "flush hbase:meta and hbase:namespace": _flushed,
+            "stop HBase": _stopped,
+        }
+        if environment.wal is Wal.HDFS:
+            acts["see that the write-ahead log is empty"] = _no_log_left
+        if environment.mode is Mode.HDFS:
+            acts = {f"see that every table is exported to {exported}": partial(_exported, str(exported))}
+        for title, act in acts.items():
+            yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
+    yield _step("lift the cluster's protection", partial(_unprotected, aws, identity))
+    yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
+
+
+def _step(title: str, act: Callable[[Say], str]) -> Step:
+    def done(say: Say) -> str:
+        with answered(f"it failed to {title}", "run the same again: it goes on where it ended"):
+            return act(say)
+
+    return Step(title=title, act=done)
+
+
+def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say) -> str:
+    """A cluster that is gone has nothing left to write."""
+    state = state_of(aws, identity)
+    if state in LIVES:
+        return act(say)
+    return f"{identity} is {state or 'unknown to EMR'}: nothing to be done on it any more"
+
+
+def _disabled(primary: Primary, say: Say) -> str:
+    found = primary.run("disable-tables", say)
+    if found["enabled"]:
+        raise Refused(
+            f"tables are still enabled: {', '.join(found['enabled'])}\n"
+            "  what of them is in memory would be lost\n"
+            "  fix: look why in the master's log; disable them in HBase's shell, and run the same again"
+        )
+    return f"{len(found['tables'])} tables are disabled"
+
+
+def _flushed(primary: Primary, say: Say) -> str:
+    return f"flushed {' and '.join(primary.run('flush-meta', say)['flushed'])}"
+
+
+def _stopped(primary: Primary, say: Say) -> str:
+    left = primary.run("stop-hbase", say, str(STOP_SECONDS))["servers"]
+    if left:
+        raise Refused(
+            f"RegionServers still run: {', '.join(left)}\n  what they hold would be lost\n"
+            "  fix: look why in their logs, and run the same again"
+        )
+    return "no RegionServer runs"
+
+
+def _no_log_left(primary: Primary, say: Say) -> str:
+    found = primary.run("look-at-wals", say)
+    if found["files"]:
+        some = ", ".join(found["files"][:3])
+        raise Refused(
+            f"{found['directory']} holds {len(found['files'])} files, edits that are nowhere else: {some}\n"
+            "  fix: start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
+            " it has read them, and run the same again"
+        )
+    return f"{found['directory']} is empty"
+
+
+def _exported(url: str, primary: Primary, say: Say) -> str:
+    missing = primary.run("verify-export", say, url)["missing"]
+    if missing:
+        raise Refused(
+            f"no whole snapshot of {', '.join(missing)} is below {url}\n  the data are nowhere else\n"
+            "  fix: export one of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same again"
+        )
+    return f"each table has a whole snapshot below {url}"
+
+
+def _unprotected(aws: Aws, identity: str, _: Say) -> str:
+    if state_of(aws, identity) in GONE:
+        return f"{identity} is gone"
+    aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
+    return f"{identity} may be terminated"
+
+
+def _terminated(aws: Aws, identity: str, say: Say) -> str:
+    state = state_of(aws, identity)
+    if state in LIVES:
+        aws.emr.terminate_job_flows(JobFlowIds=[identity])
+    deadline, pause = time.monotonic() + TERMINATION_SECONDS, FIRST_POLL_SECONDS
+    while (state := state_of(aws, identity)) not in GONE:
+        if time.monotonic() > deadline:
+            raise OperationFailed(
+                f"{identity} is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes\n"
+                "  fix: look at it in EMR's console; run the same again, and it waits on"
+            )
+        say(f"{identity} is {state}")
+        time.sleep(pause)
+        pause = min(POLL_SECONDS, 1.5 * pause)
+    return f"{identity} is {state or 'unknown to EMR'}"
+
+
+def _deleted(aws: Aws, stack: str, say: Say) -> str:
+    """Data outlive their stacks: buckets and keys are retained by their templates, and this deletes no other stack."""
+    status = status_of(aws, stack)
+    if status is None:
+        return "there is none"
+    events = Events(aws, stack)
+    if not status.startswith("DELETE_IN_PROGRESS"):
+        aws.cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=False)
+        aws.cloudformation.delete_stack(StackName=stack)
+    ended = events.followed(say)
+    if ended is not None:
+        why = "\n  ".join(events.failures()) or "CloudFormation gives no reason"
+        raise OperationFailed(
+            f"stack {stack} ended {ended}\n  {why}\n  fix: remove what the line above names, and run the same again"
+        )
+    return "deleted"
+
+
+def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) -> str:
+    """Its own, or that of a cluster that is gone: of another that runs it stays."""
+    claim = claim_of(aws, environment.root)
+    if claim is None or claim.cluster == NOBODY:
+        return "nobody holds it"
+    if claim.cluster != identity and claim.holds:
+        return f"{claim.cluster} holds it: it stays"
+    release(aws, environment, claim)
+    return "the next active cluster may claim it"
+
+
+def _forgotten(environment: Environment, colour: str, _: Say) -> str:
+    directory = record_directory(environment, colour)
+    if not directory.exists():
+        return "there is none"
+    shutil.rmtree(directory)
+    with suppress(OSError):
+        directory.parent.rmdir()
+    return f"{directory} is gone; commit that"

@@ -1,0 +1,109 @@
+"""What today's plan would change in a cluster that runs, group by group, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from configurations.classification import Classification, flattened, of_settings
+from configurations.impact.change import OF_THE_CLUSTER, Change, by_reconfiguration
+from configurations.impact.cost import ImpactCost, impact_cost
+from configurations.launch import Launch
+from configurations.properties.property import Applied
+from configurations.properties.values import number
+from facts.prices import price_table
+from operations.drift import Running
+
+__all__ = ["Move", "Tuning", "tuning"]
+
+# judgement: a plan's figure that moves less with the price list or the workload is not worth a restart of every server.
+SMALL_FRACTION: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One request to EMR for one group: `count` nodes, or these `settings` in the place of all it has."""
+
+    role: str
+    title: str
+    count: int | None = None
+    settings: tuple[Classification, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """`moves` in their order; `small` changes and those that ask for a `new` cluster are left alone."""
+
+    running: Running
+    changes: tuple[Change, ...]
+    small: tuple[Change, ...]
+    new: tuple[Change, ...]
+    moves: tuple[Move, ...]
+    cost: ImpactCost
+
+
+def tuning(running: Running, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
+    """What is to be done, with its cost; `everything` takes what is too small to be worth it as well."""
+    found = [by_reconfiguration(change) for change in running.changes(launch)]
+    new = tuple(change for change in found if change.applied is Applied.NEW_CLUSTER)
+    rest = [change for change in found if change.applied is not Applied.NEW_CLUSTER]
+    small = () if everything else tuple(_small(rest))
+    wanted = tuple(change for change in rest if change not in small)
+    return Tuning(
+        running=running,
+        changes=wanted,
+        small=small,
+        new=new,
+        moves=tuple(_moves(running, launch, account, wanted, (*new, *small))),
+        cost=impact_cost(wanted, running.subject, launch.plan, price_table(launch.environment.region)),
+    )
+
+
+def _small(changes: Iterable[Change]) -> Iterator[Change]:
+    """Figures that moved a little, unless something else restarts the same daemons anyway."""
+    little = [change for change in changes if _is_small(change)]
+    large = [change for change in changes if change not in little]
+    for change in little:
+        if not any(each.restarts == change.restarts and set(change.groups) <= set(each.groups) for each in large):
+            yield change
+
+
+def _is_small(change: Change) -> bool:
+    if change.overridden or change.classification == OF_THE_CLUSTER or not change.restarts:
+        return False
+    before, after = (number(value) if value is not None else None for value in (change.before, change.after))
+    return before is not None and after is not None and abs(after - before) <= SMALL_FRACTION * abs(before)
+
+
+def _moves(
+    running: Running, launch: Launch, account: str, wanted: Iterable[Change], left: Iterable[Change]
+) -> Iterator[Move]:
+    """New nodes first, and nodes that go last: a master that restarts waits for as many as it is told of."""
+    have, want = running.cluster.groups["core"].count, launch.plan.core.count
+    wanted = tuple(wanted)
+    resized = any(change.key == "InstanceCount" and "core" in change.groups for change in wanted)
+    if resized and want > have:
+        yield Move(role="core", title=f"core group: {have} -> {want} nodes", count=want)
+    for role in ("core", "primary"):
+        if any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
+            settings = _settings(running, launch, account, role, left)
+            yield Move(role=role, title=f"{role} group: today's settings", settings=settings)
+    if resized and want < have:
+        yield Move(role="core", title=f"core group: {have} -> {want} nodes", count=want)
+
+
+def _settings(
+    running: Running, launch: Launch, account: str, role: str, left: Iterable[Change]
+) -> tuple[Classification, ...]:
+    """The group's settings as planned, but for what is left alone, which keeps the value that it has."""
+    planned = launch.settings.core if role == "core" else launch.settings.primary
+    values = {(path, key): launch.environment.in_account(value, account) for path, key, value in flattened(planned)}
+    has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}
+    for change in left:
+        if role in change.groups and change.classification != OF_THE_CLUSTER:
+            at = (change.classification, change.key)
+            values.pop(at, None)
+            if at in has:
+                values[at] = has[at]
+    return of_settings(values)

@@ -1,0 +1,54 @@
+"""Whether a real cluster is what our documents say: each check with what was expected, what was found, what to do.
+
+Checks settle rows of docs/unconfirmed.md, each by the words with which the row begins. What no check settles is listed
+in the report, with the row's own check to be made by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from configurations.classification import flattened
+from configurations.launch import Launch
+from operations.aws import Aws
+from operations.description import described_cluster
+from operations.failures import answered
+from operations.progress import Say
+from operations.verification.look import looked_at
+from operations.verification.nodes import OF_NODES
+from operations.verification.question import Finding, Seen
+from operations.verification.services import OF_SERVICES
+
+__all__ = ["PAGE", "ROW", "Finding", "unsettled", "verification"]
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
+ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
+
+
+def verification(aws: Aws, launch: Launch, say: Say) -> tuple[Finding, ...]:
+    """Every check. Raises OperationFailed where AWS does not answer at all."""
+    plan = launch.plan
+    with answered(f"cluster {plan.cluster} could not be looked at", "run the same again"):
+        cluster = described_cluster(aws, plan.environment, plan.cluster)
+        nodes = looked_at(aws, cluster.id, _keys(launch), say)
+        seen = Seen(aws=aws, launch=launch, cluster=cluster, nodes=nodes)
+        return tuple(finding for check in (*OF_SERVICES, *OF_NODES) for finding in check(seen))
+
+
+def unsettled(findings: tuple[Finding, ...]) -> tuple[tuple[str, str], ...]:
+    """Rows of docs/unconfirmed.md that no finding settles, each with its check."""
+    rows = [each.row for each in findings if each.row]
+    page = PAGE.read_text(encoding="utf-8")
+    return tuple(
+        (found["what"], found["check"])
+        for found in ROW.finditer(page)
+        if not any(found["what"].startswith(row) for row in rows)
+    )
+
+
+def _keys(launch: Launch) -> list[str]:
+    """Properties of hbase-site that a RegionServer is to have."""
+    core = launch.settings.effective("core")
+    return sorted({key for path, key, _ in flattened(core) if path == "hbase-site"})

@@ -1,0 +1,55 @@
+"""The look at each core node, by a program that Systems Manager runs there."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from operations.aws import Aws
+from operations.progress import Say
+from operations.verification.question import Facts, Nodes
+
+__all__ = ["PROGRAM", "looked_at"]
+
+PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "look.py"
+# judgement: Systems Manager delivers within seconds, and the look takes two.
+ANSWER_SECONDS: Final = 120.0
+POLL_SECONDS: Final = 2.0
+MOST_INSTANCES: Final = 50  # of one SendCommand
+
+
+def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
+    """What the program sees on each core node. Raises botocore's errors."""
+    pages: Any = aws.emr.get_paginator("list_instances").paginate(
+        ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+    )
+    instances = [each["Ec2InstanceId"] for page in pages for each in page["Instances"]]
+    program = base64.b64encode(PROGRAM.read_bytes()).decode()
+    command = f"echo {program} | base64 -d | /usr/bin/python3 - {' '.join(keys)}"
+    found: dict[str, Facts | None] = dict.fromkeys(instances)
+    for first in range(0, len(instances), MOST_INSTANCES):
+        some = instances[first : first + MOST_INSTANCES]
+        sent = aws.ssm.send_command(
+            InstanceIds=some, DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
+        )["Command"]["CommandId"]
+        say(f"looking at {len(some)} core nodes")
+        for instance in some:
+            found[instance] = _came_back(aws, sent, instance)
+    return found
+
+
+def _came_back(aws: Aws, command: str, instance: str) -> Facts | None:
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < deadline:
+        said = aws.ssm.get_command_invocation(CommandId=command, InstanceId=instance)
+        if said["Status"] not in {"Pending", "InProgress", "Delayed"}:
+            break
+        time.sleep(POLL_SECONDS)
+    try:
+        facts: Facts = json.loads(said["StandardOutputContent"])
+    except ValueError:
+        return None
+    return facts if isinstance(facts, dict) else None

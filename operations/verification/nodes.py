@@ -1,0 +1,193 @@
+"""What core nodes are to be: units, mounts, the JVM, what the RegionServer has read, its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from configurations.classification import flattened
+from configurations.exported import exported, region_server_flags
+from configurations.impact.same import says_the_same
+from configurations.properties import CATALOGUE
+from operations.verification.question import Facts, Finding, Question, Seen
+from sizing.units import GIB, MIB
+
+__all__ = ["OF_NODES"]
+
+VOLUME_FRACTION: Final = 0.02  # judgement: what a file system takes of its volume for itself
+CACHE_FRACTION: Final = 0.02  # a cache loses the end of its last bucket
+FEWEST_PYTHON: Final = (3, 9)
+
+
+def _on_nodes(seen: Seen) -> Iterator[Finding]:
+    """What systemd, the mounts and the JVM are to be."""
+    plan = seen.launch.plan
+    variables = exported(seen.launch.settings.effective("core"))
+    home = Path(variables.get("JAVA_HOME", "")).name
+    unit = "hbase-regionserver.service"
+    yield from Question(
+        "drop-in of the RegionServer",
+        "The systemd unit is called `hbase-regionserver.service`",
+        "10-warmbase.conf",
+        "correct the unit's name in bootstrap-actions/guard-regionserver.sh",
+    ).of_each(
+        seen.nodes,
+        lambda facts: (
+            "10-warmbase.conf" in _unit(facts, unit).get("DropInPaths", ""),
+            _unit(facts, unit).get("DropInPaths", "none") or "none",
+        ),
+    )
+    yield from Question(
+        "how the RegionServer is stopped",
+        "EMR's unit stops a RegionServer by `hbase-daemon.sh`",
+        "hbase-daemon.sh",
+        "set TimeoutStopSec alone: HBASE_STOP_TIMEOUT does not act",
+    ).of_each(
+        seen.nodes,
+        lambda facts: (
+            "hbase-daemon.sh" in _unit(facts, unit).get("ExecStop", ""),
+            _unit(facts, unit).get("ExecStop", "none")[:200] or "none",
+        ),
+    )
+    yield from Question(
+        "drop-in of the DataNode",
+        "The systemd unit of a DataNode is called",
+        "10-warmbase.conf",
+        "correct the unit's name in bootstrap-actions/mount-volumes.sh",
+    ).of_each(
+        seen.nodes,
+        lambda facts: (
+            "10-warmbase.conf" in _unit(facts, "hadoop-hdfs-datanode.service").get("DropInPaths", ""),
+            _unit(facts, "hadoop-hdfs-datanode.service").get("DropInPaths", "none") or "none",
+        ),
+    )
+    if home:
+        yield from Question(
+            "Java", "Java 21 lies at `/usr/lib/jvm/jre-21`", home, "correct the path in configurations/jvm.py"
+        ).of_each(seen.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("none",))))
+    yield from Question(
+        "the node's Python",
+        "Python 3.9 is `/usr/bin/python3`",
+        "3.9 or later",
+        "say which in bootstrap-actions/programs",
+    ).of_each(seen.nodes, lambda facts: (tuple(map(int, facts["python"].split("."))) >= FEWEST_PYTHON, facts["python"]))
+    yield from Question(
+        "bootstrap actions",
+        "Java 21 is on the node when bootstrap actions run",
+        "each ended with done",
+        "read /var/log/bootstrap-actions on that node",
+    ).of_each(seen.nodes, _actions_done)
+    yield from Question(
+        "user of HBase",
+        "HBase runs as user `hbase`",
+        "hbase",
+        "correct --owner in bootstrap-actions/guard-regionserver.sh",
+    ).of_each(
+        seen.nodes, lambda facts: _of_process(facts, lambda process: (process["user"] == "hbase", process["user"]))
+    )
+    flags = [flag for flag in region_server_flags(variables) if flag.startswith("-X")]
+    yield from Question(
+        "flags of the JVM",
+        "The RegionServer runs with the collector flags and the heap that were rendered",
+        " ".join(flags),
+        "look where EMR takes HBASE_REGIONSERVER_OPTS from: hbase-env.sh on that node",
+    ).of_each(seen.nodes, lambda facts: _of_process(facts, lambda process: _flags(process["arguments"], flags)))
+    for volume in plan.core.volumes:
+        if volume.purpose in {"cache", "system"} and volume.count == 1:
+            path = f"/warmbase/{volume.purpose}"
+            yield from Question(
+                f"volume of {path}",
+                "EMR formats and mounts data volumes before bootstrap actions run",
+                f"{volume.size_gib} GiB",
+                "lsblk on that node; volumes are known by their size",
+            ).of_each(seen.nodes, _mounted(path, volume.size_gib))
+
+
+def _unit(facts: Facts, name: str) -> Mapping[str, str]:
+    found: Mapping[str, str] | None = facts["units"].get(name)
+    return found or {}
+
+
+def _actions_done(facts: Facts) -> tuple[bool, str]:
+    actions: Mapping[str, str] = facts["actions"]
+    open_ones = [name for name, said in actions.items() if not said]
+    return bool(actions) and not open_ones, ", ".join(actions) or "none ran"
+
+
+def _of_process(facts: Facts, check: Callable[[Mapping[str, Any]], tuple[bool, str]]) -> tuple[bool, str]:
+    process = facts["region_server"]
+    return check(process) if process else (False, "no RegionServer runs")
+
+
+def _flags(arguments: list[str], wanted: list[str]) -> tuple[bool, str]:
+    """Each is there; of heaps the last one counts."""
+    missing = [flag for flag in wanted if flag not in arguments]
+    heaps = [each for each in arguments if each.startswith("-Xmx")]
+    heap = [each for each in wanted if each.startswith("-Xmx")]
+    if heap and heaps[-1:] != heap:
+        return False, f"heaps: {' '.join(heaps) or 'none'}"
+    return not missing, f"missing: {' '.join(missing)}" if missing else f"all; {' '.join(heaps)}"
+
+
+def _mounted(path: str, size_gib: int) -> Callable[[Facts], tuple[bool, str]]:
+    def check(facts: Facts) -> tuple[bool, str]:
+        found = facts["mounts"].get(path)
+        if not found:
+            return False, "not mounted"
+        gib = int(found["size"]) / GIB
+        return abs(gib - size_gib) <= max(
+            1.0, VOLUME_FRACTION * size_gib
+        ), f"{gib:,.1f} GiB, {found['fstype']}, {found['source']}"
+
+    return check
+
+
+def _of_caches(seen: Seen) -> Iterator[Finding]:
+    if not seen.launch.plan.mode.cached:
+        return
+    size_mib = seen.launch.plan.cache.size_mib
+
+    def size(facts: Facts) -> tuple[bool, str]:
+        figures = facts["figures"]
+        if not figures:
+            return False, "the RegionServer does not say"
+        has = (figures["l2CacheSize"] + figures["l2CacheFreeSize"]) / MIB
+        return abs(has - size_mib) <= CACHE_FRACTION * size_mib, f"{has:,.0f} MiB"
+
+    yield from Question(
+        "size of the cache", "", f"{size_mib:,} MiB", "read the RegionServer's log for BucketCache"
+    ).of_each(seen.nodes, size)
+
+
+def _of_settings(seen: Seen) -> Iterator[Finding]:
+    """What the RegionServer itself has read, against what was rendered."""
+    core = seen.launch.settings.effective("core")
+    account = seen.aws.account
+    wanted = {
+        key: seen.launch.environment.in_account(value, account)
+        for path, key, value in flattened(core)
+        if path == "hbase-site"
+    }
+
+    def same(facts: Facts) -> tuple[bool, str]:
+        has = facts["configuration"]
+        if has is None:
+            return False, "the RegionServer does not say"
+        others = [
+            f"{key}={has.get(key)}"
+            for key, value in wanted.items()
+            if has.get(key) is None or not says_the_same(CATALOGUE.get(("hbase-site", key)), value, str(has[key]))
+        ]
+        return not others, "; ".join(others[:3]) if others else f"all {len(wanted)}"
+
+    yield from Question(
+        "settings that the RegionServer has read",
+        "HBase reads S3A's settings from `core-site` as well",
+        f"{len(wanted)} properties of hbase-site as rendered",
+        "warmbase diff --against live; look at /etc/hbase/conf/hbase-site.xml on that node",
+    ).of_each(seen.nodes, same)
+
+
+OF_NODES = (_on_nodes, _of_settings, _of_caches)
+"""Every check, in the order of the report."""

@@ -1,0 +1,79 @@
+"""What is asked of a cluster that runs, what is known of it, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from configurations.launch import Launch
+from operations.aws import Aws
+from operations.description import DescribedCluster
+
+__all__ = ["Facts", "Finding", "Nodes", "Question", "Seen"]
+
+Facts = Mapping[str, Any]
+"""What was seen on one node."""
+Nodes = Mapping[str, Facts | None]
+"""What was seen on each core node, by instance; None where nothing came back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """`good` is None where nobody could say. `row` begins a row of docs/unconfirmed.md, or is empty."""
+
+    check: str
+    row: str
+    expected: str
+    found: str
+    good: bool | None
+    todo: str
+
+
+class Question(NamedTuple):
+    """What is asked, which row of docs/unconfirmed.md it settles, what is expected, and what to do where it is not."""
+
+    check: str
+    row: str
+    expected: str
+    todo: str
+
+    def answered(self, found: str, *, good: bool | None) -> Finding:
+        """With what was found."""
+        return Finding(
+            check=self.check,
+            row=self.row,
+            expected=self.expected,
+            found=found,
+            good=good,
+            todo="nothing" if good else self.todo,
+        )
+
+    def of_each(self, nodes: Nodes, found: Callable[[Facts], tuple[bool, str]]) -> Iterator[Finding]:
+        """One finding over all nodes that answered: good where each is, else what the first that is not shows."""
+        results = {instance: found(facts) for instance, facts in nodes.items() if facts is not None}
+        bad = {instance: said for instance, (good, said) in results.items() if not good}
+        if not results:
+            yield self.answered("no node answered", good=None)
+        elif bad:
+            instance, said = next(iter(bad.items()))
+            said = f"{len(bad)} of {len(results)} nodes otherwise; {instance}: {said}"
+            yield self.answered(said, good=False)
+        else:
+            yield self.answered(next(iter(results.values()))[1], good=True)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A cluster, all that is known of it, and what was to be expected."""
+
+    aws: Aws
+    launch: Launch
+    cluster: DescribedCluster
+    nodes: Nodes
+
+    @cached_property
+    def instances(self) -> list[str]:
+        """Ids of its core nodes."""
+        return sorted(self.nodes)

@@ -1,0 +1,128 @@
+"""A cluster deployed in this process from templates, recorded, and edits of its file; and progress that is cut."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import app
+from configurations.deployable import deployable_launch
+from configurations.launch import Launch
+from configurations.running import as_launched
+from environments.environment import Environment
+from environments.launch_record import launch_records
+from environments.reader import read_environment
+from operations.aws import Aws
+from operations.drift import running
+from operations.pinning import pin
+from operations.tuning import Tuning, tuning
+from stacks.held import read_templates
+from tests.operations.test_comparison import create
+
+PROJECT = Path(__file__).parents[2]
+
+
+class Killed(BaseException):
+    """What stands for the end of the process."""
+
+
+@dataclass
+class Cut:
+    """Progress that ends at one step: as it begins, at the first line that it says, or when it has ended."""
+
+    at: int | None = None
+    when: str = "begin"
+    said: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Callable[[str], None]]:
+        """Counts; raises Killed where it is to end."""
+        here = len(self.titles) == self.at
+        self.titles.append(title)
+        if here and self.when == "begin":
+            raise Killed
+
+        def say(line: str) -> None:
+            self.said.append(line)
+            if here and self.when == "middle":
+                raise Killed
+
+        yield say
+        if here and self.when == "end":
+            raise Killed
+
+
+WHEN = ("begin", "middle", "end")
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A file, and what runs of it."""
+
+    aws: Aws
+    file: Path
+
+    @property
+    def environment(self) -> Environment:
+        """As the file says by now."""
+        return read_environment(str(self.file))
+
+    @property
+    def launch(self) -> Launch:
+        """Today's plan for the cluster that runs."""
+        seen = as_launched(self.environment, launch_records(self.environment).get("blue"))
+        return deployable_launch(seen, seen.active)
+
+    @property
+    def cluster_id(self) -> str:
+        """Of the cluster that runs."""
+        return running(self.aws, self.launch).cluster.id
+
+    def edit(self, old: str, new: str) -> None:
+        """The file by now."""
+        text = self.file.read_text()
+        assert old in text
+        self.file.write_text(text.replace(old, new, 1))
+
+    def tuning(self, *, everything: bool = False) -> Tuning:
+        """What it would take."""
+        return tuning(running(self.aws, self.launch), self.launch, self.aws.account, everything=everything)
+
+    def states(self) -> dict[str, str]:
+        """Of every cluster there ever was."""
+        return {each["Id"]: each["Status"]["State"] for each in self.aws.emr.list_clusters()["Clusters"]}
+
+    def tag(self, key: str, value: str | None) -> None:
+        """Makes the local AWS misbehave, or no longer."""
+        if value is None:
+            self.aws.emr.remove_tags(ResourceId=self.cluster_id, TagKeys=[key])
+        else:
+            self.aws.emr.add_tags(ResourceId=self.cluster_id, Tags=[{"Key": key, "Value": value}])
+
+
+@cache
+def synthesised(text: str) -> Path:
+    """What is synthesised of a file, once in the whole run: the same wherever the file is."""
+    directory = Path(tempfile.mkdtemp(prefix="warmbase-tests-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    file = directory / "dev.yaml"
+    file.write_text(text)
+    return app.synthesise(str(file), str(directory / "cdk.out")).assembly
+
+
+def deployed(aws: Aws, directory: Path, more: str = "", *, recorded: bool = True) -> Deployed:
+    """environments/dev.yaml with more at its end, deployed by CloudFormation alone."""
+    file = directory / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text() + more)
+    assembly = synthesised(file.read_text())
+    create(aws, "dev", assembly, read_templates(assembly))
+    if recorded:
+        pin(aws, read_environment(str(file)), "blue")
+    return Deployed(aws, file)

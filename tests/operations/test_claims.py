@@ -1,0 +1,137 @@
+"""Who may write to a root: shown, taken away when it is safe, and looked for before a deployment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from lab.aws.extension import install
+from operations.aws import Aws
+from operations.claims import NOBODY, claim_of, release, writers
+from operations.preflight import preflight, refuse_unready
+from sizing.problem import OperationFailed, Refused
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.test_comparison import VARIABLES
+
+BUCKET = "warmbase-dev-root-123456789012-us-east-1"
+KEY = "hbase.warmbase-claim"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(Aws(VARIABLES), tmp_path)
+
+
+def claimed(here: Deployed, cluster: str, **changes: str) -> None:
+    said = {"cluster": cluster, "region": "us-east-1", "account": "123456789012", "claimed_at": "2026-11-22"} | changes
+    here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=json.dumps(said).encode())
+
+
+def other_cluster(here: Deployed, root: str, **more: str) -> str:
+    flow: Any = here.aws.emr
+    site = {"Classification": "hbase-site", "Properties": {"hbase.rootdir": root, **more}}
+    return str(
+        flow.run_job_flow(
+            Name="by another tool",
+            ReleaseLabel="emr-7.12.0",
+            JobFlowRole="node",
+            ServiceRole="service",
+            Configurations=[site],
+            Instances={
+                "KeepJobFlowAliveWhenNoSteps": True,
+                "InstanceGroups": [{"InstanceRole": "MASTER", "InstanceType": "m7g.xlarge", "InstanceCount": 1}],
+            },
+        )["JobFlowId"]
+    )
+
+
+def problems(here: Deployed) -> list[str]:
+    found = preflight(here.aws, here.environment, {"blue": here.launch}, {})
+    return [each.name for each in found if each.problem and each.name != "cdk bootstrap"]
+
+
+def test_a_claim_is_read_with_what_emr_says_of_its_cluster(here: Deployed) -> None:
+    assert claim_of(here.aws, here.environment.root) is None
+    claimed(here, here.cluster_id)
+    found = claim_of(here.aws, here.environment.root)
+    assert found is not None
+    assert (found.cluster, found.state, found.holds) == (here.cluster_id, "WAITING", True)
+    claimed(here, "j-UNKNOWN")
+    found = claim_of(here.aws, here.environment.root)
+    assert found is not None
+    assert (found.state, found.holds) == (None, False)
+
+
+def test_a_claim_that_cannot_be_read_is_an_error(here: Deployed) -> None:
+    here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=b"[]")
+    with pytest.raises(OperationFailed, match="is not a claim that can be read"):
+        claim_of(here.aws, here.environment.root)
+
+
+def test_a_claim_is_taken_only_from_a_cluster_that_is_gone(here: Deployed) -> None:
+    claimed(here, here.cluster_id)
+    with pytest.raises(Refused, match=rf"claimed by {here.cluster_id}, which is WAITING"):
+        release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
+    claimed(here, "j-ELSEWHERE", account="210987654321")
+    with pytest.raises(Refused, match="cannot be asked from here whether it runs"):
+        release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
+    claimed(here, "j-UNKNOWN")
+    release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
+    found = claim_of(here.aws, here.environment.root)
+    assert found is not None
+    assert (found.cluster, found.holds) == (NOBODY, False)
+
+
+def test_a_claim_that_changed_meanwhile_is_left(here: Deployed) -> None:
+    claimed(here, "j-UNKNOWN")
+    seen = claim_of(here.aws, here.environment.root)
+    claimed(here, here.cluster_id)
+    with pytest.raises(Refused, match="has changed meanwhile"):
+        release(here.aws, here.environment, seen)
+    found = claim_of(here.aws, here.environment.root)
+    assert found is not None
+    assert found.cluster == here.cluster_id
+
+
+@pytest.mark.parametrize(
+    ("root", "more", "writes"),
+    [
+        (f"s3://{BUCKET}/hbase/", {}, True),
+        (f"s3://{BUCKET}/hbase", {}, True),
+        (f"s3://{BUCKET}/hbase/deeper/", {}, True),
+        (f"s3://{BUCKET}/hbase2/", {}, False),
+        ("s3://other/hbase/", {}, False),
+        (f"s3://{BUCKET}/hbase/", {"hbase.emr.readreplica.enabled": "true"}, False),
+    ],
+)
+def test_a_writer_of_another_tool_is_found_by_its_root(
+    here: Deployed,
+    root: str,
+    more: dict[str, str],
+    writes: bool,  # noqa: FBT001
+) -> None:
+    own = here.cluster_id
+    other = other_cluster(here, root, **more)
+    found = list(writers(here.aws, here.environment.root, own))
+    assert [each.startswith(f"{other} (by another tool), ") for each in found] == [True] * writes
+    assert ("other writers" in problems(here)) == writes
+
+
+def test_a_root_that_another_cluster_has_claimed_is_not_deployed_over(here: Deployed) -> None:
+    assert problems(here) == []
+    other = other_cluster(here, "s3://elsewhere/hbase/")
+    claimed(here, other)
+    assert problems(here) == ["claim of the root"]
+    with pytest.raises(Refused, match=r"nothing was deployed\nclaim of the root: j-\w+, which is WAITING"):
+        refuse_unready(
+            each
+            for each in preflight(here.aws, here.environment, {"blue": here.launch}, {})
+            if each.name == "claim of the root"
+        )

@@ -1,0 +1,285 @@
+"""Deploy, change, reconfigure, drift, tear down and destroy, by the commands that a user types, on a local AWS.
+
+The primaries run their claim, as it was uploaded; steps run beside stubs of `hbase` and `hdfs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments.environment import Environment
+from lab.aws.nodes import unavailable
+from lab.aws.server import LocalAws, local_aws
+from operations import teardown as ending
+from operations.aws import Aws
+from operations.cdk import run_cdk
+from operations.deployment import Work, deployment, proposal
+from operations.progress import carry_out
+from operations.teardown import teardown
+from sizing.problem import Refused
+from tests.operations.deployed import WHEN, Cut, Killed
+
+PROJECT = Path(__file__).parents[2]
+TAGS = "tags: {'local-aws:bootstrap': claim, 'local-aws:step': run}\n"
+SECONDS = 240
+WARMBASE = Path(sys.executable).parent / "warmbase"
+
+pytestmark = pytest.mark.e2e
+
+
+@dataclass(frozen=True)
+class Account:
+    """A bootstrapped account on this machine, and the file of one environment in it."""
+
+    local: LocalAws
+    file: Path
+
+    @property
+    def aws(self) -> Aws:
+        """Clients, made anew: as a new process has them."""
+        return Aws(self.local.environment)
+
+    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """warmbase, as typed."""
+        done = subprocess.run(
+            [str(WARMBASE), *arguments],
+            cwd=PROJECT,
+            env=self.local.environment | {"NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == code, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def states(self) -> dict[str, str]:
+        """Of every cluster there ever was."""
+        return {each["Id"]: each["Status"]["State"] for each in self.aws.emr.list_clusters()["Clusters"]}
+
+    def running(self) -> list[str]:
+        """Of those, the ones that run."""
+        return [identity for identity, state in self.states().items() if state == "WAITING"]
+
+    def holder(self) -> str:
+        """The cluster that the claim of this environment's root names."""
+        name = self.file.stem
+        body = self.aws.s3.get_object(
+            Bucket=f"warmbase-{name}-root-123456789012-us-east-1", Key="hbase.warmbase-claim"
+        )["Body"].read()
+        return str(json.loads(body)["cluster"])
+
+    def edit(self, old: str, new: str) -> None:
+        """The file by now."""
+        text = self.file.read_text()
+        assert old in text
+        self.file.write_text(text.replace(old, new, 1))
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    if why := unavailable():
+        pytest.skip(f"no node can be made here, which is a mount namespace with an overlay: {why}")
+    with local_aws() as aws:
+        output = str(tmp_path_factory.mktemp("bootstrap"))
+        run_cdk(("bootstrap", "-c", "environment=dev", "--output", output), aws.environment)
+        yield aws
+
+
+def account(local: LocalAws, directory: Path, name: str) -> Account:
+    text = (PROJECT / "environments/dev.yaml").read_text().replace("name: dev", f"name: {name}")
+    file = directory / f"{name}.yaml"
+    file.write_text(f"{text}\n{TAGS}")
+    return Account(local, file)
+
+
+def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_path: Path) -> None:
+    here = account(local, tmp_path, "whole")
+    name = str(here.file)
+    # Nothing is done without a yes, nor by a dry run.
+    dry = here.run("deploy", name, "--dry-run")
+    assert "warmbase-whole-blue-cluster: new," in dry.stdout
+    assert "blue: a new cluster, " in dry.stdout
+    assert here.run("deploy", name, code=1).stderr.endswith("Aborted!\n")
+    assert here.running() == []
+    here.run("deploy", name, "--yes")
+    [first] = here.running()
+    assert here.holder() == first
+    assert (tmp_path / "whole.launch/blue/launch.json").exists()
+    assert here.aws.emr.describe_cluster(ClusterId=first)["Cluster"]["TerminationProtected"]
+    here.run("pin", name, "--check")
+    assert "Nothing is to be done." in here.run("deploy", name, "--yes").stdout
+    # Five things are changed: two of the stacks, three of the cluster.
+    here.edit("tags: {", "tags: {team: data, ")
+    here.edit("clusters:", "access: {cidrs: [10.9.0.0/16]}\nclusters:")
+    here.edit("clusters:", "overrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\nclusters:")
+    here.edit("200 GiB", "300 GiB")
+    here.edit("per_second: 200", "per_second: 300")
+    dry = here.run("reconfigure", name, "--dry-run")
+    assert "hbase-site hbase.rpc.timeout, an override" in dry.stdout
+    here.run("deploy", name, "--yes")
+    assert here.running() == [first]
+    assert "nothing to be tuned" in here.run("reconfigure", name, "--yes").stdout
+    # Drift by hand.
+    here.aws.cloudwatch.delete_alarms(AlarmNames=["warmbase-whole-blue-core-node-missing"])
+    drift = here.run("diff", name, "--against", "live").stdout
+    assert "AWS::CloudWatch::Alarm: deleted" in " ".join(drift.split())
+    shown = here.run("status", name)
+    assert f"{first}, WAITING" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    document: Any = json.loads(here.run("status", name, "--output", "json").stdout)
+    assert document["claim"]["cluster"] == first
+    # A replica beside it, torn down again, leaves the first and its claim alone.
+    here.edit("  blue:", "  green: {role: replica, primaries: 1, core: {families: [m8g, r8g, m7g]}}\n  blue:")
+    here.run("deploy", name, "--yes")
+    [second] = set(here.running()) - {first}
+    here.run("teardown", name, "green", "--yes")
+    assert (here.running(), here.holder()) == ([first], first)
+    assert here.states()[second] == "TERMINATED"
+    # The end: destroy waits for teardown.
+    refused = here.run("destroy", name, "--yes", code=3)
+    assert f"cluster blue runs: {first} is WAITING" in refused.stderr
+    here.run("teardown", name, "blue", "--yes")
+    assert here.running() == []
+    assert "the root is free" in here.run("claim", name).stdout
+    assert not (tmp_path / "whole.launch").exists()
+    here.run("destroy", name, "--yes")
+    left = [each["StackName"] for each in here.aws.cloudformation.describe_stacks()["Stacks"]]
+    assert [each for each in left if each.startswith("warmbase-whole-")] == ["warmbase-whole-storage"]
+
+
+def test_a_deployment_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
+    """Every step of the enumeration is ended three times: never a second cluster, nor one without its claim."""
+    here = account(local, tmp_path, "cut")
+    work = Work(name=str(here.file), aws=here.aws, variables=local.environment, directory=tmp_path)
+    found = proposal(work, Cut(), dry_run=False)
+    steps = list(deployment(work, found))
+    assert [step.title.rpartition(" ")[2] for step in steps[:3]] == [
+        f"warmbase-cut-{stack}" for stack in ("network", "storage", "blue-cluster")
+    ]
+    clusters: list[str] = []
+    for at, when in product(range(len(steps)), WHEN):
+        with suppress(Killed):
+            carry_out(deployment(work, found), Cut(at, when))
+        mine = [each for each in here.running() if _named(here, each, "warmbase-cut-blue")]
+        assert len(mine) <= 1
+        clusters = clusters or mine
+        assert clusters == mine, "the cluster stays the one it was"
+        if mine:
+            assert here.holder() == mine[0]
+    carry_out(deployment(work, found), Cut())
+    again = proposal(Work(**{**_fields(work), "directory": tmp_path / "again"}), Cut(), dry_run=False)
+    assert again.empty
+    assert list(again.records) == ["blue"]
+
+
+def _fields(work: Work) -> dict[str, Any]:
+    return {name: getattr(work, name) for name in Work.__slots__}
+
+
+def _named(here: Account, identity: str, name: str) -> bool:
+    return bool(here.aws.emr.describe_cluster(ClusterId=identity)["Cluster"]["Name"] == name)
+
+
+@pytest.mark.parametrize("step", ["cluster", "record"])
+def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: LocalAws, tmp_path: Path) -> None:
+    here = account(local, tmp_path, f"kill{step}"[:15])
+    title = {"cluster": "-blue-cluster ...", "record": "write its launch down ..."}[step]
+    process = subprocess.Popen(
+        [str(WARMBASE), "deploy", str(here.file), "--yes"],
+        cwd=PROJECT,
+        env=local.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.rstrip().endswith(title):
+            # In the middle of what the CDK command line does for this step.
+            time.sleep(0.7)
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(20)
+    process.stderr.close()
+    here.run("deploy", str(here.file), "--yes")
+    mine = [each for each in here.running() if _named(here, each, f"warmbase-{here.file.stem}-blue")]
+    assert [here.holder()] == mine
+    here.run("pin", str(here.file), "--check")
+
+
+def deployed(local: LocalAws, directory: Path, name: str) -> tuple[Account, Environment, str]:
+    """An account with that environment in it, and the id of its cluster."""
+    here = account(local, directory, name)
+    work = Work(name=str(here.file), aws=here.aws, variables=local.environment, directory=directory)
+    found = proposal(work, Cut(), dry_run=False)
+    carry_out(deployment(work, found), Cut())
+    [mine] = [each for each in here.running() if _named(here, each, f"warmbase-{name}-blue")]
+    return here, found.environment, mine
+
+
+def test_a_teardown_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
+    here, environment, mine = deployed(local, tmp_path, "end")
+    steps = len(list(teardown(here.aws, environment, "blue", None)))
+    assert steps == 10
+    for at, when in product(range(steps), WHEN):
+        with suppress(Killed):
+            carry_out(teardown(here.aws, environment, "blue", None), Cut(at, when))
+        if here.states()[mine] == "WAITING":
+            assert here.holder() == mine, "a cluster that runs keeps its claim"
+    carry_out(teardown(here.aws, environment, "blue", None), Cut())
+    assert here.states()[mine] == "TERMINATED"
+    assert here.holder() == "nobody"
+    assert not (tmp_path / f"{environment.name}.launch").exists()
+
+
+REFUSALS = {
+    "enabled": "tables are still enabled: users",
+    "servers": "RegionServers still run: core-1,16020,1762500000000, core-2,16020,1762500000001",
+    "wal": "holds 1 files, edits that are nowhere else: hdfs://primary:8020/user/hbase/WALs/core-1",
+}
+
+
+def test_a_teardown_refuses_at_the_first_step_that_would_lose_something(
+    local: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "STOP_SECONDS", 0)
+    here, environment, mine = deployed(local, tmp_path, "keep")
+    for state, refusal in REFUSALS.items():
+        here.aws.emr.add_tags(ResourceId=mine, Tags=[{"Key": "local-aws:hbase", "Value": state}])
+        with pytest.raises(Refused) as caught:
+            carry_out(teardown(here.aws, environment, "blue", None), Cut())
+        assert refusal in str(caught.value)
+        assert here.aws.emr.describe_cluster(ClusterId=mine)["Cluster"]["TerminationProtected"]
+        assert here.holder() == mine
+
+
+def test_data_on_nodes_are_not_given_up_without_a_verified_export(local: LocalAws, tmp_path: Path) -> None:
+    here = account(local, tmp_path, "nodes")
+    here.edit("tags:", "storage: {mode: hdfs}\ntags:")
+    here.edit("'local-aws:step': run", "'local-aws:step': run, 'local-aws:hbase': unexported")
+    name = str(here.file)
+    here.run("deploy", name, "--yes")
+    done = here.run("teardown", name, "blue", "--yes", code=3)
+    assert "are on its nodes and nowhere else" in done.stderr
+    done = here.run("teardown", name, "blue", "--exported", "s3://our-backups/hbase/", "--yes", code=3)
+    assert "no whole snapshot of logs:events is below s3://our-backups/hbase/" in done.stderr
+    [mine] = [each for each in here.running() if _named(here, each, "warmbase-nodes-blue")]
+    here.aws.emr.remove_tags(ResourceId=mine, TagKeys=["local-aws:hbase"])
+    here.run("teardown", name, "blue", "--exported", "s3://our-backups/hbase/", "--yes")
+    assert here.states()[mine] == "TERMINATED"

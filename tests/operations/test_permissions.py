@@ -1,0 +1,65 @@
+"""docs/operations.md lists what the commands ask of AWS themselves: as many actions as the code has, and no more."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+
+PROJECT = Path(__file__).parents[2]
+SERVICES = {
+    "cloudformation": "cloudformation",
+    "cloudwatch": "cloudwatch",
+    "ec2": "ec2",
+    "emr": "elasticmapreduce",
+    "quotas": "servicequotas",
+    "s3": "s3",
+    "ssm": "ssm",
+}
+CLIENTS = {"quotas": "service-quotas"}
+# IAM's names, where they are not the API's.
+OTHERWISE = {
+    "elasticmapreduce:AddTags": None,
+    "s3:GetBucketEncryption": "s3:GetEncryptionConfiguration",
+    "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
+    "s3:GetBucketMetricsConfiguration": "s3:GetMetricsConfiguration",
+    "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
+    "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
+    "s3:PutBucketMetricsConfiguration": "s3:PutMetricsConfiguration",
+}
+
+
+def asked() -> Iterator[str]:
+    """Each API call in operations/, by IAM's name."""
+    for file in sorted((PROJECT / "operations").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            method, owner = node.func.attr, node.func.value
+            if not (isinstance(owner, ast.Attribute) and owner.attr in SERVICES and _is_aws(owner.value)):
+                continue
+            if method == "get_paginator":
+                [argument] = node.args
+                assert isinstance(argument, ast.Constant)
+                method = str(argument.value)
+            service = owner.attr
+            client = boto3.client(CLIENTS.get(service, service), region_name="us-east-1")  # type: ignore[call-overload]
+            action = f"{SERVICES[service]}:{client.meta.method_to_api_mapping[method]}"
+            yield OTHERWISE.get(action) or action
+
+
+def _is_aws(node: ast.expr) -> bool:
+    """`aws`, or `self.aws` and the like."""
+    return (isinstance(node, ast.Name) and node.id == "aws") or (
+        isinstance(node, ast.Attribute) and node.attr in {"aws", "_aws"}
+    )
+
+
+def test_what_is_asked_of_aws_is_listed() -> None:
+    page = (PROJECT / "docs" / "operations.md").read_text()
+    prefixes = "|".join(SERVICES.values())
+    listed = set(re.findall(rf"`((?:{prefixes}):[A-Za-z]+)`", page))
+    assert listed == set(asked())

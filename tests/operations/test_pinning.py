@@ -1,0 +1,155 @@
+"""The record of a cluster that runs, as `warmbase pin` writes it: of each mode, and held against file and services."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from configurations.launch import launch_of
+from configurations.running import as_launched
+from environments.environment import Environment
+from environments.launch_record import launch_records
+from environments.reader import read_environment
+from lab.aws.extension import install
+from operations.aws import Aws
+from operations.pinning import check_pinned, pin
+from sizing.problem import Drifted, InvalidInput
+from stacks.held import read_templates
+from tests.operations.deployed import synthesised
+from tests.operations.test_comparison import VARIABLES, create
+from tests.stacks.recorded import launched
+
+PROJECT = Path(__file__).parents[2]
+KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+EXISTING = f"{{root: s3://our-data/hbase/, key: {KEY}}}"
+STORAGE = {
+    "s3-cached": "{mode: s3-cached}",
+    "s3-plain": "{mode: s3-plain}",
+    "hdfs": "{mode: hdfs}",
+    "emr-wal": "{wal: emr-wal}",
+    "existing root": EXISTING,
+}
+
+
+@pytest.fixture
+def aws() -> Iterator[Aws]:
+    install()
+    with mock_aws():
+        yield Aws(VARIABLES)
+
+
+def written(directory: Path, storage: str, more: str = "") -> Path:
+    file = directory / "dev.yaml"
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    file.write_text(f"{text}\nstorage: {storage}\n{more}")
+    return file
+
+
+def deployed(aws: Aws, directory: Path, storage: str) -> tuple[Path, Path]:
+    """The file, and what was synthesised of it."""
+    file = written(directory, storage)
+    assembly = synthesised(file.read_text())
+    aws.s3.create_bucket(Bucket="our-data")
+    create(aws, "dev", assembly, read_templates(assembly))
+    return file, assembly
+
+
+def read(file: Path) -> Environment:
+    return read_environment(str(file))
+
+
+@pytest.mark.parametrize("storage", STORAGE)
+def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, aws: Aws, tmp_path: Path) -> None:
+    file, assembly = deployed(aws, tmp_path, STORAGE[storage])
+    before = launch_of(read(file), read(file).active)
+    done = pin(aws, read(file), "blue")
+    assert done.confirmed > 15
+    assert launch_records(read(file)) == {"blue": done.record}
+    assert check_pinned(aws, read(file), "blue").record == done.record
+    # The tests of what a record keeps are made with records that are written without services: they are the same.
+    made = launched(file, assembly)
+    assert (made.identity, made.resources) == (done.record.identity, done.record.resources)
+    assert sorted(made.bootstrap.values()) == sorted(done.record.bootstrap.values())
+    # And the plan of a recorded cluster is the plan of its launch.
+    seen = as_launched(read(file), done.record)
+    after = launch_of(seen, seen.active)
+    assert (after.plan.core, after.plan.primary) == (before.plan.core, before.plan.primary)
+    assert after.settings == before.settings
+
+
+def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tmp_path: Path) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    before = launch_of(read(file), read(file).active).plan
+    pin(aws, read(file), "blue")
+    file.write_text(file.read_text().replace("emr-7.12.0", "emr-7.13.0").replace("per_second: 200", "per_second: 5000"))
+    seen = as_launched(read(file), launch_records(read(file))["blue"])
+    after = launch_of(seen, seen.active).plan
+    assert after.release == before.release
+    assert (after.core.instance_type, after.core.volumes) == (before.core.instance_type, before.core.volumes)
+    assert after.cache.size_mib == before.cache.size_mib
+    assert after.core.count > before.core.count
+
+
+@pytest.mark.parametrize(
+    ("deployed_with", "then", "fact"),
+    [
+        ("{mode: s3-cached}", "{mode: s3-plain}", "mode: expected 's3-plain', EMR has 's3-cached'"),
+        ("{mode: s3-cached}", "{mode: hdfs}", "mode: expected 'hdfs', EMR has 's3-cached'"),
+        ("{wal: emr-wal}", "{wal: hdfs}", "wal: expected 'hdfs', EMR has 'emr-wal'"),
+        (EXISTING, EXISTING.replace("1111", "9999"), "root_key: expected"),
+        (EXISTING, EXISTING.replace("hbase/", "other/"), "root: expected 's3://our-data/other/'"),
+    ],
+)
+def test_a_file_that_says_otherwise_by_now_is_not_written_down(
+    deployed_with: str, then: str, fact: str, aws: Aws, tmp_path: Path
+) -> None:
+    deployed(aws, tmp_path, deployed_with)
+    file = written(tmp_path, then)
+    with pytest.raises(Drifted) as caught:
+        pin(aws, read(file), "blue")
+    assert fact in str(caught.value)
+    assert not file.with_suffix(".launch").exists()
+
+
+def test_a_network_that_was_there_is_not_written_down_where_one_was_made(aws: Aws, tmp_path: Path) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    named = "{availability_zone: us-east-1a, vpc: vpc-0123456789abcdef0, subnet: subnet-0123456789abcdef0}"
+    file.write_text(file.read_text().replace("{availability_zone: us-east-1a}", named))
+    with pytest.raises(Drifted, match=r"subnet: expected 'subnet-0123456789abcdef0', EMR has 'new'"):
+        pin(aws, read(file), "blue")
+
+
+def test_an_account_that_the_file_is_not_for_is_refused(aws: Aws, tmp_path: Path) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    file.write_text(file.read_text().replace("region:", 'account: "210987654321"\nregion:'))
+    with pytest.raises(InvalidInput, match="the credentials are of account 123456789012"):
+        pin(aws, read(file), "blue")
+
+
+def test_a_check_is_the_same_in_every_time_zone_and_once_the_account_is_named(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    pin(aws, read(file), "blue")
+    monkeypatch.setitem(os.environ, "TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        file.write_text(file.read_text().replace("region:", 'account: "123456789012"\nregion:'))
+        check_pinned(aws, read(file), "blue")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_check_names_what_differs(aws: Aws, tmp_path: Path) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    with pytest.raises(Drifted, match=r"there is none; j-\w+, launched at .* runs"):
+        check_pinned(aws, read(file), "blue")
+    stale = launched(file, synthesised(file.read_text()))
+    with pytest.raises(Drifted, match=rf"cluster_id: the record has {stale.cluster_id}, what runs j-\w+"):
+        check_pinned(aws, read(file), "blue")

@@ -1,0 +1,181 @@
+"""What is looked at before a deployment: each thing that is wrong is named, with how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from configurations.deployable import deployable_launch
+from environments.environment import Environment
+from environments.reader import read_environment
+from lab.aws.extension import install
+from operations import deployed_stack
+from operations.aws import Aws
+from operations.deployed_stack import STUCK, settled_status
+from operations.existing_bucket import needs, set_up
+from operations.preflight import Check, account, preflight
+from operations.preflight.account import BOOTSTRAP
+from sizing.problem import OperationFailed
+from tests.operations.test_comparison import VARIABLES
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def aws() -> Iterator[Aws]:
+    install()
+    with mock_aws():
+        made = Aws(VARIABLES)
+        made.ssm.put_parameter(Name=BOOTSTRAP, Value="21", Type="String")
+        yield made
+
+
+def environment(directory: Path, *edits: tuple[str, str], more: str = "") -> Environment:
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    file = directory / "dev.yaml"
+    file.write_text(text + more)
+    return read_environment(str(file))
+
+
+def checks(aws: Aws, of: Environment) -> dict[str, Check]:
+    launches = {"blue": deployable_launch(of, of.active)}
+    return {each.name: each for each in preflight(aws, of, launches, {})}
+
+
+def test_an_account_that_is_ready_is_said_to_be(aws: Aws, tmp_path: Path) -> None:
+    found = checks(aws, environment(tmp_path))
+    assert [each for each in found.values() if each.problem] == []
+    assert found["credentials"].found == "account 123456789012, us-east-1"
+    assert found["cdk bootstrap"].found == "version 21"
+    assert "in us-east-1a" in found["instance types"].found
+    assert found["vCPU quota"].found.endswith("the quota could not be read")
+
+
+def test_an_account_without_bootstrap_is_told_the_command(aws: Aws, tmp_path: Path) -> None:
+    aws.ssm.delete_parameter(Name=BOOTSTRAP)
+    found = checks(aws, environment(tmp_path))["cdk bootstrap"]
+    assert found.fix.endswith("npx cdk bootstrap -c environment=dev")
+
+
+def test_credentials_of_another_account_are_named(aws: Aws, tmp_path: Path) -> None:
+    found = checks(aws, environment(tmp_path, ("region:", 'account: "210987654321"\nregion:')))
+    assert "is for account 210987654321" in found["credentials"].problem
+
+
+@pytest.mark.parametrize(("limit", "problem"), [(1.0, "the quota is too small"), (100_000.0, "")])
+def test_a_quota_that_can_be_read_is_held_against_the_plan(
+    aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account, "_quota", lambda *_: limit)
+    found = checks(aws, environment(tmp_path))["vCPU quota"]
+    assert found.problem.startswith(problem)
+    assert ("request-service-quota-increase" in found.fix) == bool(problem)
+
+
+def test_a_zone_without_the_type_is_named(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Nothing:
+        """No type is offered."""
+
+        def paginate(self, **_: object) -> list[Any]:
+            return [{"InstanceTypeOfferings": []}]
+
+    monkeypatch.setattr(aws.ec2, "get_paginator", lambda _: Nothing())
+    assert "us-east-1a does not offer" in checks(aws, environment(tmp_path))["instance types"].problem
+
+
+def existing(directory: Path, vpc: str, subnet: str, zone: str = "us-east-1a") -> Environment:
+    network = f"{{availability_zone: {zone}, vpc: {vpc}, subnet: {subnet}}}"
+    return environment(directory, ("{availability_zone: us-east-1a}", network))
+
+
+def test_an_existing_subnet_and_its_vpc_are_looked_at(aws: Aws, tmp_path: Path) -> None:
+    vpc = aws.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    made: Any = aws.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/28", AvailabilityZone="us-east-1b")
+    subnet = made["Subnet"]["SubnetId"]
+    launches = existing(tmp_path, vpc, subnet)
+    found = [
+        each
+        for each in preflight(aws, launches, {"blue": deployable_launch(launches, launches.active)}, {})
+        if each.problem
+    ]
+    said = "\n".join(f"{each.problem} | {each.fix}" for each in found)
+    assert "it is not in us-east-1a" in said
+    assert "without which EMR may start nothing in it" in said
+    assert f"aws ec2 create-tags --resources {subnet} --tags Key=for-use-with-amazon-emr" in said
+    assert "enableDnsHostnames is off" in said
+    assert "nodes have no way to elasticmapreduce, kms, monitoring, s3" in said
+    aws.ec2.create_tags(Resources=[subnet], Tags=[{"Key": "for-use-with-amazon-emr-managed-policies", "Value": "true"}])
+    aws.ec2.modify_vpc_attribute(VpcId=vpc, EnableDnsHostnames={"Value": True})
+    for service in ("s3", "kms", "monitoring", "elasticmapreduce"):
+        aws.ec2.create_vpc_endpoint(VpcId=vpc, ServiceName=f"com.amazonaws.us-east-1.{service}")
+    ready = checks(aws, existing(tmp_path, vpc, subnet, "us-east-1b"))
+    assert [each for each in ready.values() if each.problem] == []
+    assert "free addresses" in ready["subnet"].found
+
+
+def test_a_root_that_is_nowhere_or_not_ours_is_named(aws: Aws, tmp_path: Path) -> None:
+    more = "\nstorage: {root: s3://our-data/hbase/}\n"
+    assert "there is no such bucket" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
+    elsewhere = boto3.client("s3", region_name="eu-west-1")
+    elsewhere.create_bucket(Bucket="our-data", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    assert "it is in another region" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
+    aws.s3.create_bucket(Bucket="warmbase-dev-root-123456789012-us-east-1")
+    assert "it may hold data" in checks(aws, environment(tmp_path))["root bucket"].problem
+
+
+@pytest.mark.parametrize("status", STUCK)
+def test_each_state_in_which_no_update_can_begin_names_its_way_out(aws: Aws, tmp_path: Path, status: str) -> None:
+    from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - the one state it cannot be put in
+
+    name = "warmbase-dev-network"
+    template = '{"Resources": {"T": {"Type": "AWS::SNS::Topic"}}}'
+    aws.cloudformation.create_stack(StackName=name, TemplateBody=template)
+    [stack] = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
+    stack.status = status
+    found = checks(aws, environment(tmp_path))[name]
+    assert found.problem == STUCK[status][0]
+    assert f"--stack-name {name}" in found.fix
+    with pytest.raises(OperationFailed, match=f"stack {name} is {status}(.|\n)*--stack-name {name}"):
+        settled_status(aws, name, lambda _: None)
+    assert stack.status == status
+
+
+def test_an_operation_that_is_under_way_is_waited_for(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - see above
+
+    monkeypatch.setattr(deployed_stack, "FIRST_POLL_SECONDS", 0.0)
+    aws.cloudformation.create_stack(StackName="s", TemplateBody='{"Resources": {"T": {"Type": "AWS::SNS::Topic"}}}')
+    [stack] = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
+    stack.status = "UPDATE_IN_PROGRESS"
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if len(said) > 3:
+            stack.status = "UPDATE_COMPLETE"
+
+    assert settled_status(aws, "s", say) == "UPDATE_COMPLETE"
+    assert said[0] == "s is UPDATE_IN_PROGRESS: waiting for its end"
+
+
+def test_a_bucket_that_was_there_gets_what_it_lacks_and_keeps_what_it_has(aws: Aws, tmp_path: Path) -> None:
+    aws.s3.create_bucket(Bucket="our-data")
+    theirs: Any = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 9}}
+    aws.s3.put_bucket_lifecycle_configuration(Bucket="our-data", LifecycleConfiguration={"Rules": [theirs]})
+    root = environment(tmp_path, more="\nstorage: {root: s3://our-data/teams/hbase/}\n").root
+    assert len(list(needs(aws, root))) == 2
+    assert set_up(aws, root, lambda _: None) == "2 set"
+    assert list(needs(aws, root)) == []
+    assert set_up(aws, root, lambda _: None) == "all is set"
+    rules = aws.s3.get_bucket_lifecycle_configuration(Bucket="our-data")["Rules"]
+    assert [each["ID"] for each in rules] == ["theirs", "warmbase-incomplete-uploads-teams-hbase"]
+    metrics = aws.s3.get_bucket_metrics_configuration(Bucket="our-data", Id="hbase-root")["MetricsConfiguration"]
+    assert metrics["Filter"] == {"Prefix": "teams/hbase/"}

@@ -1,0 +1,252 @@
+"""A running cluster is given today's plan: in order, all or back, and from wherever it was ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from configurations.properties.property import Applied
+from lab.aws.extension import install
+from operations import reconfiguration as module
+from operations.aws import Aws
+from operations.drift import running
+from operations.progress import carry_out
+from operations.reconfiguration import reconfiguration
+from sizing.problem import OperationFailed, Refused
+from tests.operations.deployed import WHEN, Cut, Deployed, Killed, deployed
+from tests.operations.test_comparison import VARIABLES
+
+TIMEOUT = "\noverrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\n"
+TAG = "local-aws:reconfiguration"
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
+    install()
+    with mock_aws():
+        yield Aws(VARIABLES)
+
+
+@pytest.fixture
+def here(aws: Aws, tmp_path: Path) -> Deployed:
+    return deployed(aws, tmp_path)
+
+
+def apply(here: Deployed) -> Cut:
+    cut = Cut()
+    carry_out(reconfiguration(here.aws, here.tuning()), cut)
+    return cut
+
+
+def test_what_runs_as_planned_is_left_alone(here: Deployed) -> None:
+    found = here.tuning()
+    assert (found.changes, found.moves, found.new) == ((), (), ())
+    assert list(reconfiguration(here.aws, found)) == []
+
+
+def test_settings_are_applied_to_the_core_group_and_then_to_the_primaries(here: Deployed) -> None:
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    found = here.tuning()
+    assert [move.title for move in found.moves] == ["core group: today's settings", "primary group: today's settings"]
+    assert {change.applied for change in found.changes} == {Applied.ROLLING_RESTART}
+    cut = apply(here)
+    assert cut.titles == [
+        "look at the caches",
+        "core group: today's settings",
+        "primary group: today's settings",
+        "see that the caches were kept",
+    ]
+    assert here.tuning().moves == ()
+    assert running(here.aws, here.launch).changes(here.launch) == ()
+
+
+def test_what_others_had_set_is_shown_and_replaced(here: Deployed) -> None:
+    cluster = running(here.aws, here.launch).cluster
+    by_hand: Any = {"Classification": "hbase-site", "Properties": {"hbase.client.pause": "7"}}
+    here.aws.emr.modify_instance_groups(
+        ClusterId=cluster.id,
+        InstanceGroups=[
+            {"InstanceGroupId": cluster.groups["core"].id, "ReconfigurationType": "MERGE", "Configurations": [by_hand]}
+        ],
+    )
+    here.aws.emr.list_instance_groups(ClusterId=cluster.id)
+    [change] = here.tuning().changes
+    assert (change.key, change.before, change.after, change.groups) == ("hbase.client.pause", "7", None, ("core",))
+    apply(here)
+    assert here.tuning().changes == ()
+
+
+def test_new_nodes_come_first_and_nodes_that_go_last(here: Deployed) -> None:
+    count = here.launch.plan.core.count
+    here.edit("per_second: 200", "per_second: 5000")
+    more = here.launch.plan.core.count
+    assert more > count
+    titles = [move.title for move in here.tuning().moves]
+    assert titles[0] == f"core group: {count} -> {more} nodes"
+    apply(here)
+    assert running(here.aws, here.launch).cluster.groups["core"].running == more
+    here.edit("per_second: 5000", "per_second: 200")
+    titles = [move.title for move in here.tuning().moves]
+    assert titles[-1] == f"core group: {more} -> {count} nodes"
+    apply(here)
+    assert running(here.aws, here.launch).cluster.groups["core"].running == count
+
+
+def test_a_figure_that_moved_a_little_is_left_alone_unless_all_is_asked_for(here: Deployed) -> None:
+    cluster = running(here.aws, here.launch).cluster
+    key = "hbase.regionserver.handler.count"
+    [has] = [each.properties[key] for each in cluster.groups["core"].settings if key in each.properties]
+    little: Any = {"Classification": "hbase-site", "Properties": {key: str(round(int(has) * 1.04))}}
+    here.aws.emr.modify_instance_groups(
+        ClusterId=cluster.id,
+        InstanceGroups=[
+            {"InstanceGroupId": cluster.groups["core"].id, "ReconfigurationType": "MERGE", "Configurations": [little]}
+        ],
+    )
+    here.aws.emr.list_instance_groups(ClusterId=cluster.id)
+    found = here.tuning()
+    assert (found.changes, found.moves, [change.key for change in found.small]) == ((), (), [key])
+    assert [change.key for change in here.tuning(everything=True).changes] == [key]
+
+
+def test_what_needs_a_new_cluster_is_named_and_never_tried(here: Deployed) -> None:
+    here.edit("release:", "os_release: 2023.9.20251117.1\nrelease:")
+    here.edit("us-east-1a}", "us-east-1a}\nsecurity: {local_disks: false}")
+    found = here.tuning()
+    assert {change.key for change in found.new} == {"OSReleaseLabel", "encryption of local disks"}
+    assert found.moves == ()
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_it_goes_on_from_wherever_it_was_ended(when: str, here: Deployed) -> None:
+    """Every step of the enumeration, each ended once; what is begun again always converges."""
+    count = here.launch.plan.core.count
+    here.edit("per_second: 200", "per_second: 5000")
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    steps = len(list(reconfiguration(here.aws, here.tuning())))
+    assert steps == 5
+    planned = here.tuning()
+    for at in range(steps):
+        cut = Cut(at, when)
+        try:
+            carry_out(reconfiguration(here.aws, planned), cut)
+        except Killed:
+            assert len(cut.titles) == at + 1
+        assert list(here.states().values()) == ["WAITING"]
+    apply(here)
+    assert here.tuning().changes == ()
+    assert running(here.aws, here.launch).cluster.groups["core"].running > count
+
+
+def test_where_emr_goes_back_by_itself_its_reason_is_shown(here: Deployed) -> None:
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    here.tag(TAG, "revert")
+    with pytest.raises(OperationFailed, match=r"EMR went back to the core group's settings of before\n  The reconf"):
+        apply(here)
+    assert here.tuning().moves
+    here.tag(TAG, None)
+    apply(here)
+    assert here.tuning().moves == ()
+
+
+@pytest.mark.parametrize("state", ["SUSPENDED", "ARRESTED"])
+def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, here: Deployed) -> None:
+    before = running(here.aws, here.launch).cluster.groups["core"].settings
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    here.tag(TAG, state)
+
+    class Mended(Cut):
+        """Whoever reads that it goes back mends what was at fault."""
+
+        @contextmanager
+        def step(self, title: str) -> Iterator[Callable[[str], None]]:
+            with super().step(title) as say:
+
+                def told(line: str) -> None:
+                    if "going back" in line:
+                        here.tag(TAG, None)
+                    say(line)
+
+                yield told
+
+    cut = Mended()
+    with pytest.raises(OperationFailed, match=rf"which was {state}; it has its settings of before again"):
+        carry_out(reconfiguration(here.aws, here.tuning()), cut)
+    assert any(f"core group is {state}: The reconfiguration failed" in line for line in cut.said)
+    assert running(here.aws, here.launch).cluster.groups["core"].settings == before
+
+
+def test_a_group_that_stays_stopped_is_said_to_be(here: Deployed) -> None:
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    here.tag(TAG, "ARRESTED")
+    with pytest.raises(OperationFailed, match="the core group is ARRESTED, and cannot be changed until it is not"):
+        apply(here)
+
+
+def test_primaries_are_left_alone_while_a_region_server_is_absent(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    planned = here.tuning()
+    settled = module._Groups.settled
+
+    def one_less(groups: Any, role: str, say: Any) -> Any:
+        found = settled(groups, role, say)
+        if role == "core" and applied:
+            object.__setattr__(found, "running", found.count - 1)
+        return found
+
+    applied: list[str] = []
+    monkeypatch.setattr(module._Groups, "settled", one_less)
+    steps = list(reconfiguration(here.aws, planned))
+    carry_out(steps[:2], Cut())
+    applied.append("core")
+    with pytest.raises(Refused, match=r"the primaries were left alone: \d+ of \d+ core nodes run"):
+        carry_out(steps[2:], Cut())
+
+
+def test_a_cluster_that_ends_meanwhile_is_said_to_have(here: Deployed) -> None:
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    planned = here.tuning()
+    here.aws.emr.set_termination_protection(JobFlowIds=[here.cluster_id], TerminationProtected=False)
+    here.aws.emr.terminate_job_flows(JobFlowIds=[here.cluster_id])
+    with pytest.raises(OperationFailed, match=r"the core group of j-\w+ is TERMINATED(.|\n)*fix: warmbase status"):
+        carry_out(reconfiguration(here.aws, planned), Cut())
+    with pytest.raises(OperationFailed, match=r"cluster j-\w+ of dev blue is TERMINATED: nothing runs"):
+        here.tuning()
+
+
+def published(here: Deployed, fill: float, *, minutes_ago: float) -> None:
+    at = datetime.now(UTC) - timedelta(minutes=minutes_ago)
+    dimensions = [{"Name": "ClusterId", "Value": here.cluster_id}, {"Name": "InstanceId", "Value": "i-1"}]
+    data: Any = [{"MetricName": "Fill", "Dimensions": dimensions, "Timestamp": at, "Value": fill}]
+    here.aws.cloudwatch.put_metric_data(Namespace="warmbase", MetricData=data)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"), [(0.8, "kept: 1 RegionServers"), (0.1, "1 of 1 are colder than before: i-1")]
+)
+def test_it_says_whether_the_caches_were_kept(after: float, said: str, here: Deployed) -> None:
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    published(here, 0.8, minutes_ago=5)
+
+    class Publishing(Cut):
+        """As the nodes do after their restart."""
+
+        def step(self, title: str) -> Any:
+            if title == "see that the caches were kept":
+                published(here, after, minutes_ago=0)
+            return super().step(title)
+
+    cut = Publishing()
+    carry_out(reconfiguration(here.aws, here.tuning()), cut)
+    assert "filled 80 % to 80 %" in cut.said[0]
+    assert said in cut.said[-1]

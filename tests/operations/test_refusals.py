@@ -1,0 +1,156 @@
+"""AWS refusing, at each call of each operation: an error that says how to go on, nothing lost, and it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError, EndpointConnectionError
+from moto import mock_aws
+
+from environments.launch_record import launch_records
+from lab.aws.extension import install
+from operations import reconfiguration as reconfiguration_module
+from operations import teardown as ending
+from operations.aws import Aws
+from operations.claims import release
+from operations.drift import live
+from operations.pinning import check_pinned
+from operations.preflight import preflight
+from operations.progress import carry_out
+from operations.reconfiguration import reconfiguration
+from operations.state import state
+from operations.teardown import teardown
+from sizing.problem import OperationFailed
+from tests.operations.deployed import Cut, Deployed, deployed
+from tests.operations.test_comparison import VARIABLES
+
+FIXES = {
+    "ExpiredToken": "get new credentials",
+    "AccessDeniedException": "give these credentials leave for the action named above",
+    "ThrottlingException": "wait a minute, and run the same again",
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    for module in (reconfiguration_module, ending):
+        monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
+        monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
+    install()
+    with mock_aws():
+        yield deployed(Aws(VARIABLES), tmp_path)
+
+
+def looked(here: Deployed) -> None:
+    list(preflight(here.aws, here.environment, {"blue": here.launch}, launch_records(here.environment)))
+
+
+def reconfigured(here: Deployed) -> None:
+    carry_out(reconfiguration(here.aws, here.tuning()), Cut())
+
+
+def torn_down(here: Deployed) -> None:
+    """Of a cluster that is gone: what is left of it."""
+    carry_out(teardown(here.aws, here.environment, "blue", None), Cut())
+
+
+OPERATIONS: dict[str, Callable[[Deployed], object]] = {
+    "preflight": looked,
+    "status": lambda here: state(here.aws, here.environment),
+    "drift": lambda here: live(here.aws, here.launch),
+    "pin --check": lambda here: check_pinned(here.aws, here.environment, "blue"),
+    "claim --take": lambda here: release(here.aws, here.environment, None),
+    "reconfigure": reconfigured,
+    "teardown": torn_down,
+}
+
+
+def prepared(here: Deployed, operation: str) -> None:
+    if operation == "reconfigure":
+        here.edit("clusters:", "overrides: {hbase-site: {hbase.regionserver.handler.count: '77'}}\nclusters:")
+    if operation == "teardown":
+        here.aws.emr.set_termination_protection(JobFlowIds=[here.cluster_id], TerminationProtected=False)
+        here.aws.emr.terminate_job_flows(JobFlowIds=[here.cluster_id])
+
+
+class Failing:
+    """Lets so many calls of AWS's APIs pass, and refuses the next."""
+
+    def __init__(self, original: Callable[..., Any], error: Callable[[str], Exception]) -> None:
+        self.original, self.error = original, error
+        self.left, self.refused = -1, ""
+
+    def __call__(self, client: BaseClient, operation: str, parameters: Any) -> Any:
+        """As botocore's client calls."""
+        if self.left == 0:
+            self.left, self.refused = -1, operation
+            raise self.error(operation)
+        self.left -= 1
+        return self.original(client, operation, parameters)
+
+
+def failure_of(operation: Callable[[Deployed], object], here: Deployed) -> str | None:
+    """What it says; None where it succeeds."""
+    try:
+        operation(here)
+    except OperationFailed as failure:
+        return str(failure)
+    return None
+
+
+def installed(failing: Failing, monkeypatch: pytest.MonkeyPatch) -> None:
+    def called(client: BaseClient, operation: str, parameters: Any) -> Any:
+        return failing(client, operation, parameters)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", called)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("code", FIXES)
+def test_each_call_that_is_refused_says_how_to_go_on(
+    operation: str, code: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The calls are counted as they come: however many an operation makes, each is refused once."""
+    prepared(here, operation)
+
+    def refusal(called: str) -> ClientError:
+        return ClientError({"Error": {"Code": code, "Message": "no"}}, called)
+
+    failing = Failing(BaseClient._make_api_call, refusal)  # type: ignore[attr-defined]
+    installed(failing, monkeypatch)
+    passed, refused, ignored = 0, 0, []
+    while True:
+        failing.left, failing.refused = passed, ""
+        said = failure_of(OPERATIONS[operation], here)
+        if said is not None:
+            assert FIXES[code] in said, f"{failing.refused}: {said}"
+            assert failing.refused in said
+            refused += 1
+        if not failing.refused:
+            break
+        states = list(here.aws.emr.list_clusters()["Clusters"])
+        assert len(states) == 1, "never a second cluster"
+        ignored += [failing.refused] if refused == 0 else []
+        passed += 1
+    assert refused > 1
+    # What may go unread without a word: a quota, and how much of a cache is kept.
+    assert passed - refused <= 4, ignored
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_aws_that_does_not_answer_is_said_not_to(
+    operation: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(here, operation)
+    failing = Failing(
+        BaseClient._make_api_call,  # type: ignore[attr-defined]
+        lambda _: EndpointConnectionError(endpoint_url="https://nowhere"),
+    )
+    installed(failing, monkeypatch)
+    failing.left = 1
+    with pytest.raises(OperationFailed, match=r"AWS could not be asked(.|\n)*fix: set AWS_PROFILE"):
+        OPERATIONS[operation](here)

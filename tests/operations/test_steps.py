@@ -1,0 +1,82 @@
+"""Scripts that run on a primary: what they answer beside stubs of `hbase` and `hdfs`, well and with something wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
+
+STUBS = Path(__file__).parents[2] / "lab" / "aws" / "stubs"
+NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "shared")
+
+
+def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, Any, str]:
+    """Status, answer and what it says, run as EMR's command-runner.jar runs it; in state `gone` HBase is not there."""
+    stubs = directory / "stubs"
+    stubs.mkdir()
+    for stub in STUBS.iterdir():
+        (stubs / stub.name).write_text("#!/bin/sh\nexit 1\n" if state == "gone" else stub.read_text())
+    (stubs / "aws").write_text(
+        f'#!/bin/sh\n[ "$*" = "s3 cp --only-show-errors - s3://logs/answer" ] && cat >{directory}/answer\n'
+    )
+    for stub in stubs.iterdir():
+        stub.chmod(0o755)
+    # EMR's own script is where a node has it.
+    text = script(name).replace("/usr/lib/hbase/bin/disable_all_tables.sh", "/dev/null")
+    done = subprocess.run(
+        ["bash", "-c", text, name, "s3://logs/answer", *arguments],
+        env={"PATH": f"{stubs}:{os.environ['PATH']}", "STATE": state},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    answer = directory / "answer"
+    return done.returncode, json.loads(answer.read_text()) if answer.exists() else None, done.stderr
+
+
+WALS = "hdfs://primary:8020/user/hbase/WALs"
+SERVERS = ["core-1,16020,1762500000000", "core-2,16020,1762500000001"]
+CASES = [
+    ("disable-tables", "well", (), {"tables": ["users", "logs:events"], "enabled": []}),
+    ("disable-tables", "enabled", (), {"tables": ["users", "logs:events"], "enabled": ["users"]}),
+    ("flush-meta", "well", (), {"flushed": ["hbase:meta", "hbase:namespace"]}),
+    ("stop-hbase", "well", ("0",), {"servers": []}),
+    ("stop-hbase", "servers", ("0",), {"servers": SERVERS}),
+    ("look-at-wals", "well", (), {"directory": WALS, "files": []}),
+    ("look-at-wals", "wal", (), {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/core-1%2C16020.1"]}),
+    ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": []}),
+    ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["logs:events"]}),
+    ("verify-export", "broken", ("s3://our-backups/hbase/",), {"missing": ["users", "logs:events"]}),
+]
+
+
+@pytest.mark.parametrize(("name", "state", "arguments", "expected"), CASES)
+def test_each_script_answers_what_is_there(
+    name: str, state: str, arguments: tuple[str, ...], expected: object, tmp_path: Path
+) -> None:
+    status, answer, said = run(tmp_path, name, state, *arguments)
+    assert (status, answer) == (0, expected), said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_script_says_why_it_could_not_answer(name: str, tmp_path: Path) -> None:
+    status, answer, said = run(tmp_path, name, "gone", "0")
+    assert status != 0, said
+    assert answer is None or "error" in answer
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_script_fits_in_one_argument_of_a_step(name: str) -> None:
+    assert len(script(name)) < LONGEST_ARGUMENT
+    assert "source " not in script(name).replace("shellcheck source", "")
+
+
+def test_every_script_is_tried() -> None:
+    assert {name for name, *_ in CASES} == set(NAMES)
