@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
 
-__all__ = ["Aws"]
+__all__ = ["PATIENT", "Aws"]
 
 PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8})
 """Throttled calls are tried again after pauses that double; botocore's own four attempts end after seconds."""
@@ -78,12 +78,14 @@ class Aws:
     @cached_property
     def pricing(self) -> PricingClient:
         """AWS Price List; it answers in three regions only, and in each for all."""
-        return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint)
+        return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def account(self) -> str:
         """The account of the credentials."""
-        return str(self._session.client("sts", endpoint_url=self._endpoint).get_caller_identity()["Account"])
+        return str(
+            self._session.client("sts", endpoint_url=self._endpoint, config=PATIENT).get_caller_identity()["Account"]
+        )
 
 
 def _core_session(variables: Mapping[str, str]) -> botocore.session.Session:

@@ -15,7 +15,7 @@ from environments.launch_record import launch_records
 from lab.aws.extension import install
 from operations import reconfiguration as reconfiguration_module
 from operations import teardown as ending
-from operations.aws import Aws
+from operations.aws import PATIENT, Aws
 from operations.claims import release
 from operations.drift import live
 from operations.pinning import check_pinned
@@ -28,6 +28,7 @@ from sizing.problem import OperationFailed
 from tests.operations.deployed import Cut, Deployed, deployed
 from tests.operations.test_comparison import VARIABLES
 
+RETRIES = PATIENT.retries
 FIXES = {
     "ExpiredToken": "get new credentials",
     "AccessDeniedException": "give these credentials leave for the action named above",
@@ -82,12 +83,14 @@ class Failing:
 
     def __init__(self, original: Callable[..., Any], error: Callable[[str], Exception]) -> None:
         self.original, self.error = original, error
-        self.left, self.refused = -1, ""
+        self.left, self.refused, self.forever = -1, "", False
 
     def __call__(self, client: BaseClient, operation: str, parameters: Any) -> Any:
-        """As botocore's client calls."""
+        """As botocore's client calls. The local AWS asks itself as well, by clients of its own: these pass."""
+        if client.meta.config.retries != RETRIES:
+            return self.original(client, operation, parameters)
         if self.left == 0:
-            self.left, self.refused = -1, operation
+            self.left, self.refused = 0 if self.forever else -1, operation
             raise self.error(operation)
         self.left -= 1
         return self.original(client, operation, parameters)
@@ -136,7 +139,7 @@ def test_each_call_that_is_refused_says_how_to_go_on(
         assert len(states) == 1, "never a second cluster"
         ignored += [failing.refused] if refused == 0 else []
         passed += 1
-    assert refused > 1
+    assert refused >= 1
     # What may go unread without a word: a quota, and how much of a cache is kept.
     assert passed - refused <= 4, ignored
 
@@ -151,6 +154,6 @@ def test_an_aws_that_does_not_answer_is_said_not_to(
         lambda _: EndpointConnectionError(endpoint_url="https://nowhere"),
     )
     installed(failing, monkeypatch)
-    failing.left = 1
+    failing.left, failing.forever = 0, True
     with pytest.raises(OperationFailed, match=r"AWS could not be asked(.|\n)*fix: set AWS_PROFILE"):
         OPERATIONS[operation](here)
