@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from textwrap import wrap
 
 import click
 
+from cli.change_lines import WIDTH
 from cli.document import json_text
 from cli.options import environment_argument, output_option, yes_option
 from environments.environment import Environment
@@ -43,7 +45,8 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     found = claims.claim_of(aws, read.root)
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
-        click.echo(json_text({"url": url, "claim": found}) if output == "json" else f"{url}\n  {_said(found)}")
+        said = wrap(_said(found), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        click.echo(json_text({"url": url, "claim": found}) if output == "json" else "\n".join([url, *said]))
         return
     click.echo(f"current   {_said(found)}", err=True)
     click.echo("proposed  nobody writes to the root; the next active cluster may claim it", err=True)

@@ -35,7 +35,8 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     """
     read = read_environment(environment)
     steps = list(destruction(Aws(os.environ | {"AWS_REGION": read.region}), read))
-    click.echo("proposed  " + "; ".join(step.title for step in steps))
+    for number, step in enumerate(steps):
+        click.echo(f"{'' if number else 'proposed':<10}{step.title}")
     click.echo(f"kept      {storage_stack(read.name)}: root, keys and logs")
     if dry_run:
         return

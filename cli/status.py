@@ -110,7 +110,7 @@ def _caches(found: Caches) -> Iterator[str]:
             else ""
         )
         yield from _entry("hit ratio", f"{format_percent(found.hit_ratio)} of all requests{said}")
-        yield from _entry("", f"{found.below_90} servers under 90 %, {found.below_80} of them under 80 %")
+        yield from _entry("", f"servers under 90 %: {found.below_90}, under 80 %: {found.below_80}")
     yield from _entry("fill", _fill(found))
     if published < found.expected_servers:
         yield from _entry("", f"{published} of {found.expected_servers} RegionServers have published figures")

@@ -41,7 +41,8 @@ def teardown(environment: str, colour: str, exported: str | None, *, dry_run: bo
     identity, state = ending.launched_cluster(aws, read, colour)
     steps = list(ending.teardown(aws, read, colour, exported))
     click.echo(f"current   {colour}: {f'{identity}, {state}' if identity else 'no cluster was launched'}")
-    click.echo("proposed  none: " + "; ".join(step.title for step in steps))
+    for number, step in enumerate(steps):
+        click.echo(f"{'' if number else 'proposed':<10}{step.title}")
     click.echo("kept      root, keys, logs, and the network")
     if dry_run:
         return

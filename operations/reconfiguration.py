@@ -119,7 +119,7 @@ def _reconfigured(groups: _Groups, move: Move, say: Say) -> str:
     groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in move.settings])
     after = groups.settled(move.role, say)
     if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
-        return f"{sum(1 for _ in flattened(move.settings))} settings, applied on {after.running} nodes"
+        return f"{sum(1 for _ in flattened(move.settings))} settings, on nodes: {after.running}"
     raise _taken_back(groups, move.role, before, after, say)
 
 

@@ -148,9 +148,9 @@ def _quotas(asked: Asked) -> Iterator[Check]:
             continue
         limit = _quota(asked.aws, *quota)
         if limit is None:
-            yield Check(name=name, found=f"{needed:,.1f} {unit} needed; the quota could not be read")
+            yield Check(name=name, found=f"{needed:,.3g} {unit} needed; the quota could not be read")
             continue
-        found = f"{needed:,.1f} of {limit:,.0f} {unit}, whatever else runs"
+        found = f"{needed:,.3g} of {limit:,.0f} {unit}, whatever else runs"
         if needed > limit:
             service, code = quota
             command = f"request-service-quota-increase --service-code {service} --quota-code {code}"

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from environments.names import storage_stack
 from operations.aws import Aws
-from operations.claims import claim_of, writers
+from operations.claims import NOBODY, claim_of, writers
 from operations.deployed_stack import status_of
 from operations.description import cluster_id
 from operations.failures import MISSING, error_code
@@ -82,6 +82,8 @@ def _one_writer(asked: Asked) -> Iterator[Check]:
             problem="another cluster writes to this root, and the new one would end as soon as it starts",
             fix=f"end {claim.cluster} first, or write down that it is this one: warmbase pin",
         )
+    elif claim.cluster == NOBODY:
+        yield Check(name="claim of the root", found="free, as somebody has said")
     else:
         yield Check(name="claim of the root", found=f"{claim.cluster}, {claim.state or 'gone'}")
 
