@@ -12,7 +12,7 @@ from operations.aws import Aws
 __all__ = ["ServerCache", "caches"]
 
 NAMESPACE: Final = "warmbase"
-FIGURES: Final = {"Fill": "Average", "Hits": "Sum", "Misses": "Sum", "FreeBytes": "Average"}
+FIGURES: Final = {"Fill": "Average", "Answering": "Minimum", "Hits": "Sum", "Misses": "Sum", "FreeBytes": "Average"}
 """Each with how its minutes are put together."""
 # judgement: long enough for a publisher that missed a minute or two, short enough to be called now.
 WINDOW_MINUTES: Final = 10
@@ -26,6 +26,7 @@ class ServerCache:
     instance: str
     at: datetime
     fill: float | None
+    answering: float | None
     free_bytes: float | None
     hits: float | None
     misses: float | None
@@ -51,6 +52,7 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
             instance=instance,
             at=max(at for at, _ in figures.values()),
             fill=_value(figures, "Fill"),
+            answering=_value(figures, "Answering"),
             free_bytes=_value(figures, "FreeBytes"),
             hits=_value(figures, "Hits"),
             misses=_value(figures, "Misses"),

@@ -61,6 +61,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
     with answered(f"stack {stack} could not be deployed", "run the same again: it goes on where it ended"):
         before = settled_status(aws, stack, say)
         if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
+            _protect(aws, stack)
             return f"{before}, as its template says"
         changes = _prepared(assembly, stack, say)
         if changes is None:

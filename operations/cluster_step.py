@@ -11,11 +11,12 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from operations.aws import Aws
 from operations.failures import MISSING, answered, error_code
@@ -64,7 +65,13 @@ class Primary:
                     }
                 ],
             )["StepIds"]
-            state = self._ended(step, name, say)
+            try:
+                state = self._ended(step, name, say)
+            except BaseException:
+                # A step that still waits must not run when nobody thinks of it any more.
+                with suppress(ClientError, BotoCoreError):
+                    self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=[step])
+                raise
             answer = self._answer(key)
         if answer is None or "error" in answer or state != "COMPLETED":
             raise OperationFailed(_why(self, name, step, state, answer))

@@ -49,6 +49,7 @@ class DescribedGroup:
     running: int
     volumes: tuple[DescribedVolume, ...]
     settings: tuple[Classification, ...]
+    version: int
     pending: bool
 
 
@@ -144,6 +145,7 @@ def _group(group: Mapping[str, Any]) -> DescribedGroup:
         running=group["RunningInstanceCount"],
         volumes=tuple(sorted(_volume(block["VolumeSpecification"]) for block in group["EbsBlockDevices"])),
         settings=_settings(group, "Configurations" if asked == applied else "LastSuccessfullyAppliedConfigurations"),
+        version=asked,
         pending=asked != applied,
     )
 

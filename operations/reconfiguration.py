@@ -28,6 +28,8 @@ __all__ = ["reconfiguration"]
 LONGEST_SECONDS: Final = 3 * 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
+# judgement: EMR begins within a minute or two of being asked.
+BEGIN_SECONDS: Final = 300.0
 STOPPED: Final = frozenset({"SUSPENDED", "ARRESTED"})
 ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"})
 # judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
@@ -67,6 +69,18 @@ class _Groups:
             f"the {role} group of {self.cluster_id} is still {said} after {LONGEST_SECONDS / 3600:.0f} hours\n"
             "  fix: look at its events in the console; run the same again, and it waits on"
         )
+
+    def reconfigured(self, role: str, before: DescribedGroup, say: Say) -> DescribedGroup:
+        """The group once EMR has ended what it was asked for. For a while it may look as before: it has not begun."""
+        deadline = time.monotonic() + BEGIN_SECONDS
+        while time.monotonic() < deadline:
+            group = self[role]
+            same = group.version == before.version
+            if not same and not (group.pending and group.state in {"RUNNING", before.state}):
+                break
+            say(f"{role} group is {group.state}: EMR has not begun yet, or has just gone back")
+            time.sleep(POLL_SECONDS)
+        return self.settled(role, say)
 
     def ask(self, group: DescribedGroup, **change: Any) -> None:  # noqa: ANN401 - the API's own form
         """ModifyInstanceGroups for one group."""
@@ -117,7 +131,7 @@ def _reconfigured(groups: _Groups, move: Move, say: Say) -> str:
     if move.role == "primary":
         _refuse_absent(groups, say)
     groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in move.settings])
-    after = groups.settled(move.role, say)
+    after = groups.reconfigured(move.role, before, say)
     if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
         return f"{sum(1 for _ in flattened(move.settings))} settings, on nodes: {after.running}"
     raise _taken_back(groups, move.role, before, after, say)
@@ -132,6 +146,13 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
             "  a master that restarts while a RegionServer is away may wait for hbase:meta for ever\n"
             "  fix: wait until all run, and run the same again"
         )
+    silent = [each.instance for each in caches(groups.aws, groups.cluster_id) if each.answering == 0]
+    if silent:
+        raise Refused(
+            f"the primaries were left alone: the RegionServer of {', '.join(silent)} does not answer on its node\n"
+            "  a master that restarts while a RegionServer is away may wait for hbase:meta for ever\n"
+            "  fix: look at its log; when it serves again, run the same again"
+        )
 
 
 def _taken_back(groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say) -> OperationFailed:
@@ -144,7 +165,7 @@ def _taken_back(groups: _Groups, role: str, before: DescribedGroup, after: Descr
         )
     say(f"{role} group is {after.state}: {why}; going back")
     groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in before.settings])
-    back = groups.settled(role, say)
+    back = groups.reconfigured(role, after, say)
     if back.state == "RUNNING" and not back.pending:
         return OperationFailed(
             f"EMR could not reconfigure the {role} group, which was {after.state}; it has its settings of before"

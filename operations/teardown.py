@@ -12,19 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
-
-from botocore.exceptions import ClientError
+from typing import Any, Final
 
 from environments.environment import Environment, Wal
-from environments.launch_record import record_directory
+from environments.launch_record import launch_records, record_directory
 from environments.names import cluster_stack, monitoring_stack, network_stack
 from operations.aws import Aws
 from operations.claims import NOBODY, claim_of, release, state_of
 from operations.cluster_step import Primary
 from operations.deployed_stack import Events, status_of
-from operations.description import LIVES, cluster_id
-from operations.failures import MISSING, answered, error_code
+from operations.description import LIVES
+from operations.failures import answered
 from operations.progress import Say, Step
 from sizing.mode import Mode
 from sizing.problem import OperationFailed, Refused
@@ -36,27 +34,41 @@ TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
+DOWN: Final = "HBase is stopped already"
+CLUSTER: Final = "AWS::EMR::Cluster"
 GONE: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
 
 
 def launched_cluster(aws: Aws, environment: Environment, colour: str) -> tuple[str | None, str | None]:
-    """The cluster's id, None where none was launched, and its state, None where EMR no longer knows it."""
+    """The cluster's id, None where none was launched, and its state, None where EMR no longer knows it.
+
+    Its stack says which it is, and without one its launch record. Raises Refused while the stack is being made.
+    """
+    stack, record = cluster_stack(environment.name, colour), launch_records(environment).get(colour)
     with answered(f"cluster {colour} could not be read", "use credentials of the account in which it was deployed"):
-        try:
-            identity = cluster_id(aws, environment.name, colour)
-        except ClientError as error:
-            if error_code(error) not in MISSING:
-                raise
-            return None, None
-    return identity, state_of(aws, identity)
+        status = status_of(aws, stack)
+        if status is not None and status.endswith("_IN_PROGRESS") and not status.startswith(("REVIEW", "DELETE")):
+            raise Refused(
+                f"stack {stack} is {status}: it is not known yet which cluster is its\n  fix: wait for its end"
+            )
+        found = [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
+    clusters = [each.get("PhysicalResourceId") for each in found if each["ResourceType"] == CLUSTER]
+    identity = next(filter(None, clusters), record.cluster_id if record else None)
+    return (identity, state_of(aws, identity)) if identity else (None, None)
 
 
 def teardown(aws: Aws, environment: Environment, colour: str, exported: str | None) -> Iterator[Step]:
     """Every step. `exported`: in mode hdfs, where the snapshots of all tables were exported to.
 
-    Raises Refused for a cluster in mode hdfs without them: its end would be the end of the data.
+    Raises Refused for a cluster in mode hdfs without them: its end would be the end of the data; and for one that runs
+    without a launch record: what it is, the file alone does not prove. InvalidInput where the record says otherwise.
     """
     identity, state = launched_cluster(aws, environment, colour)
+    if state in LIVES and colour not in launch_records(environment):
+        raise Refused(
+            f"nothing says what {identity} was launched with, and so what must be kept of it\n"
+            f"  fix: write it down: warmbase pin {Path(environment.source).stem}; then the same again"
+        )
     if environment.mode is Mode.HDFS and exported is None and state in LIVES:
         raise Refused(
             f"the data of {identity} are on its nodes and nowhere else\n"
@@ -73,7 +85,8 @@ def teardown(aws: Aws, environment: Environment, colour: str, exported: str | No
 
 
 def destruction(aws: Aws, environment: Environment) -> Iterator[Step]:
-    """Removes the stacks that hold no data, once no cluster runs. Raises Refused while one does."""
+    """Removes the stacks that hold no data, once no cluster runs. Raises Refused while one does, or may."""
+    _refuse_others(aws, environment)
     for colour in environment.clusters:
         identity, state = launched_cluster(aws, environment, colour)
         if identity is not None and state not in GONE:
@@ -86,6 +99,21 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Step]:
             yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
     network = network_stack(environment.name)
     yield _step(f"delete stack {network}", partial(_deleted, aws, network))
+
+
+def _refuse_others(aws: Aws, environment: Environment) -> None:
+    """Clusters of colours that the file no longer has."""
+    known = {cluster_stack(environment.name, colour) for colour in environment.clusters}
+    with answered(f"the stacks of {environment.name} could not be listed", "run the same again"):
+        pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
+        names = [stack["StackName"] for page in pages for stack in page["Stacks"]]
+    start = cluster_stack(environment.name, "").removesuffix("-cluster")
+    others = [each for each in names if each.startswith(start) and each.endswith("-cluster") and each not in known]
+    if others:
+        raise Refused(
+            f"there are clusters that the file does not have: {', '.join(others)}\n"
+            "  fix: put their colours back into the file, and end them: warmbase teardown"
+        )
 
 
 def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, exported: str | None) -> Iterator[Step]:
@@ -125,6 +153,8 @@ def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say)
 
 def _disabled(primary: Primary, say: Say) -> str:
     found = primary.run("disable-tables", say)
+    if found.get("down"):
+        return DOWN
     if found["enabled"]:
         raise Refused(
             f"tables are still enabled: {', '.join(found['enabled'])}\n"
@@ -135,7 +165,8 @@ def _disabled(primary: Primary, say: Say) -> str:
 
 
 def _flushed(primary: Primary, say: Say) -> str:
-    return f"flushed {' and '.join(primary.run('flush-meta', say)['flushed'])}"
+    found = primary.run("flush-meta", say)
+    return DOWN if found.get("down") else f"flushed {' and '.join(found['flushed'])}"
 
 
 def _stopped(primary: Primary, say: Say) -> str:

@@ -5,6 +5,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 main() {
   local table
+  if stopped; then
+    answer '{"down": true}'
+    return
+  fi
   for table in hbase:meta hbase:namespace; do
     echo "flushing $table" >&2
     shell "flush '$table'" >&2 || fail "HBase's shell could not flush $table"

@@ -9,11 +9,10 @@ main() {
   if [[ -z $directory || $directory == null ]]; then
     directory=$(hbase org.apache.hadoop.hbase.util.HBaseConfTool hbase.rootdir 2>/dev/null | tail -1)
   fi
-  if [[ -z $directory || $directory == null ]]; then fail "HBase's configuration does not say where its write-ahead log lies"; fi
-  if hdfs dfs -test -d "$directory/WALs"; then
-    found=$(hdfs dfs -ls -R "$directory/WALs") || fail "$directory/WALs cannot be listed"
-  fi
-  files=$(awk '/^-/ {print $NF}' <<<"${found:-}")
+  if [[ ! $directory =~ ^(hdfs|s3|s3a):// ]]; then fail "HBase's configuration does not say where its write-ahead log lies"; fi
+  # A master that ever ran has made the directory: one that cannot be listed is no empty one.
+  found=$(hdfs dfs -ls -R "$directory/WALs") || fail "$directory/WALs cannot be listed"
+  files=$(awk '/^-/ {print $NF}' <<<"$found")
   # shellcheck disable=SC2086 # HBase's own names, without blanks
   answer "{\"directory\": $(quoted "$directory/WALs"), \"files\": $(array $files)}"
 }

@@ -29,5 +29,20 @@ shell() { printf '%s\n' "$@" | hbase shell --noninteractive; }
 # tables: every table of users, one a line.
 tables() { shell "list" | sed -n '/^TABLE/,/row(s)/p' | sed '1d;$d'; }
 
+# children PATH: what ZooKeeper has there, one a line; it fails where ZooKeeper does not say.
+children() {
+  local said
+  said=$(hbase zkcli ls "$1" 2>/dev/null | tail -1)
+  [[ $said =~ ^\[.*\]$ ]] || return 1
+  sed 's/^\[//; s/\]$//; s/, /\n/g' <<<"$said" | sed '/^$/d'
+}
+
+# stopped: no RegionServer and no master has its place in ZooKeeper.
+stopped() {
+  local servers all
+  servers=$(children /hbase/rs) && all=$(children /hbase) || return 1
+  [[ -z $servers ]] && ! grep -qx master <<<"$all"
+}
+
 readonly ANSWER=$1
 shift

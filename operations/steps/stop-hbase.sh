@@ -6,19 +6,19 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 # Closing is seconds for a disabled table; the index of a large cache takes minutes to be written.
 readonly WAIT_SECONDS=$1
 
-# servers: every RegionServer that has its place in ZooKeeper, one a line.
-servers() { hbase zkcli ls /hbase/rs 2>/dev/null | tail -1 | sed 's/^\[//; s/\]$//; s/, /\n/g' | sed '/^$/d'; }
-
 main() {
   local left deadline=$((SECONDS + WAIT_SECONDS))
-  echo "telling the master to end HBase" >&2
-  hbase master stop >&2 || fail "the master could not be told to end HBase"
-  left=$(servers)
-  while [[ -n $left ]] && ((SECONDS < deadline)); do
-    echo "$(wc -l <<<"$left") RegionServers are still there" >&2
+  if ! stopped; then
+    echo "telling the master to end HBase" >&2
+    hbase master stop >&2 || fail "the master could not be told to end HBase"
+  fi
+  # The master ends last: it keeps what it knows of regions until then.
+  until stopped || ((SECONDS >= deadline)); do
+    echo "HBase has not ended yet" >&2
     sleep 5
-    left=$(servers)
   done
+  left=$(children /hbase/rs) || fail "ZooKeeper does not say which RegionServers run"
+  if [[ -z $left ]] && ! stopped; then left=the-master; fi
   # shellcheck disable=SC2086 # one name a word
   answer "{\"servers\": $(array $left)}"
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,6 @@ PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "look.py"
 # judgement: Systems Manager delivers within seconds, and the look takes two.
 ANSWER_SECONDS: Final = 120.0
 POLL_SECONDS: Final = 2.0
-MOST_INSTANCES: Final = 50  # of one SendCommand
 
 
 def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
@@ -30,26 +30,34 @@ def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
     program = base64.b64encode(PROGRAM.read_bytes()).decode()
     command = f"echo {program} | base64 -d | /usr/bin/python3 - {' '.join(keys)}"
     found: dict[str, Facts | None] = dict.fromkeys(instances)
-    for first in range(0, len(instances), MOST_INSTANCES):
-        some = instances[first : first + MOST_INSTANCES]
-        sent = aws.ssm.send_command(
-            InstanceIds=some, DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
-        )["Command"]["CommandId"]
-        say(f"looking at {len(some)} core nodes")
-        for instance in some:
-            found[instance] = _came_back(aws, sent, instance)
+    sent: dict[str, str] = {}
+    say(f"looking at {len(instances)} core nodes")
+    for instance in instances:
+        # One by one: an instance that Systems Manager does not know would end the command for all others.
+        with suppress(aws.ssm.exceptions.InvalidInstanceId):
+            sent[instance] = aws.ssm.send_command(
+                InstanceIds=[instance], DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
+            )["Command"]["CommandId"]
+    for instance, identity in sent.items():
+        found[instance] = _came_back(aws, identity, instance)
     return found
 
 
 def _came_back(aws: Aws, command: str, instance: str) -> Facts | None:
     deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline:
-        said = aws.ssm.get_command_invocation(CommandId=command, InstanceId=instance)
-        if said["Status"] not in {"Pending", "InProgress", "Delayed"}:
-            break
+        # A command that was just sent is not known everywhere yet.
+        with suppress(aws.ssm.exceptions.InvocationDoesNotExist):
+            said = aws.ssm.get_command_invocation(CommandId=command, InstanceId=instance)
+            if said["Status"] not in {"Pending", "InProgress", "Delayed"}:
+                return _facts(said["StandardOutputContent"])
         time.sleep(POLL_SECONDS)
+    return None
+
+
+def _facts(text: str) -> Facts | None:
     try:
-        facts: Facts = json.loads(said["StandardOutputContent"])
+        facts: Facts = json.loads(text)
     except ValueError:
         return None
     return facts if isinstance(facts, dict) else None

@@ -26,6 +26,7 @@ from lab.aws.server import LocalAws, local_aws
 from operations import teardown as ending
 from operations.aws import Aws
 from operations.cdk import run_cdk
+from operations.change_set import Assembly, deploy_stack
 from operations.deployment import Work, deployment, proposal
 from operations.progress import carry_out
 from operations.teardown import teardown
@@ -185,6 +186,26 @@ def test_a_deployment_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_pa
     again = proposal(Work(**{**_fields(work), "directory": tmp_path / "again"}), Cut(), dry_run=False)
     assert again.empty
     assert list(again.records) == ["blue"]
+    refuses_what_would_replace_it(here, work, clusters)
+
+
+def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]) -> None:
+    """A copy of the file without its record: by our own look at the change set; and past it, by the stack's policy."""
+    stack, elsewhere = "warmbase-cut-blue-cluster", work.directory / "elsewhere"
+    elsewhere.mkdir()
+    copy = elsewhere / here.file.name
+    copy.write_text(here.file.read_text().replace("emr-7.12.0", "emr-7.13.0"))
+    assembly = Assembly(directory=elsewhere / "cdk.out", aws=here.aws, variables=work.variables)
+    output = str(assembly.directory)
+    run_cdk(("synth", "-c", f"environment={copy}", "--quiet", "--output", output), work.variables)
+    with pytest.raises(Refused, match=r"its change set would lose(.|\n)*Cluster, AWS::EMR::Cluster: replacement true"):
+        deploy_stack(assembly, stack, lambda _: None)
+    here.aws.cloudformation.update_stack(
+        StackName=stack, TemplateBody=json.dumps(assembly.template(stack)), Capabilities=["CAPABILITY_NAMED_IAM"]
+    )
+    [events] = [here.aws.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]]
+    assert any("Action denied by stack policy" in each.get("ResourceStatusReason", "") for each in events)
+    assert [each for each in here.running() if _named(here, each, "warmbase-cut-blue")] == clusters
 
 
 def _fields(work: Work) -> dict[str, Any]:

@@ -30,6 +30,8 @@ TAG = "local-aws:reconfiguration"
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
     monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
+    # The local AWS begins at once.
+    monkeypatch.setattr(module, "BEGIN_SECONDS", 0.0)
     install()
     with mock_aws():
         yield Aws(VARIABLES)

@@ -31,7 +31,7 @@ def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, A
     text = script(name).replace("/usr/lib/hbase/bin/disable_all_tables.sh", "/dev/null")
     done = subprocess.run(
         ["bash", "-c", text, name, "s3://logs/answer", *arguments],
-        env={"PATH": f"{stubs}:{os.environ['PATH']}", "STATE": state},
+        env={"PATH": f"{stubs}:{os.environ['PATH']}", "STATE": state, "TMPDIR": str(directory)},
         capture_output=True,
         text=True,
         check=False,
@@ -46,6 +46,9 @@ SERVERS = ["core-1,16020,1762500000000", "core-2,16020,1762500000001"]
 CASES = [
     ("disable-tables", "well", (), {"tables": ["users", "logs:events"], "enabled": []}),
     ("disable-tables", "enabled", (), {"tables": ["users", "logs:events"], "enabled": ["users"]}),
+    ("disable-tables", "down", (), {"down": True}),
+    ("flush-meta", "down", (), {"down": True}),
+    ("stop-hbase", "down", ("0",), {"servers": []}),
     ("flush-meta", "well", (), {"flushed": ["hbase:meta", "hbase:namespace"]}),
     ("stop-hbase", "well", ("0",), {"servers": []}),
     ("stop-hbase", "servers", ("0",), {"servers": SERVERS}),

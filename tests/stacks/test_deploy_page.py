@@ -58,7 +58,7 @@ def test_prerequisites_are_named_before_the_first_section(said: str) -> None:
 
 def test_all_is_given_only_to_the_commands_of_cdk_that_have_it() -> None:
     commands = re.findall(r"npx cdk (\w+)([^`\n#]*)", README)
-    assert {"deploy", "destroy", "diff"} <= {command for command, _ in commands}
+    assert {"deploy", "diff"} <= {command for command, _ in commands}
     for command, rest in commands:
         assert ("--all" in rest) == (command in WITH_ALL), f"cdk {command}{rest}"
 

@@ -1,0 +1,82 @@
+"""What a teardown goes by, and when it does not begin: the launch record, and not today's file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+from moto.cloudformation.models import cloudformation_backends
+
+from lab.aws.extension import install
+from operations.aws import Aws
+from operations.teardown import destruction, launched_cluster, teardown
+from sizing.problem import InvalidInput, Refused
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.test_comparison import VARIABLES
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(Aws(VARIABLES), tmp_path)
+
+
+def begun(here: Deployed) -> list[str]:
+    return [step.title for step in teardown(here.aws, here.environment, "blue", None)]
+
+
+def test_an_active_cluster_is_flushed_before_it_ends(here: Deployed) -> None:
+    assert begun(here)[:4] == [
+        "disable every table",
+        "flush hbase:meta and hbase:namespace",
+        "stop HBase",
+        "see that the write-ahead log is empty",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  blue:", "  green: {role: active, primaries: 1}\n  blue:\n    role: replica"),
+        ("clusters:", "storage: {wal: emr-wal}\nclusters:"),
+        ("clusters:", "storage: {mode: s3-plain}\nclusters:"),
+        ("clusters:", "storage: {root: s3://elsewhere/hbase/}\nclusters:"),
+    ],
+)
+def test_a_file_that_says_otherwise_by_now_is_not_gone_by(here: Deployed, old: str, new: str) -> None:
+    here.edit(old, new)
+    with pytest.raises(InvalidInput, match="cannot be changed on a running cluster"):
+        begun(here)
+
+
+def test_without_a_record_nothing_that_runs_is_ended(here: Deployed) -> None:
+    shutil.rmtree(here.file.with_suffix(".launch"))
+    with pytest.raises(Refused, match=r"nothing says what j-\w+ was launched with(.|\n)*warmbase pin dev"):
+        begun(here)
+
+
+def test_the_cluster_is_known_by_its_stack_and_without_one_by_its_record(here: Deployed) -> None:
+    own = here.cluster_id
+    here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
+    assert launched_cluster(here.aws, here.environment, "blue") == (own, "WAITING")
+    with pytest.raises(Refused, match=f"cluster blue runs: {own} is WAITING"):
+        list(destruction(here.aws, here.environment))
+
+
+def test_while_a_stack_is_being_made_nobody_says_that_there_is_no_cluster(here: Deployed) -> None:
+    stacks = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
+    [stack] = [each for each in stacks if each.name == "warmbase-dev-blue-cluster"]
+    stack.status = "CREATE_IN_PROGRESS"
+    with pytest.raises(Refused, match="it is not known yet which cluster is its"):
+        begun(here)
+
+
+def test_clusters_that_the_file_no_longer_has_are_not_left_without_their_network(here: Deployed) -> None:
+    shutil.rmtree(here.file.with_suffix(".launch"))
+    here.edit("  blue:", "  green:")
+    with pytest.raises(Refused, match="clusters that the file does not have: warmbase-dev-blue-cluster"):
+        list(destruction(here.aws, here.environment))
