@@ -134,7 +134,9 @@ def _settings(described: Mapping[str, Any], key: str = "Configurations") -> tupl
 
 
 def _group(group: Mapping[str, Any]) -> DescribedGroup:
-    asked, applied = (group.get(f"{each}ConfigurationsVersion", 0) for each in ("", "LastSuccessfullyApplied"))
+    asked = group.get("ConfigurationsVersion", 0)
+    # Of a group that was never reconfigured EMR may not say it.
+    applied = group.get("LastSuccessfullyAppliedConfigurationsVersion", asked)
     status = group["Status"]
     return DescribedGroup(
         id=group["Id"],
