@@ -15,10 +15,9 @@ from configurations.running import as_launched
 from environments.launch_record import launch_records
 from environments.reader import read_environment
 from operations.aws import Aws
-from operations.drift import running
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
-from operations.tuning import tuning
+from operations.tuning import tuning_of
 
 __all__ = ["reconfigure"]
 
@@ -49,7 +48,7 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     seen = as_launched(read, launch_records(read).get(colour))
     launch = deployable_launch(seen, seen.clusters[colour])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
-    found = tuning(running(aws, launch), launch, aws.account, everything=switches["everything"])
+    found = tuning_of(aws, launch, everything=switches["everything"])
     if output == "json":
         said = {"changes": found.changes, "small": found.small, "new_cluster": found.new, "cost": found.cost}
         click.echo(json_text(said | {"moves": [move.title for move in found.moves]}))

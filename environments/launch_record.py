@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from environments.environment import Environment
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import InvalidInput, Problem, Refused
 
 __all__ = [
     "Frozen",
@@ -27,6 +27,7 @@ __all__ = [
     "launch_records",
     "placed",
     "record_directory",
+    "record_of",
     "write_record",
 ]
 
@@ -131,6 +132,23 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
     if problems:
         raise InvalidInput(problems)
     return {record.identity.cluster: record for record in records}
+
+
+def record_of(environment: Environment, colour: str, running: str) -> LaunchRecord:
+    """The record of the cluster that runs by that id, before anything is done to it.
+
+    Raises Refused where there is none, or one of another cluster; InvalidInput as `launch_records`.
+    """
+    record = launch_records(environment).get(colour)
+    fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
+    if record is None:
+        raise Refused(f"nothing says what {running}, cluster {colour}, was launched with\n  fix: {fix}")
+    if record.cluster_id != running:
+        raise Refused(
+            f"cluster {colour} runs as {running}, and its launch record is of {record.cluster_id}: nothing says what"
+            f" {running} was launched with\n  fix: {fix}"
+        )
+    return record
 
 
 def _home(environment: Environment) -> Path:

@@ -25,7 +25,6 @@ from operations.aws import Aws
 from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, deploy_stack, template_of
 from operations.deployed_stack import settled_status, status_of
-from operations.drift import running
 from operations.existing_bucket import needs, set_up
 from operations.failures import answered
 from operations.pinning import pin
@@ -33,7 +32,7 @@ from operations.preflight import Check, preflight, refuse_unready
 from operations.progress import Progress, Say, Step
 from operations.protection import protect
 from operations.reconfiguration import reconfiguration
-from operations.tuning import Tuning, tuning
+from operations.tuning import Tuning, tuning_of
 from sizing.problem import Refused
 
 __all__ = ["Proposal", "StackChange", "Work", "deployment", "proposal"]
@@ -182,11 +181,7 @@ def _proposed(
     records: Mapping[str, LaunchRecord],
 ) -> Proposal:
     aws = work.aws
-    tunings = {
-        colour: tuning(running(aws, launch), launch, aws.account)
-        for colour, launch in launches.items()
-        if colour in records
-    }
+    tunings = {colour: tuning_of(aws, launch) for colour, launch in launches.items() if colour in records}
     return Proposal(
         environment=environment,
         checks=tuple(checks),

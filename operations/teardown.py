@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from environments.environment import Environment, Wal
-from environments.launch_record import launch_records, record_directory
+from environments.launch_record import launch_records, record_directory, record_of
 from environments.names import cluster_stack, monitoring_stack, network_stack
 from operations.aws import Aws
 from operations.claims import NOBODY, claim_of, release, state_of
@@ -61,14 +61,11 @@ def teardown(aws: Aws, environment: Environment, colour: str, exported: str | No
     """Every step. `exported`: in mode hdfs, where the snapshots of all tables were exported to.
 
     Raises Refused for a cluster in mode hdfs without them: its end would be the end of the data; and for one that runs
-    without a launch record: what it is, the file alone does not prove. InvalidInput where the record says otherwise.
+    without its launch record: what it is, the file alone does not prove. InvalidInput where the record says otherwise.
     """
     identity, state = launched_cluster(aws, environment, colour)
-    if state in LIVES and colour not in launch_records(environment):
-        raise Refused(
-            f"nothing says what {identity} was launched with, and so what must be kept of it\n"
-            f"  fix: write it down: warmbase pin {Path(environment.source).stem}; then the same again"
-        )
+    if identity is not None and state in LIVES:
+        record_of(environment, colour, identity)
     if environment.mode is Mode.HDFS and exported is None and state in LIVES:
         raise Refused(
             f"the data of {identity} are on its nodes and nowhere else\n"

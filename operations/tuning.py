@@ -12,10 +12,12 @@ from configurations.impact.cost import ImpactCost, impact_cost
 from configurations.launch import Launch
 from configurations.properties.property import Applied
 from configurations.properties.values import number
+from environments.launch_record import record_of
 from facts.prices import price_table
-from operations.drift import Running
+from operations.aws import Aws
+from operations.drift import Running, running
 
-__all__ = ["Move", "Tuning", "tuning"]
+__all__ = ["Move", "Tuning", "tuning", "tuning_of"]
 
 # judgement: a plan's figure that moves less with the price list or the workload is not worth a restart of every server.
 SMALL_FRACTION: Final = 0.05
@@ -41,6 +43,17 @@ class Tuning:
     new: tuple[Change, ...]
     moves: tuple[Move, ...]
     cost: ImpactCost
+
+
+def tuning_of(aws: Aws, launch: Launch, *, everything: bool = False) -> Tuning:
+    """What is to be done to the cluster that runs. `launch` is today's plan for the nodes that it was launched with.
+
+    Raises Refused where nothing says which these are: a plan for others would set a cache that does not fit.
+    OperationFailed where nothing runs.
+    """
+    found = running(aws, launch)
+    record_of(launch.environment, launch.plan.cluster, found.cluster.id)
+    return tuning(found, launch, aws.account, everything=everything)
 
 
 def tuning(running: Running, launch: Launch, account: str, *, everything: bool = False) -> Tuning:

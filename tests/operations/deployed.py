@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -16,12 +16,12 @@ from configurations.deployable import deployable_launch
 from configurations.launch import Launch
 from configurations.running import as_launched
 from environments.environment import Environment
-from environments.launch_record import launch_records
+from environments.launch_record import launch_records, write_record
 from environments.reader import read_environment
 from operations.aws import Aws
 from operations.drift import running
 from operations.pinning import pin
-from operations.tuning import Tuning, tuning
+from operations.tuning import Tuning, tuning_of
 from stacks.held import read_templates
 from tests.operations.test_comparison import create
 
@@ -93,7 +93,7 @@ class Deployed:
 
     def tuning(self, *, everything: bool = False) -> Tuning:
         """What it would take."""
-        return tuning(running(self.aws, self.launch), self.launch, self.aws.account, everything=everything)
+        return tuning_of(self.aws, self.launch, everything=everything)
 
     def states(self) -> dict[str, str]:
         """Of every cluster there ever was."""
@@ -126,3 +126,12 @@ def deployed(aws: Aws, directory: Path, more: str = "", *, recorded: bool = True
     if recorded:
         pin(aws, read_environment(str(file)), "blue")
     return Deployed(aws, file)
+
+
+def record_of_another(here: Deployed) -> str:
+    """Makes its launch record one of j-OTHER, as whole as it was; the id of the cluster that runs."""
+    record = launch_records(here.environment)["blue"]
+    write_record(
+        replace(record, cluster_id="j-OTHER"), {name: record.file(name).read_bytes() for name in record.bootstrap}
+    )
+    return record.cluster_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,7 @@ from operations.drift import running
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from sizing.problem import OperationFailed, Refused
-from tests.operations.deployed import WHEN, Cut, Deployed, Killed, deployed
+from tests.operations.deployed import WHEN, Cut, Deployed, Killed, deployed, record_of_another
 from tests.operations.test_comparison import VARIABLES
 
 TIMEOUT = "\noverrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\n"
@@ -68,6 +69,16 @@ def test_settings_are_applied_to_the_core_group_and_then_to_the_primaries(here: 
     ]
     assert here.tuning().moves == ()
     assert running(here.aws, here.launch).changes(here.launch) == ()
+
+
+def test_without_its_record_no_cluster_is_tuned(here: Deployed) -> None:
+    """Today's plan may be for other nodes, and its cache for other disks."""
+    runs = record_of_another(here)
+    with pytest.raises(Refused, match=rf"runs as {runs}, and its launch record is of j-OTHER(.|\n)*warmbase pin dev"):
+        here.tuning()
+    shutil.rmtree(here.file.with_suffix(".launch"))
+    with pytest.raises(Refused, match=rf"nothing says what {runs}, cluster blue, was launched with"):
+        here.tuning()
 
 
 def test_what_others_had_set_is_shown_and_replaced(here: Deployed) -> None:

@@ -14,7 +14,7 @@ from lab.aws.extension import install
 from operations.aws import Aws
 from operations.teardown import destruction, launched_cluster, teardown
 from sizing.problem import InvalidInput, Refused
-from tests.operations.deployed import Deployed, deployed
+from tests.operations.deployed import Deployed, deployed, record_of_another
 from tests.operations.test_comparison import VARIABLES
 
 
@@ -55,7 +55,13 @@ def test_a_file_that_says_otherwise_by_now_is_not_gone_by(here: Deployed, old: s
 
 def test_without_a_record_nothing_that_runs_is_ended(here: Deployed) -> None:
     shutil.rmtree(here.file.with_suffix(".launch"))
-    with pytest.raises(Refused, match=r"nothing says what j-\w+ was launched with(.|\n)*warmbase pin dev"):
+    with pytest.raises(Refused, match=r"nothing says what j-\w+, cluster blue, was launched with(.|\n)*warmbase pin dev"):
+        begun(here)
+
+
+def test_a_record_of_another_cluster_is_not_gone_by(here: Deployed) -> None:
+    runs = record_of_another(here)
+    with pytest.raises(Refused, match=rf"runs as {runs}, and its launch record is of j-OTHER(.|\n)*warmbase pin dev"):
         begun(here)
 
 
