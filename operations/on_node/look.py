@@ -120,6 +120,11 @@ def configuration(url: str, keys: Iterator[str]) -> dict[str, str | None] | None
     return {key: values.get(key) for key in keys}
 
 
+def first_line(file: Path) -> str:
+    """Of an action's file: `begun`, or `done`."""
+    return file.read_text(errors="replace").partition("\n")[0]
+
+
 def main() -> None:
     """The document."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
@@ -132,7 +137,7 @@ def main() -> None:
         "region_server": region_server(),
         "units": {name: unit(name) for name in UNITS},
         "mounts": {path: mount(path) for path in MOUNTS},
-        "actions": {each.name: each.read_text(errors="replace").strip()[-80:] for each in sorted(ACTIONS.glob("*"))},
+        "actions": {each.name: first_line(each) for each in sorted(ACTIONS.glob("*"))},
         "figures": figures(given.region_server),
         "configuration": configuration(given.region_server, iter(given.keys)),
     }

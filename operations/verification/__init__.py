@@ -17,7 +17,7 @@ from operations.description import described_cluster
 from operations.failures import answered
 from operations.progress import Say
 from operations.verification.look import looked_at
-from operations.verification.nodes import OF_NODES
+from operations.verification.nodes import OF_NODES, SITES
 from operations.verification.question import Finding, Seen
 from operations.verification.services import OF_SERVICES
 
@@ -49,6 +49,6 @@ def unsettled(findings: tuple[Finding, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _keys(launch: Launch) -> list[str]:
-    """Properties of hbase-site that a RegionServer is to have."""
+    """Properties that a RegionServer is to have."""
     core = launch.settings.effective("core")
-    return sorted({key for path, key, _ in flattened(core) if path == "hbase-site"})
+    return sorted({key for path, key, _ in flattened(core) if path in SITES})

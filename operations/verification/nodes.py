@@ -13,59 +13,42 @@ from configurations.properties import CATALOGUE
 from operations.verification.question import Facts, Finding, Question, Seen
 from sizing.units import GIB, MIB
 
-__all__ = ["OF_NODES"]
+__all__ = ["OF_NODES", "SITES"]
 
 VOLUME_FRACTION: Final = 0.02  # judgement: what a file system takes of its volume for itself
 CACHE_FRACTION: Final = 0.02  # a cache loses the end of its last bucket
 FEWEST_PYTHON: Final = (3, 9)
+SITES: Final = ("core-site", "hbase-site")
+"""The files that a RegionServer reads, in that order: what the last one says stands."""
+DROP_IN: Final = "10-warmbase.conf"
+DAEMON: Final = "hbase-daemon.sh"
 
 
-def _on_nodes(seen: Seen) -> Iterator[Finding]:
-    """What systemd, the mounts and the JVM are to be."""
-    plan = seen.launch.plan
-    variables = exported(seen.launch.settings.effective("core"))
-    home = Path(variables.get("JAVA_HOME", "")).name
-    unit = "hbase-regionserver.service"
+def _of_units(seen: Seen) -> Iterator[Finding]:
+    """What systemd was told."""
+    server, data = "hbase-regionserver.service", "hadoop-hdfs-datanode.service"
     yield from Question(
         "drop-in of the RegionServer",
         "The systemd unit is called `hbase-regionserver.service`",
-        "10-warmbase.conf",
+        DROP_IN,
         "correct the unit's name in bootstrap-actions/guard-regionserver.sh",
-    ).of_each(
-        seen.nodes,
-        lambda facts: (
-            "10-warmbase.conf" in _unit(facts, unit).get("DropInPaths", ""),
-            _unit(facts, unit).get("DropInPaths", "none") or "none",
-        ),
-    )
+    ).of_each(seen.nodes, _in_unit(server, "DropInPaths", DROP_IN))
     yield from Question(
         "how the RegionServer is stopped",
         "EMR's unit stops a RegionServer by `hbase-daemon.sh`",
-        "hbase-daemon.sh",
+        DAEMON,
         "set TimeoutStopSec alone: HBASE_STOP_TIMEOUT does not act",
-    ).of_each(
-        seen.nodes,
-        lambda facts: (
-            "hbase-daemon.sh" in _unit(facts, unit).get("ExecStop", ""),
-            _unit(facts, unit).get("ExecStop", "none")[:200] or "none",
-        ),
-    )
+    ).of_each(seen.nodes, _in_unit(server, "ExecStop", DAEMON))
     yield from Question(
         "drop-in of the DataNode",
         "The systemd unit of a DataNode is called",
-        "10-warmbase.conf",
+        DROP_IN,
         "correct the unit's name in bootstrap-actions/mount-volumes.sh",
-    ).of_each(
-        seen.nodes,
-        lambda facts: (
-            "10-warmbase.conf" in _unit(facts, "hadoop-hdfs-datanode.service").get("DropInPaths", ""),
-            _unit(facts, "hadoop-hdfs-datanode.service").get("DropInPaths", "none") or "none",
-        ),
-    )
-    if home:
-        yield from Question(
-            "Java", "Java 21 lies at `/usr/lib/jvm/jre-21`", home, "correct the path in configurations/jvm.py"
-        ).of_each(seen.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("none",))))
+    ).of_each(seen.nodes, _in_unit(data, "DropInPaths", DROP_IN))
+
+
+def _of_actions(seen: Seen) -> Iterator[Finding]:
+    """What bootstrap actions found, and left."""
     yield from Question(
         "the node's Python",
         "Python 3.9 is `/usr/bin/python3`",
@@ -78,6 +61,16 @@ def _on_nodes(seen: Seen) -> Iterator[Finding]:
         "each ended with done",
         "read /var/log/bootstrap-actions on that node",
     ).of_each(seen.nodes, _actions_done)
+
+
+def _of_java(seen: Seen) -> Iterator[Finding]:
+    """The JVM of the RegionServer, whose it is, and its flags."""
+    variables = exported(seen.launch.settings.effective("core"))
+    home = Path(variables.get("JAVA_HOME", "")).name
+    if home:
+        yield from Question(
+            "Java", "Java 21 lies at `/usr/lib/jvm/jre-21`", home, "correct the path in configurations/jvm.py"
+        ).of_each(seen.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("none",))))
     yield from Question(
         "user of HBase",
         "HBase runs as user `hbase`",
@@ -93,7 +86,11 @@ def _on_nodes(seen: Seen) -> Iterator[Finding]:
         " ".join(flags),
         "look where EMR takes HBASE_REGIONSERVER_OPTS from: hbase-env.sh on that node",
     ).of_each(seen.nodes, lambda facts: _of_process(facts, lambda process: _flags(process["arguments"], flags)))
-    for volume in plan.core.volumes:
+
+
+def _of_volumes(seen: Seen) -> Iterator[Finding]:
+    """Those that are one alone, each at its path."""
+    for volume in seen.launch.plan.core.volumes:
         if volume.purpose in {"cache", "system"} and volume.count == 1:
             path = f"/warmbase/{volume.purpose}"
             yield from Question(
@@ -104,15 +101,18 @@ def _on_nodes(seen: Seen) -> Iterator[Finding]:
             ).of_each(seen.nodes, _mounted(path, volume.size_gib))
 
 
-def _unit(facts: Facts, name: str) -> Mapping[str, str]:
-    found: Mapping[str, str] | None = facts["units"].get(name)
-    return found or {}
+def _in_unit(unit: str, key: str, wanted: str) -> Callable[[Facts], tuple[bool, str]]:
+    def check(facts: Facts) -> tuple[bool, str]:
+        found = (facts["units"].get(unit) or {}).get(key, "")
+        return wanted in found, found[:200] or "none"
+
+    return check
 
 
 def _actions_done(facts: Facts) -> tuple[bool, str]:
     actions: Mapping[str, str] = facts["actions"]
-    open_ones = [name for name, said in actions.items() if not said]
-    return bool(actions) and not open_ones, ", ".join(actions) or "none ran"
+    said = ", ".join(f"{name} {state or 'empty'}" for name, state in actions.items())
+    return bool(actions) and all(state == "done" for state in actions.values()), said or "none ran"
 
 
 def _of_process(facts: Facts, check: Callable[[Mapping[str, Any]], tuple[bool, str]]) -> tuple[bool, str]:
@@ -165,10 +165,12 @@ def _of_settings(seen: Seen) -> Iterator[Finding]:
     core = seen.launch.settings.effective("core")
     account = seen.aws.account
     wanted = {
-        key: seen.launch.environment.in_account(value, account)
-        for path, key, value in flattened(core)
-        if path == "hbase-site"
+        key: (file, seen.launch.environment.in_account(value, account))
+        for file, key, value in sorted(flattened(core))
+        if file in SITES
     }
+
+    files = sorted({file for file, _ in wanted.values()})
 
     def same(facts: Facts) -> tuple[bool, str]:
         has = facts["configuration"]
@@ -176,18 +178,18 @@ def _of_settings(seen: Seen) -> Iterator[Finding]:
             return False, "the RegionServer does not say"
         others = [
             f"{key}={has.get(key)}"
-            for key, value in wanted.items()
-            if has.get(key) is None or not says_the_same(CATALOGUE.get(("hbase-site", key)), value, str(has[key]))
+            for key, (file, value) in wanted.items()
+            if has.get(key) is None or not says_the_same(CATALOGUE.get((file, key)), value, str(has[key]))
         ]
         return not others, "; ".join(others[:3]) if others else f"all {len(wanted)}"
 
     yield from Question(
         "settings that the RegionServer has read",
-        "HBase reads S3A's settings from `core-site` as well",
-        f"{len(wanted)} properties of hbase-site as rendered",
+        "HBase reads S3A's settings from `core-site` as well" if "core-site" in files else "",
+        f"{len(wanted)} properties of {' and '.join(files)} as rendered",
         "warmbase diff --against live; look at /etc/hbase/conf/hbase-site.xml on that node",
     ).of_each(seen.nodes, same)
 
 
-OF_NODES = (_on_nodes, _of_settings, _of_caches)
+OF_NODES = (_of_units, _of_actions, _of_java, _of_volumes, _of_settings, _of_caches)
 """Every check, in the order of the report."""

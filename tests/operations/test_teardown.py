@@ -55,7 +55,9 @@ def test_a_file_that_says_otherwise_by_now_is_not_gone_by(here: Deployed, old: s
 
 def test_without_a_record_nothing_that_runs_is_ended(here: Deployed) -> None:
     shutil.rmtree(here.file.with_suffix(".launch"))
-    with pytest.raises(Refused, match=r"nothing says what j-\w+, cluster blue, was launched with(.|\n)*warmbase pin dev"):
+    with pytest.raises(
+        Refused, match=r"nothing says what j-\w+, cluster blue, was launched with(.|\n)*warmbase pin dev"
+    ):
         begun(here)
 
 

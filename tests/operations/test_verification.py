@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def facts_of(here: Deployed) -> dict[str, Any]:
         "configuration": {
             key: launch.environment.in_account(value, account)
             for path, key, value in flattened(core)
-            if path == "hbase-site"
+            if path in {"core-site", "hbase-site"}
         },
     }
 
@@ -128,6 +129,7 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("Java", _set("java", value=["jre-17"]), "jre-17"),
         ("the node's Python", _set("python", value="3.8"), "3.8"),
         ("bootstrap actions", _set("actions", value={}), "none ran"),
+        ("bootstrap actions", _set("actions", "mount-volumes", value="begun"), "mount-volumes begun"),
         ("user of HBase", _set("region_server", "user", value="root"), "root"),
         ("user of HBase", _set("region_server", value=None), "no RegionServer runs"),
         ("flags of the JVM", _set("region_server", "arguments", value=["java", "-Xmx1g"]), "heaps: -Xmx1g"),
@@ -139,6 +141,11 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
             "settings that the RegionServer has read",
             _set("configuration", "hbase.bucketcache.size", value="8192"),
             "hbase.bucketcache.size=8192",
+        ),
+        (
+            "settings that the RegionServer has read",
+            _set("configuration", "fs.s3a.retry.throttle.limit", value=None),
+            "fs.s3a.retry.throttle.limit=None",
         ),
         ("settings that the RegionServer has read", _set("configuration", value=None), "does not say"),
     ],
@@ -180,6 +187,12 @@ def test_the_page_says_what_is_otherwise_in_eighty_columns(here: Deployed, monke
     page = list(_page(findings))
     assert max(map(len, page)) <= 80
     assert "OTHERWISE   Java" in page
+
+
+def test_the_program_reads_how_far_an_action_came(tmp_path: Path) -> None:
+    file = tmp_path / "mount-volumes"
+    file.write_text("done\n--cache-volume-gib=214 --owner=hbase\n")
+    assert runpy.run_path(str(PROGRAM))["first_line"](file) == "done"
 
 
 def test_the_program_sees_nothing_on_a_machine_that_is_no_node_and_says_so() -> None:
