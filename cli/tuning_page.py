@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from cli.change_lines import WIDTH, change_lines, cost_lines
+from configurations.impact.change import Change
 from configurations.launch import Launch
 from operations.tuning import Tuning
 from sizing.warning import MISSED_TARGET
@@ -27,28 +28,21 @@ def tuning_page(colour: str, found: Tuning, launch: Launch) -> Iterator[str]:
         yield "  In this order: " + "; ".join(move.title for move in found.moves)
     for warning in launch.plan.warnings:
         if warning.id.startswith(MISSED_TARGET):
-            yield from wrap(
-                f"no number of these nodes meets every target: {warning.message}; a new cluster of other nodes may",
-                WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_on_hyphens=False,
-            )
+            said = "no number of these nodes meets every target"
+            yield from _remark(f"{said}: {warning.message}; a new cluster of other nodes may")
     if found.small:
-        keys = ", ".join(sorted({change.key for change in found.small}))
-        yield from wrap(
-            f"left alone, for it is not worth a restart: {keys} (within 5 %; --all applies them)",
-            WIDTH,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
+        yield from _remark(
+            f"left alone, for it is not worth a restart: {_keys(found.small)} (within 5 %; --all applies them)"
         )
     if found.new:
-        keys = ", ".join(sorted({change.key for change in found.new}))
-        yield from wrap(
-            f"only in a new cluster, and never tried here: {keys} (warmbase diff says what of each)",
-            WIDTH,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
+        yield from _remark(
+            f"only in a new cluster, and never tried here: {_keys(found.new)} (warmbase diff says what of each)"
         )
+
+
+def _keys(changes: Iterable[Change]) -> str:
+    return ", ".join(sorted({change.key for change in changes}))
+
+
+def _remark(text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

@@ -24,7 +24,8 @@ __all__ = ["NOBODY", "Claim", "claim_of", "release", "writers"]
 
 NOBODY: Final = "nobody"
 """The cluster of a claim by which somebody has said that the root is free; the node's program knows it, too."""
-OVER: Final = LIVES | {"TERMINATING"}
+HOLDING: Final = LIVES | {"TERMINATING"}
+"""States of a cluster that may still write."""
 UNKNOWN: Final = "is not valid"
 
 
@@ -42,7 +43,7 @@ class Claim:
     @property
     def holds(self) -> bool:
         """Whether another cluster would be refused."""
-        return self.cluster != NOBODY and self.state in OVER
+        return self.cluster != NOBODY and self.state in HOLDING
 
 
 def claim_of(aws: Aws, root: Root) -> Claim | None:
@@ -136,7 +137,7 @@ def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
     Raises botocore's errors.
     """
     url = f"s3://{root.bucket_in(aws.account)}/{root.prefix}"
-    states: Any = sorted(OVER)
+    states: Any = sorted(HOLDING)
     for page in aws.emr.get_paginator("list_clusters").paginate(ClusterStates=states):
         for each in page["Clusters"]:
             if each["Id"] != own and _writes(aws, each["Id"], url):

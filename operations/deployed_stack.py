@@ -12,7 +12,7 @@ from operations.aws import Aws
 from operations.progress import Say
 from sizing.problem import OperationFailed
 
-__all__ = ["STUCK", "Events", "settled_status", "stack_outputs", "status_of"]
+__all__ = ["STUCK", "Events", "settled_status", "status_of"]
 
 # judgement: EMR gives up on a cluster that does not start within the hour; a stack waits for that.
 LONGEST_SECONDS: Final = 5400.0
@@ -49,12 +49,6 @@ def status_of(aws: Aws, stack: str) -> str | None:
             return None
         raise
     return None if found["StackStatus"] == "DELETE_COMPLETE" else str(found["StackStatus"])
-
-
-def stack_outputs(aws: Aws, stack: str) -> dict[str, str]:
-    """Each output by its key."""
-    [found] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
-    return {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])}
 
 
 def settled_status(aws: Aws, stack: str, say: Say) -> str | None:

@@ -156,7 +156,7 @@ def _described(aws: Aws, environment: str, colour: str) -> DescribedCluster | No
 
 
 def _alarms(aws: Aws, environment: str, colour: str) -> tuple[str, ...]:
-    """Those in ALARM, and those that have no data."""
+    """Those in ALARM."""
     pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
         AlarmNamePrefix=f"{cluster_name(environment, colour)}-"
     )

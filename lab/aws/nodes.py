@@ -53,8 +53,6 @@ with urllib.request.urlopen(asked, timeout=20) as answer:
             shutil.copyfileobj(answer, kept)
 """
 STUBS: Final = Path(__file__).parent / "stubs"
-# judgement: stubs answer at once.
-STEP_SECONDS: Final = 60.0
 SENT: Final = """#!/bin/bash
 export STATE={state}
 exec bash -c "$(cat /step.sh)" "$@"

@@ -45,7 +45,7 @@ def _subnet(asked: Asked) -> Iterator[Check]:
         yield Check(name="subnet", found=said, problem=problem, fix=fix)
 
 
-def _way_to_s3(asked: Asked) -> Iterator[Check]:
+def _vpc(asked: Asked) -> Iterator[Check]:
     """Of an existing VPC: its names, and a way to S3 and to the services that nodes ask."""
     network = asked.environment.network
     if network.vpc is None or not asked.new:
@@ -84,5 +84,5 @@ def _leads_out(route: Mapping[str, Any]) -> bool:
     return route.get("DestinationCidrBlock") == "0.0.0.0/0" and "NatGatewayId" in route
 
 
-OF_NETWORK = (_subnet, _way_to_s3)
+OF_NETWORK = (_subnet, _vpc)
 """Every check, in order."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from botocore.exceptions import ClientError
 
 from environments.names import storage_stack
+from environments.root import Root
 from operations.aws import Aws
 from operations.claims import NOBODY, claim_of, writers
 from operations.deployed_stack import status_of
@@ -73,7 +75,14 @@ def _one_writer(asked: Asked) -> Iterator[Check]:
         yield Check(name="claim of the root", found="none: the bucket is still to be made")
         return
     claim = claim_of(asked.aws, environment.root)
-    if claim is None:
+    if claim is None and own is None and _written_to(asked.aws, environment.root):
+        yield Check(
+            name="claim of the root",
+            found="nobody has claimed it, and HBase has written to it",
+            problem="nobody can tell which cluster writes there; the new one would end as soon as it starts",
+            fix=f"when no cluster does any more, say so: warmbase claim {Path(environment.source).stem} --take",
+        )
+    elif claim is None:
         yield Check(name="claim of the root", found="nobody has claimed it")
     elif claim.holds and claim.cluster != own:
         yield Check(
@@ -86,6 +95,17 @@ def _one_writer(asked: Asked) -> Iterator[Check]:
         yield Check(name="claim of the root", found="free, as somebody has said")
     else:
         yield Check(name="claim of the root", found=f"{claim.cluster}, {claim.state or 'gone'}")
+
+
+def _written_to(aws: Aws, root: Root) -> bool:
+    """HBase writes its id into a root before anything else; the node's program asks for the same."""
+    try:
+        aws.s3.get_object(Bucket=root.bucket_in(aws.account), Key=f"{root.prefix}/hbase.id")
+    except ClientError as error:
+        if error_code(error) not in MISSING:
+            raise
+        return False
+    return True
 
 
 def _launched_id(asked: Asked, colour: str) -> str | None:

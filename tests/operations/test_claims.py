@@ -124,6 +124,18 @@ def test_a_writer_of_another_tool_is_found_by_its_root(
     assert ("other writers" in problems(here)) == writes
 
 
+def test_a_root_that_nobody_has_claimed_and_hbase_has_written_to_is_not_deployed_over(here: Deployed) -> None:
+    """The new cluster's own claim would refuse it, and CloudFormation roll back."""
+    here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
+    here.aws.emr.set_termination_protection(JobFlowIds=[here.states().popitem()[0]], TerminationProtected=False)
+    here.aws.emr.terminate_job_flows(JobFlowIds=list(here.states()))
+    assert problems(here) == []
+    here.aws.s3.put_object(Bucket=BUCKET, Key="hbase/hbase.id", Body=b"an id")
+    assert problems(here) == ["claim of the root"]
+    claimed(here, NOBODY)
+    assert problems(here) == []
+
+
 def test_a_root_that_another_cluster_has_claimed_is_not_deployed_over(here: Deployed) -> None:
     assert problems(here) == []
     other = other_cluster(here, "s3://elsewhere/hbase/")
