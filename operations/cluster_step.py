@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from operations.aws import Aws
 from operations.failures import MISSING, answered, error_code
+from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed
 
@@ -78,16 +78,14 @@ class Primary:
         return answer
 
     def _ended(self, step: str, name: str, say: Say) -> str:
-        deadline, pause, said = time.monotonic() + LONGEST_SECONDS, FIRST_POLL_SECONDS, ""
-        while time.monotonic() < deadline:
+        said = ""
+        for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             state: str = self.aws.emr.describe_step(ClusterId=self.cluster_id, StepId=step)["Step"]["Status"]["State"]
             if state in ENDED:
                 return state
             if state != said:
                 say(f"step {step}, {name}, is {state}")
                 said = state
-            time.sleep(pause)
-            pause = min(POLL_SECONDS, 1.5 * pause)
         raise OperationFailed(
             f"step {step}, {name}, is still {said} after {LONGEST_SECONDS / 60:.0f} minutes\n"
             "  fix: look what it waits for in EMR's console; when it has ended, run the same again"

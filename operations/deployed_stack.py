@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from operations.aws import Aws
+from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed
 
@@ -86,8 +86,8 @@ class Events:
 
     def followed(self, say: Say) -> str | None:
         """The status in which it ends; each event is said. Raises OperationFailed where it goes on for too long."""
-        deadline, pause, began = time.monotonic() + LONGEST_SECONDS, FIRST_POLL_SECONDS, not self._seen
-        while time.monotonic() < deadline:
+        status, began = None, not self._seen
+        for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             # Asked for before its events: what it says has its event.
             status = status_of(self._aws, self._stack)
             for event in self._new():
@@ -95,8 +95,6 @@ class Events:
                 say(_line(event))
             if status is None or (began and not status.endswith("_IN_PROGRESS")):
                 return status
-            time.sleep(pause)
-            pause = min(POLL_SECONDS, 1.5 * pause)
         raise OperationFailed(
             f"stack {self._stack} is still {status} after {LONGEST_SECONDS / 60:.0f} minutes\n"
             "  fix: look at its events in the console; run the same again, and it waits on"

@@ -17,6 +17,7 @@ from operations.aws import Aws
 from operations.caches import ServerCache, caches
 from operations.description import DescribedGroup, described_groups
 from operations.failures import answered
+from operations.polling import turns
 from operations.progress import Say, Step
 from operations.tuning import Move, Tuning
 from sizing.problem import OperationFailed, Refused
@@ -49,8 +50,8 @@ class _Groups:
 
     def settled(self, role: str, say: Say) -> DescribedGroup:
         """The group once EMR has ended what it is at. Raises OperationFailed where it does not, or the group ends."""
-        deadline, pause, said = time.monotonic() + LONGEST_SECONDS, FIRST_POLL_SECONDS, ""
-        while time.monotonic() < deadline:
+        said = ""
+        for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             group = self[role]
             if group.state in ENDED:
                 raise OperationFailed(
@@ -63,8 +64,6 @@ class _Groups:
             if now != said:
                 say(f"{role} group is {now}")
                 said = now
-            time.sleep(pause)
-            pause = min(POLL_SECONDS, 1.5 * pause)
         raise OperationFailed(
             f"the {role} group of {self.cluster_id} is still {said} after {LONGEST_SECONDS / 3600:.0f} hours\n"
             "  fix: look at its events in the console; run the same again, and it waits on"

@@ -7,7 +7,6 @@ is stopped, and its log seen to be empty, each verified before the next. Nothing
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -23,6 +22,7 @@ from operations.cluster_step import Primary
 from operations.deployed_stack import Events, status_of
 from operations.description import LIVES
 from operations.failures import answered
+from operations.polling import turns
 from operations.progress import Say, Step
 from sizing.mode import Mode
 from sizing.problem import OperationFailed, Refused
@@ -209,17 +209,15 @@ def _terminated(aws: Aws, identity: str, say: Say) -> str:
     state = state_of(aws, identity)
     if state in LIVES:
         aws.emr.terminate_job_flows(JobFlowIds=[identity])
-    deadline, pause = time.monotonic() + TERMINATION_SECONDS, FIRST_POLL_SECONDS
-    while (state := state_of(aws, identity)) not in GONE:
-        if time.monotonic() > deadline:
-            raise OperationFailed(
-                f"{identity} is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes\n"
-                "  fix: look at it in EMR's console; run the same again, and it waits on"
-            )
+    for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
+        state = state_of(aws, identity)
+        if state in GONE:
+            return f"{identity} is {state or 'unknown to EMR'}"
         say(f"{identity} is {state}")
-        time.sleep(pause)
-        pause = min(POLL_SECONDS, 1.5 * pause)
-    return f"{identity} is {state or 'unknown to EMR'}"
+    raise OperationFailed(
+        f"{identity} is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes\n"
+        "  fix: look at it in EMR's console; run the same again, and it waits on"
+    )
 
 
 def _deleted(aws: Aws, stack: str, say: Say) -> str:
