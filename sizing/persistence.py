@@ -9,12 +9,10 @@ from enum import Enum
 from math import ceil
 from typing import Final
 
-# Measured with HBase 2.6.2 and file names of 32 characters: bytes of the index for each block.
-INDEX_BYTES_PER_BLOCK: Final = 81.5
+from sizing.index_file import FILE_NAME_CHARACTERS, INDEX_BYTES_PER_BLOCK
+
 # From 2.6.5 an entry also carries region and family: about 36 bytes more.
 REGION_AND_FAMILY_BYTES_PER_BLOCK: Final = 36
-# Each entry repeats the name of its store file; measured with names of this length.
-FILE_NAME_CHARACTERS: Final = 32
 # Measured with HBase 2.6.2: 0.5 to 2.4 µs a block, by collector and load.
 DUMP_SECONDS_PER_BLOCK: Final = 2.4e-6
 # Measured with HBase 2.6.2: heap of one chunk while it is serialised.

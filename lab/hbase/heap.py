@@ -17,6 +17,8 @@ LINE: Final = re.compile(r"^\s*\d+:\s+(\d+)\s+(\d+)\s+(\S+)", re.MULTILINE)
 COLLECTION_SECONDS: Final = 60.0
 PER_BLOCK: Final = 0.2
 """Of a class that a cache has for each block, a fifth as many at least: the upper levels of a skip list are a third."""
+TABLE: Final = "[Ljava.util.concurrent.ConcurrentHashMap$Node;"
+"""The tables of hash maps: one of them is the cache's, and made when its first block is cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +28,11 @@ class Histogram:
     classes: Mapping[str, tuple[int, int]]
 
     def growth_bytes(self, earlier: Histogram, blocks: int) -> int:
-        """Bytes of classes that have grown by one for each of so many blocks, or by a good part of that."""
+        """Bytes of classes that have grown by one for each of so many blocks, or a good part of that, and of tables."""
         grown = 0
         for name, (count, size) in self.classes.items():
             before, bytes_before = earlier.classes.get(name, (0, 0))
-            if count - before >= PER_BLOCK * blocks:
+            if name == TABLE or count - before >= PER_BLOCK * blocks:
                 grown += size - bytes_before
         return grown
 

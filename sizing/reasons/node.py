@@ -5,8 +5,9 @@ from __future__ import annotations
 from sizing.because import Because, because
 from sizing.candidate import Candidate
 from sizing.heap import FREE_FRACTION, L1_SLACK, index_bytes_per_block
+from sizing.index_file import INDEX_BYTES_PER_BLOCK
 from sizing.memory import DAEMON_BYTES, PAGE_CACHE_FRACTION, SYSTEM_BYTES, YARN_MIB
-from sizing.persistence import CHUNK_BLOCKS, INDEX_BYTES_PER_BLOCK
+from sizing.persistence import CHUNK_BLOCKS
 from sizing.region_server import (
     ANSWERS_FRACTION,
     DEFAULT_HANDLERS,
@@ -120,7 +121,7 @@ def _persistence(candidate: Candidate) -> dict[str, Because]:
     return {
         "persistence.index_bytes": because(
             "cached blocks x bytes per block",
-            "measured with HBase 2.6.2 and file names of 32 characters",
+            "an entry of HBase 2.6.2 with file names of 32 characters and numbers as large as they become",
             cached_blocks=(candidate.share.cached_blocks, "blocks"),
             bytes_per_block=(INDEX_BYTES_PER_BLOCK, "B"),
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import mean
 from typing import Final
 
 from lab.hbase.admin import Family
@@ -14,7 +15,7 @@ from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Figure, Kind, Target
 from lab.hbase.ycsb import Table
 from sizing.allocator import DEFAULT_BUCKET_SIZES
-from sizing.expectation import expected_hit_ratio, popularity_of, slot_bytes
+from sizing.expectation import expected_hit_ratio, popularity_of, slot_bytes, swing_of
 from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
@@ -79,6 +80,7 @@ def run(lab: Experiment) -> Findings:
     windows: dict[str, list[Window]] = {}
     charts: list[Chart] = []
     slots: list[Figure] = []
+    held: list[Figure] = []
     for case in cases:
         lab.bench.serve(Server(varied=case.overlay), cold=True)
         warming = lab.bench.measure(table, lab.quick(WARMING_SECONDS))
@@ -91,8 +93,9 @@ def run(lab: Experiment) -> Findings:
         cached = lab.bench.sample(0.0).cache
         slots.append(_slot_figure(case, small, cache_mib, cached.l2_bytes / max(1, cached.l2_blocks)))
         windows[case.name] = [lab.bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
+        held.append(_held_figure(case, small, cache_mib, windows[case.name]))
     return Findings(
-        figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *slots),
+        figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *held, *slots),
         charts=tuple(charts),
         limits=(f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; uniform reads, so that nothing is hot.",),
     )
@@ -132,6 +135,19 @@ def _slot_figure(case: Case, small: Miniature, cache_mib: int, measured: float) 
         measured=measured,
         predicted=slot_bytes(small, cache_mib, case.sizes),
         because="mean of occupied slots; predicted where short and long blocks are cached in their proportions",
+    )
+
+
+def _held_figure(case: Case, small: Miniature, cache_mib: int, windows: Sequence[Window]) -> Figure:
+    swing = swing_of(small, cache_mib, case.sizes)
+    return Figure(
+        case=case.name,
+        name="blocks held in these windows",
+        unit="",
+        measured=mean(sample.cache.l2_blocks for window in windows for sample in window.samples),
+        predicted=(swing.full_blocks + swing.kept_blocks) / 2,
+        because="the middle between an eviction's beginning and its end; more where the disk is slow to sync, for "
+        "blocks that wait in the writers' queues are read from there",
     )
 
 
