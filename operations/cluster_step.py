@@ -31,6 +31,8 @@ PART: Final = re.compile(
 )
 """The lines by which a script takes in what it shares."""
 DIRECTIVE: Final = "# shellcheck shell=bash\n"
+OURS: Final = "warmbase "
+"""How the names of our steps begin."""
 LONGEST_ARGUMENT: Final = 10_280  # EMR API Reference, HadoopJarStepConfig
 # judgement: the longest is HBase's end, which writes the index of every cache.
 LONGEST_SECONDS: Final = 5400.0
@@ -52,11 +54,12 @@ class Primary:
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
         with answered(f"{name} could not be run on {self.cluster_id}", "run the same again"):
             asked = script(name)
+            self._cancel_waiting()
             [step] = self.aws.emr.add_job_flow_steps(
                 JobFlowId=self.cluster_id,
                 Steps=[
                     {
-                        "Name": f"warmbase {name}",
+                        "Name": f"{OURS}{name}",
                         "ActionOnFailure": "CONTINUE",
                         "HadoopJarStep": {
                             "Jar": "command-runner.jar",
@@ -76,6 +79,15 @@ class Primary:
         if answer is None or "error" in answer or state != "COMPLETED":
             raise OperationFailed(_why(self, name, step, state, answer))
         return answer
+
+    def _cancel_waiting(self) -> None:
+        """Steps of ours that wait still: whoever asked for them was ended, and no longer thinks of them."""
+        pages: Any = self.aws.emr.get_paginator("list_steps").paginate(
+            ClusterId=self.cluster_id, StepStates=["PENDING"]
+        )
+        waiting = [step["Id"] for page in pages for step in page["Steps"] if step["Name"].startswith(OURS)]
+        if waiting:
+            self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=waiting)
 
     def _ended(self, step: str, name: str, say: Say) -> str:
         said = ""

@@ -125,7 +125,10 @@ def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, 
         if environment.wal is Wal.HDFS:
             acts["see that the write-ahead log is empty"] = _no_log_left
         if environment.mode is Mode.HDFS:
-            acts = {f"see that every table is exported to {exported}": partial(_exported, str(exported))}
+            acts = {
+                "disable every table": _disabled,
+                f"see that every table is exported to {exported}": partial(_exported, str(exported)),
+            }
         for title, act in acts.items():
             yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
     yield _step("lift the cluster's protection", partial(_unprotected, aws, identity))
@@ -189,13 +192,19 @@ def _no_log_left(primary: Primary, say: Say) -> str:
 
 
 def _exported(url: str, primary: Primary, say: Say) -> str:
-    missing = primary.run("verify-export", say, url)["missing"]
-    if missing:
+    found = primary.run("verify-export", say, url)
+    if found["missing"]:
         raise Refused(
-            f"no whole snapshot of {', '.join(missing)} is below {url}\n  the data are nowhere else\n"
+            f"no whole snapshot of {', '.join(found['missing'])} is below {url}\n  the data are nowhere else\n"
             "  fix: export one of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same again"
         )
-    return f"each table has a whole snapshot below {url}"
+    if found["stale"]:
+        raise Refused(
+            f"the snapshots of {', '.join(found['stale'])} below {url} lack store files that the tables have now\n"
+            "  what was written, or compacted, since then is nowhere else\n"
+            "  fix: take another snapshot of each, which a disabled table allows, export it, and run the same again"
+        )
+    return f"each table has a whole snapshot below {url}, with all its store files"
 
 
 def _unprotected(aws: Aws, identity: str, _: Say) -> str:

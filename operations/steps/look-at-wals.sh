@@ -9,7 +9,7 @@ main() {
   if [[ -z $directory || $directory == null ]]; then
     directory=$(hbase org.apache.hadoop.hbase.util.HBaseConfTool hbase.rootdir 2>/dev/null | tail -1)
   fi
-  if [[ ! $directory =~ ^(hdfs|s3|s3a):// ]]; then fail "HBase's configuration does not say where its write-ahead log lies"; fi
+  if [[ ! $directory =~ ^[a-z0-9]+:/ ]]; then fail "HBase's configuration does not say where its write-ahead log lies"; fi
   # A master that ever ran has made the directory: one that cannot be listed is no empty one.
   found=$(hdfs dfs -ls -R "$directory/WALs") || fail "$directory/WALs cannot be listed"
   files=$(awk '/^-/ {print $NF}' <<<"$found")

@@ -10,7 +10,8 @@ main() {
   local left deadline=$((SECONDS + WAIT_SECONDS))
   if ! stopped; then
     echo "telling the master to end HBase" >&2
-    hbase master stop >&2 || fail "the master could not be told to end HBase"
+    # Without the option HBase 2.6 refuses, and says that it is for the master alone.
+    hbase master stop --shutDownCluster >&2 || fail "the master could not be told to end HBase"
   fi
   # The master ends last: it keeps what it knows of regions until then.
   until stopped || ((SECONDS >= deadline)); do

@@ -54,9 +54,10 @@ CASES = [
     ("stop-hbase", "servers", ("0",), {"servers": SERVERS}),
     ("look-at-wals", "well", (), {"directory": WALS, "files": []}),
     ("look-at-wals", "wal", (), {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/core-1%2C16020.1"]}),
-    ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": []}),
-    ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["logs:events"]}),
-    ("verify-export", "broken", ("s3://our-backups/hbase/",), {"missing": ["users", "logs:events"]}),
+    ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
+    ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["logs:events"], "stale": []}),
+    ("verify-export", "stale", ("s3://our-backups/hbase/",), {"missing": [], "stale": ["users"]}),
+    ("verify-export", "broken", ("s3://our-backups/hbase/",), {"missing": ["users", "logs:events"], "stale": []}),
 ]
 
 

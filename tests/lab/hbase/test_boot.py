@@ -5,10 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +20,14 @@ from lab.hbase.bench import Bench, Window
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment
 from lab.hbase.jmx import bean
-from lab.hbase.laboratory import laboratory, small_of
+from lab.hbase.jvm import CLIENT_LOGGING, Java
+from lab.hbase.laboratory import ADMIN_FLAGS, laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.software import problems
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Table
+from operations.cluster_step import script
 from operations.verification.look import PROGRAM as LOOK
 from sizing.expectation import slot_bytes
 from sizing.miniature import Small
@@ -187,3 +192,80 @@ def _guarded(experiment: Experiment, directory: Path) -> str:
 
 def _read(bench: Bench, table: Table) -> Window:
     return bench.measure(table, Load(seconds=8.0, threads=4, seed=2))
+
+
+HBASE = """#!/bin/sh
+# What `bin/hbase` does with these commands; its shell is not in the lab, and has one table to list.
+case $1 in
+  shell) printf 'TABLE\\nusertable\\n1 row(s)\\n'; exit ;;
+  master) shift; set -- org.apache.hadoop.hbase.master.HMaster "$@" ;;
+  zkcli) shift; set -- org.apache.hadoop.hbase.zookeeper.ZKMainServer "$@" ;;
+esac
+exec {java} "$@"
+"""
+HDFS = """#!/bin/sh
+shift
+exec {java} org.apache.hadoop.fs.FsShell -conf {site} "$@"
+"""
+
+
+def test_what_a_teardown_looks_at_is_what_hbase_has(experiment: Experiment, tmp_path: Path) -> None:
+    """Its steps' scripts, beside a real HBase: the last of this file, for HBase has ended then."""
+    cluster, table = experiment.bench.cluster, experiment.filled().table.name
+    if not cluster.serves:
+        experiment.bench.serve(Server(), cold=True)
+    node = Stepping(experiment, tmp_path)
+    root = node.java("org.apache.hadoop.hbase.util.HBaseConfTool", "hbase.rootdir").splitlines()[-1]
+    node.java("org.apache.hadoop.hbase.snapshot.CreateSnapshot", "-n", "first", "-t", table)
+    assert node.answer("verify-export", root) == {"missing": [], "stale": []}
+    experiment.bench.ycsb.fill(replace(experiment.table, rows=10))
+    experiment.bench.admin.flush(table)
+    assert node.answer("verify-export", root) == {"missing": [], "stale": [table]}
+
+    assert node.answer("look-at-wals")["files"] != []
+    assert node.answer("stop-hbase", "120") == {"servers": []}
+    assert node.answer("look-at-wals")["files"] == []
+    assert node.answer("disable-tables") == {"down": True}
+
+
+class Stepping:
+    """A primary of the lab's HBase on which steps run."""
+
+    def __init__(self, experiment: Experiment, directory: Path) -> None:
+        cluster = experiment.bench.cluster
+        place = cluster.place
+        logging = place.configuration("client") / CLIENT_LOGGING
+        self.command = Java(
+            software=cluster.software,
+            configuration=place.configuration("server-0"),
+            scratch=place.scratch,
+            flags=(*ADMIN_FLAGS, f"-Dlog4j2.configurationFile={logging}"),
+        ).arguments()
+        self.directory, self.answers = directory / "node", directory / "answer"
+        self.directory.mkdir()
+        java = shlex.join(self.command)
+        for name, text in (
+            ("hbase", HBASE.format(java=java)),
+            ("hdfs", HDFS.format(java=java, site=place.configuration("server-0") / "hbase-site.xml")),
+            ("aws", f"#!/bin/sh\ncat >{self.answers}\n"),
+        ):
+            (self.directory / name).write_text(text, encoding="utf-8")
+            (self.directory / name).chmod(0o755)
+
+    def java(self, *main: str) -> str:
+        """What a class of HBase prints."""
+        return subprocess.run([*self.command, *main], capture_output=True, text=True, check=True, timeout=120).stdout
+
+    def answer(self, name: str, *arguments: str) -> Any:
+        """Of the script of that name, run as EMR's command-runner.jar runs it."""
+        self.answers.unlink(missing_ok=True)
+        done = subprocess.run(
+            ["bash", "-c", script(name), name, "s3://logs/answer", *arguments],
+            env={**os.environ, "PATH": f"{self.directory}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(self.answers.read_text(encoding="utf-8"))
