@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
 from moto.emr.models import Cluster, ElasticMapReduceBackend
+from moto.emr.responses import ElasticMapReduceResponse
 
 from lab.aws import nodes
 from lab.aws.control_tags import HBASE, RUN, STEP, control
-from lab.aws.moto_border import wrap
+from lab.aws.moto_border import replace, request_parameter, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 def install() -> None:
     """Lets moto's steps end, and its clusters go back to WAITING."""
     wrap(ElasticMapReduceBackend, "describe_step", _looked_at)
-    wrap(ElasticMapReduceBackend, "list_steps", _looked_at)
     wrap(Cluster, "add_steps", _added)
+    replace(ElasticMapReduceResponse, "cancel_steps", _cancelled)
 
 
 def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -> Untyped:
@@ -31,6 +33,21 @@ def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -
     for step in added:
         step.looks = 0
     return added
+
+
+def _cancelled(response: Untyped) -> Untyped:
+    """CancelSteps: of those that wait."""
+    found = response.backend.clusters[request_parameter(response, "ClusterId")].steps
+    wanted = request_parameter(response, "StepIds", [])
+    answer = []
+    for step in (each for each in found if each.id in wanted):
+        if step.state == "PENDING":
+            step.state, step.end_date_time = "CANCELLED", utcnow()
+            answer.append({"StepId": step.id, "Status": "SUBMITTED"})
+        else:
+            reason = f"it is {step.state}"
+            answer.append({"StepId": step.id, "Status": "FAILED", "Reason": reason})
+    return ActionResult({"CancelStepsInfoList": answer})
 
 
 def _looked_at(
@@ -46,9 +63,11 @@ def _looked_at(
 
 def _advance(cluster: Untyped, step: Untyped) -> None:
     step.looks += 1
+    if step.end_date_time is not None:
+        return
     if step.looks == 1:
         step.state, step.start_date_time = "RUNNING", utcnow()
-    elif step.end_date_time is None:
+    else:
         step.state, step.end_date_time = _outcome(cluster, step), utcnow()
 
 

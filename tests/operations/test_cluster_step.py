@@ -1,0 +1,55 @@
+"""A script as an EMR step: what is left waiting by one who was ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from moto import mock_aws
+
+from lab.aws.extension import install
+from operations.aws import Aws
+from operations.cluster_step import Primary
+from sizing.problem import OperationFailed
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.test_comparison import VARIABLES
+
+if TYPE_CHECKING:
+    from mypy_boto3_emr.type_defs import StepConfigTypeDef
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(Aws(VARIABLES), tmp_path)
+
+
+def primary(here: Deployed) -> Primary:
+    bucket = here.environment.in_account(here.environment.log_bucket, here.aws.account)
+    return Primary(aws=here.aws, cluster_id=here.cluster_id, log_bucket=bucket)
+
+
+def waits(here: Deployed, name: str) -> str:
+    """A step of that name, which waits where one runs already; returns its id."""
+    step: StepConfigTypeDef = {"Name": name, "HadoopJarStep": {"Jar": "command-runner.jar", "Args": []}}
+    return here.aws.emr.add_job_flow_steps(JobFlowId=here.cluster_id, Steps=[step])["StepIds"][0]
+
+
+def states(here: Deployed) -> dict[str, str]:
+    found = here.aws.emr.list_steps(ClusterId=here.cluster_id)["Steps"]
+    return {each["Id"]: each["Status"]["State"] for each in found}
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
+
+def test_what_waits_of_a_run_that_was_killed_is_cancelled_and_the_steps_of_others_are_not(here: Deployed) -> None:
+    running, ours, theirs = (waits(here, name) for name in ("nightly load", "warmbase stop-hbase", "nightly export"))
+    with pytest.raises(OperationFailed):  # nothing runs the step here, so it leaves no answer
+        primary(here).run("look-at-wals", silent)
+    assert states(here)[ours] == "CANCELLED"
+    assert "CANCELLED" not in {states(here)[running], states(here)[theirs]}
