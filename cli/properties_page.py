@@ -9,7 +9,7 @@ from typing import Final
 from cli.markdown import bullets, paragraph, section, table
 from configurations.classification import flattened
 from configurations.launch import launch_of
-from configurations.metrics import METRICS, Metric
+from configurations.metrics import METRICS, OF_AGENT, Metric, Source
 from configurations.properties import CATALOGUE, TOPICS, Property
 from configurations.properties.property import ANY, CLUSTER
 from configurations.rendering import is_rendered
@@ -124,7 +124,7 @@ def _metrics() -> str:
     )
     header = (
         "metric",
-        "classification",
+        "published by",
         "bean or kind",
         "CloudWatch name",
         "unit",
@@ -135,15 +135,15 @@ def _metrics() -> str:
 
 
 def _count(role: str) -> int:
-    elsewhere = "emr-hbase-master-metrics" if role == "core" else "emr-hbase-region-server-metrics"
-    return sum(each.daemon != elsewhere for each in METRICS)
+    elsewhere = Source.MASTER if role == "core" else Source.REGION_SERVER
+    return sum(each.source in OF_AGENT - {elsewhere} for each in METRICS)
 
 
 def _metric_row(each: Metric) -> tuple[str, ...]:
     return (
         f"`{each.attribute}`",
-        each.daemon,
-        f"`{each.bean}`",
+        f"`{each.source}`",
+        f"`{each.bean}`" if each.bean else "",
         f"`{each.cloudwatch}`",
         each.unit,
         "yes" if each.counter else "no",

@@ -1,19 +1,25 @@
-"""The metrics that EMR's CloudWatch agent publishes for us: what the dashboard draws, and no more.
+"""The metrics of a cluster: everything that is published of it, and so everything that may be drawn or alarmed on.
 
-Each costs by node and month, so the agent's 34 default system metrics give way to three. Attribute names were read in
-HBase 2.6.2. Counters count since the start of their daemon: draw their rate. The lifetime ratio `l2CacheHitRatio` of
-the published recipe is not among them: it averages over everything since each server's start.
+`emr-metrics` is rendered from it, the node's own program publishes what it says of a node, and dashboards and alarms
+are made of its metrics alone; tests hold each of these against it. Each metric costs by node and month, so EMR's agent
+names what is drawn and its 34 default system metrics give way to three.
+
+HBase has counters since each daemon's start, and a lifetime ratio that means nothing of now. CloudWatch cannot divide
+one server's counters by each other for servers that it finds by SEARCH, and an alarm may not search. So what is alarmed
+on, and all of the cache, is published by the node: windows of a minute, differenced there. Attributes were read in
+HBase 2.6.2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from sizing.mode import Mode
 
-__all__ = ["EXPORT_INTERVAL_MS", "METRICS", "MISSES_FOR_ONE", "Daemon", "Metric", "metric", "metrics_of"]
+__all__ = ["EXPORT_INTERVAL_MS", "METRICS", "MISSES_FOR_ONE", "OF_AGENT", "Metric", "Source", "metric", "metrics_of"]
 
 EXPORT_INTERVAL_MS: Final = 60_000
 """As fine as a standard metric is kept; the recipe's 30 s would be folded into it."""
@@ -25,12 +31,27 @@ block's lock, and CombinedBlockCache counts that look too, for it does not ask w
 Source: CombinedBlockCache.getBlock of 2.6.2 and 2.6.4; measured with 2.6.2 by the lab."""
 
 
-class Daemon(StrEnum):
-    """Whose metric it is, by the classification under `emr-metrics` that asks for it."""
+class Source(StrEnum):
+    """Who publishes: a daemon, by the classification under `emr-metrics` that asks for it; the node's program; AWS."""
 
     REGION_SERVER = "emr-hbase-region-server-metrics"
     MASTER = "emr-hbase-master-metrics"
     SYSTEM = "emr-system-metrics"
+    NODE = "warmbase"
+    S3 = "AWS/S3"
+    EMR = "AWS/ElasticMapReduce"
+
+
+OF_AGENT: Final = frozenset({Source.REGION_SERVER, Source.MASTER, Source.SYSTEM})
+OF_AWS: Final = frozenset({Source.S3, Source.EMR})
+DIMENSIONS: Final = {
+    **dict.fromkeys(OF_AGENT, ("cluster.id", "instance.id", "node.type", "service.name")),
+    Source.NODE: ("ClusterId", "InstanceId"),
+    Source.S3: ("BucketName", "FilterId"),
+    Source.EMR: ("JobFlowId",),
+}
+"""Exactly these. Sources: EMR Release Guide, AmazonCloudWatchAgent-metrics; our own program; S3 User Guide,
+metrics-dimensions; EMR Management Guide, UsingEMR_ViewingMetrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +59,10 @@ class Metric:
     """One metric. `bean` is the MBean of a daemon's, or the kind (`cpu`, `disk`, `mem`) of a node's.
 
     `cloudwatch` is its name there: for HBase by analogy with EMR's documented YARN names, to be confirmed on a cluster.
+    A counter counts since its daemon began: its rate is drawn. `since` is the first HBase that has the attribute.
     """
 
-    daemon: Daemon
+    source: Source
     bean: str
     attribute: str
     cloudwatch: str
@@ -48,101 +70,125 @@ class Metric:
     counter: bool
     meaning: str
     of_cache: bool = False
+    since: str = "2.6.0"
+
+    @property
+    def namespace(self) -> str:
+        """In which CloudWatch has it."""
+        return "CWAgent" if self.source in OF_AGENT else str(self.source)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """By which CloudWatch tells its series apart."""
+        return DIMENSIONS[self.source]
 
 
 _SERVER: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
 _IPC: Final = "Hadoop:service=HBase,name=RegionServer,sub=IPC"
+_JVM: Final = "Hadoop:service=HBase,name=JvmMetrics"
 _ASSIGNMENT: Final = "Hadoop:service=HBase,name=Master,sub=AssignmentManager"
+_MASTER: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 
-_ROWS: Final = (
-    # daemon, bean, attribute, CloudWatch name, unit, counter, of the cache, meaning
+_AGENT: Final = (
+    # source, bean, attribute, unit, counter, meaning
+    (Source.REGION_SERVER, _SERVER, "readRequestCount", "requests", True, "reads asked of this RegionServer"),
+    (Source.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "writes asked of it"),
+    (Source.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests in service now"),
+    (Source.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests that wait for a handler"),
+    (Source.REGION_SERVER, _JVM, "MemHeapUsedM", "MiB", False, "heap in use, garbage included"),
+    (Source.REGION_SERVER, _JVM, "GcTimeMillis", "ms", True, "time in garbage collections, concurrent phases included"),
     (
-        Daemon.REGION_SERVER, _SERVER, "readRequestCount", "RegionServer.Server.readRequestCount", "requests",
-        True, False, "reads asked of this RegionServer",
+        Source.MASTER, _ASSIGNMENT, "ritCountOverThreshold", "regions", False,
+        "regions that have been in transition for longer than a minute",
     ),
+    (Source.MASTER, _MASTER, "numDeadRegionServers", "servers", False, "RegionServers that the master has given up"),
+)  # fmt: skip
+_SYSTEM: Final = (
+    ("cpu", "cpu_usage_iowait", "processors idle while a disk is waited for"),
+    ("mem", "mem_available_percent", "memory that could be had, the page cache's among it"),
+    ("disk", "disk_used_percent", "of each file system; at 90 YARN calls a disk unhealthy, and EMR the node"),
+)
+_NODE: Final = (
+    # name, unit as CloudWatch has it, from which attribute or place, meaning; of the last minute where it counts
+    ("Answering", "Count", "JMX", "1 while the RegionServer answers, 0 while it does not"),
+    ("UpSeconds", "Seconds", "regionServerStartTime", "how long the RegionServer is up"),
+    ("HostsMeta", "Count", "sub=Regions", "1 on the RegionServer that serves hbase:meta"),
+    ("Hits", "Count", "l2CacheHitCount", "block reads that the BucketCache answered"),
+    ("Misses", "Count", "l2CacheMissCount", "block reads that went to S3, compactions' and uncached scans' among them"),
+    ("HitRatio", "None", "Hits, Misses", "hits of the window's block reads; none without reads"),
+    ("Below90", "Count", "HitRatio", "1 where the window's hit ratio is below 0.90"),
+    ("Below80", "Count", "HitRatio", "1 where it is below 0.80"),
     (
-        Daemon.REGION_SERVER, _SERVER, "writeRequestCount", "RegionServer.Server.writeRequestCount", "requests",
-        True, False, "writes asked of it",
+        "MissesOver90", "Count", "Hits, Misses",
+        "misses above a tenth of the reads; summed over servers it is above 0 where the cluster's ratio is below 0.90",
     ),
+    ("MissesOver80", "Count", "Hits, Misses", "misses above a fifth of the reads, likewise"),
+    ("Fill", "None", "l2CacheSize", "slots in use, of the cache; eviction starts at 0.95"),
+    ("FreeBytes", "Bytes", "l2CacheFreeSize", "what is left of it"),
+    ("Evictions", "Count", "l2CacheEvictionCount", "blocks evicted: a cache that holds everything evicts none"),
     (
-        Daemon.REGION_SERVER, _SERVER, "Get_99th_percentile", "RegionServer.Server.Get_99th_percentile", "ms",
-        False, False, "99 of 100 gets were served within it, of the latest ones",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "pauseInfoThresholdExceeded", "RegionServer.Server.pauseInfoThresholdExceeded",
-        "pauses", True, False, "the JVM stood still for one to ten seconds",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "pauseWarnThresholdExceeded", "RegionServer.Server.pauseWarnThresholdExceeded",
-        "pauses", True, False, "the JVM stood still for longer than ten, and ZooKeeper may have given it up",
-    ),
-    (
-        Daemon.REGION_SERVER, _IPC, "numActiveHandler", "RegionServer.IPC.numActiveHandler", "handlers",
-        False, False, "requests in service now",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "l2CacheHitCount", "RegionServer.Server.l2CacheHitCount", "blocks",
-        True, True, "block reads that the BucketCache answered",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "l2CacheMissCount", "RegionServer.Server.l2CacheMissCount", "blocks",
-        True, True, "block reads that went to S3, compactions' and uncached scans' among them",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "l2CacheSize", "RegionServer.Server.l2CacheSize", "bytes",
-        False, True, "slots in use; eviction starts at 95 % of the cache",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "l2CacheEvictionCount", "RegionServer.Server.l2CacheEvictionCount", "blocks",
-        True, True, "blocks evicted: a cache that holds everything evicts none",
-    ),
-    (
-        Daemon.REGION_SERVER, _SERVER, "blockCacheFailedInsertionCount",
-        "RegionServer.Server.blockCacheFailedInsertionCount", "blocks", True, True,
+        "FailedInsertions", "Count", "blockCacheFailedInsertionCount",
         "blocks not cached because a writer's queue was full",
     ),
+    ("CacheLost", "Count", "l2CacheSize", "1 where a restart left less than half of what was cached before it"),
     (
-        Daemon.MASTER, _ASSIGNMENT, "ritCountOverThreshold", "Master.AssignmentManager.ritCountOverThreshold",
-        "regions", False, False, "regions that have been in transition for longer than a minute",
+        "IndexBehindSeconds", "Seconds", "the index file",
+        "since when the cache has held what its index has not, at least",
     ),
+    ("GetP99", "Milliseconds", "Get_99th_percentile", "99 of 100 gets were served within it, of the latest ones"),
     (
-        Daemon.SYSTEM, "cpu", "cpu_usage_iowait", "cpu_usage_iowait", "percent", False, False,
-        "processors idle while a disk is waited for",
+        "LongPauses", "Count", "pauseWarnThresholdExceeded",
+        "the JVM stood still for longer than ten seconds, and ZooKeeper may have given it up",
     ),
-    (
-        Daemon.SYSTEM, "mem", "mem_available_percent", "mem_available_percent", "percent", False, False,
-        "memory that could be had, the page cache's among it",
-    ),
-    (
-        Daemon.SYSTEM, "disk", "disk_used_percent", "disk_used_percent", "percent", False, False,
-        "of each file system; at 90 YARN calls a disk unhealthy, and EMR the node",
-    ),
+    ("DiskUsed", "None", "statvfs", "of the cache's volume; at 0.90 YARN calls a disk unhealthy, and EMR the node"),
+    ("VolumeBytes", "Bytes", "/sys/dev/block", "read from and written to the cache's volume"),
+    ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of it"),
 )  # fmt: skip
-
-METRICS: Final = tuple(
-    Metric(
-        daemon=daemon,
-        bean=bean,
-        attribute=attribute,
-        cloudwatch=cloudwatch,
-        unit=unit,
-        counter=counter,
-        meaning=meaning,
-        of_cache=of_cache,
-    )
-    for daemon, bean, attribute, cloudwatch, unit, counter, of_cache, meaning in _ROWS
+_AWS: Final = (
+    (Source.S3, "GetRequests", "requests", "GETs below the root, of everybody"),
+    (Source.S3, "5xxErrors", "requests", "requests below the root that S3 refused for the moment"),
+    (Source.EMR, "CoreNodesRunning", "nodes", "core nodes that run"),
+    (Source.EMR, "HDFSUtilization", "percent", "of HDFS, where the write-ahead log lies"),
 )
 
 
-def metric(attribute: str) -> Metric:
-    """The metric of that attribute. Raises StopIteration for one that is not published: a fault of ours."""
-    return next(each for each in METRICS if each.attribute == attribute)
+def _metrics() -> Iterator[Metric]:
+    for source, bean, attribute, unit, counter, meaning in _AGENT:
+        yield Metric(
+            source=source, bean=bean, attribute=attribute, cloudwatch=f"{_prefix(bean)}.{attribute}", unit=unit,
+            counter=counter, meaning=meaning,
+        )  # fmt: skip
+    for bean, attribute, meaning in _SYSTEM:
+        yield Metric(
+            source=Source.SYSTEM, bean=bean, attribute=attribute, cloudwatch=attribute, unit="percent", counter=False,
+            meaning=meaning,
+        )  # fmt: skip
+    for name, unit, attribute, meaning in _NODE:
+        yield Metric(
+            source=Source.NODE, bean="", attribute=attribute, cloudwatch=name, unit=unit, counter=False,
+            meaning=meaning, of_cache=True,
+        )  # fmt: skip
+    for source, name, unit, meaning in _AWS:
+        yield Metric(source=source, bean="", attribute=name, cloudwatch=name, unit=unit, counter=False, meaning=meaning)
 
 
-def metrics_of(daemon: Daemon, mode: Mode) -> dict[str, list[str]]:
+def _prefix(bean: str) -> str:
+    """As EMR names YARN's: MBean `...,name=QueueMetrics,q0=root` gives `QueueMetrics.root` (EMR best practices)."""
+    return ".".join(part.split("=")[1] for part in bean.split(",")[1:])
+
+
+METRICS: Final = tuple(_metrics())
+
+
+def metric(cloudwatch: str) -> Metric:
+    """The metric of that name, or of an agent's attribute. Raises StopIteration for one that nobody publishes."""
+    return next(each for each in METRICS if cloudwatch in {each.cloudwatch, each.attribute})
+
+
+def metrics_of(source: Source, mode: Mode) -> dict[str, list[str]]:
     """Attributes by bean that a cluster of that mode publishes for a daemon: without a cache, none of it."""
     published: dict[str, list[str]] = {}
     for each in METRICS:
-        if each.daemon is daemon and (mode is Mode.S3_CACHED or not each.of_cache):
+        if each.source is source and (mode is Mode.S3_CACHED or not each.of_cache):
             published.setdefault(each.bean, []).append(each.attribute)
     return published

@@ -15,7 +15,7 @@ from configurations import layout
 from configurations.classification import Classification, Classifications, flattened
 from configurations.compaction_window import compaction_window
 from configurations.jvm import jvm
-from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, Daemon, metrics_of
+from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, Source, metrics_of
 from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, Group
 from environments.environment import Environment, Wal
@@ -62,8 +62,8 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "jvm": jvm(plan, release),
         "compactions": compaction_window(environment.region),
         "throttle": Throttle(),
-        "daemons": (Daemon.REGION_SERVER, Daemon.MASTER),
-        "system": Daemon.SYSTEM,
+        "daemons": (Source.REGION_SERVER, Source.MASTER),
+        "system": Source.SYSTEM,
         "metrics_of": metrics_of,
         "export_interval_ms": EXPORT_INTERVAL_MS,
         "primary_heap_mib": PRIMARY_HEAP_MIB,
@@ -117,7 +117,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def is_rendered(path: str, key: str) -> bool:
     """Whether some cluster is rendered with it; what is known besides is left to the software's own default."""
-    beans = {(f"emr-metrics/{each.daemon}", each.bean) for each in METRICS}
+    beans = {(f"emr-metrics/{each.source}", each.bean) for each in METRICS if each.source in OF_AGENT}
     return (path, key) in beans or any(f'"{key}"' in text for text in _template_texts())
 
 

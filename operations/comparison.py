@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -13,12 +13,15 @@ from botocore.exceptions import ClientError
 from configurations.bootstrap import Action, actions, program, script
 from configurations.classification import Classification, flattened
 from configurations.launch import Launch
-from dashboards.alarm import Alarm, alarms
-from dashboards.cache import dashboard_body, dashboard_name
-from dashboards.metric import CLUSTER_ID
+from dashboards.alarm import Alarm
+from dashboards.alarms import alarms, calls
+from dashboards.boards import dashboard_bodies
+from dashboards.graph import Exact
+from dashboards.query import CLUSTER_ID
 from environments.names import cluster_name
 from operations.aws import Aws
 from operations.description import (
+    DescribedAlarm,
     DescribedCluster,
     DescribedGroup,
     DescribedVolume,
@@ -61,7 +64,7 @@ def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Compari
     """All but classifications and instance groups: what a launch settles for good, and what stands around it."""
     return (
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
-        _facts("dashboard", *_dashboards(aws, launch, cluster.id)),
+        _facts("dashboards", *_dashboards(aws, launch, cluster.id)),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
         _facts("root bucket", *_root_bucket(aws, launch)),
     )
@@ -152,22 +155,41 @@ def _actions(cluster: DescribedCluster) -> Facts:
 
 
 def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
-    name = dashboard_name(launch.plan)
     environment = launch.environment
-    body = dashboard_body(launch.plan, environment.region, environment.root.bucket)
-    expected = json.loads(_launched(body, launch, aws.account, cluster_id))
-    return {name: expected}, {name: described_dashboard(aws, name)}
+    bodies = dashboard_bodies(launch.plan, environment.region, environment.root.bucket)
+    expected = {name: json.loads(_launched(body, launch, aws.account, cluster_id)) for name, body in bodies.items()}
+    return expected, {name: described_dashboard(aws, name) for name in bodies}
 
 
 def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
-    def launched(alarm: Alarm) -> Alarm:
-        dimensions = {
-            name: _launched(value, launch, aws.account, cluster_id) for name, value in alarm.dimensions.items()
-        }
-        return replace(alarm, dimensions=dimensions)
+    plan, bucket = launch.plan, launch.environment.root.bucket
 
-    expected = {alarm.name: launched(alarm) for alarm in alarms(launch.plan, launch.environment.root.bucket)}
-    return expected, described_alarms(aws, f"{cluster_name(launch.plan.environment, launch.plan.cluster)}-")
+    def watched(alarm: Alarm) -> tuple[str, ...]:
+        of = alarm.watched
+        if not isinstance(of, Exact):
+            return (_launched(of, launch, aws.account, cluster_id),)
+        dimensions = sorted(
+            f"{name}={_launched(value, launch, aws.account, cluster_id)}" for name, value in of.dimensions.items()
+        )
+        return (of.metric.namespace, of.metric.cloudwatch, of.statistic, *dimensions)
+
+    expected = {
+        alarm.name: DescribedAlarm(
+            description=alarm.description,
+            watched=watched(alarm),
+            period_seconds=alarm.period_seconds,
+            periods=alarm.periods,
+            breaching=alarm.breaching,
+            comparison=alarm.comparison,
+            threshold=alarm.threshold,
+            missing=alarm.missing,
+        )
+        for alarm in alarms(plan, bucket)
+    }
+    composed = {
+        call.name: DescribedAlarm(description=call.description, watched=(call.rule,)) for call in calls(plan, bucket)
+    }
+    return {**expected, **composed}, described_alarms(aws, f"{cluster_name(plan.environment, plan.cluster)}-")
 
 
 def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:

@@ -12,12 +12,19 @@ from botocore.exceptions import ClientError
 
 from configurations.classification import Classification
 from configurations.impact.settled import NEWEST, Settled
-from dashboards.alarm import Alarm
 from environments.names import cluster_id_parameter
 from operations.aws import Aws
 from operations.failures import error_code
 
-__all__ = ["LIVES", "BootstrapAction", "DescribedCluster", "DescribedGroup", "DescribedVolume", "described_cluster"]
+__all__ = [
+    "LIVES",
+    "BootstrapAction",
+    "DescribedAlarm",
+    "DescribedCluster",
+    "DescribedGroup",
+    "DescribedVolume",
+    "described_cluster",
+]
 
 LIVES: Final = frozenset({"STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING"})
 """States of a cluster that runs, or will."""
@@ -112,10 +119,35 @@ def described_dashboard(aws: Aws, name: str) -> object:
         return None
 
 
-def described_alarms(aws: Aws, prefix: str) -> Mapping[str, Alarm]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedAlarm:
+    """An alarm, metric or composite. `watched` is namespace, metric, statistic and dimensions, a query, or the rule."""
+
+    description: str
+    watched: tuple[str, ...]
+    period_seconds: int = 0
+    periods: int = 0
+    breaching: int = 0
+    comparison: str = ""
+    threshold: float = 0.0
+    missing: str = ""
+
+
+def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
     """Alarms whose names start so, by name."""
-    found: Any = aws.cloudwatch.describe_alarms(AlarmNamePrefix=prefix)["MetricAlarms"]
-    return {alarm["AlarmName"]: _alarm(alarm) for alarm in found}
+    pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
+        AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm", "CompositeAlarm"]
+    )
+    found: dict[str, DescribedAlarm] = {}
+    for page in pages:
+        found |= {alarm["AlarmName"]: _alarm(alarm) for alarm in page.get("MetricAlarms", ())}
+        found |= {
+            alarm["AlarmName"]: DescribedAlarm(
+                description=alarm.get("AlarmDescription", ""), watched=(alarm["AlarmRule"],)
+            )
+            for alarm in page.get("CompositeAlarms", ())
+        }
+    return found
 
 
 def _settled(aws: Aws, cluster: Mapping[str, Any]) -> Settled:
@@ -171,18 +203,18 @@ def _bootstrap_action(aws: Aws, action: Mapping[str, Any]) -> BootstrapAction:
     )
 
 
-def _alarm(alarm: Mapping[str, Any]) -> Alarm:
-    return Alarm(
-        name=alarm["AlarmName"],
-        # One made by hand may be of an expression, and say nothing.
+def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
+    queries = alarm.get("Metrics", ())
+    dimensions = sorted(f"{each['Name']}={each['Value']}" for each in alarm.get("Dimensions", ()))
+    one = (alarm.get("Namespace", ""), alarm.get("MetricName", ""), alarm.get("Statistic", ""), *dimensions)
+    return DescribedAlarm(
+        # One made by hand may say nothing.
         description=alarm.get("AlarmDescription", ""),
-        namespace=alarm.get("Namespace", ""),
-        metric=alarm.get("MetricName", ""),
-        dimensions={each["Name"]: each["Value"] for each in alarm.get("Dimensions", ())},
-        statistic=alarm.get("Statistic", ""),
-        period_seconds=alarm.get("Period", 0),
+        watched=tuple(each.get("Expression", "") for each in queries) if queries else one,
+        period_seconds=queries[0].get("Period", 0) if queries else alarm.get("Period", 0),
         periods=alarm["EvaluationPeriods"],
+        breaching=alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"],
         comparison=alarm["ComparisonOperator"],
         threshold=alarm.get("Threshold", 0.0),
-        missing_data=alarm.get("TreatMissingData", "missing"),
+        missing=alarm.get("TreatMissingData", "missing"),
     )

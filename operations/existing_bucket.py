@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from dashboards.alarm import ROOT_METRICS_FILTER
+from dashboards.reads import ROOT_METRICS_FILTER
 from environments.root import INCOMPLETE_UPLOAD_DAYS, Root
 from operations.aws import Aws
 from operations.failures import MISSING, error_code

@@ -24,13 +24,16 @@ PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib
 
 # What the stacks create around the nodes; tests hold these against the synthesised templates.
 REGION_SERVER_METRICS: Final = 6
-REGION_SERVER_CACHE_METRICS: Final = 5  # beside those, where there is a cache
-WINDOWED_CACHE_METRICS: Final = 10  # what each node publishes itself of its cache, once a minute
-MASTER_METRICS: Final = 1
+NODE_METRICS: Final = 21  # what each node publishes itself of its cache, once a minute
+MASTER_METRICS: Final = 2
 SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
-DASHBOARDS: Final = 1
-ALARMS: Final = 2
-ALARMS_OF_S3: Final = 1  # of those, where the data are there
+DASHBOARDS: Final = 2
+DASHBOARDS_OF_CACHE: Final = 1
+ALARMS: Final = 1
+ALARMS_OF_S3: Final = 2  # beside it, where the data are there
+ALARMS_OF_NODES: Final = 15  # at most, where there is a cache: each is charged for each node that its query finds
+CALLS: Final = {Mode.S3_CACHED: 5, Mode.S3_PLAIN: 3, Mode.HDFS: 1}
+CALL_AS_ALARMS: Final = 5  # a composite alarm is sold at the price of five
 INTERFACE_ENDPOINTS: Final = 5
 KMS_KEYS: Final = 2
 
@@ -93,8 +96,8 @@ def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
         written_bytes_per_second=question.written_bytes_per_second if question.reads_from_s3 else 0.0,
         gets_per_second=gets,
         custom_metrics=_custom_metrics(question, core_nodes),
-        dashboards=DASHBOARDS,
-        alarms=ALARMS if question.mode.in_s3 else ALARMS - ALARMS_OF_S3,
+        dashboards=DASHBOARDS + (DASHBOARDS_OF_CACHE if question.mode.cached else 0),
+        alarms=_alarms(question, core_nodes),
         interface_endpoints=_interface_endpoints(question),
         kms_keys=KMS_KEYS,
     )
@@ -105,8 +108,15 @@ def _interface_endpoints(question: Question) -> int:
     return INTERFACE_ENDPOINTS + asked.wal_service if asked.new_network else 0
 
 
+def _alarms(question: Question, core_nodes: int) -> int:
+    """As so many alarms on one metric each. Source: CloudWatch's price list."""
+    of_s3 = ALARMS_OF_S3 if question.mode.in_s3 else 0
+    of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.cached else 0
+    return ALARMS + of_s3 + of_nodes + CALL_AS_ALARMS * CALLS[question.mode]
+
+
 def _custom_metrics(question: Question, core_nodes: int) -> int:
     primaries = question.requirements.cluster.primaries
-    of_cache = REGION_SERVER_CACHE_METRICS + WINDOWED_CACHE_METRICS if question.mode is Mode.S3_CACHED else 0
+    of_cache = NODE_METRICS if question.mode is Mode.S3_CACHED else 0
     of_core = core_nodes * (REGION_SERVER_METRICS + of_cache)
     return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

@@ -124,7 +124,12 @@ def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
             "cloudwatch-dashboard-month",
             f"{bill.dashboards} dashboard",
         ),
-        ("CloudWatch alarms", bill.alarms, "cloudwatch-alarm-month", f"{bill.alarms} alarms"),
+        (
+            "CloudWatch alarms",
+            bill.alarms,
+            "cloudwatch-alarm-month",
+            f"{bill.alarms} alarms, one for each node that a query finds, five for a composite one",
+        ),
         ("KMS keys", bill.kms_keys, "kms-key-month", f"{bill.kms_keys} keys"),
         (
             "interface endpoints",

@@ -1,6 +1,8 @@
-"""Monitoring: the dashboard, the alarms, and the topic they publish to."""
+"""Monitoring: dashboards, alarms, the calls that they add up to, and the topic that these publish to."""
 
 from __future__ import annotations
+
+from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -12,14 +14,19 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from configurations.launch import Launch
-from dashboards.alarm import Alarm, alarms
-from dashboards.cache import dashboard_body, dashboard_name
+from dashboards.alarm import Alarm, Call
+from dashboards.alarms import alarms, calls
+from dashboards.boards import dashboard_bodies
+from dashboards.graph import Exact
 from environments.environment import Environment
 from environments.names import cluster_id_parameter, monitoring_stack
 from stacks.app import environment_stack, filled_in, tag
 from stacks.cluster import ClusterStack
 
 __all__ = ["MonitoringStack"]
+
+QUERY: Final = "watched"
+"""Id of an alarm's one query."""
 
 
 class MonitoringStack(cdk.Stack):
@@ -38,14 +45,12 @@ class MonitoringStack(cdk.Stack):
             self, cluster_id_parameter(plan.environment, plan.cluster)
         )
         self._topic = self._alarm_topic(environment)
-        cloudwatch.CfnDashboard(
-            self,
-            "Dashboard",
-            dashboard_name=dashboard_name(plan),
-            dashboard_body=self._filled_in(dashboard_body(plan, environment.region, environment.root.bucket)),
-        )
-        for alarm in alarms(plan, environment.root.bucket):
-            self._alarm(alarm)
+        bucket = environment.root.bucket
+        for name, body in dashboard_bodies(plan, environment.region, bucket).items():
+            cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
+        made = [self._alarm(alarm) for alarm in alarms(plan, bucket)]
+        for call in calls(plan, bucket):
+            self._call(call, made)
 
     def _filled_in(self, text: str) -> str:
         return filled_in(text, ClusterId=self._cluster_id)
@@ -79,24 +84,54 @@ class MonitoringStack(cdk.Stack):
             resources=[resource],
         )
 
-    def _alarm(self, alarm: Alarm) -> None:
-        cloudwatch.CfnAlarm(
+    def _alarm(self, alarm: Alarm) -> cloudwatch.CfnAlarm:
+        """It calls nobody itself."""
+        return cloudwatch.CfnAlarm(
             self,
-            "".join(word.title() for word in alarm.name.split("-")),
+            _identity(alarm.name),
             alarm_name=alarm.name,
             alarm_description=alarm.description,
-            namespace=alarm.namespace,
-            metric_name=alarm.metric,
-            dimensions=[
-                cloudwatch.CfnAlarm.DimensionProperty(name=name, value=self._filled_in(value))
-                for name, value in alarm.dimensions.items()
-            ],
-            statistic=alarm.statistic,
-            period=alarm.period_seconds,
             evaluation_periods=alarm.periods,
+            datapoints_to_alarm=alarm.breaching,
             comparison_operator=alarm.comparison,
             threshold=alarm.threshold,
-            treat_missing_data=alarm.missing_data,
+            treat_missing_data=alarm.missing,
+            **self._watched(alarm),
+        )
+
+    def _watched(self, alarm: Alarm) -> dict[str, Any]:
+        watched = alarm.watched
+        if isinstance(watched, Exact):
+            dimensions = [
+                cloudwatch.CfnAlarm.DimensionProperty(name=name, value=self._filled_in(value))
+                for name, value in watched.dimensions.items()
+            ]
+            return {
+                "namespace": watched.metric.namespace,
+                "metric_name": watched.metric.cloudwatch,
+                "dimensions": dimensions,
+                "statistic": watched.statistic,
+                "period": alarm.period_seconds,
+            }
+        query = cloudwatch.CfnAlarm.MetricDataQueryProperty(
+            id=QUERY, expression=self._filled_in(watched), period=alarm.period_seconds, return_data=True
+        )
+        return {"metrics": [query]}
+
+    def _call(self, call: Call, alarms: list[cloudwatch.CfnAlarm]) -> None:
+        made = cloudwatch.CfnCompositeAlarm(
+            self,
+            _identity(call.name),
+            alarm_name=call.name,
+            alarm_description=call.description,
+            alarm_rule=call.rule,
             alarm_actions=[self._topic.topic_arn],
             ok_actions=[self._topic.topic_arn],
         )
+        for alarm in alarms:
+            if f'"{alarm.alarm_name}"' in call.rule:
+                made.add_dependency(alarm)
+
+
+def _identity(name: str) -> str:
+    return "".join(word.title() for word in name.split("-"))

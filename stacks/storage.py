@@ -11,7 +11,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from dashboards.alarm import ROOT_METRICS_FILTER
+from dashboards.reads import ROOT_METRICS_FILTER
 from environments.environment import Environment, Wal
 from environments.names import storage_stack
 from environments.root import INCOMPLETE_UPLOAD_DAYS

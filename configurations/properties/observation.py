@@ -41,11 +41,21 @@ OBSERVATION: Final = (
         key="Hadoop:service=HBase,name=RegionServer,sub=IPC",
         reason="handlers in use: when all are, reads queue",
     ),
+    _metrics(
+        classification="emr-metrics/emr-hbase-region-server-metrics",
+        key="Hadoop:service=HBase,name=JvmMetrics",
+        reason="heap in use, and time in garbage collections",
+    ),
     _interval(classification="emr-metrics/emr-hbase-region-server-metrics"),
     _metrics(
         classification="emr-metrics/emr-hbase-master-metrics",
         key="Hadoop:service=HBase,name=Master,sub=AssignmentManager",
         reason="regions that no server opens",
+    ),
+    _metrics(
+        classification="emr-metrics/emr-hbase-master-metrics",
+        key="Hadoop:service=HBase,name=Master,sub=Server",
+        reason="RegionServers that the master has given up",
     ),
     _interval(classification="emr-metrics/emr-hbase-master-metrics"),
     _metrics(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from configurations.metrics import METRICS, Daemon
+from configurations.metrics import METRICS, OF_AGENT, Source
 from operations.caches import NAMESPACE
 from operations.claims import claim_of
 from operations.pinning import check_pinned
@@ -60,14 +60,14 @@ def _agent_publishes(seen: Seen) -> Iterator[Finding]:
     pages: Any = seen.aws.cloudwatch.get_paginator("list_metrics").paginate(Namespace="CWAgent", Dimensions=dimensions)
     found = [each for page in pages for each in page["Metrics"]]
     names = {each["MetricName"] for each in found}
-    for daemon in Daemon:
+    for daemon in sorted(OF_AGENT):
         cached = seen.launch.plan.mode.cached
-        wanted = {each.cloudwatch for each in METRICS if each.daemon is daemon and (cached or not each.of_cache)}
+        wanted = {each.cloudwatch for each in METRICS if each.source is daemon and (cached or not each.of_cache)}
         missing = sorted(wanted - names)
         row = {
-            Daemon.REGION_SERVER: "JMX metrics are called",
-            Daemon.SYSTEM: "`emr-system-metrics` with `cpu`, `mem` and `disk`",
-            Daemon.MASTER: "`emr-metrics` may be set for an instance group",
+            Source.REGION_SERVER: "JMX metrics are called",
+            Source.SYSTEM: "`emr-system-metrics` with `cpu`, `mem` and `disk`",
+            Source.MASTER: "`emr-metrics` may be set for an instance group",
         }[daemon]
         yield Question(
             f"metrics, {daemon}",

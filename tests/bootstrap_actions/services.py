@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 TOKEN = "metadata-token"
 CREDENTIALS = {"AccessKeyId": "AKIATEST", "SecretAccessKey": "secret", "Token": "session"}
@@ -35,6 +35,8 @@ class Services:
     faults: list[tuple[str, int, str]] = field(default_factory=list)
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
     bean: dict[str, int] | None = None
+    meta: bool = False
+    """Whether the RegionServer serves hbase:meta."""
     """What a RegionServer on this node says of itself; None while none runs."""
     before_put: Callable[[], None] | None = None
     """Called once, before the next write is looked at."""
@@ -84,6 +86,11 @@ class Handler(BaseHTTPRequestHandler):
         """Metadata, what a RegionServer says, or an object."""
         if self.path.startswith("/latest/"):
             self.metadata()
+        elif self.path.startswith("/jmx?get="):
+            attribute = unquote(self.path).partition("::")[2]
+            there = {"beans": [{"name": "sub=Regions", attribute: 1}]}
+            missing = {"result": f"ERROR: No attribute with name {attribute} was found."}
+            self.say(200, json.dumps(there if self.held.meta else missing))
         elif self.path.startswith("/jmx?qry="):
             self.say(200, json.dumps({"beans": [] if self.held.bean is None else [self.held.bean]}))
         elif (fault := self.held.fault("s3")) is not None:

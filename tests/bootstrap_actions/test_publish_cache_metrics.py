@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from configurations import layout
+from configurations.metrics import METRICS, Source
 from lab.aws.server import local_aws
 from lab.hbase.recording import recordings_of_json
 from tests.bootstrap_actions.services import Services, services
@@ -46,6 +50,23 @@ class PublishingNode:
         """Where the program keeps what it saw."""
         return self.directory / "state" / "counters.json"
 
+    @property
+    def index(self) -> Path:
+        """The index of the cache."""
+        return self.directory / "bucketcache.index"
+
+    @property
+    def devices(self) -> Path:
+        """The kernel's counters of block devices."""
+        return self.directory / "block"
+
+    def volume(self, *, reads: int, sectors_read: int, writes: int, sectors_written: int) -> None:
+        """What the kernel has counted of the cache's volume."""
+        device = self.directory.stat().st_dev
+        place = self.devices / f"{os.major(device)}:{os.minor(device)}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "stat").write_text(f"  {reads} 0 {sectors_read} 0 {writes} 0 {sectors_written} 0 0 0 0\n")
+
     def minute(self, **counted: int) -> subprocess.CompletedProcess[str]:
         """The next look, with the RegionServer saying so."""
         self.aws.bean = {**(self.aws.bean or EMPTY), **counted}
@@ -59,7 +80,8 @@ class PublishingNode:
         cloudwatch = self.cloudwatch or self.aws.url
         places = (f"--region-server={server}", f"--metadata={self.aws.url}", f"--cloudwatch={cloudwatch}")
         kept = (f"--state={self.state}", f"--job-flow={job_flow}", "--misses-for-one=2")
-        command = [sys.executable, str(PROGRAM), *places, *kept]
+        looked_at = (f"--cache={self.directory}", f"--index={self.index}", f"--block-devices={self.devices}")
+        command = [sys.executable, str(PROGRAM), *places, *kept, *looked_at]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
 
     def published(self) -> dict[str, float]:
@@ -80,13 +102,24 @@ def node(tmp_path: Path) -> Iterator[PublishingNode]:
 
 def test_each_minute_has_its_own_figures(node: PublishingNode) -> None:
     assert node.minute(l2CacheHitCount=5_000, l2CacheMissCount=10_000).returncode == 0
-    assert node.published() == {"Answering": 1}  # nothing to difference yet
+    assert "Hits" not in node.published()  # nothing to difference yet
     done = node.minute(l2CacheHitCount=5_900, l2CacheMissCount=10_200, l2CacheEvictionCount=7, l2CacheSize=250)
     assert done.returncode == 0, done.stderr
-    assert node.published() == {
+    found = node.published()
+    assert 0 < found.pop("DiskUsed") < 1
+    assert found.pop("UpSeconds") > 1e7
+    assert found.pop("IndexBehindSeconds") == 0
+    assert found == {
         "Answering": 1,
+        "HostsMeta": 0,
+        "CacheLost": 0,
         "Hits": 900,
         "Misses": 100,
+        "MissesOver90": 0,
+        "MissesOver80": -100,
+        "LongPauses": 0,
+        "VolumeBytes": 0,
+        "VolumeOperations": 0,
         "HitRatio": 0.9,
         "Below90": 0,
         "Below80": 0,
@@ -161,7 +194,7 @@ def test_an_old_look_is_no_minute(node: PublishingNode) -> None:
     kept = json.loads(node.state.read_text())
     node.state.write_text(json.dumps(kept | {"at": kept["at"] - 3600}))
     node.minute(l2CacheHitCount=150)
-    assert node.published() == {"Answering": 1}
+    assert "Hits" not in node.published()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"at": "x"}', '{"at": 1e12, "counters": {}}'])
@@ -190,7 +223,7 @@ def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> No
         )
         assert done.returncode == 0, done.stderr
         figures = node.published()
-        assert all(value >= 0 for value in figures.values())
+        assert all(value >= 0 for name, value in figures.items() if not name.startswith("MissesOver"))
         assert figures.get("Hits", 0) <= counted.l2_hits
 
 
@@ -198,7 +231,7 @@ def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
     """Another server's reading of the request: namespace, dimensions, units, values."""
     with services() as aws, local_aws() as local:
         node = PublishingNode(aws, tmp_path, cloudwatch=local.endpoint)
-        assert node.minute(l2CacheHitCount=100).returncode == 0
+        assert node.minute(l2CacheHitCount=100, Get_99th_percentile=7).returncode == 0
         done = node.minute(l2CacheHitCount=1_000, l2CacheMissCount=200)
         assert done.returncode == 0, done.stderr
         client = client_of(local, "cloudwatch")
@@ -216,4 +249,73 @@ def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
             Statistics=["Average", "SampleCount"],
         )["Datapoints"]
         assert (found["Average"], found["SampleCount"], found["Unit"]) == (0.9, 1.0, "None")
-    assert len(listed) == 10
+    assert listed.keys() == {each.cloudwatch for each in METRICS if each.source is Source.NODE}
+
+
+def test_names_and_units_are_those_of_the_catalogue(node: PublishingNode) -> None:
+    node.minute(Get_99th_percentile=7)
+    node.minute(l2CacheHitCount=1)
+    said = node.aws.published[-1]
+    numbers = {key.split(".")[2] for key in said if key.startswith("MetricData.member.")}
+    units = {said[f"MetricData.member.{n}.MetricName"]: said[f"MetricData.member.{n}.Unit"] for n in numbers}
+    assert units == {each.cloudwatch: each.unit for each in METRICS if each.source is Source.NODE}
+
+
+def test_it_looks_where_a_node_has_its_cache_and_index() -> None:
+    text = PROGRAM.read_text()
+    assert f'CACHE = Path("{layout.CACHE}")' in text
+    assert str(Path(layout.INDEX_FILE).relative_to(layout.CACHE)) == "index/bucketcache.index"
+
+
+def test_over_ninety_is_where_the_sum_of_all_servers_turns(node: PublishingNode) -> None:
+    """Two servers of unequal load: the cluster's ratio is below 0.90 where what they publish adds up above 0."""
+    for hits, misses in ((890, 110), (900, 100), (910, 90)):
+        over = []
+        for part in (0.3, 0.7):
+            node.state.unlink(missing_ok=True)
+            node.minute(l2CacheHitCount=0, l2CacheMissCount=0)
+            node.minute(l2CacheHitCount=round(part * hits * 10), l2CacheMissCount=round(part * misses * 20))
+            over.append(node.published()["MissesOver90"])
+        assert (sum(over) > 1e-6) == (hits / (hits + misses) < 0.90)
+
+
+def test_what_the_volume_did_is_published(node: PublishingNode) -> None:
+    node.volume(reads=10, sectors_read=80, writes=5, sectors_written=40)
+    node.minute()
+    node.volume(reads=25, sectors_read=180, writes=6, sectors_written=44)
+    node.minute()
+    assert (node.published()["VolumeOperations"], node.published()["VolumeBytes"]) == (16, 104 * 512)
+
+
+def test_a_restart_that_lost_the_cache_is_told_apart_from_one_that_kept_it(node: PublishingNode) -> None:
+    now = round(time.time() * 1000)
+    node.minute(regionServerStartTime=now - 9_000_000, l2CacheSize=900, l2CacheFreeSize=100)
+    node.minute(regionServerStartTime=now - 60_000, l2CacheSize=890, l2CacheFreeSize=110)
+    assert node.published()["CacheLost"] == 0
+    node.minute(regionServerStartTime=now - 1_000, l2CacheSize=10, l2CacheFreeSize=990)
+    assert node.published()["CacheLost"] == 1
+    node.minute(l2CacheSize=400, l2CacheFreeSize=600)
+    assert node.published()["CacheLost"] == 1
+    node.minute(l2CacheSize=600, l2CacheFreeSize=400)
+    assert node.published()["CacheLost"] == 0
+
+
+def test_an_index_that_is_not_written_any_more_falls_behind(node: PublishingNode) -> None:
+    node.index.write_bytes(b"index")
+    node.minute()
+    node.minute(l2CacheSize=100)
+    kept = json.loads(node.state.read_text())
+    assert kept["changed_at"] == kept["at"]
+    node.state.write_text(json.dumps(kept | {"changed_at": kept["at"] - 1_800}))
+    os.utime(node.index, (kept["at"] - 2_000, kept["at"] - 2_000))
+    node.minute()
+    assert node.published()["IndexBehindSeconds"] == pytest.approx(1_800, abs=5)
+    os.utime(node.index)
+    node.minute()
+    assert node.published()["IndexBehindSeconds"] == 0
+
+
+def test_the_server_of_meta_says_so(node: PublishingNode) -> None:
+    node.aws.meta = True
+    node.minute()
+    assert node.published()["HostsMeta"] == 1

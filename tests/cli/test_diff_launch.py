@@ -96,7 +96,7 @@ def test_around_the_cluster_it_is_said_what_a_deployment_leaves_as_it_is() -> No
     found = {
         "bootstrap actions": ("claim-root: ...",),
         "alarms": ("core-node-missing: rendered x, found None",),
-        "dashboard": (),
+        "dashboards": (),
     }
     actions, alarms = _around(found)
     assert actions.startswith("Bootstrap actions: a running cluster keeps what it was launched with\n    claim-root")

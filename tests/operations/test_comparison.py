@@ -115,7 +115,7 @@ def test_a_changed_alarm_and_dashboard_are_found(aws: Aws, deploy: Callable[[str
     changed: Any = {key: alarm[key] for key in (*kept, "AlarmDescription", "ComparisonOperator")}  # type: ignore[literal-required]
     aws.cloudwatch.put_metric_alarm(AlarmName=name, Threshold=1, **changed)
     aws.cloudwatch.put_dashboard(DashboardName="warmbase-dev-blue-cache", DashboardBody=json.dumps({"widgets": []}))
-    assert set(differences(aws, launches("dev"))) == {"alarms", "dashboard"}
+    assert set(differences(aws, launches("dev"))) == {"alarms", "dashboards"}
 
 
 def test_a_changed_bootstrap_script_is_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
@@ -147,7 +147,7 @@ def test_what_runs_as_launched_has_not_drifted(aws: Aws, deploy: Callable[[str],
     assert found.running.settled == ()
     assert {each.subject: each.differences for each in found.around} == {
         "bootstrap actions": (),
-        "dashboard": (),
+        "dashboards": (),
         "alarms": (),
         "root bucket": (),
         "warmbase-prod-network": (),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from configurations.launch import Launch
-from dashboards.alarm import alarms
+from dashboards.alarms import alarms, calls
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, allowing, of_type, only
 
@@ -21,17 +22,29 @@ def monitoring(templates: Templates, name: str) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_every_alarm_calls_the_topic_when_it_begins_and_when_it_ends(
+def test_calls_reach_the_topic_when_they_begin_and_when_they_end_and_alarms_call_nobody(
     name: str, templates: Callable[[str], Templates], launches: Callable[[str], Launch]
 ) -> None:
     stack, launch = monitoring(templates(name), name), launches(name)
     [topic] = of_type(stack, "AWS::SNS::Topic")
+    bucket = launch.environment.root.bucket
     made = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::Alarm").values()]
-    asked = alarms(launch.plan, launch.environment.root.bucket)
-    assert {each["AlarmName"] for each in made} == {each.name for each in asked}
-    for each in made:
+    assert {each["AlarmName"] for each in made} == {each.name for each in alarms(launch.plan, bucket)}
+    assert not any({"AlarmActions", "OKActions"} & each.keys() for each in made)
+    composed = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::CompositeAlarm").values()]
+    assert {each["AlarmName"] for each in composed} == {each.name for each in calls(launch.plan, bucket)}
+    for each in composed:
         assert each["AlarmActions"] == each["OKActions"] == [{"Ref": topic}]
         assert each.get("ActionsEnabled", True) is True
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_a_call_is_made_after_the_alarms_that_it_reckons_with(name: str, templates: Callable[[str], Templates]) -> None:
+    stack = monitoring(templates(name), name)
+    names = {key: each["Properties"]["AlarmName"] for key, each in of_type(stack, "AWS::CloudWatch::Alarm").items()}
+    for each in of_type(stack, "AWS::CloudWatch::CompositeAlarm").values():
+        wanted = set(re.findall(r'ALARM\("([^"]+)"\)', each["Properties"]["AlarmRule"]))
+        assert {names[key] for key in each["DependsOn"]} == wanted
 
 
 def test_cloudwatch_may_publish_for_our_account_and_nobody_without_tls(templates: Callable[[str], Templates]) -> None:

@@ -15,21 +15,26 @@ import pytest
 from configurations.bootstrap import actions, program
 from configurations.classification import Classification
 from configurations.launch import Launch
-from configurations.metrics import METRICS, Daemon
+from configurations.metrics import METRICS, Source
 from environments.environment import EMR_TAG
 from environments.question import plan_of
 from environments.reader import read_environment
 from lab.aws.template_lint import lint_errors
 from sizing.bill import (
     ALARMS,
+    ALARMS_OF_NODES,
+    ALARMS_OF_S3,
+    CALLS,
     DASHBOARDS,
+    DASHBOARDS_OF_CACHE,
     INTERFACE_ENDPOINTS,
     KMS_KEYS,
     MASTER_METRICS,
-    REGION_SERVER_CACHE_METRICS,
+    NODE_METRICS,
     REGION_SERVER_METRICS,
     SYSTEM_METRICS,
 )
+from sizing.mode import Mode
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, all_of_type, cluster, only
 
@@ -187,14 +192,18 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
     ]
     assert len(interfaces) == INTERFACE_ENDPOINTS
     assert len(all_of_type(stacks, "AWS::KMS::Key")) == KMS_KEYS
-    assert len(all_of_type(stacks, "AWS::CloudWatch::Alarm")) == ALARMS
-    assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS
-    published = Counter((each.daemon, each.of_cache) for each in METRICS)
-    assert published == {
-        (Daemon.REGION_SERVER, False): REGION_SERVER_METRICS,
-        (Daemon.REGION_SERVER, True): REGION_SERVER_CACHE_METRICS,
-        (Daemon.MASTER, False): MASTER_METRICS,
-        (Daemon.SYSTEM, False): SYSTEM_METRICS,
+    alarms = all_of_type(stacks, "AWS::CloudWatch::Alarm")
+    of_nodes = [each for each in alarms if "Metrics" in each["Properties"]]
+    assert (len(alarms) - len(of_nodes), len(of_nodes)) == (ALARMS + ALARMS_OF_S3, ALARMS_OF_NODES)
+    assert len(all_of_type(stacks, "AWS::CloudWatch::CompositeAlarm")) == CALLS[Mode.S3_CACHED]
+    assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS + DASHBOARDS_OF_CACHE
+    assert Counter(each.source for each in METRICS) == {
+        Source.REGION_SERVER: REGION_SERVER_METRICS,
+        Source.NODE: NODE_METRICS,
+        Source.MASTER: MASTER_METRICS,
+        Source.SYSTEM: SYSTEM_METRICS,
+        Source.S3: 2,  # of those that are sold together
+        Source.EMR: 2,  # free
     }
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from configurations.launch import Launch
+from configurations.metrics import METRICS, Source
 from lab.hbase.bench import Bench, Window
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment
@@ -124,10 +125,20 @@ def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experime
         window = _read(experiment.bench, experiment.table)
         assert node.look().returncode == 0
         figures = node.published()
-    assert figures["Answering"] == 1
+    assert figures["Answering"] == figures["HostsMeta"] == 1
+    assert figures["GetP99"] >= 0
+    assert figures["UpSeconds"] > 0
     assert figures["Hits"] == pytest.approx(window.hits, rel=0.02)
     assert figures["HitRatio"] == pytest.approx(window.hit_ratio, abs=0.005)
     assert 0.8 < figures["Fill"] <= 1
+
+
+def test_every_attribute_that_emrs_agent_is_asked_for_is_there(experiment: Experiment) -> None:
+    ports = experiment.bench.cluster.place.ports
+    where = {Source.REGION_SERVER: ports.servers_info[0], Source.MASTER: ports.master_info}
+    for each in METRICS:
+        if each.source in where:
+            assert each.attribute in bean(where[each.source], each.bean), each
 
 
 # Magic, blocks of a chunk, number of chunks; the rest is one chunk here.

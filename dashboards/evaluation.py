@@ -1,0 +1,312 @@
+"""What CloudWatch makes of an expression, a query, an alarm and a rule: just what our dashboards and alarms use of it.
+
+For the proof that they tell the truth, and for pictures of a dashboard before there is a cluster. Sources: CloudWatch
+User Guide, using-metric-math, using-search-expressions, cloudwatch-metrics-insights-querylanguage, alarm-evaluation;
+API Reference, PutCompositeAlarm. Where these say nothing: a quotient by 0 is no data point.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from dashboards.alarm import Alarm
+from dashboards.graph import Exact, Graph
+
+__all__ = ["Drawn", "Published", "Series", "Store", "drawn", "evaluated", "in_alarm", "rule_holds"]
+
+Series = Mapping[int, float]
+"""Values by the second at which their period begins."""
+Value = float | Series | list["Named"]
+
+STATISTICS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
+    "Sum": sum,
+    "Minimum": min,
+    "Maximum": max,
+    "Average": lambda values: sum(values) / len(values),
+}
+AGGREGATES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
+    "SUM": sum,
+    "MIN": min,
+    "MAX": max,
+    "AVG": STATISTICS["Average"],
+    "COUNT": len,
+}
+SEARCHED: Final = re.compile(
+    r'\{(?P<schema>[^}]*)\} MetricName="(?P<name>[^"]+)" "?(?P<key>[\w.]+)"?="(?P<value>[^"]*)"'
+)
+QUERY: Final = re.compile(
+    r"SELECT (?P<aggregate>\w+)\((?P<name>[\w.]+)\) FROM SCHEMA\(\"(?P<namespace>[\w/]+)\", (?P<dimensions>[\w, .]+)\) "
+    r"WHERE (?P<key>[\w.]+) = '(?P<value>[^']*)'"
+)
+EVALUATION_EXTRA: Final = 2
+"""Periods that CloudWatch looks at beyond those it needs, so that a late data point is not a missing one."""
+Named = tuple[str, Series]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """One data point: what was published of a metric with these dimensions at that second."""
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
+    second: int
+    value: float
+
+
+@dataclass(slots=True)
+class Store:
+    """All that was published."""
+
+    points: dict[tuple[str, str, tuple[tuple[str, str], ...]], dict[int, list[float]]] = field(default_factory=dict)
+
+    def put(self, published: Iterable[Published]) -> None:
+        """Take these, too."""
+        for each in published:
+            key = (each.namespace, each.name, tuple(sorted(each.dimensions.items())))
+            self.points.setdefault(key, {}).setdefault(each.second, []).append(each.value)
+
+    def found(
+        self, namespace: str, name: str, of: Mapping[str, str], keys: set[str] | None = None
+    ) -> list[tuple[str, dict[int, list[float]]]]:
+        """Series of that metric with these dimensions among theirs, and just those keys where they are given."""
+        wanted = set(of.items())
+        return [
+            (" ".join(value for _, value in dimensions if value not in of.values()), points)
+            for (space, metric, dimensions), points in sorted(self.points.items())
+            if (space, metric) == (namespace, name)
+            and wanted <= set(dimensions)
+            and (keys is None or {key for key, _ in dimensions} == keys)
+        ]
+
+
+def _by_period(points: Mapping[int, Sequence[float]], period: int) -> dict[int, list[float]]:
+    found: dict[int, list[float]] = {}
+    for second, values in points.items():
+        found.setdefault(second // period * period, []).extend(values)
+    return found
+
+
+def _statistic(points: Mapping[int, Sequence[float]], statistic: str, period: int) -> Series:
+    return {second: STATISTICS[statistic](values) for second, values in sorted(_by_period(points, period).items())}
+
+
+def exact(of: Exact, store: Store, period: int) -> Series:
+    """One series by its exact dimensions."""
+    metric = of.metric
+    for _, points in store.found(metric.namespace, metric.cloudwatch, of.dimensions, set(of.dimensions)):
+        return _statistic(points, of.statistic, period)
+    return {}
+
+
+def queried(query: str, store: Store, period: int) -> Series:
+    """A Metrics Insights query: all data points of a period, of all series that it finds, made one."""
+    found = QUERY.fullmatch(query)
+    if found is None:
+        raise ValueError(f"not a query that is known here: {query}")
+    keys = {each.strip() for each in found["dimensions"].split(",")}
+    together: dict[int, list[float]] = {}
+    for _, points in store.found(found["namespace"], found["name"], {found["key"]: found["value"]}, keys):
+        for second, values in _by_period(points, period).items():
+            together.setdefault(second, []).extend(values)
+    return {second: AGGREGATES[found["aggregate"]](values) for second, values in sorted(together.items())}
+
+
+def evaluated(expression: str, store: Store, known: Mapping[str, Value]) -> Value:
+    """A metric-math expression; `known` are the graph's other lines by id.
+
+    Raises ValueError for what is not known here, TypeError for what CloudWatch does not do with arrays of series.
+    """
+    return _value(ast.parse(expression, mode="eval").body, store, known)
+
+
+def _value(node: ast.expr, store: Store, known: Mapping[str, Value]) -> Value:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.Name(id=name):
+            return known[name]
+        case ast.BinOp(left=left, op=operator, right=right):
+            return _arithmetic(OPERATORS[type(operator)], _value(left, store, known), _value(right, store, known))
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return _arithmetic(OPERATORS[type(operator)], _value(left, store, known), _value(right, store, known))
+        case ast.Call(func=ast.Name(id="SEARCH"), args=[ast.Constant(str(what)), ast.Constant(str(how)), period]):
+            return _searched(what, how, int(ast.literal_eval(period)), store)
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return FUNCTIONS[name](*(_value(each, store, known) for each in arguments))
+    raise ValueError(f"not an expression that is known here: {ast.unparse(node)}")
+
+
+def _searched(what: str, statistic: str, period: int, store: Store) -> list[Named]:
+    found = SEARCHED.fullmatch(what)
+    if found is None:
+        raise ValueError(f"not a search that is known here: {what}")
+    namespace, *keys = (each.strip('"') for each in found["schema"].split(","))
+    matching = store.found(namespace, found["name"], {found["key"]: found["value"]}, set(keys))
+    return [(name, _statistic(points, statistic, period)) for name, points in matching]
+
+
+def _arithmetic(act: Callable[[float, float], float | None], left: Value, right: Value) -> Value:
+    if isinstance(left, list) and isinstance(right, list):
+        raise TypeError("CloudWatch has no arithmetic of two arrays of series")
+    if isinstance(left, list):
+        return [(name, _of_series(act, series, right)) for name, series in left]
+    if isinstance(right, list):
+        return [(name, _of_series(act, left, series)) for name, series in right]
+    if isinstance(left, float) and isinstance(right, float):
+        return act(left, right) or 0.0
+    return _of_series(act, left, right)
+
+
+def _of_series(act: Callable[[float, float], float | None], left: Value, right: Value) -> Series:
+    seconds = [set(each) for each in (left, right) if isinstance(each, Mapping)]
+    made = {second: act(_at(left, second), _at(right, second)) for second in sorted(set.intersection(*seconds))}
+    return {second: value for second, value in made.items() if value is not None}
+
+
+def _at(value: Value, second: int) -> float:
+    if isinstance(value, float):
+        return value
+    if isinstance(value, list):
+        raise TypeError("an array of series where one series is wanted")
+    return value[second]
+
+
+def _quotient(left: float, right: float) -> float | None:
+    return left / right if right else None
+
+
+OPERATORS: Final[Mapping[type[ast.AST], Callable[[float, float], float | None]]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: _quotient,
+    ast.Gt: lambda left, right: float(left > right),
+    ast.Lt: lambda left, right: float(left < right),
+}
+
+
+def _array(made: Callable[[Sequence[float]], float]) -> Callable[[Value], Series]:
+    """A function that makes one series of an array: at each second of those that have a value then."""
+
+    def of(array: Value) -> Series:
+        if not isinstance(array, list):
+            raise TypeError("one series or a number where an array of series is wanted")
+        seconds = sorted({second for _, series in array for second in series})
+        return {second: made([series[second] for _, series in array if second in series]) for second in seconds}
+
+    return of
+
+
+def _rate(value: Value) -> Value:
+    """The change since the data point before, by the second."""
+    if isinstance(value, list):
+        return [(name, _rate_of(series)) for name, series in value]
+    if isinstance(value, float):
+        raise TypeError("RATE of a number")
+    return _rate_of(value)
+
+
+def _rate_of(series: Series) -> Series:
+    seconds = sorted(series)
+    return {second: (series[second] - series[before]) / (second - before) for before, second in pairwise(seconds)}
+
+
+def _if(condition: Value, then: Value, otherwise: Value) -> Value:
+    if not isinstance(condition, Mapping):
+        raise TypeError("IF wants one series as its condition")
+    return {
+        second: _at(then, second) if asked else _at(otherwise, second)
+        for second, asked in condition.items()
+        if all(not isinstance(each, Mapping) or second in each for each in (then, otherwise))
+    }
+
+
+FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
+    "SUM": _array(sum),
+    "MIN": _array(min),
+    "MAX": _array(max),
+    "AVG": _array(STATISTICS["Average"]),
+    "RATE": _rate,
+    "IF": _if,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One curve of a graph."""
+
+    label: str
+    series: Series
+
+
+def drawn(graph: Graph, store: Store) -> list[Drawn]:
+    """What the graph's visible lines show: a curve, or one for each series of an array."""
+    known: dict[str, Value] = {}
+    for line in graph.lines:
+        of = line.of
+        known[line.id] = (
+            exact(of, store, graph.period_seconds) if isinstance(of, Exact) else evaluated(of, store, known)
+        )
+    found: list[Drawn] = []
+    for line in graph.lines:
+        value = known[line.id]
+        if line.visible and isinstance(value, list):
+            found += [Drawn(label=" ".join(filter(None, (line.label, name))), series=each) for name, each in value]
+        elif line.visible and isinstance(value, Mapping):
+            found.append(Drawn(label=line.label, series=value))
+    return found
+
+
+BREACHES: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "GreaterThanThreshold": lambda value, threshold: value > threshold,
+    "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
+    "LessThanThreshold": lambda value, threshold: value < threshold,
+    "LessThanOrEqualToThreshold": lambda value, threshold: value <= threshold,
+}
+
+
+def in_alarm(alarm: Alarm, store: Store, now: int) -> bool:
+    """Whether the alarm is in ALARM at that second, by the periods that are over."""
+    period = alarm.period_seconds
+    of = alarm.watched
+    series = exact(of, store, period) if isinstance(of, Exact) else queried(of, store, period)
+    end = now // period * period
+    looked_at = [end - period * (back + 1) for back in range(alarm.periods + EVALUATION_EXTRA)]
+    found = [BREACHES[alarm.comparison](series[second], alarm.threshold) for second in looked_at if second in series]
+    found = found[: alarm.periods]
+    found += [alarm.missing == "breaching"] * (alarm.periods - len(found))
+    return sum(found) >= alarm.breaching
+
+
+def rule_holds(rule: str, states: Mapping[str, bool]) -> bool:
+    """Whether a composite alarm's rule holds; `states` says of each alarm whether it is in ALARM."""
+    names: dict[str, bool] = {}
+
+    def placed(found: re.Match[str]) -> str:
+        name = f"a{len(names)}"
+        names[name] = states[found[1]]
+        return name
+
+    text = re.sub(r'ALARM\("([^"]+)"\)', placed, rule)
+    for word in ("AND", "OR", "NOT"):
+        text = re.sub(rf"\b{word}\b", word.lower(), text)
+    return _holds(ast.parse(text, mode="eval").body, names)
+
+
+def _holds(node: ast.expr, names: Mapping[str, bool]) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return names[name]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _holds(operand, names)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(_holds(each, names) for each in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_holds(each, names) for each in values)
+    raise ValueError(f"not a rule that is known here: {ast.unparse(node)}")

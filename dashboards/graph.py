@@ -1,0 +1,106 @@
+"""Graphs of a dashboard and what they are drawn of, as CloudWatch's dashboard body has them.
+
+Source: CloudWatch API Reference, CloudWatch-Dashboard-Body-Structure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from configurations.metrics import Metric
+from dashboards.query import Statistic
+
+__all__ = ["FIVE_MINUTES", "MINUTE", "Exact", "Graph", "Line", "Mark", "board_body"]
+
+MINUTE: Final = 60
+FIVE_MINUTES: Final = 300
+COLUMNS: Final = 24
+HEIGHT: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exact:
+    """One series by its exact dimensions."""
+
+    metric: Metric
+    dimensions: Mapping[str, str]
+    statistic: Statistic
+
+    def drawn(self, label: str, identity: str) -> list[Any]:
+        """As a graph has it."""
+        parts = [part for name, value in self.dimensions.items() for part in (name, value)]
+        options = {"stat": self.statistic, "label": label, "id": identity}
+        return [self.metric.namespace, self.metric.cloudwatch, *parts, options]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What is drawn, or reckoned with where it is not visible. `of` is an expression or an exact series.
+
+    An expression that gives several series names each itself where the label is empty.
+    """
+
+    of: str | Exact
+    id: str
+    label: str = ""
+    visible: bool = True
+
+    def drawn(self) -> list[Any]:
+        """As a graph has it."""
+        if isinstance(self.of, Exact):
+            return self.of.drawn(self.label, self.id)
+        return [{"expression": self.of, "label": self.label, "id": self.id, "visible": self.visible}]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A horizontal line, such as what is planned; the label says what it is and why it is there."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """One graph. `unit` labels its axis; `most` is where that ends, None where it follows what is drawn."""
+
+    title: str
+    lines: tuple[Line, ...]
+    unit: str
+    most: float | None = None
+    marks: tuple[Mark, ...] = ()
+    period_seconds: int = MINUTE
+    width: int = field(default=12)
+
+    def properties(self, region: str) -> dict[str, Any]:
+        """Of the widget."""
+        axis: dict[str, Any] = {"min": 0, "label": self.unit, "showUnits": False}
+        if self.most is not None:
+            axis["max"] = self.most
+        found: dict[str, Any] = {
+            "region": region,
+            "view": "timeSeries",
+            "stacked": False,
+            "title": self.title,
+            "metrics": [line.drawn() for line in self.lines],
+            "period": self.period_seconds,
+            "yAxis": {"left": axis},
+        }
+        if self.marks:
+            found["annotations"] = {"horizontal": [{"label": mark.label, "value": mark.value} for mark in self.marks]}
+        return found
+
+
+def board_body(graphs: Sequence[Graph], region: str) -> str:
+    """The DashboardBody, as JSON, graphs from left to right; `${ClusterId}` in it is CloudFormation's to fill in."""
+    widgets, x, y = [], 0, 0
+    for graph in graphs:
+        if x + graph.width > COLUMNS:
+            x, y = 0, y + HEIGHT
+        place = {"type": "metric", "x": x, "y": y, "width": graph.width, "height": HEIGHT}
+        widgets.append({**place, "properties": graph.properties(region)})
+        x += graph.width
+    return json.dumps({"widgets": widgets}, indent=1)

@@ -1,0 +1,123 @@
+"""The dashboards: what is published is drawn, what is drawn CloudWatch can evaluate and has room for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from configurations.launch import Launch
+from configurations.metrics import METRICS, Source
+from dashboards.alarms import alarms
+from dashboards.boards import boards, dashboard_bodies
+from dashboards.graph import Exact
+from environments.question import plan_of
+from environments.reader import read_environment
+from tests.shipped import ENVIRONMENTS
+
+Launches = Callable[[str], Launch]
+BUCKET = "bucket"
+
+
+def bodies(launch: Launch) -> Mapping[str, str]:
+    return dashboard_bodies(launch.plan, "us-east-1", launch.environment.root.bucket)
+
+
+def widgets(launch: Launch) -> dict[str, list[dict[str, Any]]]:
+    return {name: json.loads(body)["widgets"] for name, body in bodies(launch).items()}
+
+
+def expressions(launch: Launch) -> list[str]:
+    return [
+        line.of
+        for graphs in boards(launch.plan, BUCKET).values()
+        for graph in graphs
+        for line in graph.lines
+        if isinstance(line.of, str)
+    ]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_dashboards_are_as_before(name: str, launches: Launches, golden: Callable[[str, str], None]) -> None:
+    for board, body in bodies(launches(name)).items():
+        golden(f"{name}/dashboard-{board.rsplit('-', 1)[1]}.json", body + "\n")
+
+
+def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Launches) -> None:
+    """Each metric costs by node and month."""
+    plan = launches("prod").plan
+    searched = {found for each in expressions(launches("prod")) for found in re.findall(r'MetricName="([\w.]+)"', each)}
+    watched = [alarm.watched for alarm in alarms(plan, BUCKET)]
+    queried = {found for each in watched if isinstance(each, str) for found in re.findall(r"\((\w+)\)", each)}
+    exact = {each.metric.cloudwatch for each in watched if isinstance(each, Exact)} | {
+        line.of.metric.cloudwatch
+        for graphs in boards(plan, BUCKET).values()
+        for graph in graphs
+        for line in graph.lines
+        if isinstance(line.of, Exact)
+    }
+    # Free bytes are what `warmbase status` reckons a plan's fill with; a plan that promises less watches MissesOver80.
+    found = searched | queried | exact | {"FreeBytes", "MissesOver80"}
+    assert found >= {each.cloudwatch for each in METRICS}
+    assert searched | exact <= {each.cloudwatch for each in METRICS}
+
+
+def test_counters_are_drawn_by_their_rate(launches: Launches) -> None:
+    for each in expressions(launches("prod")):
+        for name in re.findall(r'MetricName="([\w.]+)"', each):
+            [found] = [metric for metric in METRICS if metric.cloudwatch == name]
+            assert found.counter == ("RATE(SEARCH(" in each), each
+
+
+def test_the_lifetime_ratio_is_neither_drawn_nor_alarmed_on(launches: Launches) -> None:
+    plan = launches("prod").plan
+    assert "l2CacheHitRatio" not in "".join(bodies(launches("prod")).values())
+    assert all("HitRatio" not in str(alarm.watched) for alarm in alarms(plan, BUCKET))
+
+
+def test_no_service_name_is_written_down(launches: Launches) -> None:
+    assert not any(re.findall(r"service\.name\"=", each) for each in expressions(launches("prod")))
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_widgets_do_not_overlap(name: str, launches: Launches) -> None:
+    for found in widgets(launches(name)).values():
+        taken = [
+            (x, y)
+            for widget in found
+            for x in range(widget["x"], widget["x"] + widget["width"])
+            for y in range(widget["y"], widget["y"] + widget["height"])
+        ]
+        assert len(taken) == len(set(taken))
+        assert max(x for x, _ in taken) < 24
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_dashboards_are_within_cloudwatchs_limits(name: str, launches: Launches) -> None:
+    """Of a widget 500 metrics and expressions, of a dashboard 2,500 and 500 widgets (cloudwatch_limits)."""
+    nodes = launches(name).plan.core.count + launches(name).plan.primary.count
+    for found in widgets(launches(name)).values():
+        assert len(found) <= 500
+        drawn = [len(widget["properties"]["metrics"]) + nodes * json.dumps(widget).count("SEARCH(") for widget in found]
+        assert max(drawn) <= 500
+        assert sum(drawn) <= 2_500
+
+
+def test_two_arrays_never_meet(launches: Launches) -> None:
+    """Arithmetic takes no two arrays: a search stands alone, or within a function that makes one series of it."""
+    for each in expressions(launches("prod")):
+        searches = each.count("SEARCH(")
+        assert searches <= 1
+        if searches and not each.startswith("SEARCH("):
+            assert re.match(r"(SUM|MIN|MAX|AVG)\((RATE\()?SEARCH\(", each), each
+
+
+def test_without_a_cache_no_figures_of_one_are_drawn() -> None:
+    environment = read_environment("tests/environments/examples/recovery.yaml")
+    plan = plan_of(environment, environment.active)
+    text = "".join(dashboard_bodies(plan, "us-east-1", BUCKET).values())
+    of_nodes = {each.cloudwatch for each in METRICS if each.source is Source.NODE}
+    assert not of_nodes & set(re.findall(r'MetricName=\\"([\w.]+)\\"', text))
