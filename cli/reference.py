@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from cli.dashboards_page import dashboards_page, write_dashboard_pictures
 from cli.lab_page import DOCS, lab_results_page, write_lab_results
 from cli.properties_page import properties_page
 from cli.recipe_page import recipe_page
@@ -20,6 +21,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "lint-rules": rules_page,
     "published-recipe": recipe_page,
     "security": security_page,
+    "dashboards": dashboards_page,
 }
 """Each page that is made of the code, by its name in docs/; a test keeps the files current."""
 
@@ -31,7 +33,7 @@ LAB_RESULTS: Final = "lab-results"
 @click.argument("page", type=click.Choice([*PAGES, LAB_RESULTS]))
 @click.option("--write", is_flag=True, help="Write it to docs/ instead, lab-results with its pictures.")
 def reference(*, page: str, write: bool) -> None:
-    """Print a page of reference: properties, rules, the published recipe, security.
+    """Print a page of reference: properties, rules, the published recipe, security, dashboards.
 
     As Markdown; docs/ has them as files. Or what a run of the lab found, that of docs/lab-results.json.
 
@@ -46,3 +48,5 @@ def reference(*, page: str, write: bool) -> None:
         write_lab_results(DOCS)
     else:
         (DOCS / f"{page}.md").write_text(PAGES[page](), encoding="utf-8")
+        if page == "dashboards":
+            write_dashboard_pictures(DOCS)

@@ -21,7 +21,17 @@ CURVE_HOURS = (0.5, 1.0, 2.0, 6.0)
 
 def cache_graphs(plan: Plan) -> tuple[Graph, ...]:
     """From the cluster to its servers, and from how it is to how it came about."""
-    return (_hit_ratio(plan), _worst(), _by_server(), _fill(plan), _reads(), _lost(plan), _warming(plan), _kept(plan))
+    return (
+        _hit_ratio(plan),
+        _worst(),
+        _by_server(),
+        _cold(),
+        _fill(plan),
+        _warming(plan),
+        _reads(),
+        _lost(plan),
+        _kept(plan),
+    )
 
 
 def _of(name: str, statistic: Statistic) -> str:
@@ -50,14 +60,23 @@ def _hit_ratio(plan: Plan) -> Graph:
 
 def _worst() -> Graph:
     return Graph(
-        title="The worst RegionServer's hit ratio, and how many are cool or cold",
-        lines=(
-            Line(of=f"MIN({_of('HitRatio', 'Minimum')})", id="worst", label="worst hit ratio"),
-            Line(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="servers below 0.90"),
-            Line(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="servers below 0.80"),
-        ),
-        unit="0 to 1, servers",
+        title="Hit ratio by the minute, the worst RegionServer's",
+        lines=(Line(of=f"MIN({_of('HitRatio', 'Minimum')})", id="worst", label="worst hit ratio"),),
+        unit="0 to 1",
+        most=1.0,
         marks=TIERS,
+    )
+
+
+def _cold() -> Graph:
+    return Graph(
+        title="RegionServers that are cool, cold, or have lost their cache in a restart",
+        lines=(
+            Line(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="below 0.90"),
+            Line(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="below 0.80"),
+            Line(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="lost their cache"),
+        ),
+        unit="servers",
     )
 
 
@@ -131,11 +150,8 @@ def _warming(plan: Plan) -> Graph:
 
 def _kept(plan: Plan) -> Graph:
     return Graph(
-        title="What a restart would lose: seconds for which an index is behind; servers that lost their cache",
-        lines=(
-            Line(of=_of("IndexBehindSeconds", "Maximum"), id="behind"),
-            Line(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="servers that lost their cache"),
-        ),
-        unit="s, servers",
-        marks=(Mark(value=plan.persistence.interval_ms / 1000, label="written at least so often"),),
+        title="What a crash would lose: since when an index lacks what its cache holds",
+        lines=(Line(of=_of("IndexBehindSeconds", "Maximum"), id="behind"),),
+        unit="s",
+        marks=(Mark(value=plan.persistence.interval_ms / 1000, label="it is written at least so often"),),
     )

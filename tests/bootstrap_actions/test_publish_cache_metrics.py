@@ -23,7 +23,7 @@ from tests.lab.aws.test_local_aws_server import client_of
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"
-RECORDED = PROJECT / "tests" / "dashboards" / "recorded"
+RECORDED = PROJECT / "lab" / "preview" / "recorded"
 STARTED = 1_700_000_000_000
 EMPTY = {
     "regionServerStartTime": STARTED,

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from configurations.launch import Launch
-from dashboards.alarms import alarms, calls
 from dashboards.boards import boards
 from dashboards.cache import cache_graphs
-from dashboards.evaluation import Published, Series, Store, drawn, in_alarm, rule_holds
-from dashboards.query import CLUSTER_ID
+from dashboards.evaluation import Series, Store, drawn
+from lab.preview.played import MINUTE, Server, played, recording, three_servers
+from lab.preview.timeline import timeline as minutes_in_alarm
+from lab.preview.truth import lifetime_ratio, true_ratio
 from sizing.plan import Plan
-from tests.dashboards.played import CLUSTER, MINUTE, Server, lifetime_ratio, played, recording, true_ratio
 
 RESTARTS = (
     Server.playing("i-clean", recording("restart", "clean restart")),
@@ -28,10 +28,6 @@ LOST = (
 WARMING = tuple(Server.playing(f"i-{number}", recording("warm-up", "warming by reads")) for number in range(3))
 
 
-def own(text: str) -> str:
-    return text.replace(CLUSTER_ID, CLUSTER)
-
-
 @pytest.fixture(scope="module")
 def plan(launches: Callable[[str], Launch]) -> Plan:
     """Of prod, had it three nodes."""
@@ -42,14 +38,15 @@ def plan(launches: Callable[[str], Launch]) -> Plan:
 def curve(store: Store, plan: Plan, title: str, label: str) -> Series:
     """Of the dashboard of the cache."""
     [graph] = [each for each in cache_graphs(plan) if each.title.startswith(title)]
-    lines = tuple(
-        replace(line, of=line.of.replace(CLUSTER_ID, CLUSTER)) for line in graph.lines if isinstance(line.of, str)
-    )
-    [found] = [each.series for each in drawn(replace(graph, lines=lines), store) if each.label == label]
+    [found] = [each.series for each in drawn(graph, store) if each.label == label]
     return found
 
 
-@pytest.mark.parametrize("servers", [RESTARTS, LOST, WARMING], ids=["restarts", "a cache lost", "warming"])
+@pytest.mark.parametrize(
+    "servers",
+    [RESTARTS, LOST, WARMING, three_servers()],
+    ids=["restarts", "a cache lost", "warming", "one after the other"],
+)
 def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[Server, ...], plan: Plan) -> None:
     shown = curve(played(servers), plan, "Hit ratio by the minute, all", "hit ratio")
     true = {begins: true_ratio(servers, begins) for begins in range(0, servers[0].seconds, MINUTE)}
@@ -69,7 +66,7 @@ def test_a_mean_over_each_servers_life_is_not(plan: Plan) -> None:
 
 def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
     store = played(LOST)
-    worst = curve(store, plan, "The worst RegionServer", "worst hit ratio")
+    worst = curve(store, plan, "Hit ratio by the minute, the worst", "worst hit ratio")
     alone = curve(played(LOST[2:]), plan, "Hit ratio by the minute, all", "hit ratio")
     assert min(worst.values()) < 0.9
     assert {begins: worst[begins] for begins in alone if alone[begins] < 0.95} == {
@@ -77,14 +74,15 @@ def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
     }
 
 
-@pytest.mark.parametrize("servers", [RESTARTS, LOST, WARMING], ids=["restarts", "a cache lost", "warming"])
+@pytest.mark.parametrize(
+    "servers",
+    [RESTARTS, LOST, WARMING, three_servers()],
+    ids=["restarts", "a cache lost", "warming", "one after the other"],
+)
 def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[Server, ...], plan: Plan) -> None:
     store = played(servers)
     for graph in cache_graphs(plan):
-        lines = tuple(
-            replace(line, of=line.of.replace(CLUSTER_ID, CLUSTER)) for line in graph.lines if isinstance(line.of, str)
-        )
-        for each in drawn(replace(graph, lines=lines), store):
+        for each in drawn(graph, store):
             assert all(value >= 0 for value in each.series.values()), graph.title
             if graph.unit in {"0 to 1", "of the slots"}:
                 assert all(value <= 1 for value in each.series.values()), graph.title
@@ -98,32 +96,9 @@ def test_every_expression_of_every_dashboard_is_one_that_is_known(plan: Plan) ->
 
 
 def timeline(servers: tuple[Server, ...], plan: Plan) -> dict[str, list[int]]:
-    """Of alarms and calls, the minutes in which each was in ALARM."""
-    store = played(servers)
-    nodes = {"JobFlowId": CLUSTER}
-    store.put(
-        Published(namespace="AWS/ElasticMapReduce", name="CoreNodesRunning", dimensions=nodes, second=second, value=3.0)
-        for second in range(-1_200, servers[0].seconds, 300)
-    )
-    watched = [
-        replace(alarm, watched=own(alarm.watched))
-        if isinstance(alarm.watched, str)
-        else replace(
-            alarm,
-            watched=replace(
-                alarm.watched, dimensions={name: own(value) for name, value in alarm.watched.dimensions.items()}
-            ),
-        )
-        for alarm in alarms(plan, "bucket")
-    ]
-    found: dict[str, list[int]] = {}
-    for now in range(0, servers[0].seconds + 1, MINUTE):
-        states = {alarm.name: in_alarm(alarm, store, now) for alarm in watched}
-        holds = {call.name: rule_holds(call.rule, states) for call in calls(plan, "bucket")}
-        for name, holding in {**states, **holds}.items():
-            if holding:
-                found.setdefault(name.removeprefix("warmbase-prod-blue-"), []).append(now // MINUTE)
-    return found
+    """By names without the cluster's."""
+    found = minutes_in_alarm(servers, plan, "bucket")
+    return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in found.items()}
 
 
 DAY = 86_400.0
@@ -148,7 +123,7 @@ def test_a_cold_start_is_called_warming_and_calls_nobody(plan: Plan) -> None:
 def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refilled(plan: Plan) -> None:
     found = timeline(LOST, plan)
     assert {name for name in found if name.startswith("call-")} == {"call-cache"}
-    lost = curve(played(LOST), plan, "What a restart would lose", "servers that lost their cache")
+    lost = curve(played(LOST), plan, "RegionServers that are cool", "lost their cache")
     minutes = [begins // MINUTE for begins, servers in lost.items() if servers]
     # Five minutes must be so, and a minute is looked at when it is over.
     assert found["call-cache"] == found["cache-lost"] == list(range(minutes[0] + 5, minutes[-1] + 2))

@@ -16,7 +16,7 @@ import vl_convert
 
 from lab.hbase.result import Chart
 
-__all__ = ["MOST_POINTS", "picture", "thinned"]
+__all__ = ["CONFIG", "MANY", "MOST_POINTS", "PALETTE", "picture", "thinned"]
 
 MOST_POINTS: Final = 200
 """Of one series: more than a picture this wide can show."""

@@ -1,0 +1,61 @@
+"""warmbase dashboard: what will be looked at, before there is anything to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.options import chosen_cluster, cluster_option, environment_argument
+from configurations.launch import launch_of
+from environments.reader import read_environment
+from sizing.problem import InvalidInput, Problem
+
+__all__ = ["dashboard"]
+
+KINDS = (".html", ".png")
+
+
+@click.command()
+@environment_argument
+@cluster_option
+@click.option(
+    "--preview",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to draw them: a page (.html) or a picture (.png).",
+)
+@click.option("--board", type=click.Choice(["cache", "reads", "nodes"]), help="Of a picture: only this dashboard.")
+def dashboard(environment: str, cluster: str | None, preview: Path, board: str | None) -> None:
+    """Draw a cluster's dashboards, of counters that were recorded from a real HBase.
+
+    Titles, places and lines of the plan are those of the dashboards that `deploy` makes; no account is needed.
+
+    \b
+    Example:
+      warmbase dashboard prod --preview dashboards.html
+      warmbase dashboard prod --preview cache.png --board cache
+    """
+    if preview.suffix not in KINDS:
+        raise InvalidInput([_other_kind(preview)])
+    from lab.preview.page import page_html, page_png  # noqa: PLC0415 - `--help` draws nothing
+
+    read = read_environment(environment)
+    plan = launch_of(read, chosen_cluster(read, cluster)).plan
+    half = preview.with_name(f"{preview.name}.part")
+    if preview.suffix == ".png":
+        half.write_bytes(page_png(plan, read.root.bucket, board))
+    else:
+        half.write_text(page_html(plan, read.root.bucket), encoding="utf-8")
+    half.replace(preview)
+    click.echo(f"{preview}")
+
+
+def _other_kind(preview: Path) -> Problem:
+    return Problem(
+        where="--preview",
+        what=str(preview),
+        why="it is drawn as a page or as a picture, and the name says as which",
+        fix="name a file that ends in .html or .png",
+    )

@@ -1,0 +1,25 @@
+"""When alarms are in ALARM and calls are made while recorded servers play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dashboards.alarms import alarms, calls
+from dashboards.evaluation import in_alarm, rule_holds
+from lab.preview.played import MINUTE, Server, played
+from sizing.plan import Plan
+
+__all__ = ["timeline"]
+
+
+def timeline(servers: Sequence[Server], plan: Plan, root_bucket: str) -> Mapping[str, Sequence[int]]:
+    """The minutes in which each was, by name; those that never were are left out. Each is looked at once a minute."""
+    store = played(servers, root_bucket)
+    found: dict[str, list[int]] = {}
+    for now in range(0, servers[0].seconds + 1, MINUTE):
+        states = {alarm.name: in_alarm(alarm, store, now) for alarm in alarms(plan, root_bucket)}
+        calling = {call.name: rule_holds(call.rule, states) for call in calls(plan, root_bucket)}
+        for name, holds in {**states, **calling}.items():
+            if holds:
+                found.setdefault(name, []).append(now // MINUTE)
+    return found
