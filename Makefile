@@ -31,7 +31,7 @@ lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)
 
 test: setup
-	$(BIN)/pytest -n auto --maxprocesses 4 -m "not lab and not speed" $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not lab and not speed" $(ARGS)
 	node_modules/bats/bin/bats tests/bootstrap_actions
 	$(BIN)/pytest -q -m speed
 

@@ -22,7 +22,10 @@ from dashboards.reads import of_root
 from environments.names import cluster_name
 from sizing.plan import Plan
 
-__all__ = ["alarms", "calls"]
+__all__ = ["NO_FAULT", "alarms", "calls"]
+
+NO_FAULT: Final = ("cache-filling", "server-young")
+"""Ends of the names of alarms that say how a cluster is, and not that anything is wrong."""
 
 # judgement: writes, compactions and region moves read from S3 too; twice the plan and never under 20 GETs a second
 # keeps them from waking anybody.

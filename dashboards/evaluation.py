@@ -17,7 +17,7 @@ from typing import Final
 from dashboards.alarm import Alarm
 from dashboards.graph import Exact, Graph
 
-__all__ = ["Drawn", "Published", "Series", "Store", "drawn", "evaluated", "in_alarm", "rule_holds"]
+__all__ = ["Drawn", "Published", "Series", "Store", "Value", "drawn", "evaluated", "in_alarm", "queried", "rule_holds"]
 
 Series = Mapping[int, float]
 """Values by the second at which their period begins."""

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from configurations.launch import Launch, launch_of
 from configurations.running import as_launched
+from dashboards.alarms import NO_FAULT
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records
 from environments.names import cluster_name
@@ -156,12 +157,13 @@ def _described(aws: Aws, environment: str, colour: str) -> DescribedCluster | No
 
 
 def _alarms(aws: Aws, environment: str, colour: str) -> tuple[str, ...]:
-    """Those in ALARM."""
+    """Those in ALARM, and the calls that are out; a cache that warms is shown as such and is no fault."""
     pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmNamePrefix=f"{cluster_name(environment, colour)}-"
+        AlarmNamePrefix=f"{cluster_name(environment, colour)}-", AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
     found = [alarm for page in pages for kind in ("MetricAlarms", "CompositeAlarms") for alarm in page.get(kind, [])]
-    return tuple(sorted(each["AlarmName"] for each in found if each["StateValue"] == "ALARM"))
+    in_alarm = (each["AlarmName"] for each in found if each["StateValue"] == "ALARM")
+    return tuple(sorted(name for name in in_alarm if not name.endswith(NO_FAULT)))
 
 
 def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:

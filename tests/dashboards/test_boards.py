@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from configurations.launch import Launch
@@ -104,6 +106,41 @@ def test_dashboards_are_within_cloudwatchs_limits(name: str, launches: Launches)
         drawn = [len(widget["properties"]["metrics"]) + nodes * json.dumps(widget).count("SEARCH(") for widget in found]
         assert max(drawn) <= 500
         assert sum(drawn) <= 2_500
+
+
+SCHEMA = json.loads((Path(__file__).parent / "dashboard.schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_bodies_are_as_cloudwatch_documents_them(name: str, launches: Launches) -> None:
+    for body in bodies(launches(name)).values():
+        jsonschema.validate(json.loads(body), SCHEMA)
+        identities = [
+            [line[-1]["id"] for line in widget["properties"]["metrics"]] for widget in json.loads(body)["widgets"]
+        ]
+        assert all(len(each) == len(set(each)) for each in identities)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (("x",), 24),
+        (("properties", "period"), 90),
+        (("properties", "view"), "line"),
+        (("properties", "metrics", 0, 0, "id"), "Hits"),
+        (("properties", "yAxis", "middle"), {}),
+    ],
+)
+def test_what_cloudwatch_does_not_take_is_refused(
+    path: tuple[str | int, ...], wrong: object, launches: Launches
+) -> None:
+    found = json.loads(next(iter(bodies(launches("prod")).values())))
+    place = found["widgets"][0]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = wrong
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(found, SCHEMA)
 
 
 def test_two_arrays_never_meet(launches: Launches) -> None:
