@@ -122,7 +122,7 @@ def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
             "CloudWatch dashboards",
             bill.dashboards,
             "cloudwatch-dashboard-month",
-            f"{bill.dashboards} dashboard",
+            f"{bill.dashboards} dashboards",
         ),
         (
             "CloudWatch alarms",

@@ -130,7 +130,7 @@ class MonitoringStack(cdk.Stack):
         )
         for alarm in alarms:
             if f'"{alarm.alarm_name}"' in call.rule:
-                made.add_dependency(alarm)
+                made.add_resource_dependency(alarm)
 
 
 def _identity(name: str) -> str:

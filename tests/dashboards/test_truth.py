@@ -144,3 +144,10 @@ def test_a_server_that_is_gone_calls_once_and_not_for_its_cache(plan: Plan) -> N
     assert {name for name in found if name.startswith("call-")} == {"call-servers"}
     assert found["server-down"][0] in range(gone + 3, gone + 6)
     assert found["call-servers"] == found["server-down"]
+
+
+def test_while_a_server_is_gone_the_misses_of_the_others_call_nobody_else(plan: Plan) -> None:
+    gone = replace(UNEXPECTED[2], moments=UNEXPECTED[2].moments[:8])
+    found = timeline((*UNEXPECTED[:2], gone), plan)
+    assert set(found["hit-ratio-low"]) & set(found["server-down"])
+    assert not set(found.get("call-cache", ())) & set(found["call-servers"])
