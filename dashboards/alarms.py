@@ -39,41 +39,49 @@ LEAST_P99_MS: Final = 50
 # judgement: a promise of 0.95 is not kept below 0.90, nor one of 0.85 below 0.80; a lesser one accepts misses.
 TIERS: Final = ((0.95, 90), (0.85, 80))
 COOLED: Final = 0.9  # judgement: of the planned fill; a cache with less is still filling
-SETTLED: Final = 10  # judgement: minutes for which a cache that has filled is still called filling; others lag by five
-NEARLY_FULL: Final = 0.94
+SETTLED: Final = 5  # judgement: minutes for which a cache is called filling longer than other alarms lag
 BEHIND_INTERVALS: Final = 2
+# judgement: a miss a second is a night's, or a compaction's, and wakes nobody.
+LEAST_MISSES_PER_SECOND: Final = 1
+COLD_MINUTES: Final = 5
+LEAST_AWAY: Final = 3
+RESTART_SLACK: Final = 1.5  # judgement: a restart's time is an estimate
+EVICTING: Final = (2, 30)
+"""An eviction makes room for many minutes: two of thirty are no chance."""
+FULLER: Final = 0.02  # judgement: than planned; logs, a file system's own
+NOT_YET_UNHEALTHY: Final = 0.89
 ABOVE: Final = "GreaterThanThreshold"
-FROM: Final = "GreaterThanOrEqualToThreshold"
 BELOW: Final = "LessThanThreshold"
 Breach = tuple[Comparison, float]
-PUBLISHED: Final = 0.8  # of the looks that five minutes have; a timer may slip by one
 
 
-def alarms(plan: Plan, root_bucket: str) -> tuple[Alarm, ...]:
-    """All that apply to the plan's mode."""
-    made = _Alarms(plan, root_bucket)
+def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alarm, ...]:
+    """All that apply to the plan's mode and role: a replica has an hbase:meta of another name."""
+    made = _Alarms(plan, root_bucket, replica=replica)
     of_s3 = (made.gets_above_plan(), made.s3_refuses()) if plan.mode.in_s3 else ()
     return (made.core_node_missing(), *of_s3, *(made.of_cache() if plan.mode.cached else ()))
 
 
-def calls(plan: Plan, root_bucket: str) -> tuple[Call, ...]:
+def calls(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Call, ...]:
     """Who is called for what; a call none of whose alarms apply is left out."""
     name = cluster_name(plan.environment, plan.cluster)
-    there = {alarm.name.removeprefix(f"{name}-") for alarm in alarms(plan, root_bucket)}
+    there = {alarm.name.removeprefix(f"{name}-") for alarm in alarms(plan, root_bucket, replica=replica)}
 
     def any_of(*wanted: str) -> str:
         found = [f'ALARM("{name}-{each}")' for each in wanted if each in there]
         return f"({' OR '.join(found)})" if found else ""
 
-    servers = any_of("core-node-missing", "server-down", "publisher-silent", "meta-unassigned")
+    servers = any_of("core-node-missing", "server-silent", "meta-unassigned")
     warming = f'(ALARM("{name}-cache-filling") AND ALARM("{name}-server-young"))'
     cold = any_of("hit-ratio-low", "server-cold", "s3-gets-above-plan")
     lost = any_of("cache-lost")
     cache = f"({lost} OR ({cold} AND NOT {warming})) AND NOT {servers}" if lost else f"{cold} AND NOT {servers}"
-    full = any_of("cache-nearly-full")
-    evicts = any_of("cache-evicts")
-    rooms = [any_of("disk-full"), f"({full} AND {evicts})" if full and evicts else ""]
-    slow = any_of("gets-slow", "long-pause", "s3-refuses")
+    unless_warming = f" AND NOT {warming}" if plan.mode.cached else ""
+    fails = any_of("insertions-fail")
+    writes = f"({fails}{unless_warming}) OR {any_of('index-behind')}" if fails else ""
+    asked = any_of("gets-slow", "s3-refuses")
+    pauses = any_of("long-pause")
+    slow = f"(({asked}{unless_warming}) OR {pauses})" if pauses else asked
     look = f"warmbase status {plan.environment}"
     causes = (
         _cause(
@@ -89,13 +97,13 @@ def calls(plan: Plan, root_bucket: str) -> tuple[Call, ...]:
         ),
         _cause(
             "writes-to-cache",
-            any_of("insertions-fail", "index-behind"),
+            writes,
             "What is read or written does not get into the cache, or not into its index. "
             f"warmbase verify {plan.environment} looks at the nodes.",
         ),
         _cause(
             "room",
-            " OR ".join(filter(None, rooms)),
+            any_of("disk-full", "cache-evicts"),
             f"The cache, or its volume, is too small. warmbase plan {plan.environment} says what would do.",
         ),
         _cause(
@@ -118,8 +126,12 @@ def _cause(name: str, rule: str, description: str) -> tuple[str, str, str]:
 class _Alarms:
     """The alarms one by one."""
 
-    def __init__(self, plan: Plan, root_bucket: str) -> None:
-        self.plan, self.root_bucket = plan, root_bucket
+    def __init__(self, plan: Plan, root_bucket: str, *, replica: bool) -> None:
+        self.plan, self.root_bucket, self.replica = plan, root_bucket, replica
+        away_seconds = RESTART_SLACK * (plan.restart.stop_seconds + plan.restart.away_seconds)
+        self.away_minutes = max(LEAST_AWAY, math.ceil(away_seconds / MINUTE))
+        # The loss of a server is noticed first, and called alone.
+        self.cold_minutes = max(COLD_MINUTES, self.away_minutes + 2)
         self.status = f"warmbase status {plan.environment}"
 
     def _alarm(  # noqa: PLR0913 - an alarm has so many sides
@@ -156,9 +168,10 @@ class _Alarms:
         *,
         periods: int = 5,
         breaching: int | None = None,
+        missing: Missing = "notBreaching",
     ) -> Alarm:
         watched = insights(metric(published), aggregate)
-        return self._alarm(name, watched, breach, description, periods=periods, breaching=breaching)
+        return self._alarm(name, watched, breach, description, periods=periods, breaching=breaching, missing=missing)
 
     def core_node_missing(self) -> Alarm:
         """EMR itself counts them."""
@@ -174,20 +187,22 @@ class _Alarms:
         )
 
     def gets_above_plan(self) -> Alarm:
-        """Of request metrics, which the root bucket keeps."""
+        """Of the cluster's own misses where it has a cache, else of the root's request metrics, everybody's."""
         plan = self.plan
         per_read = next(each.demand_per_read for each in plan.throughput.resources if each.name == "s3-requests")
         warm = plan.throughput.reads_per_second * per_read
         allowed = max(LEAST_GETS_PER_SECOND, GETS_MARGIN * warm)
         why = f"the plan has {warm:,.0f}: without a cache each read goes there."
+        watched: Exact | str = of_root("GetRequests", self.root_bucket)
         if plan.mode.cached:
+            watched = insights(metric("Misses"), "SUM")
             why = f"the warm cache leaves {warm:,.0f}. Expected while it warms up, else the cache is lost or too small."
         return self._alarm(
             "s3-gets-above-plan",
-            of_root("GetRequests", self.root_bucket),
+            watched,
             (ABOVE, math.ceil(allowed * FIVE_MINUTES)),
-            f"The root is read from S3 at more than {allowed:,.0f} GETs/s for 15 minutes; {why} warmbase plan "
-            f"{plan.environment} says why.",
+            f"More than {allowed:,.0f} GETs/s are asked of S3 for 15 minutes; {why} warmbase plan {plan.environment} "
+            "says why.",
             periods=3,
             period_seconds=FIVE_MINUTES,
         )
@@ -213,108 +228,144 @@ class _Alarms:
         yield from self._of_reads()
 
     def _servers(self) -> Iterator[Alarm]:
-        count = self.plan.core.count
+        count, minutes = self.plan.core.count, self.away_minutes
+        silent = f"Fewer than {count} RegionServers have answered their own nodes for {minutes} minutes"
         yield self._nodes(
-            "server-down", "Answering", "MIN", (BELOW, 1),
-            f"A RegionServer has not answered its own node for 3 minutes. {self.status} says which.", periods=3,
-        )  # fmt: skip
-        looks = math.floor(PUBLISHED * count * FIVE_MINUTES / MINUTE)
-        yield self._alarm(
-            "publisher-silent", insights(metric("Answering"), "COUNT"), (BELOW, looks),
-            f"Fewer than {looks} looks at RegionServers were published in 5 minutes, of {count * 5}: a node is gone, "
-            "or its "
-            f"timer. Until it is back, no other alarm knows of it. warmbase verify {self.plan.environment} looks at "
-            "the nodes.",
-            periods=2, period_seconds=FIVE_MINUTES, missing="breaching",
-        )  # fmt: skip
+            "server-silent",
+            "Answering",
+            "SUM",
+            (BELOW, count),
+            f"{silent}, half as long again as a restart takes by the plan: one is down, or its node is gone, or its "
+            f"node's timer, and then no other alarm knows of it. {self.status} says which.",
+            periods=minutes,
+            missing="breaching",
+        )
+        if self.replica:
+            return
         yield self._nodes(
-            "meta-unassigned", "HostsMeta", "SUM", (BELOW, 1),
-            f"No RegionServer has served hbase:meta for 3 minutes: no client finds a row it has not asked for before. "
-            f"{self.status} says whether all servers answer.", periods=3,
-        )  # fmt: skip
+            "meta-unassigned",
+            "HostsMeta",
+            "SUM",
+            (BELOW, 1),
+            f"No RegionServer has served hbase:meta for {minutes} minutes: no client finds a row that it has not asked "
+            f"for before. {self.status} says whether all servers answer.",
+            periods=minutes,
+        )
 
     def _ratios(self) -> Iterator[Alarm]:
-        plan = self.plan
+        plan, minutes = self.plan, self.cold_minutes
         tier = next((below for promised, below in TIERS if plan.hit_ratio.predicted >= promised), None)
         if tier is not None:
             promised = f"the plan has {plan.hit_ratio.predicted:.3g}"
             yield self._nodes(
-                "hit-ratio-low", f"MissesOver{tier}", "SUM", (ABOVE, 0),
-                f"Less than 0.{tier} of the cluster's block reads were answered by the cache for 5 minutes; "
-                f"{promised}. "
-                f"{self.status} shows each server's.",
-            )  # fmt: skip
+                "hit-ratio-low",
+                f"MissesOver{tier}",
+                "SUM",
+                (ABOVE, LEAST_MISSES_PER_SECOND * MINUTE),
+                f"Less than 0.{tier} of the cluster's block reads were answered by the cache for {minutes} minutes; "
+                f"{promised}. {self.status} shows each server's.",
+                periods=minutes,
+            )
             yield self._nodes(
-                "server-cold", "Below80", "MAX", (ABOVE, 0),
-                "A RegionServer has answered less than 0.80 of its block reads from its cache for 5 minutes; "
-                f"{promised}. "
-                f"A multi-get waits for the coldest. {self.status} says which.",
-            )  # fmt: skip
+                "server-cold",
+                "Below80",
+                "MAX",
+                (ABOVE, 0),
+                f"A RegionServer has answered less than 0.80 of its block reads from its cache for {minutes} minutes; "
+                f"{promised}. A multi-get waits for the coldest. {self.status} says which.",
+                periods=minutes,
+            )
         fill, seconds = round(COOLED * warm_fill(plan), 3), warming_seconds(plan)
         yield self._nodes(
-            "cache-filling", "Fill", "MIN", (BELOW, fill),
+            "cache-filling",
+            "Fill",
+            "MIN",
+            (BELOW, fill),
             f"A cache is filled to less than {fill}, nine tenths of what it is when warm. Calls nobody: with "
-            "server-young it "
-            f"says that the cache warms. {self.status} shows how far it is.", periods=SETTLED, breaching=1,
-        )  # fmt: skip
+            f"server-young it says that the cache warms. {self.status} shows how far it is.",
+            periods=minutes + SETTLED,
+            breaching=1,
+        )
         yield self._nodes(
-            "server-young", "UpSeconds", "MIN", (BELOW, seconds),
+            "server-young",
+            "UpSeconds",
+            "MIN",
+            (BELOW, seconds),
             f"A RegionServer is up for less than {seconds / 60:,.0f} minutes, in which a cold cache becomes warm by "
-            "the plan "
-            f"and half as much again. Calls nobody. {self.status} shows how far it is.", periods=1,
-        )  # fmt: skip
+            f"the plan and half as much again. Calls nobody. {self.status} shows how far it is.",
+            periods=1,
+        )
         yield self._nodes(
-            "cache-lost", "CacheLost", "SUM", (ABOVE, 0),
-            "A RegionServer has come back with less than half of the cache that it went with, and has had 5 minutes "
-            "to read "
-            f"its index. warmbase verify {plan.environment} looks at index and volume.",
-        )  # fmt: skip
+            "cache-lost",
+            "CacheLost",
+            "SUM",
+            (ABOVE, 0),
+            "A RegionServer has come back with less than half of the cache that it went with, and has had 5 minutes to "
+            f"read its index. warmbase verify {plan.environment} looks at index and volume.",
+        )
 
     def _insertions(self) -> Iterator[Alarm]:
         plan = self.plan
         yield self._nodes(
-            "insertions-fail", "FailedInsertions", "SUM", (ABOVE, 0),
+            "insertions-fail",
+            "FailedInsertions",
+            "SUM",
+            (ABOVE, 0),
             "Blocks have not been cached for 15 minutes, because a writer's queue was full: the cache's volume is "
-            "slower than "
-            f"what is read from S3. warmbase plan {plan.environment} says what the volume has to give.", periods=15,
-        )  # fmt: skip
+            f"slower than what is read from S3. warmbase plan {plan.environment} says what the volume has to give.",
+            periods=15,
+        )
         behind = BEHIND_INTERVALS * plan.persistence.interval_ms / 1000 + math.ceil(plan.persistence.dump_seconds)
         yield self._nodes(
-            "index-behind", "IndexBehindSeconds", "MAX", (ABOVE, behind),
-            f"The index of a cache was not written for {behind / 60:.0f} minutes though the cache has changed: a "
-            "crash now would "
-            f"lose what was cached since. warmbase verify {plan.environment} looks at the node.",
-        )  # fmt: skip
+            "index-behind",
+            "IndexBehindSeconds",
+            "MAX",
+            (ABOVE, behind),
+            f"The index of a cache was not written for {behind / 60:.0f} minutes though the cache has changed: a crash "
+            f"now would lose what was cached since. warmbase verify {plan.environment} looks at the node.",
+        )
         if plan.hit_ratio.predicted >= 1:
             yield self._nodes(
-                "cache-evicts", "Evictions", "SUM", (ABOVE, 0),
-                "Blocks have been evicted for 5 minutes, and by the plan everything fits: there are more data, or "
-                "other block "
-                f"lengths, than it was told of. warmbase plan {plan.environment} says what they need.",
-            )  # fmt: skip
-            yield self._nodes(
-                "cache-nearly-full", "Fill", "MAX", (FROM, NEARLY_FULL),
-                f"A cache is filled to {NEARLY_FULL}; at 0.95 it evicts. warmbase plan {plan.environment} says what "
-                "would do.",
-            )  # fmt: skip
+                "cache-evicts",
+                "Evictions",
+                "SUM",
+                (ABOVE, 0),
+                f"A cache has evicted blocks in {EVICTING[0]} of the last {EVICTING[1]} minutes, and by the plan "
+                "everything fits: there are more data, or other block lengths, than it was told of. warmbase plan "
+                f"{plan.environment} says what they need.",
+                periods=EVICTING[1],
+                breaching=EVICTING[0],
+            )
+        volume = plan.core.volume("cache")
+        planned = (plan.cache.size_bytes + plan.persistence.file_bytes) / (volume.count * volume.size_bytes)
+        full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + FULLER)), 3)
         yield self._nodes(
-            "disk-full", "DiskUsed", "MAX", (ABOVE, FULL),
-            f"A cache's volume is used to more than {FULL:.2f}. At 0.90 YARN calls the disk unhealthy, and EMR "
-            "replaces the node, "
-            f"its cache with it. warmbase verify {plan.environment} says what lies there.",
-        )  # fmt: skip
+            "disk-full",
+            "DiskUsed",
+            "MAX",
+            (ABOVE, full),
+            f"A cache's volume is used to more than {full}; the plan fills {planned:.3f} of it at most. At 0.90 YARN "
+            "calls the disk unhealthy, and EMR replaces the node, its cache with it. warmbase verify "
+            f"{plan.environment} says what lies there.",
+        )
 
     def _of_reads(self) -> Iterator[Alarm]:
         allowed = max(LEAST_P99_MS, math.ceil(P99_MARGIN * self.plan.throughput.p99_latency_ms))
         yield self._nodes(
-            "gets-slow", "GetP99", "MAX", (ABOVE, allowed),
-            f"One in a hundred gets of a RegionServer took longer than {allowed} ms for 5 minutes, twice what the "
-            "plan has, or "
-            f"50 ms. {self.status} says whether its cache is cold.",
-        )  # fmt: skip
+            "gets-slow",
+            "GetP99",
+            "MAX",
+            (ABOVE, allowed),
+            f"One in a hundred gets of a RegionServer took longer than {allowed} ms for 5 minutes, twice what the plan "
+            f"has, or 50 ms. {self.status} says whether its cache is cold.",
+        )
         yield self._nodes(
-            "long-pause", "LongPauses", "SUM", (ABOVE, 0),
-            "The JVM of a RegionServer stood still for more than ten seconds. ZooKeeper gives a server up that "
-            "stays away, and its "
-            f"regions move to others, which have not cached them. {self.status} says whether all answer.", periods=1,
-        )  # fmt: skip
+            "long-pause",
+            "LongPauses",
+            "SUM",
+            (ABOVE, 0),
+            "The JVM of a RegionServer stood still for more than ten seconds. ZooKeeper gives a server up that stays "
+            "away, and its regions move to others, which have not cached them. "
+            f"{self.status} says whether all answer.",
+            periods=1,
+        )

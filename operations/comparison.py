@@ -163,6 +163,7 @@ def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts
 
 def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
     plan, bucket = launch.plan, launch.environment.root.bucket
+    replica = launch.environment.clusters[plan.cluster].role == "replica"
 
     def watched(alarm: Alarm) -> tuple[str, ...]:
         of = alarm.watched
@@ -184,10 +185,11 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
             threshold=alarm.threshold,
             missing=alarm.missing,
         )
-        for alarm in alarms(plan, bucket)
+        for alarm in alarms(plan, bucket, replica=replica)
     }
     composed = {
-        call.name: DescribedAlarm(description=call.description, watched=(call.rule,)) for call in calls(plan, bucket)
+        call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
+        for call in calls(plan, bucket, replica=replica)
     }
     return {**expected, **composed}, described_alarms(aws, f"{cluster_name(plan.environment, plan.cluster)}-")
 

@@ -126,6 +126,7 @@ def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, 
             acts["see that the write-ahead log is empty"] = _no_log_left
         if environment.mode is Mode.HDFS:
             acts = {
+                f"look for an export of every table below {exported}": partial(_exported, str(exported), current=False),
                 "disable every table": _disabled,
                 f"see that every table is exported to {exported}": partial(_exported, str(exported)),
             }
@@ -191,13 +192,15 @@ def _no_log_left(primary: Primary, say: Say) -> str:
     return f"{found['directory']} is empty"
 
 
-def _exported(url: str, primary: Primary, say: Say) -> str:
+def _exported(url: str, primary: Primary, say: Say, *, current: bool = True) -> str:
     found = primary.run("verify-export", say, url)
     if found["missing"]:
         raise Refused(
             f"no whole snapshot of {', '.join(found['missing'])} is below {url}\n  the data are nowhere else\n"
             "  fix: export one of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same again"
         )
+    if not current:
+        return f"each table has a whole snapshot below {url}"
     if found["stale"]:
         raise Refused(
             f"the snapshots of {', '.join(found['stale'])} below {url} lack store files that the tables have now\n"

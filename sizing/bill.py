@@ -30,8 +30,8 @@ SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
 DASHBOARDS: Final = 2
 DASHBOARDS_OF_CACHE: Final = 1
 ALARMS: Final = 1
-ALARMS_OF_S3: Final = 2  # beside it, where the data are there
-ALARMS_OF_NODES: Final = 15  # at most, where there is a cache: each is charged for each node that its query finds
+ALARMS_OF_S3: Final = 2  # beside it, where the data are there; with a cache one of them is of the nodes
+ALARMS_OF_NODES: Final = 14  # at most, where there is a cache: each is charged for each node that its query finds
 CALLS: Final = {Mode.S3_CACHED: 5, Mode.S3_PLAIN: 3, Mode.HDFS: 1}
 CALL_AS_ALARMS: Final = 5  # a composite alarm is sold at the price of five
 INTERFACE_ENDPOINTS: Final = 5
@@ -110,7 +110,7 @@ def _interface_endpoints(question: Question) -> int:
 
 def _alarms(question: Question, core_nodes: int) -> int:
     """As so many alarms on one metric each. Source: CloudWatch's price list."""
-    of_s3 = ALARMS_OF_S3 if question.mode.in_s3 else 0
+    of_s3 = (ALARMS_OF_S3 - question.mode.cached) if question.mode.in_s3 else 0
     of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.cached else 0
     return ALARMS + of_s3 + of_nodes + CALL_AS_ALARMS * CALLS[question.mode]
 

@@ -48,8 +48,9 @@ class MonitoringStack(cdk.Stack):
         bucket = environment.root.bucket
         for name, body in dashboard_bodies(plan, environment.region, bucket).items():
             cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
-        made = [self._alarm(alarm) for alarm in alarms(plan, bucket)]
-        for call in calls(plan, bucket):
+        replica = environment.clusters[plan.cluster].role == "replica"
+        made = [self._alarm(alarm) for alarm in alarms(plan, bucket, replica=replica)]
+        for call in calls(plan, bucket, replica=replica):
             self._call(call, made)
 
     def _filled_in(self, text: str) -> str:

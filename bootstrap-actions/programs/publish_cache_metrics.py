@@ -40,8 +40,10 @@ JMX_SECONDS = 5.0
 # judgement: after a quarter of an hour without a look a window's figures would be called a minute's and be none.
 LONGEST_WINDOW_SECONDS = 900.0
 COLD, COOL = 0.80, 0.90
-# judgement: by then whoever restarted it has looked, and reads have filled a good part of a cache that was lost.
-LONG_UP_SECONDS = 3600.0
+# judgement: longer than a warm-up is planned to take; what is not refilled by then is not asked for any more.
+LONG_UP_SECONDS = 6 * 3600.0
+# judgement: of a handful of reads a minute two misses are no cold cache.
+LEAST_READS = 60
 SECTOR_BYTES = 512  # of /sys/dev/block/*/stat, whatever the device's own are
 
 
@@ -153,8 +155,8 @@ def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]
         ratio = hits / (hits + misses)
         figures += [
             Figure("HitRatio", ratio, "None"),
-            Figure("Below90", float(ratio < COOL), "Count"),
-            Figure("Below80", float(ratio < COLD), "Count"),
+            Figure("Below90", float(ratio < COOL and hits + misses >= LEAST_READS), "Count"),
+            Figure("Below80", float(ratio < COLD and hits + misses >= LEAST_READS), "Count"),
         ]
     return figures
 
@@ -165,7 +167,9 @@ def recalled(before: Memory | None, now: Counters, at: float, index: Path) -> Me
         return Memory(at, now)
     kept_bytes, changed_at = before.kept_bytes, before.changed_at
     if now.started != before.counters.started:
-        kept_bytes, changed_at = before.counters.used_bytes, None
+        # One that was restarted again before it had refilled has not lost less by that.
+        refilled = before.counters.used_bytes >= kept_bytes / 2
+        kept_bytes, changed_at = before.counters.used_bytes if refilled else kept_bytes, None
     written_at = 0.0
     with suppress(OSError):
         written_at = index.stat().st_mtime
@@ -173,20 +177,27 @@ def recalled(before: Memory | None, now: Counters, at: float, index: Path) -> Me
         changed_at = None
     old, new = before.counters, now
     changed = (old.used_bytes, old.evictions) != (new.used_bytes, new.evictions)
-    if changed_at is None and changed and old.started == new.started:
+    # An index that was written since the last look may have what changed since; what changes later is seen later.
+    if changed_at is None and changed and old.started == new.started and written_at < before.at:
         changed_at = at
     return Memory(at, now, kept_bytes, changed_at)
+
+
+def cache_lost(kept: Memory, up_seconds: float) -> bool:
+    """Whether a restart has left less than half of what was cached before it, of what the cache has room for."""
+    seen = kept.counters
+    before_bytes = min(kept.kept_bytes, seen.used_bytes + seen.free_bytes)
+    return up_seconds < LONG_UP_SECONDS and seen.used_bytes < before_bytes / 2
 
 
 def of_now(given: argparse.Namespace, bean: dict[str, object], kept: Memory) -> list[Figure]:
     """The figures that need no window."""
     up_seconds = kept.at - kept.counters.started / 1000
-    lost = up_seconds < LONG_UP_SECONDS and kept.counters.used_bytes < kept.kept_bytes / 2
     meta = bean_of(given.region_server, f"get={quote(f'{META_BEAN}::{META}', safe=':=,')}")
     figures = [
         Figure("UpSeconds", max(0.0, up_seconds), "Seconds"),
         Figure("HostsMeta", float(meta is not None and META in meta), "Count"),
-        Figure("CacheLost", float(lost), "Count"),
+        Figure("CacheLost", float(cache_lost(kept, up_seconds)), "Count"),
         Figure("IndexBehindSeconds", kept.at - kept.changed_at if kept.changed_at is not None else 0.0, "Seconds"),
     ]
     with suppress(OSError):

@@ -164,7 +164,7 @@ def _of_node(server: Server, seconds: int) -> Iterator[Published]:
             started = next(each.second for each in server.moments if each.starts == moment.starts)
             up = second - started + (0 if moment.starts else server.up_before)
             figures.append(node.Figure("UpSeconds", up, "Seconds"))
-            figures.append(node.Figure("CacheLost", float(counted.used_bytes < kept.kept_bytes / 2), "Count"))
+            figures.append(node.Figure("CacheLost", float(node.cache_lost(kept, up)), "Count"))
             memory = kept
         for figure in (each for each in figures if each.name not in NOT_RECORDED):
             # A look at the end of a minute is of that minute.

@@ -26,12 +26,11 @@ store_files() {
 
 # current SNAPSHOT: its manifest, a message of protobuf, names each of the FILES.
 current() {
-  local manifest name
+  local named
   if [[ -z $FILES ]]; then return 0; fi
-  manifest=$(hdfs dfs -cat "$URL/.hbase-snapshot/$1/data.manifest" | tr -c '[:alnum:]_.=-' '\n' | sort -u) || return 1
-  while read -r name; do
-    grep -qF -- "$name" <<<"$manifest" || return 1
-  done <<<"$FILES"
+  # In one pass: a large table has a hundred thousand files.
+  named=$(hdfs dfs -cat "$URL/.hbase-snapshot/$1/data.manifest" | grep -aoF -f <(printf '%s\n' "$FILES") | sort -u) || return 1
+  [[ -z $(comm -23 <(printf '%s\n' "$FILES") <(printf '%s\n' "$named")) ]]
 }
 
 main() {

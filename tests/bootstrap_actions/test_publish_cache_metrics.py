@@ -294,6 +294,9 @@ def test_a_restart_that_lost_the_cache_is_told_apart_from_one_that_kept_it(node:
     assert node.published()["CacheLost"] == 0
     node.minute(regionServerStartTime=now - 1_000, l2CacheSize=10, l2CacheFreeSize=990)
     assert node.published()["CacheLost"] == 1
+    # Restarted again before it has refilled.
+    node.minute(regionServerStartTime=now - 500, l2CacheSize=20, l2CacheFreeSize=980)
+    assert node.published()["CacheLost"] == 1
     node.minute(l2CacheSize=400, l2CacheFreeSize=600)
     assert node.published()["CacheLost"] == 1
     node.minute(l2CacheSize=600, l2CacheFreeSize=400)
@@ -302,17 +305,35 @@ def test_a_restart_that_lost_the_cache_is_told_apart_from_one_that_kept_it(node:
 
 def test_an_index_that_is_not_written_any_more_falls_behind(node: PublishingNode) -> None:
     node.index.write_bytes(b"index")
+    old = time.time() - 2_000
+    os.utime(node.index, (old, old))
     node.minute()
     node.minute(l2CacheSize=100)
     kept = json.loads(node.state.read_text())
     assert kept["changed_at"] == kept["at"]
     node.state.write_text(json.dumps(kept | {"changed_at": kept["at"] - 1_800}))
-    os.utime(node.index, (kept["at"] - 2_000, kept["at"] - 2_000))
     node.minute()
     assert node.published()["IndexBehindSeconds"] == pytest.approx(1_800, abs=5)
     os.utime(node.index)
     node.minute()
     assert node.published()["IndexBehindSeconds"] == 0
+
+
+def test_an_index_that_has_the_last_change_is_not_behind_though_none_follows(node: PublishingNode) -> None:
+    """A block is cached and the index written between two looks, and nothing changes any more."""
+    node.minute()
+    node.index.write_bytes(b"index")
+    node.minute(l2CacheSize=100)
+    for _ in range(3):
+        node.minute()
+        assert node.published()["IndexBehindSeconds"] == 0
+
+
+def test_a_handful_of_reads_is_no_cold_server(node: PublishingNode) -> None:
+    node.minute()
+    node.minute(l2CacheHitCount=3, l2CacheMissCount=4)
+    found = node.published()
+    assert (found["HitRatio"], found["Below90"], found["Below80"]) == (0.6, 0, 0)
 
 
 def test_the_server_of_meta_says_so(node: PublishingNode) -> None:

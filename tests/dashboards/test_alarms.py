@@ -9,15 +9,20 @@ from dataclasses import replace
 import pytest
 
 from cli.main import COMMANDS
-from configurations.launch import Launch
-from configurations.metrics import METRICS, Source
+from configurations.launch import Launch, launch_of
+from configurations.metrics import METRICS, Source, metric
+from dashboards.alarm import Alarm
 from dashboards.alarms import alarms, calls
+from dashboards.evaluation import Published, Store, in_alarm
 from dashboards.graph import Exact
+from dashboards.query import CLUSTER_ID
+from environments.reader import read_environment
 from sizing.plan import Plan
 from tests.shipped import ENVIRONMENTS
 
 Launches = Callable[[str], Launch]
 BUCKET = "bucket"
+ENVIRONMENT = read_environment("prod")
 
 
 def by_name(plan: Plan) -> dict[str, object]:
@@ -84,7 +89,7 @@ def test_the_get_alarm_stands_above_what_the_warm_cache_leaves(launches: Launche
     ("promised", "there", "absent"),
     [
         (1.0, {"hit-ratio-low", "server-cold", "cache-evicts"}, set()),
-        (0.96, {"hit-ratio-low", "server-cold"}, {"cache-evicts", "cache-nearly-full"}),
+        (0.96, {"hit-ratio-low", "server-cold"}, {"cache-evicts"}),
         (0.6, {"cache-lost"}, {"hit-ratio-low", "server-cold", "cache-evicts"}),
     ],
 )
@@ -104,3 +109,44 @@ def test_a_promise_of_less_is_held_to_less(launches: Launches) -> None:
         accepted = replace(plan, hit_ratio=replace(plan.hit_ratio, predicted=promised))
         [low] = [alarm for alarm in alarms(accepted, BUCKET) if alarm.name.endswith("hit-ratio-low")]
         assert tier in str(low.watched)
+
+
+def test_a_replica_is_not_asked_for_a_meta_of_the_actives_name(launches: Launches) -> None:
+    plan = launches("prod").plan
+    names = {alarm.name for alarm in alarms(plan, BUCKET, replica=True)}
+    assert {alarm.name for alarm in alarms(plan, BUCKET)} - names == {"warmbase-prod-blue-meta-unassigned"}
+    assert not any("meta-unassigned" in call.rule for call in calls(plan, BUCKET, replica=True))
+
+
+NAMES = [alarm.name for alarm in alarms(launch_of(ENVIRONMENT, ENVIRONMENT.active).plan, BUCKET)]
+STEP = {"G": 1.0, "L": -1.0}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_fires_when_so_many_periods_breach_and_clears_when_they_no_longer_do(
+    name: str, launches: Launches
+) -> None:
+    [alarm] = [each for each in alarms(launches("prod").plan, BUCKET) if each.name == name]
+    bad = alarm.threshold + STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
+    good = alarm.threshold - STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
+    period, begins, ends = alarm.period_seconds, 40, 40 + alarm.periods
+    store = Store()
+    for number in range(ends + alarm.periods + 40):
+        value = bad if begins <= number < ends else good
+        store.put([_point(alarm, number * period, value)])
+    states = [in_alarm(alarm, store, number * period) for number in range(30, ends + alarm.periods + 40)]
+    fired = [number for number, state in enumerate(states, 30) if state]
+    # A period counts when it is over; the alarm clears when the good ones leave too few of the bad.
+    assert fired == list(range(begins + alarm.breaching, ends + alarm.periods - alarm.breaching + 1))
+
+
+def _point(alarm: Alarm, second: int, value: float) -> Published:
+    watched = alarm.watched
+    if isinstance(watched, Exact):
+        found, dimensions = watched.metric, dict(watched.dimensions)
+    else:
+        found = metric(re.findall(r"\((\w+)\)", watched)[0])
+        dimensions = {"ClusterId": CLUSTER_ID, "InstanceId": "i-1"}
+    return Published(
+        namespace=found.namespace, name=found.cloudwatch, dimensions=dimensions, second=second, value=value
+    )

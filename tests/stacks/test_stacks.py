@@ -194,7 +194,7 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
     assert len(all_of_type(stacks, "AWS::KMS::Key")) == KMS_KEYS
     alarms = all_of_type(stacks, "AWS::CloudWatch::Alarm")
     of_nodes = [each for each in alarms if "Metrics" in each["Properties"]]
-    assert (len(alarms) - len(of_nodes), len(of_nodes)) == (ALARMS + ALARMS_OF_S3, ALARMS_OF_NODES)
+    assert (len(alarms) - len(of_nodes), len(of_nodes)) == (ALARMS + ALARMS_OF_S3 - 1, ALARMS_OF_NODES)
     assert len(all_of_type(stacks, "AWS::CloudWatch::CompositeAlarm")) == CALLS[Mode.S3_CACHED]
     assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS + DASHBOARDS_OF_CACHE
     assert Counter(each.source for each in METRICS) == {
