@@ -40,16 +40,16 @@ LEAST_P99_MS: Final = 50
 TIERS: Final = ((0.95, 90), (0.85, 80))
 COOLED: Final = 0.9  # judgement: of the planned fill; a cache with less is still filling
 SETTLED: Final = 5  # judgement: minutes for which a cache is called filling longer than other alarms lag
-BEHIND_INTERVALS: Final = 2
+BEHIND_INTERVALS: Final = 2  # judgement: one dump may be under way, two missed are none
 # judgement: a miss a second is a night's, or a compaction's, and wakes nobody.
 LEAST_MISSES_PER_SECOND: Final = 1
-COLD_MINUTES: Final = 5
-LEAST_AWAY: Final = 3
+COLD_MINUTES: Final = 5  # judgement: a compaction, or regions on the move, are over by then
+LEAST_AWAY: Final = 3  # judgement: minutes
 RESTART_SLACK: Final = 1.5  # judgement: a restart's time is an estimate
 EVICTING: Final = (2, 30)
-"""An eviction makes room for many minutes: two of thirty are no chance."""
+"""So many of so many minutes. judgement: an eviction makes room for minutes on end, and two of thirty are no chance."""
 FULLER: Final = 0.02  # judgement: than planned; logs, a file system's own
-NOT_YET_UNHEALTHY: Final = 0.89
+NOT_YET_UNHEALTHY: Final = 0.89  # YARN calls a disk unhealthy at 0.90
 ABOVE: Final = "GreaterThanThreshold"
 BELOW: Final = "LessThanThreshold"
 Breach = tuple[Comparison, float]
@@ -83,44 +83,40 @@ def calls(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Call,
     pauses = any_of("long-pause")
     slow = f"(({asked}{unless_warming}) OR {pauses})" if pauses else asked
     look = f"warmbase status {plan.environment}"
-    causes = (
-        _cause(
+
+    def call(cause: str, rule: str, description: str) -> Call:
+        return Call(name=f"{name}-call-{cause}", description=description, rule=rule)
+
+    found = (
+        call(
             "servers",
             servers,
             f"RegionServers or nodes are missing, or nobody serves hbase:meta. {look} says which.",
         ),
-        _cause(
+        call(
             "cache",
             cache if cold else "",
             "Reads go to S3 that the cache should answer, and it is neither warming nor short of a server. "
             f"{look} shows fill and hit ratio of each server.",
         ),
-        _cause(
+        call(
             "writes-to-cache",
             writes,
             "What is read or written does not get into the cache, or not into its index. "
             f"warmbase verify {plan.environment} looks at the nodes.",
         ),
-        _cause(
+        call(
             "room",
             any_of("disk-full", "cache-evicts"),
             f"The cache, or its volume, is too small. warmbase plan {plan.environment} says what would do.",
         ),
-        _cause(
+        call(
             "reads",
             f"{slow} AND NOT {servers} AND NOT ({cache})" if slow and cold else "",
             f"Reads are slow, though servers and cache are well. {look} shows what they wait for.",
         ),
     )
-    return tuple(
-        Call(name=f"{name}-call-{cause}", description=description, rule=rule)
-        for cause, rule, description in causes
-        if rule
-    )
-
-
-def _cause(name: str, rule: str, description: str) -> tuple[str, str, str]:
-    return name, rule, description
+    return tuple(each for each in found if each.rule)
 
 
 class _Alarms:
@@ -214,17 +210,16 @@ class _Alarms:
             of_root("5xxErrors", self.root_bucket),
             (ABOVE, REFUSED_PER_SECOND * FIVE_MINUTES),
             f"S3 refuses more than {REFUSED_PER_SECOND} request/s below the root for 15 minutes (Slow Down): more is "
-            "asked of "
-            f"a prefix than S3 gives. {self.status} shows whether a cache warms, which asks most.",
+            f"asked of a prefix than S3 gives. {self.status} shows whether a cache warms, which asks most.",
             periods=3,
             period_seconds=FIVE_MINUTES,
         )
 
     def of_cache(self) -> Iterator[Alarm]:
-        """What the nodes publish, but for the pages' own order by what is worst."""
+        """Of what the nodes publish."""
         yield from self._servers()
         yield from self._ratios()
-        yield from self._insertions()
+        yield from self._writes_and_room()
         yield from self._of_reads()
 
     def _servers(self) -> Iterator[Alarm]:
@@ -304,7 +299,7 @@ class _Alarms:
             f"read its index. warmbase verify {plan.environment} looks at index and volume.",
         )
 
-    def _insertions(self) -> Iterator[Alarm]:
+    def _writes_and_room(self) -> Iterator[Alarm]:
         plan = self.plan
         yield self._nodes(
             "insertions-fail",

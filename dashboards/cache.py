@@ -44,14 +44,19 @@ TIERS = (
 )
 
 
+def _ratio() -> tuple[Line, Line, Line]:
+    """Hits of all block reads of a minute, summed over the servers before they are divided."""
+    return (
+        Line(of=f"SUM({_of('Hits', 'Sum')})", id="hits", label="hits", visible=False),
+        Line(of=f"SUM({_of('Misses', 'Sum')})", id="misses", label="misses", visible=False),
+        Line(of="hits / (hits + misses)", id="ratio", label="hit ratio"),
+    )
+
+
 def _hit_ratio(plan: Plan) -> Graph:
     return Graph(
         title="Hit ratio by the minute, all RegionServers, weighted by requests",
-        lines=(
-            Line(of=f"SUM({_of('Hits', 'Sum')})", id="hits", label="hits", visible=False),
-            Line(of=f"SUM({_of('Misses', 'Sum')})", id="misses", label="misses", visible=False),
-            Line(of="hits / (hits + misses)", id="ratio", label="hit ratio"),
-        ),
+        lines=_ratio(),
         unit="0 to 1",
         most=1.0,
         marks=(Mark(value=round(plan.hit_ratio.predicted, 4), label="planned, once warm"), *TIERS),
@@ -137,9 +142,7 @@ def _warming(plan: Plan) -> Graph:
     return Graph(
         title="Warming: hit ratio against the plan's warm-up by reads, and the mean fill",
         lines=(
-            Line(of=f"SUM({_of('Hits', 'Sum')})", id="hits", label="hits", visible=False),
-            Line(of=f"SUM({_of('Misses', 'Sum')})", id="misses", label="misses", visible=False),
-            Line(of="hits / (hits + misses)", id="ratio", label="hit ratio"),
+            *_ratio(),
             Line(of=f"AVG({_of('Fill', 'Average')})", id="mean_fill", label="mean fill"),
         ),
         unit="0 to 1",

@@ -26,7 +26,7 @@ from sizing.units import GIB, MIB
 __all__ = ["Heap", "HeapNeeds", "heap", "index_bytes_per_block", "live_index_bytes", "within_heap_limit"]
 
 # Measured on 2.6.2 by filling, stopping and restoring a cache of 2 million blocks: by how much the heap in use had then
-# grown for each, table included. A third of it with ZGC is what the restore has left to be collected.
+# grown for each, table included. A quarter of it with ZGC is what the restore has left to be collected.
 RESTORED_ENTRY_BYTES: Final = {"zgc": 540, "g1": 445}
 ENTRY_BYTES: Final = {
     "BucketEntry": 80,

@@ -169,7 +169,6 @@ def _of_settings(seen: Seen) -> Iterator[Finding]:
         for file, key, value in sorted(flattened(core))
         if file in SITES
     }
-
     files = sorted({file for file, _ in wanted.values()})
 
     def same(facts: Facts) -> tuple[bool, str]:
