@@ -24,7 +24,8 @@ quoted() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1]))' "$1"; }
 array() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@"; }
 
 # shell COMMAND...: what HBase's shell prints; it ends with another status where a command fails.
-shell() { printf '%s\n' "$@" | hbase shell --noninteractive; }
+# Not by a pipe: who writes into one whose reader has ended is ended too.
+shell() { hbase shell --noninteractive <<<"$(printf '%s\n' "$@")"; }
 
 # tables: every table of users, one a line.
 tables() { shell "list" | sed -n '/^TABLE/,/row(s)/p' | sed '1d;$d'; }

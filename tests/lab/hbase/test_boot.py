@@ -208,7 +208,7 @@ def _read(bench: Bench, table: Table) -> Window:
 HBASE = """#!/bin/sh
 # What `bin/hbase` does with these commands; its shell is not in the lab, and has one table to list.
 case $1 in
-  shell) printf 'TABLE\\nusertable\\n1 row(s)\\n'; exit ;;
+  shell) cat >/dev/null; printf 'TABLE\\nusertable\\n1 row(s)\\n'; exit ;;
   master) shift; set -- org.apache.hadoop.hbase.master.HMaster "$@" ;;
   zkcli) shift; set -- org.apache.hadoop.hbase.zookeeper.ZKMainServer "$@" ;;
 esac
