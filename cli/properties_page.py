@@ -9,7 +9,7 @@ from typing import Final
 from cli.markdown import bullets, paragraph, section, table
 from configurations.classification import flattened
 from configurations.launch import launch_of
-from configurations.metrics import METRICS, OF_AGENT, Metric, Source
+from configurations.metrics import METRICS, NEWEST_LOOKED_AT, OF_AGENT, Metric, Source
 from configurations.properties import CATALOGUE, TOPICS, Property
 from configurations.properties.property import ANY, CLUSTER
 from configurations.rendering import is_rendered
@@ -120,7 +120,9 @@ def _metrics() -> str:
         f"Published by EMR's CloudWatch agent, and all of them drawn. Each costs {format_usd(usd)} a month for each "
         f"node that publishes it (first 10,000 metrics, {REGION}): {_count('core')} on a core node with a cache and "
         f"{_count('primary')} on a primary, where the agent's own 34 would cost {format_usd(34 * usd)} on every node. "
-        "CloudWatch names of HBase's are by analogy with those that EMR documents for YARN."
+        "CloudWatch names of HBase's are by analogy with those that EMR documents for YARN. *HBase from* is the first "
+        f"that has what a metric is made of, of those looked at, which are 1.4.14 to {NEWEST_LOOKED_AT}: the last has "
+        "it too. Nothing where it is not HBase's."
     )
     header = (
         "metric",
@@ -129,9 +131,11 @@ def _metrics() -> str:
         "CloudWatch name",
         "unit",
         "counts since the start",
+        "HBase from",
+        "USD a month",
         "meaning",
     )
-    return f"{said}\n\n{table(header, map(_metric_row, METRICS))}"
+    return f"{said}\n\n{table(header, (_metric_row(each, usd) for each in METRICS))}"
 
 
 def _count(role: str) -> int:
@@ -139,7 +143,7 @@ def _count(role: str) -> int:
     return sum(each.source in OF_AGENT - {elsewhere} for each in METRICS)
 
 
-def _metric_row(each: Metric) -> tuple[str, ...]:
+def _metric_row(each: Metric, usd: float) -> tuple[str, ...]:
     return (
         f"`{each.attribute}`",
         f"`{each.source}`",
@@ -147,5 +151,7 @@ def _metric_row(each: Metric) -> tuple[str, ...]:
         f"`{each.cloudwatch}`",
         each.unit,
         "yes" if each.counter else "no",
+        each.since,
+        f"{format_usd(usd)} a {each.series}" if each.source is not Source.EMR else "none",
         each.meaning,
     )

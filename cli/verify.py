@@ -36,9 +36,10 @@ VERDICTS: Final = {True: "as expected", False: "OTHERWISE", None: "not known"}
 def verify(environment: str, cluster: str | None, output: str) -> None:
     """Look whether a real cluster is what our documents say, and write a dated report.
 
-    It asks EMR, EC2 and CloudWatch, and each core node through Systems Manager: units, mounts, the JVM and its flags,
-    what the RegionServer has read of its settings, the size of its cache. It changes nothing. The report goes beside
-    the environment file; send it to us where something is otherwise.
+    It asks EMR, EC2, CloudWatch and CloudFormation; each core node through Systems Manager: units, mounts, the JVM and
+    its flags, logs, what the RegionServer has read of its settings, the size of its cache; and by an EMR step the first
+    primary. It changes nothing. The report goes beside the environment file; send it to us where something is
+    otherwise.
 
     \b
     Example:

@@ -35,6 +35,12 @@ class Exact:
         options = {"stat": self.statistic, "label": label, "id": identity}
         return [self.metric.namespace, self.metric.cloudwatch, *parts, options]
 
+    def asked(self) -> dict[str, Any]:
+        """As GetMetricData takes it, without its period."""
+        dimensions = [{"Name": name, "Value": value} for name, value in self.dimensions.items()]
+        metric = {"Namespace": self.metric.namespace, "MetricName": self.metric.cloudwatch, "Dimensions": dimensions}
+        return {"Metric": metric, "Stat": self.statistic}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -53,6 +59,14 @@ class Line:
         if isinstance(self.of, Exact):
             return self.of.drawn(self.label, self.id)
         return [{"expression": self.of, "label": self.label, "id": self.id, "visible": self.visible}]
+
+    def asked(self, period_seconds: int) -> dict[str, Any]:
+        """As one of GetMetricData's queries; `${ClusterId}` in it is the asker's to fill in."""
+        if isinstance(self.of, Exact):
+            of: dict[str, Any] = {"MetricStat": {**self.of.asked(), "Period": period_seconds}}
+        else:
+            of = {"Expression": self.of, "Period": period_seconds}
+        return {"Id": self.id, "ReturnData": self.visible, **of}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

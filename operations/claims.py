@@ -26,7 +26,7 @@ NOBODY: Final = "nobody"
 """The cluster of a claim by which somebody has said that the root is free; the node's program knows it, too."""
 HOLDING: Final = LIVES | {"TERMINATING"}
 """States of a cluster that may still write."""
-UNKNOWN: Final = "is not valid"
+FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def state_of(aws: Aws, cluster: str) -> str | None:
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
         except ClientError as error:
-            if error_code(error) == "InvalidRequestException" and UNKNOWN in str(error):
+            if all(each in str(error) for each in FORGOTTEN):
                 return None
             raise
 

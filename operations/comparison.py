@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -191,7 +191,16 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
         call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
         for call in calls(plan, bucket, replica=replica)
     }
-    return {**expected, **composed}, described_alarms(aws, f"{cluster_name(plan.environment, plan.cluster)}-")
+    found = described_alarms(aws, f"{cluster_name(plan.environment, plan.cluster)}-")
+    return _unlike({**expected, **composed}, found), _unlike(found, {**expected, **composed})
+
+
+def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAlarm]) -> Facts:
+    """Of each alarm what the other of that name has otherwise: most of a long description is alike."""
+    return {
+        name: {key: value for key, value in asdict(alarm).items() if value != getattr(others.get(name), key, None)}
+        for name, alarm in some.items()
+    }
 
 
 def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:

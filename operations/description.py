@@ -121,7 +121,10 @@ def described_dashboard(aws: Aws, name: str) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedAlarm:
-    """An alarm, metric or composite. `watched` is namespace, metric, statistic and dimensions, a query, or the rule."""
+    """An alarm, metric or composite. `watched` is namespace, metric, statistic and dimensions, a query, or the rule.
+
+    `silenced`: it is not to tell anybody, for now.
+    """
 
     description: str
     watched: tuple[str, ...]
@@ -131,6 +134,7 @@ class DescribedAlarm:
     comparison: str = ""
     threshold: float = 0.0
     missing: str = ""
+    silenced: bool = False
 
 
 def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
@@ -143,7 +147,9 @@ def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
         found |= {alarm["AlarmName"]: _alarm(alarm) for alarm in page.get("MetricAlarms", ())}
         found |= {
             alarm["AlarmName"]: DescribedAlarm(
-                description=alarm.get("AlarmDescription", ""), watched=(alarm["AlarmRule"],)
+                description=alarm.get("AlarmDescription", ""),
+                watched=(alarm["AlarmRule"],),
+                silenced=not alarm.get("ActionsEnabled", True),
             )
             for alarm in page.get("CompositeAlarms", ())
         }

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from environments.environment import Environment, Wal
 from environments.launch_record import launch_records, record_directory, record_of
-from environments.names import cluster_stack, monitoring_stack, network_stack
+from environments.names import cluster_name, cluster_stack, monitoring_stack, network_stack
 from operations.aws import Aws
 from operations.claims import NOBODY, claim_of, release, state_of
 from operations.cluster_step import Primary
 from operations.deployed_stack import Events, status_of
-from operations.description import LIVES
+from operations.description import LIVES, described_alarms
 from operations.failures import answered
 from operations.polling import turns
 from operations.progress import Say, Step
@@ -116,8 +116,10 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
 def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, exported: str | None) -> Iterator[Step]:
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = Primary(aws=aws, cluster_id=identity, log_bucket=logs)
+    silence = _step("silence its calls", partial(_silenced, aws, cluster_name(environment.name, colour)))
+    acts: dict[str, Callable[[Primary, Say], str]] = {}
     if environment.clusters[colour].role == "active":
-        acts: dict[str, Callable[[Primary, Say], str]] = {
+        acts = {
             "disable every table": _disabled,
             "flush hbase:meta and hbase:namespace": _flushed,
             "stop HBase": _stopped,
@@ -131,7 +133,11 @@ def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, 
                 f"see that every table is exported to {exported}": partial(_exported, str(exported)),
             }
         for title, act in acts.items():
+            if act is _stopped:
+                yield silence
             yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
+    if _stopped not in acts.values():
+        yield silence
     yield _step("lift the cluster's protection", partial(_unprotected, aws, identity))
     yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
 
@@ -180,8 +186,22 @@ def _stopped(primary: Primary, say: Say) -> str:
     return "no RegionServer runs"
 
 
+def _silenced(aws: Aws, name: str, _: Say) -> str:
+    """An end that was asked for is no fault, and nobody is to be woken by it."""
+    found = described_alarms(aws, f"{name}-call-")
+    names = [each for each, alarm in found.items() if not alarm.silenced]
+    if names:
+        aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
+    return f"{len(found)} alarms call nobody now"
+
+
 def _no_log_left(primary: Primary, say: Say) -> str:
     found = primary.run("look-at-wals", say)
+    if not found["down"]:
+        raise Refused(
+            "HBase runs again, though it was stopped: something has started it\n"
+            "  fix: look who did in the journal of the primaries; run the same again, and it is stopped again"
+        )
     if found["files"]:
         some = ", ".join(found["files"][:3])
         raise Refused(

@@ -38,14 +38,25 @@ mount -t proc proc "$0/tree/root/proc"
 exec chroot "$0/tree/root" env -i PATH=/stubs:/usr/local/bin:/usr/bin:/bin bash /action.sh "$@"
 """
 FETCH: Final = """#!{python} -I
-# aws s3 cp --only-show-errors s3://BUCKET/KEY FILE, or - s3://BUCKET/KEY, which is all that is asked of it.
-# Nobody checks the signature.
-import shutil, sys, urllib.request
+# aws s3 cp --only-show-errors s3://BUCKET/KEY FILE, or - s3://BUCKET/KEY, and aws emr describe-cluster --cluster-id ID
+# are all that is asked of it. Nobody checks the signature.
+import json, shutil, sys, urllib.request, urllib.error
 source, file = sys.argv[-2:]
-said = "AWS4-HMAC-SHA256 Credential=local/20200101/{region}/s3/aws4_request, SignedHeaders=host, Signature=local"
+said = "AWS4-HMAC-SHA256 Credential=local/20200101/{region}/%s/aws4_request, SignedHeaders=host, Signature=local"
+if sys.argv[1] == "emr":
+    headers = {{"Authorization": said % "elasticmapreduce", "X-Amz-Target": "ElasticMapReduce.DescribeCluster",
+        "Content-Type": "application/x-amz-json-1.1"}}
+    asked = urllib.request.Request("{endpoint}/", data=json.dumps({{"ClusterId": file}}).encode(), headers=headers)
+    try:
+        sys.stdout.write(urllib.request.urlopen(asked, timeout=20).read().decode())
+    except urllib.error.HTTPError as error:
+        why = json.loads(error.read())
+        said = why.get("message") or why.get("Message")
+        sys.exit(f"An error occurred ({{why['__type']}}) when calling DescribeCluster: {{said}}")
+    sys.exit()
 at = "{endpoint}/" + (file if source == "-" else source).removeprefix("s3://")
 body = sys.stdin.buffer.read() if source == "-" else None
-headers = {{"Authorization": said, "Content-Type": "application/octet-stream"}}
+headers = {{"Authorization": said % "s3", "Content-Type": "application/octet-stream"}}
 asked = urllib.request.Request(at, data=body, headers=headers, method="PUT" if body else "GET")
 with urllib.request.urlopen(asked, timeout=20) as answer:
     if source != "-":
@@ -104,11 +115,13 @@ def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], pr
                 raise Failed(instance, number)
 
 
-def run_step(region: str, arguments: Sequence[str], state: str, log: tuple[str, str] | None) -> bool:
+def run_step(
+    region: str, arguments: Sequence[str], state: str, log: tuple[str, str] | None, *, stopped: bool = False
+) -> bool:
     """Whether `bash -c SCRIPT NAME ARGUMENT...` succeeds on the primary; what it says is kept at `log`, bucket and key.
 
-    `state` is what is wrong with the HBase there. Raises RuntimeError in a process that serves nothing, ValueError for
-    another command.
+    `state` is what is wrong with the HBase there, which may have been stopped by a step before. Raises RuntimeError in
+    a process that serves nothing, ValueError for another command.
     """
     if not _endpoint:
         raise RuntimeError("steps run only where the local AWS is served: python -m lab.aws")
@@ -122,6 +135,8 @@ def run_step(region: str, arguments: Sequence[str], state: str, log: tuple[str, 
         **{f"stubs/{each.name}": (each.read_bytes(), 0o755) for each in STUBS.iterdir()},
         "usr/lib/hbase/bin/disable_all_tables.sh": (b"", 0o755),
     }
+    if stopped:
+        files["tmp/hbase-has-stopped"] = (b"", 0o644)
     with tempfile.TemporaryDirectory(prefix="warmbase-step-") as directory:
         done = _in_namespace(Path(directory), files, arguments[3:])
     if log is not None:

@@ -78,4 +78,6 @@ def _outcome(cluster: Untyped, step: Untyped) -> str:
     bucket, _, prefix = str(cluster.log_uri).removeprefix("s3://").partition("/")
     log = (bucket, f"{prefix}{cluster.id}/steps/{step.id}/stderr.gz")
     state = control(cluster, HBASE) or "well"
-    return "COMPLETED" if nodes.run_step(cluster.emr_backend.region_name, step.args, state, log) else "FAILED"
+    stopped = any(each.name.endswith("stop-hbase") and each.state == "COMPLETED" for each in cluster.steps)
+    done = nodes.run_step(cluster.emr_backend.region_name, step.args, state, log, stopped=stopped)
+    return "COMPLETED" if done else "FAILED"

@@ -22,7 +22,7 @@ from urllib.request import urlopen
 REGION_SERVER = "http://127.0.0.1:16030"
 BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Server"
 MAIN_CLASS = "org.apache.hadoop.hbase.regionserver.HRegionServer"
-FIGURES = ("l2CacheSize", "l2CacheFreeSize", "l2CacheCount", "l2CacheHitCount", "l2CacheMissCount")
+FIGURES = ("l2CacheSize", "l2CacheFreeSize", "shortCircuitBytesRead")
 UNITS = {
     "hbase-regionserver.service": ("DropInPaths", "ExecStop", "TimeoutStopUSec", "ActiveState"),
     "hadoop-hdfs-datanode.service": ("DropInPaths", "ActiveState"),
@@ -31,6 +31,9 @@ UNITS = {
 MOUNTS = ("/warmbase/cache", "/warmbase/system")
 JAVA = Path("/usr/lib/jvm")
 ACTIONS = Path("/var/lib/warmbase/actions")
+LOGS = Path("/var/log/hbase")
+COLLECTOR_LOG = "regionserver-gc.log"
+OWNED = ("/warmbase/system/hdfs",)
 SECONDS = 20.0
 LONGEST_ARGUMENT = 500
 
@@ -79,6 +82,39 @@ def mount(path: str) -> dict[str, Any] | None:
     return dict(found)
 
 
+def devices() -> list[dict[str, Any]] | None:
+    """Disks, partitions and mappers: of each its name, its parent's, kind, size and where it is mounted."""
+    said = output("lsblk", "--json", "--bytes", "--list", "--output", "NAME,PKNAME,TYPE,SIZE,MOUNTPOINT")
+    return None if said is None else list(json.loads(said)["blockdevices"])
+
+
+def owner(path: str) -> str | None:
+    """Of a directory: its user, and its mode."""
+    try:
+        status = Path(path).stat()
+        return f"{pwd.getpwuid(status.st_uid).pw_name} {status.st_mode & 0o7777:o}"
+    except (OSError, KeyError):
+        return None
+
+
+def logs(directory: Path) -> dict[str, Any]:
+    """What the RegionServer writes: how much of its collector's log, and whether its own has what a logger asks for."""
+    collector = directory / COLLECTOR_LOG
+    return {
+        "collector_bytes": collector.stat().st_size if collector.is_file() else None,
+        "allocator_debug": any(debugs(each) for each in directory.glob("*regionserver*.log")),
+    }
+
+
+def debugs(log: Path) -> bool:
+    """A line of BucketAllocator's at level DEBUG: it is below what HBase writes by itself."""
+    try:
+        with log.open("rb") as lines:
+            return any(b"BucketAllocator" in line and b" DEBUG " in line for line in lines)
+    except OSError:
+        return False
+
+
 def output(*command: str) -> str | None:
     """What it prints; None where it is not there, or fails."""
     try:
@@ -99,7 +135,7 @@ def fetched(url: str) -> bytes | None:
 
 
 def figures(url: str) -> dict[str, float] | None:
-    """Of the cache, as the RegionServer counts."""
+    """Of the cache and of short-circuit reads, as the RegionServer counts."""
     try:
         [bean] = json.loads(fetched(f"{url}/jmx?qry={quote(BEAN, safe=':=,')}") or b"")["beans"]
         return {name: bean[name] for name in FIGURES if name in bean}
@@ -129,6 +165,7 @@ def main() -> None:
     """The document."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--region-server", default=REGION_SERVER)
+    parser.add_argument("--logs", type=Path, default=LOGS)
     parser.add_argument("keys", nargs="*")
     given = parser.parse_args()
     facts = {
@@ -137,6 +174,9 @@ def main() -> None:
         "region_server": region_server(),
         "units": {name: unit(name) for name in UNITS},
         "mounts": {path: mount(path) for path in MOUNTS},
+        "devices": devices(),
+        "owners": {path: owner(path) for path in OWNED},
+        "logs": logs(given.logs),
         "actions": {each.name: first_line(each) for each in sorted(ACTIONS.glob("*"))},
         "figures": figures(given.region_server),
         "configuration": configuration(given.region_server, iter(given.keys)),

@@ -13,13 +13,15 @@ from typing import Final
 from configurations.classification import flattened
 from configurations.launch import Launch
 from operations.aws import Aws
+from operations.cluster_step import Primary
 from operations.description import described_cluster
 from operations.failures import answered
 from operations.progress import Say
-from operations.verification.look import looked_at
+from operations.verification.launched import OF_LAUNCH
+from operations.verification.look import looked_at, looked_at_primary
 from operations.verification.nodes import OF_NODES, SITES
 from operations.verification.question import Finding, Seen
-from operations.verification.services import OF_SERVICES
+from operations.verification.watched import OF_WATCHING
 
 __all__ = ["PAGE", "ROW", "Finding", "unsettled", "verification"]
 
@@ -33,13 +35,16 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[Finding, ...]:
     with answered(f"cluster {plan.cluster} could not be looked at", "run the same again"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
         nodes = looked_at(aws, cluster.id, _keys(launch), say)
-        seen = Seen(aws=aws, launch=launch, cluster=cluster, nodes=nodes)
-        return tuple(finding for check in (*OF_SERVICES, *OF_NODES) for finding in check(seen))
+        logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
+        primary = looked_at_primary(Primary(aws=aws, cluster_id=cluster.id, log_bucket=logs), say)
+        seen = Seen(aws=aws, launch=launch, cluster=cluster, nodes=nodes, primary=primary)
+        say("asking EMR, CloudWatch and CloudFormation")
+        return tuple(finding for check in (*OF_LAUNCH, *OF_WATCHING, *OF_NODES) for finding in check(seen))
 
 
 def unsettled(findings: tuple[Finding, ...]) -> tuple[tuple[str, str], ...]:
     """Rows of docs/unconfirmed.md that no finding settles, each with its check."""
-    rows = [each.row for each in findings if each.row]
+    rows = [each.row for each in findings if each.row and each.good is not None]
     page = PAGE.read_text(encoding="utf-8")
     return tuple(
         (found["what"], found["check"])

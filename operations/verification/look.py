@@ -1,4 +1,4 @@
-"""The look at each core node, by a program that Systems Manager runs there."""
+"""The look at each core node, by a program that Systems Manager runs there, and at a primary, by a step."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from operations.aws import Aws
+from operations.cluster_step import Primary
 from operations.progress import Say
 from operations.verification.question import Facts, Nodes
+from sizing.problem import OperationFailed
 
-__all__ = ["PROGRAM", "looked_at"]
+__all__ = ["PROGRAM", "looked_at", "looked_at_primary"]
 
 PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "look.py"
 # judgement: Systems Manager delivers within seconds, and the look takes two.
@@ -41,6 +43,14 @@ def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
     for instance, identity in sent.items():
         found[instance] = _came_back(aws, identity, instance)
     return found
+
+
+def looked_at_primary(primary: Primary, say: Say) -> Facts | str:
+    """What the step's script sees; where it does not answer, why."""
+    try:
+        return primary.run("look-at-primary", say)
+    except OperationFailed as failed:
+        return str(failed).splitlines()[0]
 
 
 def _came_back(aws: Aws, command: str, instance: str) -> Facts | None:

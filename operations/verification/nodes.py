@@ -9,8 +9,10 @@ from typing import Any, Final
 from configurations.classification import flattened
 from configurations.exported import exported, region_server_flags
 from configurations.impact.same import says_the_same
+from configurations.layout import GC_LOG
 from configurations.properties import CATALOGUE
 from operations.verification.question import Facts, Finding, Question, Seen
+from sizing.mode import Mode
 from sizing.units import GIB, MIB
 
 __all__ = ["OF_NODES", "SITES"]
@@ -20,6 +22,9 @@ CACHE_FRACTION: Final = 0.02  # a cache loses the end of its last bucket
 FEWEST_PYTHON: Final = (3, 9)
 SITES: Final = ("core-site", "hbase-site")
 """The files that a RegionServer reads, in that order: what the last one says stands."""
+EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default of hbase.bucketcache.size
+EMR_PART_GIB: Final = (4.0, 6.0)
+ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
 DROP_IN: Final = "10-warmbase.conf"
 DAEMON: Final = "hbase-daemon.sh"
 
@@ -160,6 +165,100 @@ def _of_caches(seen: Seen) -> Iterator[Finding]:
     ).of_each(seen.nodes, size)
 
 
+def _of_plain_reads(seen: Seen) -> Iterator[Finding]:
+    """Without a cache of ours: what EMR keeps by itself, and how nodes read HDFS."""
+    mode = seen.launch.plan.mode
+    if mode is Mode.S3_PLAIN:
+        yield from Question(
+            "EMR's own cache",
+            "Without settings of ours for it, EMR keeps its default cache of 8 GiB",
+            "below 8 GiB",
+            "nothing breaks: say its true size in docs/unconfirmed.md",
+        ).of_each(
+            seen.nodes, _figure("l2CacheSize", lambda size: (size < EMR_CACHE_BYTES, f"{size / GIB:,.1f} GiB in use"))
+        )
+    if mode is Mode.HDFS:
+        yield from Question(
+            "short-circuit reads",
+            "In mode `hdfs` DataNode and RegionServer may share a socket",
+            "the RegionServer has read past its DataNode",
+            "read something first; then look who may write to /var/lib/hadoop-hdfs",
+        ).of_each(
+            seen.nodes, _figure("shortCircuitBytesRead", lambda read: (read > 0, f"{read / MIB:,.0f} MiB read so"))
+        )
+
+
+def _figure(name: str, judged: Callable[[float], tuple[bool, str]]) -> Callable[[Facts], tuple[bool, str]]:
+    def check(facts: Facts) -> tuple[bool, str]:
+        figures = facts["figures"]
+        return judged(figures[name]) if figures and name in figures else (False, "the RegionServer does not say")
+
+    return check
+
+
+def _of_logs(seen: Seen) -> Iterator[Finding]:
+    """Whether the RegionServer may write its logs, and heeds what was said of them."""
+    core = seen.launch.settings.effective("core")
+    if any(GC_LOG in flag for flag in region_server_flags(exported(core))):
+        yield from Question(
+            "log of the collector",
+            "`/var/log/hbase` is there, and `hbase` may write to it",
+            f"{GC_LOG} is written",
+            "correct GC_LOG in configurations/layout.py",
+        ).of_each(seen.nodes, lambda facts: _written(facts["logs"]["collector_bytes"]))
+    if any(path == "hbase-log4j2" and value == ALLOCATOR for path, _, value in flattened(core)):
+        yield from Question(
+            "loggers",
+            "A logger named in `hbase-log4j2` is added",
+            "the RegionServer's log has DEBUG lines of BucketAllocator",
+            "look at /etc/hbase/conf/log4j2.properties on that node; correct configurations/properties",
+        ).of_each(seen.nodes, lambda facts: _said(found=facts["logs"]["allocator_debug"]))
+
+
+def _said(*, found: bool) -> tuple[bool, str]:
+    return found, "there are" if found else "there are none"
+
+
+def _written(size: int | None) -> tuple[bool, str]:
+    return bool(size), "there is none" if size is None else f"{size:,} B"
+
+
+def _of_disks(seen: Seen) -> Iterator[Finding]:
+    """What EMR and HDFS made of the volumes."""
+    yield from Question(
+        "EMR's part of a volume",
+        "EMR keeps about 5 GiB of the first data volume",
+        "one partition of 4 to 6 GiB beside one that holds the rest",
+        "nothing breaks: bootstrap-actions/disks.sh takes the largest; correct what is said of it there",
+    ).of_each(seen.nodes, _emr_part)
+    if any(volume.purpose == "system" for volume in seen.launch.plan.core.volumes):
+        yield from Question(
+            "directory of the DataNode",
+            "A DataNode makes its own directory below `/warmbase/system`",
+            "hdfs",
+            "correct the mode of /warmbase/system in bootstrap-actions/mount-volumes.sh",
+        ).of_each(seen.nodes, lambda facts: _owned(facts["owners"].get("/warmbase/system/hdfs")))
+
+
+def _emr_part(facts: Facts) -> tuple[bool, str]:
+    devices = facts["devices"]
+    if devices is None:
+        return False, "lsblk does not say"
+    small = [
+        each
+        for each in devices
+        if each["type"] == "part"
+        and EMR_PART_GIB[0] <= int(each["size"]) / GIB <= EMR_PART_GIB[1]
+        and sum(1 for other in devices if other["pkname"] == each["pkname"] and other["type"] == "part") > 1
+    ]
+    said = ", ".join(f"{each['name']} {int(each['size']) / GIB:.1f} GiB {each['mountpoint'] or ''}" for each in small)
+    return len(small) == 1, said.strip() or "none"
+
+
+def _owned(found: str | None) -> tuple[bool, str]:
+    return found is not None and found.startswith("hdfs "), found or "there is none"
+
+
 def _of_settings(seen: Seen) -> Iterator[Finding]:
     """What the RegionServer itself has read, against what was rendered."""
     core = seen.launch.settings.effective("core")
@@ -190,5 +289,15 @@ def _of_settings(seen: Seen) -> Iterator[Finding]:
     ).of_each(seen.nodes, same)
 
 
-OF_NODES = (_of_units, _of_actions, _of_java, _of_volumes, _of_settings, _of_caches)
+OF_NODES = (
+    _of_units,
+    _of_actions,
+    _of_java,
+    _of_volumes,
+    _of_disks,
+    _of_logs,
+    _of_settings,
+    _of_caches,
+    _of_plain_reads,
+)
 """Every check, in the order of the report."""

@@ -50,6 +50,13 @@ class Question(NamedTuple):
             todo="nothing" if good else self.todo,
         )
 
+    def of_primary(self, primary: Facts | str, found: Callable[[Facts], tuple[bool | None, str]]) -> Finding:
+        """What the primary shows; where it did not answer nobody can say."""
+        if isinstance(primary, str):
+            return self.answered(primary, good=None)
+        good, said = found(primary)
+        return self.answered(said, good=good)
+
     def of_each(self, nodes: Nodes, found: Callable[[Facts], tuple[bool, str]]) -> Iterator[Finding]:
         """One finding over all nodes that answered: good where each is, else what the first that is not shows."""
         results = {instance: found(facts) for instance, facts in nodes.items() if facts is not None}
@@ -72,6 +79,8 @@ class Seen:
     launch: Launch
     cluster: DescribedCluster
     nodes: Nodes
+    primary: Facts | str
+    """What was seen on the first primary; where nothing came back, why."""
 
     @cached_property
     def instances(self) -> list[str]:

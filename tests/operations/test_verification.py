@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 import runpy
@@ -66,13 +67,27 @@ def facts_of(here: Deployed) -> dict[str, Any]:
             for purpose, size in sizes.items()
         },
         "actions": {"mount-volumes": "done", "guard-regionserver": "done"},
-        "figures": {"l2CacheSize": 0, "l2CacheFreeSize": launch.plan.cache.size_mib * MIB},
+        "figures": {
+            "l2CacheSize": 0,
+            "l2CacheFreeSize": launch.plan.cache.size_mib * MIB,
+            "shortCircuitBytesRead": MIB,
+        },
+        "devices": [
+            {"name": "nvme1n1", "pkname": None, "type": "disk", "size": 64 * GIB, "mountpoint": None},
+            {"name": "nvme1n1p1", "pkname": "nvme1n1", "type": "part", "size": 5 * GIB, "mountpoint": "/emr"},
+            {"name": "nvme1n1p2", "pkname": "nvme1n1", "type": "part", "size": 59 * GIB, "mountpoint": "/mnt"},
+        ],
+        "owners": {"/warmbase/system/hdfs": "hdfs 700"},
+        "logs": {"collector_bytes": 4096, "allocator_debug": True},
         "configuration": {
             key: launch.environment.in_account(value, account)
             for path, key, value in flattened(core)
             if path in {"core-site", "hbase-site"}
         },
     }
+
+
+PRIMARY = {"master_caches": 0, "forgotten": "(InvalidRequestException): Cluster id 'j-0000000000000' is not valid."}
 
 
 def found(
@@ -83,6 +98,7 @@ def found(
     if change is not None:
         change(other)
     monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": well, "i-2": other})
+    monkeypatch.setattr(module, "looked_at_primary", lambda *_: PRIMARY)
     return {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
 
 
@@ -99,13 +115,19 @@ OF_NODES = {
     "volume of /warmbase/system",
     "settings that the RegionServer has read",
     "size of the cache",
+    "EMR's part of a volume",
+    "directory of the DataNode",
+    "log of the collector",
+    "loggers",
 }
+OF_PRIMARY = {"an id that EMR has forgotten", "the master"}
 
 
 def test_nodes_that_are_well_are_said_to_be(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = found(here, monkeypatch)
     assert findings.keys() > OF_NODES
     assert [name for name in OF_NODES if not findings[name].good] == []
+    assert [name for name in OF_PRIMARY if not findings[name].good] == []
     assert findings["launch"].good
     assert findings["Systems Manager"].good
 
@@ -137,6 +159,13 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("volume of /warmbase/system", _set("mounts", "/warmbase/system", "size", value=9 * GIB), "9.0 GiB"),
         ("size of the cache", _set("figures", "l2CacheFreeSize", value=8192 * MIB), "8,192 MiB"),
         ("size of the cache", _set("figures", value=None), "does not say"),
+        ("EMR's part of a volume", _set("devices", value=None), "lsblk does not say"),
+        ("EMR's part of a volume", _set("devices", value=[]), "none"),
+        ("directory of the DataNode", _set("owners", value={}), "there is none"),
+        ("directory of the DataNode", _set("owners", "/warmbase/system/hdfs", value="root 755"), "root 755"),
+        ("log of the collector", _set("logs", "collector_bytes", value=None), "there is none"),
+        ("log of the collector", _set("logs", "collector_bytes", value=0), "0 B"),
+        ("loggers", _set("logs", "allocator_debug", value=False), "there are none"),
         (
             "settings that the RegionServer has read",
             _set("configuration", "hbase.bucketcache.size", value="8192"),
@@ -162,9 +191,35 @@ def test_each_thing_that_is_otherwise_on_one_node_is_found(
 
 def test_where_no_node_answers_nothing_is_claimed(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": None})
+    monkeypatch.setattr(module, "looked_at_primary", lambda *_: "look-at-primary left no answer")
     findings = {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
-    assert {findings[name].good for name in OF_NODES} == {None}
+    assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}
+    assert "The master ignores" in " ".join(what for what, _ in unsettled(tuple(findings.values())))
+
+
+@pytest.mark.parametrize(
+    ("check", "otherwise"),
+    [
+        ("the master", {"master_caches": 2}),
+        ("an id that EMR has forgotten", {"forgotten": "(ValidationException): no such cluster"}),
+    ],
+)
+def test_each_thing_that_is_otherwise_on_the_primary_is_found(
+    check: str, otherwise: dict[str, object], here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert on_primary(here, monkeypatch, otherwise)[check].good is False
+
+
+def test_of_a_master_without_a_log_nobody_can_say(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert on_primary(here, monkeypatch, {"master_caches": None})["the master"].good is None
+
+
+def on_primary(here: Deployed, monkeypatch: pytest.MonkeyPatch, otherwise: dict[str, object]) -> dict[str, Finding]:
+    well = facts_of(here)
+    monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": well})
+    monkeypatch.setattr(module, "looked_at_primary", lambda *_: PRIMARY | otherwise)
+    return {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
 
 
 def test_every_row_of_the_page_is_settled_by_a_check_or_listed_for_a_hand(
@@ -180,6 +235,18 @@ def test_every_row_of_the_page_is_settled_by_a_check_or_listed_for_a_hand(
     assert 0 < len(left) < len(rows)
     report = _report("blue", "2026-11-22", here.launch, findings)
     assert all(what in report for what, _ in left)
+
+
+def test_the_page_tells_rows_that_verify_looks_at_from_those_that_take_a_trial() -> None:
+    looked_at, to_be_tried = PAGE.read_text().split("## To be tried")
+    # Every check says in its own text which row it settles, for whatever cluster.
+    parsed = [ast.parse(file.read_text()) for file in Path(module.__file__).parent.glob("*.py")]
+    texts = [node.value for tree in parsed for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    rows = [text for text in texts if isinstance(text, str) and len(text) > len("DataNode")]
+    for what in (each["what"] for each in ROW.finditer(looked_at)):
+        assert any(what.startswith(row) for row in rows), what
+    for what in (each["what"] for each in ROW.finditer(to_be_tried)):
+        assert not any(what.startswith(row) for row in rows), what
 
 
 def test_the_page_says_what_is_otherwise_in_eighty_columns(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,16 +227,27 @@ def test_what_a_teardown_looks_at_is_what_hbase_has(experiment: Experiment, tmp_
         experiment.bench.serve(Server(), cold=True)
     node = Stepping(experiment, tmp_path)
     root = node.java("org.apache.hadoop.hbase.util.HBaseConfTool", "hbase.rootdir").splitlines()[-1]
+    for process, caches in (("master", False), ("server-0", True)):
+        found = node.answer("look-at-primary", str(_logs_of(cluster.place.log(process), tmp_path / process)))
+        assert bool(found["master_caches"]) is caches
     node.java("org.apache.hadoop.hbase.snapshot.CreateSnapshot", "-n", "first", "-t", table)
     assert node.answer("verify-export", root) == {"missing": [], "stale": []}
     experiment.bench.ycsb.fill(replace(experiment.table, rows=10))
     experiment.bench.admin.flush(table)
     assert node.answer("verify-export", root) == {"missing": [], "stale": [table]}
 
-    assert node.answer("look-at-wals")["files"] != []
+    kept = node.answer("look-at-wals")
+    assert (bool(kept["files"]), kept["down"]) == (True, False)
     assert node.answer("stop-hbase", "120") == {"servers": []}
-    assert node.answer("look-at-wals")["files"] == []
+    assert node.answer("look-at-wals") == {**kept, "files": [], "down": True}
     assert node.answer("disable-tables") == {"down": True}
+
+
+def _logs_of(log: Path, directory: Path) -> Path:
+    """A directory where that log is a master's."""
+    directory.mkdir()
+    (directory / "hbase-hbase-master-ip-10-0-0-1.log").symlink_to(log)
+    return directory
 
 
 class Stepping:
