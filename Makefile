@@ -4,7 +4,7 @@
 # make lab    set up, then every scenario of the lab: a real HBase on this machine, an hour or so
 # make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
 SHELL := /bin/bash
-ROOMS := sizing facts environments configurations dashboards stacks operations lab cli
+ROOMS := sizing facts environments hfile configurations dashboards stacks operations lab cli
 BIN   := .venv/bin
 READY := .venv/.ready
 SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh operations/steps/*.sh lab/aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)

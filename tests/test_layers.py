@@ -35,6 +35,8 @@ HOMES = {
     "click": {"cli"},
     "rich": {"cli"},
     "numpy": {"sizing"},
+    "cramjam": {"hfile"},
+    "google_crc32c": {"hfile"},
 }
 
 

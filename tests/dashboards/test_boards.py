@@ -108,6 +108,14 @@ def test_dashboards_are_within_cloudwatchs_limits(name: str, launches: Launches)
         assert sum(drawn) <= 2_500
 
 
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_bodies_fit_into_their_template(name: str, launches: Launches) -> None:
+    """CloudWatch documents no size of a body; CloudFormation takes templates of 1 MB, and all bodies are in one."""
+    launch = launches(name)
+    bodies = dashboard_bodies(launch.plan, launch.environment.region, launch.environment.root.bucket)
+    assert sum(map(len, bodies.values())) < 500_000
+
+
 SCHEMA = json.loads((Path(__file__).parent / "dashboard.schema.json").read_text(encoding="utf-8"))
 
 

@@ -88,7 +88,7 @@ def test_an_impossible_shape_is_refused(block_bytes: int, cell_bytes: int, ratio
 
 def drawn_lengths(kind: str, cell_bytes: int, blocks: int = 1500) -> LengthHistogram:
     """Blocks filled cell by cell until they reach 64 KiB, with cells of that mean."""
-    rng = random.Random(7)  # noqa: S311 - a test case
+    rng = random.Random(7)
     draws: dict[str, Callable[[], float]] = {
         "alike": lambda: cell_bytes,
         "exponential": lambda: rng.expovariate(1 / cell_bytes),

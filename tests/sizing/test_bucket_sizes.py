@@ -120,7 +120,7 @@ def test_a_further_size_never_claims_more(histogram: LengthHistogram, k: int) ->
 @pytest.mark.parametrize("capacity_bytes", [None, TIB])
 def test_ten_thousand_lengths_are_quick(least: int, greatest: int, capacity_bytes: int | None) -> None:
     """At most 1.7 loops as measured, a tenth of a second."""
-    draw = random.Random(1)  # noqa: S311 - a test's data, not a secret
+    draw = random.Random(1)
     histogram = LengthHistogram.of(
         (length, draw.randint(1, 999)) for length in draw.sample(range(least, greatest), 10_000)
     )

@@ -1,0 +1,43 @@
+"""What is known of a Bloom filter without reading it: how long its chunks are, how many keys it has.
+
+Source: HBase 2.6.2 CompoundBloomFilter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hfile.cursor import Cursor
+
+__all__ = ["Bloom", "bloom"]
+
+VERSION: Final = 3  # CompoundBloomFilterBase.VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bloom:
+    """`chunk_bytes` is of all chunks together; `keys` were added, of `most_keys` that would have been well."""
+
+    chunk_bytes: int
+    hashes: int
+    keys: int
+    most_keys: int
+    chunks: int
+
+
+def bloom(cursor: Cursor) -> Bloom:
+    """Of the block that describes it. Raises Unreadable where it is damaged."""
+    version = cursor.count(4, "the version of a Bloom filter")
+    if version != VERSION:
+        cursor.fail(f"a Bloom filter of version {version}")
+    chunk_bytes = cursor.count(8, "bytes of a Bloom filter")
+    hashes = cursor.count(4, "hashes of a Bloom filter")
+    cursor.integer(4, "the hash of a Bloom filter")
+    return Bloom(
+        chunk_bytes=chunk_bytes,
+        hashes=hashes,
+        keys=cursor.count(8, "keys of a Bloom filter"),
+        most_keys=cursor.count(8, "room of a Bloom filter"),
+        chunks=cursor.count(4, "chunks of a Bloom filter"),
+    )

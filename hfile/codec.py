@@ -1,0 +1,107 @@
+"""How blocks are compressed: HBase's codecs, in the frames in which Hadoop writes them.
+
+SNAPPY and LZ4 lie in Hadoop's block stream: the length of what was compressed together, then chunks, each after its
+length. ZSTD lies there too when HBase's own codec wrote it, and is one plain frame when Hadoop's did. GZ is a gzip
+stream. Sources: Hadoop BlockCompressorStream, HBase 2.6 Compression.Algorithm.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Final
+
+import cramjam
+
+from hfile.cursor import Cursor
+
+__all__ = ["READABLE", "Codec", "decompressed"]
+
+GZIP_WINDOW: Final = 31  # zlib: the largest window, in a gzip stream
+ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+
+
+class Codec(IntEnum):
+    """By the ordinal that a trailer has. Source: HBase 2.6 Compression.Algorithm."""
+
+    LZO = 0
+    GZ = 1
+    NONE = 2
+    SNAPPY = 3
+    LZ4 = 4
+    BZIP2 = 5
+    ZSTD = 6
+    LZMA = 7
+    BROTLI = 8
+
+
+READABLE: Final = frozenset({Codec.NONE, Codec.GZ, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD})
+"""Those whose blocks we decompress."""
+
+
+def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
+    """What `data` holds, `size` bytes. Raises Unreadable where it is not that, and takes no more memory than that."""
+    if codec is Codec.NONE:
+        return data.take(size, "the block")
+    compressed = data.take(data.left, "the block")
+    inner = Cursor(data.name, data.offset - len(compressed), compressed)
+    try:
+        found = _READERS[codec](inner, size)
+    except (zlib.error, cramjam.DecompressionError, ValueError, BufferError) as error:
+        inner.fail(f"it is no {codec.name} stream: {error}")
+    if len(found) != size:
+        inner.fail(f"{codec.name} gives {len(found):,} bytes, and its header says {size:,}")
+    return found
+
+
+def _gzip(data: Cursor, size: int) -> bytes:
+    return zlib.decompressobj(GZIP_WINDOW).decompress(data.take(data.left, "gzip"), max(1, size))
+
+
+def _zstd(data: Cursor, size: int) -> bytes:
+    compressed = data.take(data.left, "zstd")
+    if compressed.startswith(ZSTD_MAGIC):
+        return _into(cramjam.zstd.decompress_into, compressed, size)
+    return _chunks(Cursor(data.name, data.offset - len(compressed), compressed), size, cramjam.zstd.decompress_into)
+
+
+def _into(decompress: Callable[[bytes, bytearray], int], compressed: bytes, size: int) -> bytes:
+    output = bytearray(size)
+    written = decompress(compressed, output)
+    return bytes(output[:written])
+
+
+def _chunks(data: Cursor, size: int, decompress: Callable[[bytes, bytearray], int]) -> bytes:
+    """Hadoop's block stream: so long as the block is not whole, a length of several chunks, and these."""
+    parts: list[bytes] = []
+    whole = 0
+    while whole < size:
+        together = data.count(4, "what was compressed together")
+        if together > size - whole:
+            data.fail(f"{together:,} bytes were compressed together, and {size - whole:,} are missing")
+        end = whole + together
+        while whole < end:
+            chunk = data.take(data.count(4, "a chunk's length"), "a chunk")
+            part = _into(decompress, chunk, end - whole)
+            if not part:
+                data.fail("a chunk holds nothing")
+            parts.append(part)
+            whole += len(part)
+    return b"".join(parts)
+
+
+def _snappy(data: Cursor, size: int) -> bytes:
+    return _chunks(data, size, cramjam.snappy.decompress_raw_into)
+
+
+def _lz4(data: Cursor, size: int) -> bytes:
+    return _chunks(data, size, cramjam.lz4.decompress_block_into)
+
+
+_READERS: Final[dict[Codec, Callable[[Cursor, int], bytes]]] = {
+    Codec.GZ: _gzip,
+    Codec.SNAPPY: _snappy,
+    Codec.LZ4: _lz4,
+    Codec.ZSTD: _zstd,
+}

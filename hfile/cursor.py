@@ -1,0 +1,97 @@
+"""A piece of a file, read from its beginning: each figure is held against what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NoReturn
+
+from hfile.readable import Unreadable
+
+__all__ = ["Cursor"]
+
+SHORTEST_VINT: Final = -112
+NEGATIVE_VINT: Final = -120
+LONGEST_VARINT_BITS: Final = 70
+CONTINUES: Final = 0x80
+VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+"""Wire types of protobuf."""
+
+
+class Cursor:
+    """Reads on through `data`, which begins at byte `start` of the file, or of the block there once decompressed."""
+
+    __slots__ = ("_at", "_data", "_start", "name")
+
+    def __init__(self, name: str, start: int, data: bytes) -> None:
+        self.name, self._start, self._data, self._at = name, start, data, 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that are still to be read."""
+        return len(self._data) - self._at
+
+    @property
+    def offset(self) -> int:
+        """Where it is, in the file."""
+        return self._start + self._at
+
+    def fail(self, why: str) -> NoReturn:
+        """Raises Unreadable for where it is."""
+        raise Unreadable(self.name, self.offset, why)
+
+    def take(self, length: int, what: str) -> bytes:
+        """So many bytes. Raises Unreadable where fewer are left."""
+        if not 0 <= length <= self.left:
+            self.fail(f"{what} would take {length:,} bytes, and {self.left:,} are left")
+        begin = self._at
+        self._at += length
+        return self._data[begin : self._at]
+
+    def integer(self, length: int, what: str) -> int:
+        """Signed, the highest byte first, as Java writes it."""
+        return int.from_bytes(self.take(length, what), "big", signed=True)
+
+    def count(self, length: int, what: str) -> int:
+        """An integer that is not below 0."""
+        number = self.integer(length, what)
+        if number < 0:
+            self.fail(f"{what} is {number:,}")
+        return number
+
+    def hadoop_vint(self, what: str) -> int:
+        """As Hadoop's WritableUtils writes a number in 1 to 9 bytes, which is not protobuf's way."""
+        first = self.integer(1, what)
+        if first >= SHORTEST_VINT:
+            return first
+        negative = first < NEGATIVE_VINT
+        length = (NEGATIVE_VINT if negative else SHORTEST_VINT) - first
+        number = int.from_bytes(self.take(length, what), "big")
+        return ~number if negative else number
+
+    def array(self, what: str) -> bytes:
+        """Bytes after their length, as Hadoop's Bytes.writeByteArray."""
+        return self.take(self.hadoop_vint(what), what)
+
+    def varint(self, what: str) -> int:
+        """Protobuf's."""
+        number, shift = 0, 0
+        while (byte := self.take(1, what)[0]) >= CONTINUES:
+            number |= (byte - CONTINUES) << shift
+            shift += 7
+            if shift >= LONGEST_VARINT_BITS:
+                self.fail(f"{what} is longer than ten bytes")
+        return number | byte << shift
+
+    def fields(self, what: str) -> Iterator[tuple[int, int | bytes]]:
+        """Of a protobuf message that takes all that is left: number and value of each field."""
+        while self.left:
+            tag = self.varint(what)
+            kind = tag & 7
+            if kind == VARINT:
+                yield tag >> 3, self.varint(what)
+            elif kind == DELIMITED:
+                yield tag >> 3, self.take(self.varint(what), what)
+            elif kind in {FIXED32, FIXED64}:
+                yield tag >> 3, int.from_bytes(self.take(4 if kind == FIXED32 else 8, what), "little")
+            else:
+                self.fail(f"{what} has a field of wire type {kind}")

@@ -1,0 +1,76 @@
+"""What a table's descriptor states of its families, and who says which store files are live.
+
+Source: HBase 2.6.2 HBase.proto (TableSchema, ColumnFamilySchema), StoreFileTrackerFactory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hfile.cursor import Cursor
+
+__all__ = ["Descriptor", "descriptor"]
+
+MAGIC: Final = b"PBUF"
+TABLE_ATTRIBUTES, FAMILIES, TABLE_CONFIGURATION = 2, 3, 4
+FAMILY_NAME, FAMILY_ATTRIBUTES, FAMILY_CONFIGURATION = 1, 2, 3
+KEY, VALUE = 1, 2
+TRACKER: Final = "hbase.store.file-tracker.impl"
+SOURCE: Final = "hbase.store.file-tracker.migration.src.impl"
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """Settings of a table, and of each family, by name: attributes such as BLOCKSIZE, and properties of HBase."""
+
+    settings: Mapping[str, str]
+    families: Mapping[str, Mapping[str, str]]
+
+    def keeps_lists(self, family: str) -> bool:
+        """Whether lists say which store files of the family are live: tracker FILE, or on the way from it.
+
+        A table that says nothing goes by its cluster's configuration, which is not here: lists that are there are held
+        for valid.
+        """
+        settings = {**self.settings, **self.families.get(family, {})}
+        tracker = settings.get(TRACKER, "FILE")
+        return (settings.get(SOURCE, "FILE") if tracker == "MIGRATION" else tracker) != "DEFAULT"
+
+
+def descriptor(cursor: Cursor) -> Descriptor:
+    """Of the content of a `.tableinfo` file. Raises Unreadable where it is damaged."""
+    if cursor.take(len(MAGIC), "a table's descriptor") != MAGIC:
+        cursor.fail("a table's descriptor does not begin with PBUF")
+    settings: dict[str, str] = {}
+    families: dict[str, Mapping[str, str]] = {}
+    for number, value in cursor.fields("a table's descriptor"):
+        if isinstance(value, int):
+            continue
+        if number in {TABLE_ATTRIBUTES, TABLE_CONFIGURATION}:
+            settings |= dict(_pair(cursor, value))
+        elif number == FAMILIES:
+            name, stated = _family(cursor, value)
+            families[name] = stated
+    return Descriptor(settings, families)
+
+
+def _family(cursor: Cursor, message: bytes) -> tuple[str, Mapping[str, str]]:
+    name = ""
+    stated: dict[str, str] = {}
+    for number, value in Cursor(cursor.name, cursor.offset, message).fields("a family"):
+        if isinstance(value, int):
+            continue
+        if number == FAMILY_NAME:
+            name = value.decode(errors="replace")
+        elif number in {FAMILY_ATTRIBUTES, FAMILY_CONFIGURATION}:
+            stated |= dict(_pair(cursor, value))
+    return name, stated
+
+
+def _pair(cursor: Cursor, message: bytes) -> Iterator[tuple[str, str]]:
+    parts = dict(Cursor(cursor.name, cursor.offset, message).fields("a setting"))
+    key, value = parts.get(KEY), parts.get(VALUE, b"")
+    if isinstance(key, bytes) and isinstance(value, bytes):
+        yield key.decode(errors="replace"), value.decode(errors="replace")

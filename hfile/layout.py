@@ -1,0 +1,178 @@
+"""What the paths below an HBase root mean.
+
+Source: HBase 2.6.2 HConstants, StoreFileInfo, HFileLink, FSTableDescriptors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
+
+from hfile.readable import Readable
+
+__all__ = ["Family", "Listing", "Store", "Stored", "listing"]
+
+SYSTEM_NAMESPACE: Final = "hbase"
+DATA: Final = "data"
+APART: Final = {
+    "archive": "archive",
+    ".tmp": "temporary",
+    "staging": "temporary",
+    "WALs": "write-ahead logs",
+    "oldWALs": "write-ahead logs",
+    "MasterData": "the master's own",
+    "mobdir": "MOB files",
+    ".hbase-snapshot": "snapshots",
+    "corrupt": "moved aside as corrupt",
+    ".corrupt": "moved aside as corrupt",
+}
+"""First directories below the root beside `data`, by what lies there."""
+REGION: Final = re.compile(r"[0-9a-f]{32}|[0-9]{1,10}")
+NAME: Final = r"[0-9a-f]+(?:_SeqId_[0-9]+_|_del)?"
+STORE_FILE: Final = re.compile(NAME)
+REFERENCE: Final = re.compile(rf"(?:{NAME}|[^/]+=[0-9a-f]+-{NAME})\.(?P<region>.+)")
+LINK: Final = re.compile(rf"(?:(?P<namespace>[^=]+)=)?(?P<table>[^=]+)=(?P<region>[0-9a-f]+)-(?P<file>{NAME})")
+LIST_DIRECTORY: Final = ".filelist"
+LIST: Final = re.compile(r"f[12](?:\.(?P<number>[0-9]+))?")
+DESCRIPTOR: Final = re.compile(r"\.tableinfo(?:\.(?P<number>[0-9]+))?(?:\..*)?")
+REGION_PARTS: Final = 3  # region, family, file
+
+
+class Stored(NamedTuple):
+    """One file: its path below the root, and its bytes. `stamp` changes when it does."""
+
+    path: str
+    size_bytes: int
+    stamp: str
+
+
+class Store(Protocol):
+    """Where an HBase root lies."""
+
+    @property
+    def url(self) -> str:
+        """Of the root, as a person names it."""
+
+    def files(self) -> Iterator[Stored]:
+        """Every file below the root, in any order."""
+
+    def readable(self, stored: Stored) -> Readable:
+        """One of them, to be read in pieces."""
+
+
+@dataclass(slots=True)
+class Family:
+    """One column family of one table: its store files, and the lists of live ones by directory of a region's family."""
+
+    table: str
+    name: str
+    files: list[Stored] = field(default_factory=list)
+    lists: dict[str, list[Stored]] = field(default_factory=dict)
+    links: list[tuple[Stored, str]] = field(default_factory=list)
+
+    @property
+    def regions(self) -> int:
+        """That have a store file of it."""
+        return len({region_of(each.path) for each in self.files})
+
+
+@dataclass(slots=True)
+class Listing:
+    """A whole root: families by table and name, and what else lies there, by kind: files and bytes.
+
+    `archived` are store files of the archive, to which links may lead; `descriptors` the newest of each table.
+    """
+
+    families: dict[tuple[str, str], Family] = field(default_factory=dict)
+    apart: dict[str, list[int]] = field(default_factory=dict)
+    archived: dict[str, Stored] = field(default_factory=dict)
+    descriptors: dict[str, Stored] = field(default_factory=dict)
+    files: int = 0
+    size_bytes: int = 0
+
+    def put_apart(self, kind: str, stored: Stored) -> None:
+        """Counted, and not read."""
+        counted = self.apart.setdefault(kind, [0, 0])
+        counted[0] += 1
+        counted[1] += stored.size_bytes
+
+
+def region_of(path: str) -> str:
+    """The directory of a store file's region."""
+    return path.rsplit("/", 2)[0]
+
+
+def listing(store: Store) -> Listing:
+    """Every file of the root in its place. Raises what the store raises."""
+    found = Listing()
+    for stored in store.files():
+        # What a console or Hadoop leaves for a directory is none.
+        if stored.path.endswith(("/", "_$folder$")):
+            continue
+        found.files += 1
+        found.size_bytes += stored.size_bytes
+        _place(found, stored)
+    return found
+
+
+def _place(found: Listing, stored: Stored) -> None:
+    first, _, rest = stored.path.partition("/")
+    if first == DATA:
+        namespace, _, rest = rest.partition("/")
+        table, _, rest = rest.partition("/")
+        _of_table(found, stored, (namespace, table), rest.split("/"))
+        return
+    if first == "archive" and STORE_FILE.fullmatch(stored.path.rpartition("/")[2]):
+        found.archived[stored.path] = stored
+    found.put_apart(APART.get(first, "others"), stored)
+
+
+def _of_table(found: Listing, stored: Stored, place: tuple[str, str], parts: list[str]) -> None:
+    namespace, name = place
+    table = name if namespace == "default" else f"{namespace}:{name}"
+    if namespace == SYSTEM_NAMESPACE:
+        found.put_apart("HBase's own tables", stored)
+    elif parts[0] == ".tabledesc":
+        _keep_newest(found.descriptors, table, stored, parts[-1])
+    elif not REGION.fullmatch(parts[0]) or len(parts) < REGION_PARTS:
+        found.put_apart("descriptors and temporary files", stored)
+    elif len(parts) == REGION_PARTS + 1 and parts[2] == LIST_DIRECTORY and LIST.fullmatch(parts[3]):
+        lists = _family(found, table, parts[1]).lists
+        lists.setdefault(stored.path.rsplit("/", 2)[0], []).append(stored)
+    elif len(parts) == REGION_PARTS and not parts[1].startswith(".") and parts[1] != "recovered.edits":
+        _in_family(found, stored, _family(found, table, parts[1]), parts[2])
+    else:
+        found.put_apart("descriptors and temporary files", stored)
+
+
+def _in_family(found: Listing, stored: Stored, family: Family, name: str) -> None:
+    """A reference stands for half of a file, which lies in the region that was split, and is counted there."""
+    if STORE_FILE.fullmatch(name):
+        family.files.append(stored)
+    elif link := LINK.fullmatch(name):
+        namespace = link["namespace"] or "default"
+        target = f"data/{namespace}/{link['table']}/{link['region']}/{family.name}/{link['file']}"
+        family.links.append((stored, target))
+    elif REFERENCE.fullmatch(name):
+        found.put_apart("references to files of split regions", stored)
+    else:
+        found.put_apart("others", stored)
+
+
+def _family(found: Listing, table: str, name: str) -> Family:
+    return found.families.setdefault((table, name), Family(table, name))
+
+
+def _keep_newest(descriptors: dict[str, Stored], table: str, stored: Stored, name: str) -> None:
+    if not DESCRIPTOR.fullmatch(name):
+        return
+    before = descriptors.get(table)
+    if before is None or _number(before.path.rpartition("/")[2]) < _number(name):
+        descriptors[table] = stored
+
+
+def _number(name: str) -> int:
+    found = DESCRIPTOR.fullmatch(name)
+    return int(found["number"] or 0) if found else -1

@@ -1,0 +1,80 @@
+"""Which store files of a family are live: tracker FILE keeps lists, and on S3 dead ones stay until they are cleaned.
+
+Source: HBase 2.6.2 StoreFileListFile, StoreFileTracker.proto.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hfile.cursor import Cursor
+from hfile.layout import LIST, Store, Stored
+from hfile.readable import Unreadable
+
+__all__ = ["LiveFiles", "live_files"]
+
+MOST_BYTES: Final = 16 << 20  # HBase reads none that is longer
+VERSION: Final = 1
+TIMESTAMP, FILE, LIST_VERSION = 1, 2, 3
+FILE_NAME: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFiles:
+    """Names, as they were at `timestamp`, in milliseconds."""
+
+    timestamp: int
+    names: frozenset[str]
+
+
+def live_files(store: Store, lists: Sequence[Stored]) -> frozenset[str] | None:
+    """By the newest list of one directory; None where each was cut off while it was written, which HBase passes over.
+
+    Raises Unreadable for a list that is damaged: what is live cannot be known.
+    """
+    by_number: dict[int, list[Stored]] = {}
+    for each in lists:
+        by_number.setdefault(_number(each), []).append(each)
+    for number in sorted(by_number, reverse=True):
+        found = [read for each in by_number[number] if (read := _read(store, each)) is not None]
+        if found:
+            return max(found, key=lambda each: each.timestamp).names
+    return None
+
+
+def _number(stored: Stored) -> int:
+    found = LIST.fullmatch(stored.path.rpartition("/")[2])
+    return int(found["number"] or 0) if found else 0
+
+
+def _read(store: Store, stored: Stored) -> LiveFiles | None:
+    """None for one that ends before it should."""
+    if stored.size_bytes > MOST_BYTES:
+        raise Unreadable(stored.path, 0, f"a list of live files of {stored.size_bytes:,} bytes")
+    cursor = Cursor(stored.path, 0, store.readable(stored).read_at(0, stored.size_bytes))
+    if cursor.left < 4:  # noqa: PLR2004 - its length is not whole
+        return None
+    length = cursor.count(4, "the length of a list")
+    if cursor.left < length + 4:
+        return None
+    message = cursor.take(length, "a list of live files")
+    if zlib.crc32(message) != int.from_bytes(cursor.take(4, "its checksum"), "big"):
+        cursor.fail("the CRC32 of a list of live files differs")
+    return _parsed(Cursor(stored.path, 4, message))
+
+
+def _parsed(cursor: Cursor) -> LiveFiles:
+    timestamp, names = 0, set()
+    for number, value in cursor.fields("a list of live files"):
+        if number == TIMESTAMP and isinstance(value, int):
+            timestamp = value
+        elif number == LIST_VERSION and value != VERSION:
+            cursor.fail(f"a list of live files of version {value!r}")
+        elif number == FILE and isinstance(value, bytes):
+            name = dict(Cursor(cursor.name, cursor.offset, value).fields("an entry")).get(FILE_NAME)
+            if isinstance(name, bytes):
+                names.add(name.decode(errors="replace"))
+    return LiveFiles(timestamp, frozenset(names))

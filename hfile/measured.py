@@ -1,0 +1,163 @@
+"""One store file as the calculator needs it: how many data blocks, how long each is in the cache, what goes into L1.
+
+What a BucketCache takes is known from the index where blocks are not compressed, for it names the size of each on disk.
+Of compressed blocks the headers alone say how long they are once decompressed: those of some are read, and their mean
+is that of the trailer, which has the sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from hfile.block import data_bytes
+from hfile.codec import Codec
+from hfile.index import PLACE_BYTES, Entries, joined
+from hfile.readable import Readable
+from hfile.store_file import StoreFile, data_header, index_blocks, lowest, opened
+from hfile.trailer import TRAILER_BYTES
+from sizing.block import HEADER_BYTES, cached_bytes
+
+__all__ = ["ALL", "Depth", "Measured", "measured"]
+
+ALL: Final = 1 << 62
+"""Of leaves or headers: every one."""
+LEAST_LEAF_BYTES: Final = HEADER_BYTES + 2 * PLACE_BYTES
+Weights = Mapping[int, float]
+"""Blocks by cached length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depth:
+    """How much of a file is read: so many leaf blocks of its index, and headers of compressed data blocks."""
+
+    leaves: int
+    headers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """`lengths` are of blocks in the cache, decompressed and still encoded, `compressed_lengths` as on disk.
+
+    `rows` are the keys of a ROW Bloom filter, None without one; keys and values are means. `exact` where every data
+    block was counted.
+    """
+
+    size_bytes: int
+    codec: str
+    encoding: str
+    bloom: str
+    cells: int
+    rows: int | None
+    key_bytes: int
+    value_bytes: int
+    largest_cell_bytes: int
+    exact: bool
+    lengths: Weights
+    compressed_lengths: Weights
+    index_bytes: int
+    bloom_bytes: int
+
+    @property
+    def blocks(self) -> float:
+        """Data blocks."""
+        return sum(self.compressed_lengths.values())
+
+    @property
+    def cached_bytes(self) -> float:
+        """What the cache takes for all of them, decompressed, before slots."""
+        return sum(length * count for length, count in self.lengths.items())
+
+    @property
+    def compressed_bytes(self) -> float:
+        """The same, with blocks as on disk."""
+        return sum(length * count for length, count in self.compressed_lengths.items())
+
+
+def measured(readable: Readable, depth: Depth, random: Random) -> Measured:
+    """Raises Unreadable as `opened`, and where the index or a block that is read is damaged."""
+    file = opened(readable)
+    seen = _seen(readable, file, depth, random)
+    bloom = file.general_bloom
+    return Measured(
+        size_bytes=file.size_bytes,
+        codec=file.trailer.codec.name.lower(),
+        encoding=file.info.encoding,
+        bloom=file.info.bloom,
+        cells=file.trailer.cells,
+        rows=bloom.keys if bloom is not None and file.info.bloom == "ROW" else None,
+        key_bytes=file.info.number(b"hfile.AVG_KEY_LEN") or 0,
+        value_bytes=file.info.number(b"hfile.AVG_VALUE_LEN") or 0,
+        largest_cell_bytes=file.info.largest_cell_bytes or 0,
+        exact=seen.exact,
+        lengths=_lengths(readable, file, seen, depth, random),
+        compressed_lengths=_weighed((_cached(file, size) for size in seen.entries.sizes), seen.blocks),
+        index_bytes=file.trailer.index_bytes,
+        bloom_bytes=file.bloom_bytes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Data blocks that the index was read for, of so many; leaves of the index, and what those hold."""
+
+    entries: Entries
+    blocks: float
+    leaves: int
+    leaf_bytes: int
+
+    @property
+    def exact(self) -> bool:
+        return self.blocks == len(self.entries)
+
+
+def _seen(readable: Readable, file: StoreFile, depth: Depth, random: Random) -> _Seen:
+    """All data blocks, or those of some leaves: beyond its header a leaf is as long as its entries are many."""
+    if file.trailer.index_levels <= 1:
+        return _Seen(file.root, len(file.root), 0, 0)
+    leaves, above_bytes = lowest(readable, file)
+    chosen = sorted(random.sample(range(len(leaves)), min(depth.leaves, len(leaves))))
+    entries = joined(file.name, index_blocks(readable, file, leaves, chosen))
+    entry_bytes = [max(1, data_bytes(size, file.checksum_chunk_bytes) - LEAST_LEAF_BYTES) for size in leaves.sizes]
+    share = sum(entry_bytes[place] for place in chosen) / sum(entry_bytes)
+    blocks = len(entries) / share if len(chosen) < len(leaves) else len(entries)
+    return _Seen(entries, blocks, len(leaves), file.trailer.index_bytes - file.root_bytes - above_bytes)
+
+
+def _lengths(readable: Readable, file: StoreFile, seen: _Seen, depth: Depth, random: Random) -> Weights:
+    """Decompressed: what the index says where nothing is compressed, else by the headers of some blocks."""
+    entries = seen.entries
+    if file.trailer.codec is Codec.NONE:
+        return _weighed((_cached(file, size) for size in entries.sizes), seen.blocks)
+    places = random.sample(range(len(entries)), min(depth.headers, len(entries)))
+    payloads = [data_header(readable, file, entries, place).payload_bytes for place in sorted(places)]
+    mean = _payload_bytes(file, seen) / seen.blocks if seen.blocks else 0.0
+    if len(payloads) < len(entries):
+        scale = mean * len(payloads) / sum(payloads) if sum(payloads) else 1.0
+        payloads = [max(1, round(scale * each)) for each in payloads] or [max(1, round(mean))]
+    return _weighed(map(cached_bytes, payloads), seen.blocks)
+
+
+def _cached(file: StoreFile, on_disk_bytes: int) -> int:
+    """Of a block as it is on disk: the cache takes no checksums."""
+    return cached_bytes(data_bytes(on_disk_bytes, file.checksum_chunk_bytes) - HEADER_BYTES)
+
+
+def _weighed(lengths: Iterable[int], blocks: float) -> Weights:
+    counted = Counter(lengths)
+    weight = blocks / counted.total() if counted else 0.0
+    return {length: count * weight for length, count in counted.items()}
+
+
+def _payload_bytes(file: StoreFile, seen: _Seen) -> float:
+    """Of all data blocks, decompressed: what the trailer sums, less all that is no data block.
+
+    It has every block but those of the index that were written last: the root, and what lies between it and leaves.
+    """
+    leaves = seen.leaf_bytes + HEADER_BYTES * seen.leaves
+    blooms = sum(each.chunk_bytes + HEADER_BYTES * each.chunks for each in file.blooms)
+    others = TRAILER_BYTES + file.opening_bytes + leaves + blooms
+    return max(0.0, file.trailer.total_uncompressed_bytes - others - HEADER_BYTES * seen.blocks)

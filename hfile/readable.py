@@ -1,0 +1,61 @@
+"""Where the bytes of a store file come from, and what is said of one that cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sizing.problem import InvalidInput, Problem
+
+__all__ = ["LocalFile", "Readable", "Unreadable"]
+
+
+class Readable(Protocol):
+    """A file whose size is known, read in pieces: each read is one request where it lies in S3."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole file."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Exactly that piece, which lies within the file."""
+
+
+class Unreadable(InvalidInput):
+    """A file that is cut off, damaged, encrypted, or of a kind that we do not know; `offset` is where that shows."""
+
+    def __init__(self, name: str, offset: int, why: str, fix: str = "") -> None:
+        self.name, self.offset, self.why = name, offset, why
+        fix = fix or "look at it with HBase's own tool: hbase hfile -m -f FILE"
+        super().__init__([Problem(where=name, what=f"at byte {offset:,}", why=why, fix=fix)])
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file on this machine."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Its path."""
+        return str(self.path)
+
+    @property
+    def size_bytes(self) -> int:
+        """As it is now."""
+        return self.path.stat().st_size
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Raises Unreadable where it ends before that: somebody has changed it."""
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            data = file.read(length)
+        if len(data) != length:
+            raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
+        return data

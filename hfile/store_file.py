@@ -1,0 +1,161 @@
+"""One store file as it is opened: its trailer, what is read on opening, and the blocks that its index names.
+
+Opening takes one read of the file's end for most files, and a second one where the root index is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hfile.block import Block, BlockHeader, block, block_header
+from hfile.bloom import Bloom, bloom
+from hfile.codec import READABLE
+from hfile.cursor import Cursor
+from hfile.file_info import FileInfo, file_info
+from hfile.index import Entries, inner_entries, joined, root_entries
+from hfile.readable import Readable, Unreadable
+from hfile.trailer import TRAILER_BYTES, Trailer, trailer
+from sizing.block import HEADER_BYTES
+from sizing.units import KIB
+
+__all__ = ["StoreFile", "data_blocks", "data_header", "index_blocks", "lowest", "opened", "tail_bytes"]
+
+LEAST_TAIL_BYTES: Final = 16 * KIB
+MOST_TAIL_BYTES: Final = 160 * KIB  # a root index grows to 128 KiB, and then gets a level more
+TAIL_SHARE: Final = 800  # judgement: entries of 80 bytes for blocks of 64 KiB
+MID_KEY_BYTES: Final = 16
+"""After the entries of a root index of several levels: where the middle key is."""
+SINGLE: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFile:
+    """What opening a file tells. `root` names data blocks where `trailer.index_levels` is 1, else blocks of the index.
+
+    `root_bytes` is what the block of the root index holds; `opening_bytes` what the other blocks do that are read on
+    opening, with their headers.
+    """
+
+    name: str
+    size_bytes: int
+    trailer: Trailer
+    info: FileInfo
+    root: Entries
+    root_bytes: int
+    blooms: tuple[Bloom, ...]
+    general_bloom: Bloom | None
+    opening_bytes: int
+    checksum_chunk_bytes: int
+
+    @property
+    def bloom_bytes(self) -> int:
+        """Chunks of its Bloom filters, deletes' too."""
+        return sum(each.chunk_bytes for each in self.blooms)
+
+
+def tail_bytes(size_bytes: int) -> int:
+    """How much of a file's end is read first: for most files all that opening needs."""
+    return min(size_bytes, MOST_TAIL_BYTES, LEAST_TAIL_BYTES + size_bytes // TAIL_SHARE)
+
+
+def opened(readable: Readable) -> StoreFile:
+    """Raises Unreadable for what is no store file, damaged, encrypted or of a codec that we do not read."""
+    size, length = readable.size_bytes, tail_bytes(readable.size_bytes)
+    tail = readable.read_at(size - length, length)
+    found = trailer(readable.name, size, tail)
+    if found.codec not in READABLE:
+        raise Unreadable(readable.name, size - TRAILER_BYTES, f"its blocks are compressed by {found.codec.name}")
+    begin = size - length
+    if found.load_on_open_offset < begin:
+        tail = readable.read_at(found.load_on_open_offset, begin - found.load_on_open_offset) + tail
+        begin = found.load_on_open_offset
+    section = tail[found.load_on_open_offset - begin : -TRAILER_BYTES]
+    return _of_section(Cursor(readable.name, found.load_on_open_offset, section), found, size)
+
+
+def _of_section(section: Cursor, found: Trailer, size: int) -> StoreFile:
+    """Data root, meta root, file info, Bloom filters, in this order."""
+    name = section.name
+    root_block = _next(section, found, size, "ROOT_INDEX")
+    meta = _next(section, found, size, "ROOT_INDEX")
+    if section.offset != found.file_info_offset:
+        section.fail(f"the file info begins at {found.file_info_offset:,}, the trailer says")
+    info_block = _next(section, found, size, "FILE_INFO")
+    info = file_info(info_block.cursor(name))
+    if info.index_encoding != "NONE":
+        section.fail(f"blocks of its index are encoded as {info.index_encoding}, which is not read")
+    blooms = list(_blooms(section, found, size))
+    general = [bloom(each.cursor(name)) for each in blooms if each.header.kind == "GENERAL_BLOOM_META"]
+    return StoreFile(
+        name=name,
+        size_bytes=size,
+        trailer=found,
+        info=info,
+        root=root_entries(root_block.cursor(name), found.root_entries),
+        root_bytes=len(root_block.payload),
+        blooms=tuple(bloom(each.cursor(name)) for each in blooms),
+        general_bloom=general[0] if general else None,
+        opening_bytes=sum(HEADER_BYTES + len(each.payload) for each in (meta, info_block, *blooms)),
+        checksum_chunk_bytes=root_block.header.checksum_chunk_bytes,
+    )
+
+
+def _next(section: Cursor, found: Trailer, size: int, *kinds: str) -> Block:
+    read = block(section, found.codec, size)
+    if read.header.kind not in kinds:
+        raise Unreadable(
+            section.name, read.header.offset, f"a block of kind {read.header.kind}, where {' or '.join(kinds)} belongs"
+        )
+    return read
+
+
+def _blooms(section: Cursor, found: Trailer, size: int) -> Iterator[Block]:
+    while section.left:
+        yield _next(section, found, size, "GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META")
+
+
+def index_blocks(readable: Readable, file: StoreFile, entries: Entries, chosen: Sequence[int]) -> list[Entries]:
+    """What those of the blocks of the index name that are chosen, by their places in `entries`; one read each."""
+    found = []
+    for place in chosen:
+        offset, size = entries.offsets[place], entries.sizes[place]
+        if offset + size > file.trailer.load_on_open_offset:
+            raise Unreadable(file.name, offset, f"a block of the index would take {size:,} bytes, beyond the data")
+        cursor = Cursor(file.name, offset, readable.read_at(offset, size))
+        read = _next(cursor, file.trailer, file.size_bytes, "LEAF_INDEX", "INTERMEDIATE_INDEX")
+        found.append(inner_entries(read.cursor(file.name)))
+    return found
+
+
+def lowest(readable: Readable, file: StoreFile) -> tuple[Entries, int]:
+    """The blocks of the index that name data blocks, and what those hold that lie above them, but for the root.
+
+    Only for an index of two levels or more; with two there is nothing to be read.
+    """
+    entries, above_bytes = file.root, 0
+    for _ in range(file.trailer.index_levels - 2):
+        parts = index_blocks(readable, file, entries, range(len(entries)))
+        above_bytes += sum(part.inner_bytes for part in parts)
+        entries = joined(file.name, parts)
+    return entries, above_bytes
+
+
+def data_blocks(readable: Readable, file: StoreFile) -> Entries:
+    """Every data block, from all of the index. Raises Unreadable where a part of it is damaged."""
+    if file.trailer.index_levels <= SINGLE:
+        return file.root
+    leaves, _ = lowest(readable, file)
+    return joined(file.name, index_blocks(readable, file, leaves, range(len(leaves))))
+
+
+def data_header(readable: Readable, file: StoreFile, entries: Entries, place: int) -> BlockHeader:
+    """Of one data block. Raises Unreadable where there is no data block."""
+    offset, size = entries.offsets[place], entries.sizes[place]
+    if offset + size > file.trailer.load_on_open_offset:
+        raise Unreadable(file.name, offset, f"a data block would take {size:,} bytes, beyond the data")
+    found = block_header(Cursor(file.name, offset, readable.read_at(offset, HEADER_BYTES)))
+    if found.kind not in {"DATA", "ENCODED_DATA"} or found.on_disk_bytes != size:
+        raise Unreadable(file.name, offset, f"the index has a data block of {size:,} bytes here, it is {found.kind}")
+    return found

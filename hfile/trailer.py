@@ -1,0 +1,110 @@
+"""The last 4,096 bytes of a store file: where everything else is. Source: HBase 2.6.2 FixedFileTrailer, HFile.proto."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hfile.codec import Codec
+from hfile.cursor import Cursor
+from hfile.readable import Unreadable
+
+__all__ = ["TRAILER_BYTES", "Trailer", "trailer"]
+
+TRAILER_BYTES: Final = 4096
+VERSION_BYTES: Final = 4
+MAGIC: Final = b'TRABLK"$'
+MAJOR: Final = 3
+MOST_LEVELS: Final = 16  # judgement: HBase's index has 2 or 3; each has a thousand times what the one above has
+NUMBERS: Final = {
+    1: "file_info_offset",
+    2: "load_on_open_offset",
+    3: "index_bytes",
+    4: "total_uncompressed_bytes",
+    5: "root_entries",
+    6: "meta_entries",
+    7: "cells",
+    8: "index_levels",
+    9: "first_data_block",
+    10: "last_data_block",
+}
+"""Fields of FileTrailerProto, by what we call them."""
+COMPARATOR, CODEC, ENCRYPTION_KEY = 11, 12, 13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trailer:
+    """As the file has it. Offsets are bytes from its beginning.
+
+    `index_bytes` are of all levels of the data index, decompressed.
+    `total_uncompressed_bytes` sums what all blocks hold, still encoded, with headers, and the trailer.
+    """
+
+    major: int
+    minor: int
+    file_info_offset: int
+    load_on_open_offset: int
+    index_bytes: int
+    total_uncompressed_bytes: int
+    root_entries: int
+    meta_entries: int
+    cells: int
+    index_levels: int
+    first_data_block: int
+    last_data_block: int
+    comparator: str
+    codec: Codec
+
+
+def trailer(name: str, size_bytes: int, tail: bytes) -> Trailer:
+    """Of a file of that size that ends with `tail`. Raises Unreadable for what is no store file of version 3."""
+    if len(tail) < TRAILER_BYTES:
+        raise Unreadable(name, 0, f"it has {size_bytes:,} bytes, and a store file has {TRAILER_BYTES:,} at least")
+    start = size_bytes - TRAILER_BYTES
+    version = Cursor(name, size_bytes - VERSION_BYTES, tail[-VERSION_BYTES:])
+    minor, major = version.count(1, "the version"), version.count(3, "the version")
+    cursor = Cursor(name, start, tail[-TRAILER_BYTES:-VERSION_BYTES])
+    if major != MAJOR:
+        raise Unreadable(
+            name, size_bytes - VERSION_BYTES, f"it ends with version {major}, and store files have {MAJOR}"
+        )
+    if cursor.take(len(MAGIC), "the trailer's magic") != MAGIC:
+        raise Unreadable(name, start, "no trailer begins here: it is no store file, or cut off")
+    message = Cursor(name, cursor.offset, cursor.take(cursor.varint("the trailer's length"), "the trailer"))
+    fields = dict(message.fields("the trailer"))
+    if ENCRYPTION_KEY in fields:
+        fix = "nothing: without its key nobody reads it; the report names it"
+        raise Unreadable(name, start, "it is encrypted", fix)
+    numbers = {said: _number(cursor, said, fields.get(field, 0)) for field, said in NUMBERS.items()}
+    comparator = fields.get(COMPARATOR, b"")
+    found = Trailer(
+        major=major,
+        minor=minor,
+        comparator=comparator.decode(errors="replace") if isinstance(comparator, bytes) else "",
+        codec=_codec(cursor, fields.get(CODEC, int(Codec.NONE))),
+        **numbers,
+    )
+    _check(cursor, found, start)
+    return found
+
+
+def _number(cursor: Cursor, said: str, value: int | bytes) -> int:
+    if isinstance(value, bytes):
+        cursor.fail(f"{said} of the trailer is no number")
+    return value
+
+
+def _codec(cursor: Cursor, value: int | bytes) -> Codec:
+    if isinstance(value, bytes) or value not in list(Codec):
+        cursor.fail(f"codec {value!r} is none that we know")
+    return Codec(value)
+
+
+def _check(cursor: Cursor, found: Trailer, start: int) -> None:
+    if not found.load_on_open_offset <= found.file_info_offset <= start:
+        cursor.fail(
+            f"the section that is read on opening begins at {found.load_on_open_offset:,}, the file info at"
+            f" {found.file_info_offset:,}, and the trailer at {start:,}"
+        )
+    if found.index_levels > MOST_LEVELS:
+        cursor.fail(f"an index of {found.index_levels:,} levels")

@@ -1,0 +1,165 @@
+"""What a whole population holds, from a sample of it, with an interval that has the truth 95 times in 100.
+
+Sizes of all members are known, and what is asked for (blocks, bytes of index) goes with size. So members are put into
+strata of equal bytes, the largest are taken for certain, and in each stratum a ratio to size is estimated. Deviations
+from it are pooled over the strata: a rare odd member then widens the whole, wherever it was drawn. Two cautions for
+skewed populations, which a plain t interval misses: the worst deviation counts as if one more were unseen, and the
+interval leans to the side to which deviations are skewed (Hall 1992). Checked on seeded populations; what no member of
+the sample shows, no interval has.
+
+Source: Cochran, Sampling Techniques, chapters 5A and 6; Hall, On the Removal of Skewness by Transformation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import NormalDist
+from typing import Final
+
+__all__ = ["Estimate", "Stratum", "drawn", "estimate", "strata", "total"]
+
+LEAST_OF_STRATUM: Final = 5  # judgement: narrow strata, whose deviations are pooled
+CONFIDENCE: Final = 0.95
+FEWEST_DEGREES: Final = 3  # judgement: below it a t quantile says nothing but that little was seen
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Members by number, and how many of them are drawn."""
+
+    members: tuple[int, ...]
+    count: int
+
+    @property
+    def certain(self) -> bool:
+        """Every member is drawn."""
+        return self.count == len(self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A total, and between which it lies in 95 of 100 samples."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def relative_error(self) -> float:
+        """Half the interval, of the value; 0 where nothing is estimated."""
+        return (self.high - self.low) / 2 / self.value if self.value else 0.0
+
+
+def strata(sizes: Sequence[int], count: int) -> tuple[Stratum, ...]:
+    """Strata of which about `count` members are drawn in all: the largest for certain, others from equal bytes."""
+    order = sorted(range(len(sizes)), key=lambda member: (-sizes[member], member))
+    if count >= len(order):
+        return (Stratum(tuple(order), len(order)),) if order else ()
+    sure, rest_bytes = 0, sum(sizes)
+    while sure < count - 1 and sizes[order[sure]] * (count - sure) >= rest_bytes:
+        rest_bytes -= sizes[order[sure]]
+        sure += 1
+    found = [Stratum(tuple(order[:sure]), sure)] if sure else []
+    return (*found, *_equal(order[sure:], sizes, max(1, count - sure)))
+
+
+def _equal(members: Sequence[int], sizes: Sequence[int], count: int) -> list[Stratum]:
+    parts = max(1, count // LEAST_OF_STRATUM)
+    rest_bytes, seen_bytes = sum(sizes[each] for each in members), 0
+    found: list[list[int]] = [[]]
+    for member in members:
+        if seen_bytes * parts >= rest_bytes * len(found) and len(found) < parts:
+            found.append([])
+        found[-1].append(member)
+        seen_bytes += sizes[member]
+    each = max(2, round(count / len(found)))
+    return [Stratum(tuple(part), min(each, len(part))) for part in found]
+
+
+def drawn(stratum: Stratum, random: Random) -> list[int]:
+    """Members of the stratum, each as likely as the other."""
+    return sorted(random.sample(stratum.members, stratum.count))
+
+
+def estimate(sizes: Sequence[int], strata: Sequence[Stratum], seen: Mapping[int, float]) -> Estimate:
+    """The total of a figure over all members, from its values for those that were drawn.
+
+    A member that was drawn and has no value (a file that cannot be read) counts as one that was not drawn.
+    """
+    known, parts = 0.0, []
+    for stratum in strata:
+        values = {member: seen[member] for member in stratum.members if member in seen}
+        if len(values) == len(stratum.members):
+            known += sum(values.values())
+        elif values:
+            parts.append(_Part.of(sizes, stratum, values))
+    guessed = known + sum(part.total for part in parts)
+    if not parts:
+        return Estimate(guessed, guessed, guessed)
+    below, above = _half_widths(parts)
+    least = known + sum(part.seen for part in parts)
+    return Estimate(guessed, max(least, guessed - below), guessed + above)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One stratum of which not all was seen: its bytes and ratio, and deviations from it for each byte."""
+
+    size_bytes: int
+    members: int
+    ratio: float
+    seen: float
+    deviations: tuple[float, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], stratum: Stratum, values: Mapping[int, float]) -> _Part:
+        weigh = {member: max(1, sizes[member]) for member in stratum.members}
+        ratio = sum(values.values()) / sum(weigh[member] for member in values)
+        # A ratio of few members lies close to them: their deviations are that much larger.
+        inflation = math.sqrt(len(values) / max(1, len(values) - 1))
+        deviations = tuple(inflation * (value / weigh[member] - ratio) for member, value in values.items())
+        return cls(sum(weigh.values()), len(weigh), ratio, sum(values.values()), deviations)
+
+    @property
+    def total(self) -> float:
+        return self.size_bytes * self.ratio
+
+    @property
+    def unseen(self) -> float:
+        """By how much the variance of a deviation counts in the variance of the total."""
+        count = len(self.deviations)
+        return self.size_bytes**2 * (1 - count / self.members) / count
+
+
+def _half_widths(parts: Sequence[_Part]) -> tuple[float, float]:
+    """Below the estimate, and above it."""
+    deviations = [each for part in parts for each in part.deviations]
+    pooled = [*deviations, max(deviations, key=abs)]
+    variance = sum(each**2 for each in pooled) / len(pooled)
+    if variance == 0:
+        return 0.0, 0.0
+    error = math.sqrt(variance * sum(part.unseen for part in parts))
+    quantile = _t_quantile(len(deviations) - len(parts))
+    skewness = sum(each**3 for each in pooled) / len(pooled) / variance**1.5
+    lean = skewness / (6 * math.sqrt(len(deviations))) * (1 + 2 * quantile**2)
+    return error * max(quantile, quantile - lean), error * max(quantile, quantile + lean)
+
+
+def _t_quantile(degrees: int) -> float:
+    """Of Student's t, by its expansion in the normal quantile. Source: Abramowitz and Stegun, 26.7.5."""
+    z, n = NormalDist().inv_cdf((1 + CONFIDENCE) / 2), max(FEWEST_DEGREES, degrees)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / n + second / n**2 + third / n**3
+
+
+def total(estimates: Sequence[Estimate]) -> Estimate:
+    """Of several that were drawn independently of each other."""
+    value = sum(each.value for each in estimates)
+    below = math.sqrt(sum((each.value - each.low) ** 2 for each in estimates))
+    above = math.sqrt(sum((each.high - each.value) ** 2 for each in estimates))
+    return Estimate(value, value - below, value + above)
