@@ -1,6 +1,8 @@
 # make demo   set up, then plan, render, synthesise and deploy environments/prod.yaml to a local AWS
 # make test   set up, then run every test but those that boot a real HBase
 # make test-lab  run those, one after the other; skipped where `make lab-setup` has not been
+# make fuzz   set up, then 100,000 damaged store files, others each time: some five minutes
+# make bench-inspect  set up the lab, then how fast store files in S3 are inspected, beside HBase's own printer: 3 min
 # make lab    set up, then every scenario of the lab: a real HBase on this machine, an hour or so
 # make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
 SHELL := /bin/bash
@@ -10,7 +12,7 @@ READY := .venv/.ready
 SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh operations/steps/*.sh lab/aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 
-.PHONY: help setup demo lab lab-setup test test-lab check format clean
+.PHONY: help setup demo lab lab-setup test test-lab fuzz bench-inspect check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -37,6 +39,12 @@ test: setup
 
 test-lab: setup
 	$(BIN)/pytest -m lab $(ARGS)
+
+fuzz: setup
+	$(BIN)/pytest -n 2 --dist worksteal tests/hfile/test_damaged_files.py tests/hfile/test_damaged_lists.py --inputs 100000 $(ARGS)
+
+bench-inspect: lab-setup
+	$(BIN)/python -m lab.hbase.inspection_bench $(ARGS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "plan": "Size a cluster: what to buy, what it will do, why, and what it costs.",
     "explain": "Say why one figure or property is what it is: formula, inputs, source.",
     "compare": "Set S3 with a cache, S3 without and HDFS side by side, in what they do and cost.",
+    "inspect": "Look what an HBase root holds: blocks as the cache takes them, indexes, codecs.",
     "render": "Print the EMR classifications of a cluster, or files made of them.",
     "lint": "Say what is wrong with a configuration, and how to mend it.",
     "diff": "Say how each difference from what was launched or rendered is applied, and its cost.",

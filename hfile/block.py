@@ -118,23 +118,23 @@ def block(cursor: Cursor, codec: Codec, file_bytes: int) -> Block:
     A header that asks for more than the file has, and 1 MiB beyond, is not believed.
     """
     start = cursor.offset
-    head = cursor.take(HEADER_BYTES, "a block's header")
-    header = block_header(Cursor(cursor.name, start, head))
+    header = block_header(cursor)
+    cursor.back(HEADER_BYTES)
     if header.payload_bytes > file_bytes + FREE_BYTES:
         raise Unreadable(cursor.name, start, f"a block of {header.payload_bytes:,} bytes in so small a file")
-    whole = head + cursor.take(header.on_disk_bytes - HEADER_BYTES, "a block")
+    whole = memoryview(cursor.view(header.on_disk_bytes, "a block"))
     _check(cursor.name, header, whole)
     data = Cursor(cursor.name, start + HEADER_BYTES, whole[HEADER_BYTES : header.data_bytes])
     return Block(header, decompressed(codec, data, header.payload_bytes))
 
 
-def _check(name: str, header: BlockHeader, whole: bytes) -> None:
+def _check(name: str, header: BlockHeader, whole: memoryview) -> None:
     """Raises Unreadable where a checksum of the block is not that of its bytes, from the header on."""
     if header.checksum is Checksum.NULL:
         return
     of = zlib.crc32 if header.checksum is Checksum.CRC32 else google_crc32c.value
     stated = whole[header.data_bytes :]
     for number, begin in enumerate(range(0, header.data_bytes, header.checksum_chunk_bytes)):
-        chunk = whole[begin : min(begin + header.checksum_chunk_bytes, header.data_bytes)]
-        if of(chunk) != int.from_bytes(stated[CHECKSUM_BYTES * number :][:CHECKSUM_BYTES], "big"):
+        chunk = bytes(whole[begin : min(begin + header.checksum_chunk_bytes, header.data_bytes)])
+        if of(chunk) != int.from_bytes(stated[CHECKSUM_BYTES * number : CHECKSUM_BYTES * (number + 1)], "big"):
             raise Unreadable(name, header.offset + begin, f"the {header.checksum.name} of {len(chunk):,} bytes differs")

@@ -16,10 +16,13 @@ import cramjam
 
 from hfile.cursor import Cursor
 
-__all__ = ["READABLE", "Codec", "decompressed"]
+__all__ = ["READABLE", "Codec", "compressed_size", "decompressed"]
 
 GZIP_WINDOW: Final = 31  # zlib: the largest window, in a gzip stream
+ZSTD_LEVEL: Final = 3  # Hadoop CommonConfigurationKeys.IO_COMPRESSION_CODEC_ZSTD_LEVEL_DEFAULT
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+Decompress = Callable[[bytes | memoryview, memoryview], int]
+"""Into what room there is; returns how much of it was taken."""
 
 
 class Codec(IntEnum):
@@ -42,9 +45,11 @@ READABLE: Final = frozenset({Codec.NONE, Codec.GZ, Codec.SNAPPY, Codec.LZ4, Code
 
 def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
     """What `data` holds, `size` bytes. Raises Unreadable where it is not that, and takes no more memory than that."""
+    if codec is Codec.NONE and size != data.left:
+        data.fail(f"a block that is not compressed holds {data.left:,} bytes, and its header says {size:,}")
     if codec is Codec.NONE:
         return data.take(size, "the block")
-    compressed = data.take(data.left, "the block")
+    compressed = data.view(data.left, "the block")
     inner = Cursor(data.name, data.offset - len(compressed), compressed)
     try:
         found = _READERS[codec](inner, size)
@@ -55,40 +60,43 @@ def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
     return found
 
 
+def compressed_size(data: bytes) -> int:
+    """Bytes of it when ZSTD compresses it, at the level that HBase takes unless told otherwise."""
+    return len(bytes(cramjam.zstd.compress(data, ZSTD_LEVEL)))
+
+
 def _gzip(data: Cursor, size: int) -> bytes:
-    return zlib.decompressobj(GZIP_WINDOW).decompress(data.take(data.left, "gzip"), max(1, size))
+    return zlib.decompressobj(GZIP_WINDOW).decompress(data.view(data.left, "gzip"), max(1, size))
 
 
 def _zstd(data: Cursor, size: int) -> bytes:
-    compressed = data.take(data.left, "zstd")
-    if compressed.startswith(ZSTD_MAGIC):
+    compressed = data.view(data.left, "zstd")
+    if bytes(compressed[: len(ZSTD_MAGIC)]) == ZSTD_MAGIC:
         return _into(cramjam.zstd.decompress_into, compressed, size)
     return _chunks(Cursor(data.name, data.offset - len(compressed), compressed), size, cramjam.zstd.decompress_into)
 
 
-def _into(decompress: Callable[[bytes, bytearray], int], compressed: bytes, size: int) -> bytes:
-    output = bytearray(size)
-    written = decompress(compressed, output)
-    return bytes(output[:written])
+def _into(decompress: Decompress, compressed: bytes | memoryview, size: int) -> bytes:
+    output = memoryview(bytearray(size))
+    return bytes(output[: decompress(compressed, output)])
 
 
-def _chunks(data: Cursor, size: int, decompress: Callable[[bytes, bytearray], int]) -> bytes:
+def _chunks(data: Cursor, size: int, decompress: Decompress) -> bytes:
     """Hadoop's block stream: so long as the block is not whole, a length of several chunks, and these."""
-    parts: list[bytes] = []
+    output = memoryview(bytearray(size))
     whole = 0
     while whole < size:
         together = data.count(4, "what was compressed together")
-        if together > size - whole:
+        if not 0 < together <= size - whole:
             data.fail(f"{together:,} bytes were compressed together, and {size - whole:,} are missing")
         end = whole + together
         while whole < end:
-            chunk = data.take(data.count(4, "a chunk's length"), "a chunk")
-            part = _into(decompress, chunk, end - whole)
-            if not part:
+            chunk = data.view(data.count(4, "a chunk's length"), "a chunk")
+            written = decompress(chunk, output[whole:end])
+            if not written:
                 data.fail("a chunk holds nothing")
-            parts.append(part)
-            whole += len(part)
-    return b"".join(parts)
+            whole += written
+    return bytes(output)
 
 
 def _snappy(data: Cursor, size: int) -> bytes:

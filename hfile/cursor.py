@@ -22,7 +22,7 @@ class Cursor:
 
     __slots__ = ("_at", "_data", "_start", "name")
 
-    def __init__(self, name: str, start: int, data: bytes) -> None:
+    def __init__(self, name: str, start: int, data: bytes | memoryview) -> None:
         self.name, self._start, self._data, self._at = name, start, data, 0
 
     @property
@@ -41,15 +41,23 @@ class Cursor:
 
     def take(self, length: int, what: str) -> bytes:
         """So many bytes. Raises Unreadable where fewer are left."""
-        if not 0 <= length <= self.left:
-            self.fail(f"{what} would take {length:,} bytes, and {self.left:,} are left")
+        return bytes(self.view(length, what))
+
+    def view(self, length: int, what: str) -> bytes | memoryview:
+        """The same; of a memoryview not copied."""
         begin = self._at
+        if length < 0 or begin + length > len(self._data):
+            self.fail(f"{what} would take {length:,} bytes, and {self.left:,} are left")
         self._at += length
         return self._data[begin : self._at]
 
+    def back(self, length: int) -> None:
+        """So many bytes are to be read again."""
+        self._at -= length
+
     def integer(self, length: int, what: str) -> int:
         """Signed, the highest byte first, as Java writes it."""
-        return int.from_bytes(self.take(length, what), "big", signed=True)
+        return int.from_bytes(self.view(length, what), "big", signed=True)
 
     def count(self, length: int, what: str) -> int:
         """An integer that is not below 0."""
@@ -65,7 +73,7 @@ class Cursor:
             return first
         negative = first < NEGATIVE_VINT
         length = (NEGATIVE_VINT if negative else SHORTEST_VINT) - first
-        number = int.from_bytes(self.take(length, what), "big")
+        number = int.from_bytes(self.view(length, what), "big")
         return ~number if negative else number
 
     def array(self, what: str) -> bytes:
@@ -75,7 +83,7 @@ class Cursor:
     def varint(self, what: str) -> int:
         """Protobuf's."""
         number, shift = 0, 0
-        while (byte := self.take(1, what)[0]) >= CONTINUES:
+        while (byte := self.view(1, what)[0]) >= CONTINUES:
             number |= (byte - CONTINUES) << shift
             shift += 7
             if shift >= LONGEST_VARINT_BITS:
@@ -92,6 +100,6 @@ class Cursor:
             elif kind == DELIMITED:
                 yield tag >> 3, self.take(self.varint(what), what)
             elif kind in {FIXED32, FIXED64}:
-                yield tag >> 3, int.from_bytes(self.take(4 if kind == FIXED32 else 8, what), "little")
+                yield tag >> 3, int.from_bytes(self.view(4 if kind == FIXED32 else 8, what), "little")
             else:
                 self.fail(f"{what} has a field of wire type {kind}")

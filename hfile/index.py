@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import struct
+import sys
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain
+from operator import add, gt, sub
 from typing import Final
 
 from hfile.cursor import Cursor
 from hfile.readable import Unreadable
+from sizing.block import HEADER_BYTES
 
 __all__ = ["ENTRY", "PLACE_BYTES", "Entries", "inner_entries", "joined", "root_entries"]
 
@@ -24,7 +27,8 @@ PLACE_BYTES: Final = 4
 class Entries:
     """Blocks that one block of an index names: `offsets`, and `sizes` on disk with header and checksums, side by side.
 
-    No block of a file lies before or within the one that is named before it. `key_bytes` is of all their keys.
+    No block of a file lies before or within the one that is named before it, and none beyond the block that names it.
+    `key_bytes` is of all their keys.
     """
 
     offsets: array[int]
@@ -41,36 +45,39 @@ class Entries:
         return 2 * PLACE_BYTES + len(self) * (PLACE_BYTES + ENTRY.size) + self.key_bytes
 
 
-def root_entries(cursor: Cursor, count: int) -> Entries:
-    """So many entries of a root index, each with a key after it. Raises Unreadable where they are not all there."""
+def root_entries(cursor: Cursor, count: int, limit: int) -> Entries:
+    """So many entries of a root index, each with a key after it. Raises Unreadable where they are not all there.
+
+    What is named ends before `limit`.
+    """
     if count * LEAST_ROOT_ENTRY_BYTES > cursor.left:
         cursor.fail(f"an index of {count:,} entries does not fit into {cursor.left:,} bytes")
-    offsets, sizes, key_bytes, end = array("q"), array("q"), 0, 0
+    offsets, sizes, key_bytes = array("q"), array("q"), 0
     for _ in range(count):
-        offset, size = ENTRY.unpack(cursor.take(ENTRY.size, "an entry of the index"))
-        end = _end(cursor, end, offset, size)
+        offset, size = ENTRY.unpack(cursor.view(ENTRY.size, "an entry of the index"))
         key_bytes += len(cursor.array("a key of the index"))
         offsets.append(offset)
         sizes.append(size)
-    return Entries(offsets, sizes, key_bytes)
+    return _in_order(cursor, Entries(offsets, sizes, key_bytes), limit)
 
 
-def inner_entries(cursor: Cursor) -> Entries:
-    """Of a leaf or an intermediate block, which has the places of its entries first."""
+def inner_entries(cursor: Cursor, limit: int) -> Entries:
+    """Of a leaf or an intermediate block, which has the places of its entries first; at least one."""
     count = cursor.count(4, "entries of a block of the index")
-    if (count + 1) * PLACE_BYTES + count * ENTRY.size > cursor.left:
+    if not count or (count + 1) * PLACE_BYTES + count * ENTRY.size > cursor.left:
         cursor.fail(f"an index block of {count:,} entries does not fit into {cursor.left:,} bytes")
-    places = struct.unpack(f">{count + 1}i", cursor.take(PLACE_BYTES * (count + 1), "places of entries"))
+    places = array("i", cursor.take(PLACE_BYTES * (count + 1), "places of entries"))
+    if sys.byteorder == "little":
+        places.byteswap()
     body = cursor.take(cursor.left, "entries")
-    offsets, sizes, end = array("q"), array("q"), 0
-    for begin, after in pairwise(places):
-        if not (begin >= 0 and begin + ENTRY.size <= after <= len(body)):
-            cursor.fail(f"an entry lies from {begin:,} to {after:,} of {len(body):,} bytes")
+    if places[0] < 0 or min(map(sub, places[1:], places)) < ENTRY.size or places[-1] > len(body):
+        cursor.fail(f"{count:,} entries lie from {places[0]:,} to {places[-1]:,} of {len(body):,} bytes")
+    offsets, sizes = array("q"), array("q")
+    for begin in places[:-1]:
         offset, size = ENTRY.unpack_from(body, begin)
-        end = _end(cursor, end, offset, size)
         offsets.append(offset)
         sizes.append(size)
-    return Entries(offsets, sizes, places[-1] - count * ENTRY.size)
+    return _in_order(cursor, Entries(offsets, sizes, places[-1] - count * ENTRY.size), limit)
 
 
 def joined(cursor_name: str, parts: Iterable[Entries]) -> Entries:
@@ -87,7 +94,19 @@ def joined(cursor_name: str, parts: Iterable[Entries]) -> Entries:
     return Entries(offsets, sizes, key_bytes)
 
 
-def _end(cursor: Cursor, before: int, offset: int, size: int) -> int:
-    if offset < before or size <= 0:
-        cursor.fail(f"the index names {size:,} bytes at {offset:,}, and the block before ends at {before:,}")
-    return offset + size
+def _in_order(cursor: Cursor, named: Entries, limit: int) -> Entries:
+    """The same. Raises Unreadable for a block that begins before the one before it ended, or ends after `limit`."""
+    ends, begins = chain([0], map(add, named.offsets, named.sizes)), chain(named.offsets, [limit])
+    if any(map(gt, ends, begins)) or min(named.sizes, default=HEADER_BYTES) < HEADER_BYTES:
+        _find(cursor, named, limit)
+    return named
+
+
+def _find(cursor: Cursor, named: Entries, limit: int) -> None:
+    """Says which one it is."""
+    end = 0
+    for offset, size in zip(named.offsets, named.sizes, strict=True):
+        if offset < end or size < HEADER_BYTES or offset + size > limit:
+            where = f"and there is room from {end:,} to {limit:,}"
+            cursor.fail(f"the index names a block of {size:,} bytes at {offset:,}, {where}")
+        end = offset + size

@@ -6,13 +6,13 @@ Source: HBase 2.6.2 HConstants, StoreFileInfo, HFileLink, FSTableDescriptors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from hfile.readable import Readable
 
-__all__ = ["Family", "Listing", "Store", "Stored", "listing"]
+__all__ = ["Family", "Listing", "Store", "Stored", "follow_links", "listing"]
 
 SYSTEM_NAMESPACE: Final = "hbase"
 DATA: Final = "data"
@@ -104,10 +104,10 @@ def region_of(path: str) -> str:
     return path.rsplit("/", 2)[0]
 
 
-def listing(store: Store) -> Listing:
-    """Every file of the root in its place. Raises what the store raises."""
+def listing(files: Iterable[Stored]) -> Listing:
+    """Every file of a root in its place."""
     found = Listing()
-    for stored in store.files():
+    for stored in files:
         # What a console or Hadoop leaves for a directory is none.
         if stored.path.endswith(("/", "_$folder$")):
             continue
@@ -176,3 +176,20 @@ def _keep_newest(descriptors: dict[str, Stored], table: str, stored: Stored, nam
 def _number(name: str) -> int:
     found = DESCRIPTOR.fullmatch(name)
     return int(found["number"] or 0) if found else -1
+
+
+def follow_links(found: Listing) -> None:
+    """A table that was cloned names files of another: in place they are counted there, in the archive here."""
+    if not any(family.links for family in found.families.values()):
+        return
+    there = {stored.path for family in found.families.values() for stored in family.files}
+    for family in found.families.values():
+        for link, target in family.links:
+            if target in there:
+                found.put_apart("links to files that are counted elsewhere", link)
+            elif archived := found.archived.pop(f"archive/{target}", None):
+                family.files.append(archived)
+                found.apart["archive"][0] -= 1
+                found.apart["archive"][1] -= archived.size_bytes
+            else:
+                found.put_apart("links that lead nowhere", link)

@@ -14,10 +14,10 @@ from random import Random
 from typing import Final
 
 from hfile.block import data_bytes
-from hfile.codec import Codec
+from hfile.codec import Codec, compressed_size
 from hfile.index import PLACE_BYTES, Entries, joined
 from hfile.readable import Readable
-from hfile.store_file import StoreFile, data_header, index_blocks, lowest, opened
+from hfile.store_file import StoreFile, data_header, data_payload, index_blocks, lowest, opened
 from hfile.trailer import TRAILER_BYTES
 from sizing.block import HEADER_BYTES, cached_bytes
 
@@ -32,10 +32,14 @@ Weights = Mapping[int, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """How much of a file is read: so many leaf blocks of its index, and headers of compressed data blocks."""
+    """How much of a file is read: so many leaf blocks of its index, and headers of compressed data blocks.
+
+    Of a file that is not compressed so many data blocks are, to see how far it could be.
+    """
 
     leaves: int
     headers: int
+    trials: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Measured:
     """`lengths` are of blocks in the cache, decompressed and still encoded, `compressed_lengths` as on disk.
 
     `rows` are the keys of a ROW Bloom filter, None without one; keys and values are means. `exact` where every data
-    block was counted.
+    block was counted. `trial_bytes` of data blocks became `trial_compressed_bytes` when ZSTD was tried on them.
     """
 
     size_bytes: int
@@ -60,6 +64,8 @@ class Measured:
     compressed_lengths: Weights
     index_bytes: int
     bloom_bytes: int
+    trial_bytes: int
+    trial_compressed_bytes: int
 
     @property
     def blocks(self) -> float:
@@ -82,6 +88,7 @@ def measured(readable: Readable, depth: Depth, random: Random) -> Measured:
     file = opened(readable)
     seen = _seen(readable, file, depth, random)
     bloom = file.general_bloom
+    tried = _tried(readable, file, seen, depth, random)
     return Measured(
         size_bytes=file.size_bytes,
         codec=file.trailer.codec.name.lower(),
@@ -97,6 +104,8 @@ def measured(readable: Readable, depth: Depth, random: Random) -> Measured:
         compressed_lengths=_weighed((_cached(file, size) for size in seen.entries.sizes), seen.blocks),
         index_bytes=file.trailer.index_bytes,
         bloom_bytes=file.bloom_bytes,
+        trial_bytes=sum(map(len, tried)),
+        trial_compressed_bytes=sum(compressed_size(payload) for payload in tried),
     )
 
 
@@ -139,6 +148,14 @@ def _lengths(readable: Readable, file: StoreFile, seen: _Seen, depth: Depth, ran
         scale = mean * len(payloads) / sum(payloads) if sum(payloads) else 1.0
         payloads = [max(1, round(scale * each)) for each in payloads] or [max(1, round(mean))]
     return _weighed(map(cached_bytes, payloads), seen.blocks)
+
+
+def _tried(readable: Readable, file: StoreFile, seen: _Seen, depth: Depth, random: Random) -> list[bytes]:
+    """What some data blocks hold, of a file that does not compress them."""
+    if file.trailer.codec is not Codec.NONE:
+        return []
+    places = random.sample(range(len(seen.entries)), min(depth.trials, len(seen.entries)))
+    return [data_payload(readable, file, seen.entries, place) for place in sorted(places)]
 
 
 def _cached(file: StoreFile, on_disk_bytes: int) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["LocalFile", "Readable", "Unreadable"]
+__all__ = ["GONE", "LocalFile", "Readable", "Unreadable"]
+
+GONE: Final = "it is gone by now: HBase has compacted it since it was listed"
 
 
 class Readable(Protocol):
@@ -52,10 +54,13 @@ class LocalFile:
         return self.path.stat().st_size
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Raises Unreadable where it ends before that: somebody has changed it."""
-        with self.path.open("rb") as file:
-            file.seek(offset)
-            data = file.read(length)
+        """Raises Unreadable where it ends before that, or is gone: somebody has changed it."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                data = file.read(length)
+        except FileNotFoundError:
+            raise Unreadable(self.name, offset, GONE) from None
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
         return data

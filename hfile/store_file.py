@@ -18,16 +18,18 @@ from hfile.index import Entries, inner_entries, joined, root_entries
 from hfile.readable import Readable, Unreadable
 from hfile.trailer import TRAILER_BYTES, Trailer, trailer
 from sizing.block import HEADER_BYTES
-from sizing.units import KIB
+from sizing.units import KIB, MIB
 
-__all__ = ["StoreFile", "data_blocks", "data_header", "index_blocks", "lowest", "opened", "tail_bytes"]
+__all__ = ["StoreFile", "data_blocks", "data_header", "data_payload", "index_blocks", "lowest", "opened", "tail_bytes"]
 
 LEAST_TAIL_BYTES: Final = 16 * KIB
 MOST_TAIL_BYTES: Final = 160 * KIB  # a root index grows to 128 KiB, and then gets a level more
 TAIL_SHARE: Final = 800  # judgement: entries of 80 bytes for blocks of 64 KiB
+MOST_OPENING_BYTES: Final = 64 * MIB  # judgement: HBase keeps it on the heap; of 10 GiB it is a few hundred KiB
 MID_KEY_BYTES: Final = 16
 """After the entries of a root index of several levels: where the middle key is."""
 SINGLE: Final = 1
+DATA: Final = ("DATA", "ENCODED_DATA")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +69,14 @@ def opened(readable: Readable) -> StoreFile:
     found = trailer(readable.name, size, tail)
     if found.codec not in READABLE:
         raise Unreadable(readable.name, size - TRAILER_BYTES, f"its blocks are compressed by {found.codec.name}")
+    if size - TRAILER_BYTES - found.load_on_open_offset > max(length, MOST_OPENING_BYTES):
+        why = f"{size - TRAILER_BYTES - found.load_on_open_offset:,} bytes would be read on opening it"
+        raise Unreadable(readable.name, size - TRAILER_BYTES, why)
     begin = size - length
     if found.load_on_open_offset < begin:
         tail = readable.read_at(found.load_on_open_offset, begin - found.load_on_open_offset) + tail
         begin = found.load_on_open_offset
-    section = tail[found.load_on_open_offset - begin : -TRAILER_BYTES]
+    section = memoryview(tail)[found.load_on_open_offset - begin : -TRAILER_BYTES]
     return _of_section(Cursor(readable.name, found.load_on_open_offset, section), found, size)
 
 
@@ -93,7 +98,7 @@ def _of_section(section: Cursor, found: Trailer, size: int) -> StoreFile:
         size_bytes=size,
         trailer=found,
         info=info,
-        root=root_entries(root_block.cursor(name), found.root_entries),
+        root=_root(root_block.cursor(name), found),
         root_bytes=len(root_block.payload),
         blooms=tuple(bloom(each.cursor(name)) for each in blooms),
         general_bloom=general[0] if general else None,
@@ -111,32 +116,44 @@ def _next(section: Cursor, found: Trailer, size: int, *kinds: str) -> Block:
     return read
 
 
+def _root(cursor: Cursor, found: Trailer) -> Entries:
+    """Raises Unreadable where the index is of more levels, or of fewer, than the trailer says: it has no checksum."""
+    root = root_entries(cursor, found.root_entries, found.load_on_open_offset)
+    several = found.index_levels > SINGLE
+    if cursor.left != MID_KEY_BYTES * several or not len(root) >= several:
+        said = f"{len(root):,} entries of an index of {found.index_levels} levels"
+        cursor.fail(f"the trailer says that the root index is {said}, and {cursor.left:,} bytes follow them")
+    return root
+
+
 def _blooms(section: Cursor, found: Trailer, size: int) -> Iterator[Block]:
+    """One of each kind at most."""
+    kinds = ["GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META"]
     while section.left:
-        yield _next(section, found, size, "GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META")
+        if not kinds:
+            section.fail("a block follows the Bloom filters")
+        read = _next(section, found, size, *kinds)
+        kinds.remove(read.header.kind)
+        yield read
 
 
-def index_blocks(readable: Readable, file: StoreFile, entries: Entries, chosen: Sequence[int]) -> list[Entries]:
-    """What those of the blocks of the index name that are chosen, by their places in `entries`; one read each."""
-    found = []
-    for place in chosen:
-        offset, size = entries.offsets[place], entries.sizes[place]
-        if offset + size > file.trailer.load_on_open_offset:
-            raise Unreadable(file.name, offset, f"a block of the index would take {size:,} bytes, beyond the data")
-        cursor = Cursor(file.name, offset, readable.read_at(offset, size))
-        read = _next(cursor, file.trailer, file.size_bytes, "LEAF_INDEX", "INTERMEDIATE_INDEX")
-        found.append(inner_entries(read.cursor(file.name)))
-    return found
+def index_blocks(readable: Readable, file: StoreFile, leaves: Entries, chosen: Sequence[int]) -> list[Entries]:
+    """What those of the leaves name that are chosen, by their places; one read each. Data lies before its leaf."""
+    read = ((leaves.offsets[place], _block(readable, file, leaves, place, "LEAF_INDEX")) for place in chosen)
+    return [inner_entries(leaf.cursor(file.name), offset) for offset, leaf in read]
 
 
 def lowest(readable: Readable, file: StoreFile) -> tuple[Entries, int]:
     """The blocks of the index that name data blocks, and what those hold that lie above them, but for the root.
 
-    Only for an index of two levels or more; with two there is nothing to be read.
+    Only for an index of two levels or more; with two there is nothing to be read. Every level lies before the one above
+    it, so that no block is read twice.
     """
     entries, above_bytes = file.root, 0
     for _ in range(file.trailer.index_levels - 2):
-        parts = index_blocks(readable, file, entries, range(len(entries)))
+        places, limit = range(len(entries)), entries.offsets[0]
+        read = (_block(readable, file, entries, place, "INTERMEDIATE_INDEX") for place in places)
+        parts = [inner_entries(each.cursor(file.name), limit) for each in read]
         above_bytes += sum(part.inner_bytes for part in parts)
         entries = joined(file.name, parts)
     return entries, above_bytes
@@ -153,9 +170,22 @@ def data_blocks(readable: Readable, file: StoreFile) -> Entries:
 def data_header(readable: Readable, file: StoreFile, entries: Entries, place: int) -> BlockHeader:
     """Of one data block. Raises Unreadable where there is no data block."""
     offset, size = entries.offsets[place], entries.sizes[place]
-    if offset + size > file.trailer.load_on_open_offset:
-        raise Unreadable(file.name, offset, f"a data block would take {size:,} bytes, beyond the data")
     found = block_header(Cursor(file.name, offset, readable.read_at(offset, HEADER_BYTES)))
-    if found.kind not in {"DATA", "ENCODED_DATA"} or found.on_disk_bytes != size:
+    if found.kind not in DATA or found.on_disk_bytes != size:
         raise Unreadable(file.name, offset, f"the index has a data block of {size:,} bytes here, it is {found.kind}")
     return found
+
+
+def data_payload(readable: Readable, file: StoreFile, entries: Entries, place: int) -> bytes:
+    """What one data block holds, still encoded. Raises Unreadable where it is damaged."""
+    return _block(readable, file, entries, place, *DATA).payload
+
+
+def _block(readable: Readable, file: StoreFile, entries: Entries, place: int, *kinds: str) -> Block:
+    """One that an index names, whole. Raises Unreadable where it is another, or of another length."""
+    offset, size = entries.offsets[place], entries.sizes[place]
+    cursor = Cursor(file.name, offset, readable.read_at(offset, size))
+    read = _next(cursor, file.trailer, file.size_bytes, *kinds)
+    if cursor.left:
+        cursor.fail(f"the index names a block of {size:,} bytes, and it ends here")
+    return read

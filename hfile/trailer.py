@@ -106,5 +106,5 @@ def _check(cursor: Cursor, found: Trailer, start: int) -> None:
             f"the section that is read on opening begins at {found.load_on_open_offset:,}, the file info at"
             f" {found.file_info_offset:,}, and the trailer at {start:,}"
         )
-    if found.index_levels > MOST_LEVELS:
+    if not 1 <= found.index_levels <= MOST_LEVELS:
         cursor.fail(f"an index of {found.index_levels:,} levels")

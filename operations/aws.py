@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
 
-__all__ = ["PATIENT", "Aws"]
+__all__ = ["MOST_CONNECTIONS", "PATIENT", "Aws"]
 
-PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8})
-"""Throttled calls are tried again after pauses that double; botocore's own four attempts end after seconds."""
+MOST_CONNECTIONS: Final = 64
+PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8}, max_pool_connections=MOST_CONNECTIONS)
+"""Throttled calls are tried again after pauses that double; botocore's own four attempts end after seconds. As many
+threads as it has connections ask side by side."""
 
 
 class Aws:

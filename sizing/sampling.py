@@ -23,6 +23,7 @@ __all__ = ["Estimate", "Stratum", "drawn", "estimate", "strata", "total"]
 
 LEAST_OF_STRATUM: Final = 5  # judgement: narrow strata, whose deviations are pooled
 CONFIDENCE: Final = 0.95
+LEAST_ERROR: Final = 0.001  # judgement: of what was not seen; a member's own figure is seldom exact
 FEWEST_DEGREES: Final = 3  # judgement: below it a t quantile says nothing but that little was seen
 
 
@@ -99,8 +100,8 @@ def estimate(sizes: Sequence[int], strata: Sequence[Stratum], seen: Mapping[int,
     guessed = known + sum(part.total for part in parts)
     if not parts:
         return Estimate(guessed, guessed, guessed)
-    below, above = _half_widths(parts)
     least = known + sum(part.seen for part in parts)
+    below, above = (max(half, LEAST_ERROR * (guessed - least)) for half in _half_widths(parts))
     return Estimate(guessed, max(least, guessed - below), guessed + above)
 
 

@@ -11,12 +11,14 @@ from sizing import gp3
 from sizing.candidate import Candidate, Shortfall
 from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
+from sizing.family_advice import advice
 from sizing.page_reads import PIECE_BYTES
 from sizing.units import GIB, KIB, MIB, format_duration
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
 LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
 SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
+MOST_ERROR = 0.05  # judgement: half an interval; a cache is planned with as much to spare
 LITTLE_OVER_BYTES = 8_192  # judgement: a block that is meant to be 64 KiB, and not one of 128 KiB
 
 __all__ = ["MISSED_TARGET", "Warning", "missed_target", "warnings"]
@@ -52,6 +54,7 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     yield from _wal_service(candidate)
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
+    yield from _families(candidate)
     volume = candidate.data_volume
     if volume is None:
         return
@@ -120,6 +123,29 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
             severity="info",
             message=f"{regions} regions spread unevenly over {servers} RegionServers, and the caches with them",
             fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
+        )
+
+
+def _families(candidate: Candidate) -> Iterator[Warning]:
+    """What the store files of an inspection suggest, and how sure what they say is."""
+    inspection = candidate.question.requirements.workload.inspection
+    if inspection is None:
+        return
+    for each in inspection.families:
+        if each.relative_error > MOST_ERROR:
+            yield Warning(
+                id=f"inspection-{each.table}-{each.name}",
+                severity="warning",
+                message=f"the blocks of {each.table} {each.name} are known to {each.relative_error:.0%} only: "
+                f"{each.files_read:,} of {each.files:,} files were read",
+                fix="warmbase inspect with more --files, or --all",
+            )
+    for advised in advice(inspection):
+        yield Warning(
+            id=f"family-{advised.table}-{advised.family}",
+            severity="info",
+            message=f"{advised.table} {advised.family}: {advised.why}",
+            fix=f"{advised.setting}; but {advised.but}",
         )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,7 +13,7 @@ from sizing.block import LengthHistogram
 from sizing.inspection import Family, Inspection
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["inspection_schema_text", "read_inspection"]
+__all__ = ["inspection_schema_text", "inspection_text", "read_inspection"]
 
 Length = Annotated[int, Field(ge=1)]
 Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]
@@ -37,6 +38,13 @@ class FamilyFile(BaseModel):
     encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]
     files: Length
     regions: Length
+    bloom: str = ""
+    key_bytes: Annotated[int, Field(ge=0)] = 0
+    value_bytes: Annotated[int, Field(ge=0)] = 0
+    block_bytes: Annotated[int, Field(ge=0)] = 0
+    files_read: Annotated[int, Field(ge=0)] = 0
+    zstd_ratio: Annotated[float, Field(ge=0)] = 0.0
+    relative_error: Annotated[float, Field(ge=0)] = 0.0
 
     def build(self) -> Family:
         """As the type the calculator uses."""
@@ -54,7 +62,29 @@ class FamilyFile(BaseModel):
             encoding=self.encoding,
             files=self.files,
             regions=self.regions,
+            bloom=self.bloom,
+            key_bytes=self.key_bytes,
+            value_bytes=self.value_bytes,
+            block_bytes=self.block_bytes,
+            files_read=self.files_read,
+            zstd_ratio=self.zstd_ratio,
+            relative_error=self.relative_error,
         )
+
+    @classmethod
+    def of(cls, family: Family) -> FamilyFile:
+        """As the file has it."""
+        return cls(
+            table=family.table,
+            family=family.name,
+            cached_lengths=list(family.lengths.pairs),
+            cached_lengths_compressed=list(family.compressed_lengths.pairs),
+            **{name: getattr(family, name) for name in cls.model_fields if name not in _OTHERWISE},
+        )
+
+
+_OTHERWISE: Final = {"table", "family", "cached_lengths", "cached_lengths_compressed"}
+"""Fields of a family's file that its type has under another name, or in another form."""
 
 
 class InspectionFile(BaseModel):
@@ -88,6 +118,18 @@ def read_inspection(path: Path) -> Inspection:
             _problem(str(path), ".".join(map(str, details["loc"])) or "file", details["msg"].lower())
             for details in error.errors()
         ) from None
+
+
+def inspection_text(inspection: Inspection) -> str:
+    """The file, one pair of a histogram a line."""
+    file = InspectionFile(
+        root=inspection.root,
+        inspected_at=inspection.inspected_at,
+        stored_bytes=inspection.stored_bytes,
+        families=[FamilyFile.of(family) for family in inspection.families],
+    )
+    text = json.dumps(file.model_dump(mode="json"), indent=1)
+    return re.sub(r"\[\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2]", text) + "\n"
 
 
 def inspection_schema_text() -> str:

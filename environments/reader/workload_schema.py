@@ -89,6 +89,15 @@ def _stored_or_inspected(said: Said) -> Iterator[Refusal]:
         )
 
 
+def _regions_known(said: Said) -> Iterator[Refusal]:
+    """An inspection has counted them."""
+    if not said.gives("regions") and not said.gives("inspection"):
+        yield Refusal(
+            why="the number of regions is neither stated (regions) nor counted (inspection)",
+            fix="state it, such as regions: 240",
+        )
+
+
 def _row_holds_a_cell(said: Said) -> Iterator[Refusal]:
     """A row is made of cells."""
     row, cell = said.size("row"), said.size("cell")
@@ -103,7 +112,7 @@ def _row_holds_a_cell(said: Said) -> Iterator[Refusal]:
 class WorkloadSection(Section):
     """What is stored and how it is read. Sizes are means. An inspection states what is stored by itself."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _row_holds_a_cell)
+    rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _regions_known, _row_holds_a_cell)
 
     stored: Annotated[Annotated[Size, bounds.STORED] | None, Field(examples=["7.185 TiB"])] = None
     inspection: Annotated[
@@ -126,7 +135,7 @@ class WorkloadSection(Section):
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[spread]"),
         Field(examples=[{"zipf": 0.99}]),
     ] = "uniform"
-    regions: Annotated[int, bounds.REGIONS, Field(examples=[240])]
+    regions: Annotated[Annotated[int, bounds.REGIONS] | None, Field(examples=[240])] = None
 
     def build(self, directory: Path) -> Workload:
         """As the type the calculator uses; files are named from the environment's own directory."""
@@ -143,6 +152,6 @@ class WorkloadSection(Section):
             reads=self.reads.build(),
             write_bytes_per_second=self.writes.bytes_per_second,
             popularity=popularity,
-            regions=self.regions,
+            regions=self.regions or (inspection.regions if inspection else 0),
             inspection=inspection,
         )

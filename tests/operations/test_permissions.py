@@ -27,6 +27,7 @@ OTHERWISE = {
     "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
     "s3:GetBucketMetricsConfiguration": "s3:GetMetricsConfiguration",
     "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
+    "s3:ListObjectsV2": "s3:ListBucket",
     "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
     "s3:PutBucketMetricsConfiguration": "s3:PutMetricsConfiguration",
 }

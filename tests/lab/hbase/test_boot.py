@@ -17,6 +17,9 @@ import pytest
 
 from configurations.launch import Launch
 from configurations.metrics import METRICS, Source
+from hfile.layout import listing
+from hfile.local_root import LocalRoot
+from hfile.store_file import data_blocks, data_header, opened
 from lab.hbase.bench import Bench, Window
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment
@@ -26,10 +29,12 @@ from lab.hbase.laboratory import ADMIN_FLAGS, laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.software import problems
+from lab.hbase.store.server import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Table
 from operations.cluster_step import script
 from operations.verification.look import PROGRAM as LOOK
+from sizing.block import cached_bytes
 from sizing.expectation import slot_bytes
 from sizing.miniature import Small
 from sizing.problem import OperationFailed
@@ -37,6 +42,7 @@ from sizing.units import GIB, MIB
 from tests.bootstrap_actions.before_regionserver import PROGRAM
 from tests.bootstrap_actions.services import services
 from tests.bootstrap_actions.test_publish_cache_metrics import PublishingNode
+from tests.lab.hbase.cached_lengths import cached_lengths
 
 NEEDED_BYTES = 3 * GIB
 SMALL = Small(memory_bytes=NEEDED_BYTES, data_bytes=128 * MIB)
@@ -89,6 +95,25 @@ def test_blocks_found_in_store_files_take_the_slots_that_are_predicted(experimen
     assert 0 <= own <= 16
     claimed = round(slot_bytes(small, small.cache_mib, sizes) * small.demand.blocks.count)
     assert own * min(sizes) <= cached.l2_bytes - claimed <= own * max(sizes)
+
+
+def test_every_block_is_as_long_in_the_cache_as_its_store_file_says(experiment: Experiment) -> None:
+    """Of the table, to the byte, by the index that the RegionServer writes of its cache."""
+    small, place = experiment.filled().miniature, experiment.bench.cluster.place
+    root = LocalRoot(place.objects / ROOT)
+    [family] = [each for each in listing(root.files()).families.values() if each.table == experiment.table.name]
+    predicted = {}
+    for stored in family.files:
+        readable = root.readable(stored)
+        file = opened(readable)
+        blocks = data_blocks(readable, file)
+        for header in (data_header(readable, file, blocks, number) for number in range(len(blocks))):
+            predicted[stored.path.rpartition("/")[2], header.offset] = cached_bytes(header.payload_bytes)
+    assert len(predicted) == small.demand.blocks.count
+    # What is cached is written down within an interval.
+    experiment.bench.wait_until(lambda _: False, 2 * PERSIST_INTERVAL_MS / 1000)
+    cached = cached_lengths(experiment.bench.cluster.volume(Server()) / "index" / "bucketcache.index")
+    assert {block: cached.get(block) for block in predicted} == predicted
 
 
 def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:

@@ -1,0 +1,220 @@
+"""A look at a whole HBase root: files are listed, some are read, and what all of them hold is estimated.
+
+Files are drawn by family, the largest for certain and the others at random, the same ones for the same seed. Reading
+one takes a read of its end, of a few leaves of its index and, where blocks are compressed, of a few headers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from hfile.cursor import Cursor
+from hfile.descriptor import Descriptor, descriptor
+from hfile.family_totals import FamilyTotals, Gathered
+from hfile.kept import Kept, Unread
+from hfile.layout import Family, Listing, Store, Stored, follow_links, listing
+from hfile.live import live_files
+from hfile.measured import ALL, Depth, Measured, measured
+from hfile.readable import Unreadable
+from sizing.inspection import Inspection
+from sizing.sampling import Estimate, Stratum, drawn, strata, total
+
+__all__ = ["Choice", "Found", "inspected"]
+
+LEAVES: Final = 4  # judgement: a leaf names a thousand blocks
+HEADERS: Final = 4  # judgement: lengths of compressed blocks are spread; the mean is the trailer's
+AHEAD: Final = 4  # times as many readings wait as there are threads
+DEAD: Final = "store files that no list names: dead"
+UNKNOWN: Final = "store files whose list cannot be read"
+Say = Callable[[str, int, int], None]
+"""What is done, how far, of how much; 0 where that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """How much is read: so many `files` in all and so many of each family, or `every` one; `headers` of every block."""
+
+    files: int = 400
+    of_family: int = 30
+    every: bool = False
+    headers: bool = False
+    seed: int = 1
+    threads: int = 32
+
+    @property
+    def depth(self) -> Depth:
+        """Of one file."""
+        return (
+            Depth(leaves=ALL, headers=ALL, trials=1)
+            if self.headers
+            else Depth(leaves=LEAVES, headers=HEADERS, trials=1)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a root holds. `apart` are files and bytes that are no store files of a table, by kind.
+
+    `unread` names files, and lists of live ones, that could not be read, each with the reason.
+    """
+
+    root: str
+    files: int
+    size_bytes: int
+    families: tuple[FamilyTotals, ...]
+    apart: Mapping[str, tuple[int, int]]
+    unread: tuple[tuple[str, str], ...]
+
+    def total(self, figure: str) -> Estimate:
+        """One figure of all families."""
+        return total([each.figures[figure] for each in self.families])
+
+    def inspection(self, at: str) -> Inspection:
+        """As the calculator takes it."""
+        return Inspection(
+            root=self.root,
+            inspected_at=at,
+            stored_bytes=sum(each.stored_bytes for each in self.families),
+            families=tuple(each.inspected for each in self.families if each.inspected is not None),
+        )
+
+
+def inspected(store: Store, choice: Choice, kept: Kept, say: Say) -> Found:
+    """Reads and writes nothing in the store. Raises what the store raises where it does not answer."""
+    with ThreadPoolExecutor(choice.threads) as pool:
+        try:
+            return _Look(store, choice, kept, say, pool).found()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class _Look:
+    """One look: what was listed so far, and what could not be read."""
+
+    def __init__(self, store: Store, choice: Choice, kept: Kept, say: Say, pool: ThreadPoolExecutor) -> None:
+        self.store, self.choice, self.kept, self.say, self.pool = store, choice, kept, say, pool
+        self.unread: list[tuple[str, str]] = []
+        self.listing = Listing()
+
+    def found(self) -> Found:
+        """List, leave out what is dead, read, estimate."""
+        self.listing = listing(self._files())
+        descriptors = self._descriptors()
+        for family in self.listing.families.values():
+            self._keep_live(family, descriptors.get(family.table))
+        follow_links(self.listing)
+        families = [each for _, each in sorted(self.listing.families.items()) if each.files]
+        gathered = self._read(families)
+        return Found(
+            root=self.store.url,
+            files=self.listing.files,
+            size_bytes=self.listing.size_bytes,
+            families=tuple(each.totals(descriptors.get(each.family.table)) for each in gathered),
+            apart={kind: (files, size) for kind, (files, size) in sorted(self.listing.apart.items())},
+            unread=tuple(self.unread),
+        )
+
+    def _files(self) -> Iterator[Stored]:
+        for number, stored in enumerate(self.store.files(), 1):
+            self.say("listed", number, 0)
+            yield stored
+
+    def _descriptors(self) -> dict[str, Descriptor]:
+        read: dict[str, Descriptor] = {}
+        for table, stored in self.listing.descriptors.items():
+            try:
+                content = self.store.readable(stored).read_at(0, stored.size_bytes)
+                read[table] = descriptor(Cursor(stored.path, 0, content))
+            except Unreadable as error:
+                self.unread.append((stored.path, error.why))
+        return read
+
+    def _keep_live(self, family: Family, stated: Descriptor | None) -> None:
+        """Where lists say which files are live, the others are put apart."""
+        if not family.lists or (stated is not None and not stated.keeps_lists(family.name)):
+            return
+        lists = self.pool.map(self._live, family.lists.values())
+        live = dict(zip(family.lists, lists, strict=True))
+        self.unread.extend((directory, names) for directory, names in live.items() if isinstance(names, str))
+        kept = []
+        for stored in family.files:
+            directory, _, name = stored.path.rpartition("/")
+            names = live.get(directory)
+            if isinstance(names, str):
+                self.listing.put_apart(UNKNOWN, stored)
+            elif names is not None and name not in names:
+                self.listing.put_apart(DEAD, stored)
+            else:
+                kept.append(stored)
+        family.files = kept
+
+    def _live(self, lists: Sequence[Stored]) -> frozenset[str] | str | None:
+        try:
+            return live_files(self.store, lists)
+        except Unreadable as error:
+            return f"its list of live files: {error.why}"
+
+    def _read(self, families: Sequence[Family]) -> list[Gathered]:
+        gathered = [Gathered(family, self._strata(family, families)) for family in families]
+        tasks = [
+            _Task(each, number, member)
+            for each in gathered
+            for number, stratum in enumerate(each.strata)
+            for member in drawn(stratum, Random(f"{self.choice.seed} {each.family.table} {each.family.name}"))  # noqa: S311 - it must repeat
+        ]
+        self.say("read", 0, len(tasks))
+        for done, (task, reading) in enumerate(self._readings(tasks), 1):
+            task.gathered.add(task.stratum, task.member, reading)
+            if isinstance(reading, Unread):
+                self.unread.append((task.stored.path, reading.why))
+            self.say("read", done, len(tasks))
+        return gathered
+
+    def _strata(self, family: Family, families: Iterable[Family]) -> tuple[Stratum, ...]:
+        """The family's part of all files that are read goes with its bytes."""
+        sizes = [each.size_bytes for each in family.files]
+        if self.choice.every:
+            return strata(sizes, len(sizes))
+        all_bytes = max(1, sum(each.size_bytes for other in families for each in other.files))
+        return strata(sizes, max(self.choice.of_family, round(self.choice.files * sum(sizes) / all_bytes)))
+
+    def _readings(self, tasks: Iterable[_Task]) -> Iterator[tuple[_Task, Measured | Unread]]:
+        """In their order, so many of them ahead that no thread waits."""
+        waiting: deque[tuple[_Task, Future[Measured | Unread]]] = deque()
+        for task in tasks:
+            waiting.append((task, self.pool.submit(self._reading, task.stored)))
+            if len(waiting) >= AHEAD * self.choice.threads:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        for task, future in waiting:
+            yield task, future.result()
+
+    def _reading(self, stored: Stored) -> Measured | Unread:
+        reading = self.kept.recalled(stored)
+        if reading is None:
+            try:
+                random = Random(f"{self.choice.seed} {stored.path}")  # noqa: S311 - it must repeat
+                reading = measured(self.store.readable(stored), self.choice.depth, random)
+            except Unreadable as error:
+                reading = Unread(f"at byte {error.offset:,}: {error.why}")
+            self.kept.keep(stored, reading)
+        return reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One file to be read."""
+
+    gathered: Gathered
+    stratum: int
+    member: int
+
+    @property
+    def stored(self) -> Stored:
+        return self.gathered.family.files[self.member]

@@ -1,0 +1,41 @@
+"""An HBase root in a directory of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hfile.layout import Stored
+from hfile.readable import LocalFile
+
+__all__ = ["LocalRoot"]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRoot:
+    """As `Store` has it."""
+
+    directory: Path
+
+    @property
+    def url(self) -> str:
+        """Its path."""
+        return str(self.directory)
+
+    def files(self) -> Iterator[Stored]:
+        """Every file below it; none that goes while it is looked at."""
+        for directory, _, names in os.walk(self.directory):
+            for name in names:
+                path = Path(directory, name)
+                try:
+                    status = path.stat()
+                except FileNotFoundError:
+                    continue
+                relative = path.relative_to(self.directory).as_posix()
+                yield Stored(relative, status.st_size, str(status.st_mtime_ns))
+
+    def readable(self, stored: Stored) -> LocalFile:
+        """One of them."""
+        return LocalFile(self.directory / stored.path)

@@ -1,0 +1,260 @@
+"""`python -m lab.hbase.inspection_bench`: how fast store files in S3 are inspected, beside HBase's own printer of them.
+
+In one run, on this machine: a root of real store files in the lab's S3 server, behind a proxy that adds the same
+latency to each request and counts them. We read it with as many threads as `warmbase inspect`; `hbase hfile -m` is a
+JVM for each file, as its users run it; and one JVM that is warm goes over the same files, one after the other, for that
+is all that HBase's printer can. It takes the lab's software (`warmbase lab setup`), 3 GiB of disk and some three
+minutes; all of it is on loopback, and gone at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from hfile.layout import Stored
+from hfile.measured import Depth, measured
+from hfile.readable import Readable
+from hfile.store_file import opened
+from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
+from lab.hbase.store import Settings
+from sizing.problem import OperationFailed
+from sizing.units import KIB, MIB
+
+__all__ = ["main"]
+
+LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
+THREADS: Final = 32  # as `warmbase inspect` has them
+SAMPLE: Final = Depth(leaves=4, headers=4)  # as `warmbase inspect`, without its trial of a codec
+JVM_FILES: Final = 5
+PASSES: Final = 3
+"""Of the warm JVM; the last is the warm one."""
+OURS: Final = ("ours, opened", "ours, with 4 leaves and 4 headers")
+PRINTER: Final = "org.apache.hadoop.hbase.io.hfile.HFilePrettyPrinter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """So many files and how long they took; CPU is of who reads, not of the store. The others are for one file."""
+
+    what: str
+    files: int
+    seconds: float
+    cpu_seconds: float
+    gets: float
+    heads: float
+    read_bytes: float
+
+    @property
+    def files_per_second(self) -> float:
+        """Of all that were read side by side."""
+        return self.files / self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How much was read of one large file, with the heads of answers."""
+
+    what: str
+    size_bytes: int
+    read_bytes: int
+    gets: int
+
+    @property
+    def fraction(self) -> float:
+        """Of the file."""
+        return self.read_bytes / self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A figure, and what it has to be at least, or at most."""
+
+    what: str
+    value: float
+    least: float = 0.0
+    most: float = float("inf")
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it is."""
+        return self.least <= self.value <= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Who reads the root."""
+
+    sample: SampleRoot
+
+    def ours(self, what: str, files: Sequence[Stored], read: Callable[[Readable], object]) -> Timed:
+        """Our reader, as many files side by side as it has threads."""
+
+        def run() -> None:
+            with ThreadPoolExecutor(THREADS) as pool:
+                list(pool.map(lambda each: read(self.sample.root.readable(each)), files))
+
+        return self._timed(what, len(files), run)
+
+    def one_by_one(self, files: Sequence[Stored]) -> Timed:
+        """A JVM for each. Raises OperationFailed where what it prints is not what we read."""
+
+        def run() -> None:
+            for number, each in enumerate(files):
+                told = self.sample.java(f"printer-{number}", PRINTER, "-m", "-f", self.sample.url(each))
+                if f"entryCount={opened(self.sample.root.readable(each)).trailer.cells}" not in told:
+                    raise OperationFailed(f"hbase hfile -m of {each.path} is otherwise: {told}")
+
+        return self._timed("hbase hfile -m, a JVM for each file", len(files), run)
+
+    def warm(self, files: Sequence[Stored]) -> Timed:
+        """One JVM, its last pass over all of them; CPU, requests and bytes are the mean of all passes."""
+
+        def run() -> float:
+            printed = self.sample.java("warm", SAMPLES, "loop", str(PASSES), *map(self.sample.url, files))
+            passes = [json.loads(line) for line in printed.splitlines() if line.startswith('{"pass"')]
+            return float(passes[PASSES - 1]["seconds"])
+
+        return self._timed("HFilePrettyPrinter -m, one warm JVM", len(files), run, PASSES)
+
+    def share(self, what: str, stored: Stored, read: Callable[[Readable], object]) -> Share:
+        """Of a large file."""
+        before = self.sample.store.counters()
+        read(self.sample.root.readable(stored))
+        window = self.sample.store.counters() - before
+        return Share(what=what, size_bytes=stored.size_bytes, read_bytes=window.bytes_down, gets=window.gets)
+
+    def _timed(self, what: str, files: int, run: Callable[[], float | None], passes: int = 1) -> Timed:
+        """`run` may know better how long it took."""
+        before, cpu, began = self.sample.store.counters(), _cpu_seconds(), time.monotonic()
+        seconds = run() or time.monotonic() - began
+        window, readings = self.sample.store.counters() - before, files * passes
+        timed = Timed(
+            what=what,
+            files=files,
+            seconds=seconds,
+            cpu_seconds=(_cpu_seconds() - cpu) / readings,
+            gets=window.gets / readings,
+            heads=window.heads / readings,
+            read_bytes=window.bytes_down / readings,
+        )
+        _say(f"{what}: {timed.files_per_second:.2f} files per second")
+        return timed
+
+
+def main() -> None:
+    """Prints a table, and where it is told to writes all of it as JSON. Ends with 3 where a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m lab.hbase.inspection_bench", description=__doc__)
+    parser.add_argument("--write", type=Path, help="where to, as JSON")
+    write = parser.parse_args().write
+    with (
+        tempfile.TemporaryDirectory(prefix="warmbase-inspection-") as directory,
+        sample_root(Path(directory), Settings(latency_ms=LATENCY_MS), _say) as sample,
+    ):
+        bench, stored = Bench(sample), sorted(sample.root.files())
+        files = [each for each in stored if each.size_bytes < LEAST_LARGE_BYTES]
+        timed = _timed(bench, files)
+        shares = [
+            bench.share(what, each, read)
+            for each in stored
+            if each.size_bytes >= LEAST_LARGE_BYTES
+            for what, read in zip(OURS, (opened, _sampled), strict=True)
+        ]
+    ratios = _ratios(timed, shares)
+    sys.stdout.write(_table(timed, shares, ratios) + "\n")
+    if write:
+        write.write_text(_json(files, timed, shares, ratios), encoding="utf-8")
+    sys.exit(0 if all(each.is_met for each in ratios) else 3)
+
+
+def _timed(bench: Bench, files: Sequence[Stored]) -> list[Timed]:
+    chosen = Random(0).sample(files, JVM_FILES)  # noqa: S311 - it must repeat
+    return [
+        bench.ours(OURS[0], files, opened),
+        bench.ours(OURS[1], files, _sampled),
+        bench.one_by_one(chosen),
+        bench.warm(files),
+    ]
+
+
+def _sampled(readable: Readable) -> object:
+    return measured(readable, SAMPLE, Random(0))  # noqa: S311 - it must repeat
+
+
+def _ratios(timed: Sequence[Timed], shares: Sequence[Share]) -> list[Ratio]:
+    """Opening a file reads what the printer does; the sample of it is more."""
+    *ours, one_by_one, warm = timed
+    found = []
+    for each in ours:
+        speed, cpu = each.files_per_second, each.cpu_seconds
+        found += [
+            Ratio(f"{each.what}: files/s to a JVM for each", speed / one_by_one.files_per_second, least=300),
+            Ratio(f"{each.what}: files/s to a warm JVM", speed / warm.files_per_second, least=3),
+            Ratio(f"{each.what}: CPU of a JVM for each to it", one_by_one.cpu_seconds / cpu),
+        ]
+    most = {OURS[0]: 0.001, OURS[1]: 0.005}
+    return found + [
+        Ratio(f"{each.what}: bytes read of {each.size_bytes / MIB:.0f} MiB", each.fraction, most=most[each.what])
+        for each in shares
+    ]
+
+
+def _cpu_seconds() -> float:
+    """Ours, and that of children that have ended; the store's go on."""
+    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in spent)
+
+
+def _table(timed: Sequence[Timed], shares: Sequence[Share], ratios: Sequence[Ratio]) -> str:
+    lines = [f"{'':38}{'files':>6}{'files/s':>9}{'CPU ms':>8}{'GET':>6}{'HEAD':>6}{'KiB':>8}   of one file"]
+    lines += [
+        f"{each.what:38}{each.files:>6}{each.files_per_second:>9.2f}{1e3 * each.cpu_seconds:>8.1f}{each.gets:>6.1f}"
+        f"{each.heads:>6.1f}{each.read_bytes / KIB:>8.0f}"
+        for each in timed
+    ]
+    lines += ["", f"{'of one large file':38}{'MiB':>6}{'GET':>9}{'KiB':>8}"]
+    lines += [
+        f"{each.what:38}{each.size_bytes / MIB:>6.0f}{each.gets:>9}{each.read_bytes / KIB:>8.0f}" for each in shares
+    ]
+    lines += ["", *(_line(each) for each in ratios)]
+    return "\n".join(lines)
+
+
+def _line(ratio: Ratio) -> str:
+    said = "met" if ratio.is_met else "MISSED"
+    if ratio.most < 1:
+        return f"{ratio.what:66}{ratio.value:>9.4%}   at most {ratio.most:.1%}: {said}"
+    return f"{ratio.what:66}{ratio.value:>9.1f}" + (f"   at least {ratio.least:g}: {said}" if ratio.least else "")
+
+
+def _json(files: Sequence[Stored], timed: Sequence[Timed], shares: Sequence[Share], ratios: Sequence[Ratio]) -> str:
+    value = {
+        "processors": os.cpu_count(),
+        "latency_ms": LATENCY_MS,
+        "threads": THREADS,
+        "files": len(files),
+        "size_bytes": sum(each.size_bytes for each in files),
+        "timed": [{**asdict(each), "files_per_second": each.files_per_second} for each in timed],
+        "large": [{**asdict(each), "fraction": each.fraction} for each in shares],
+        "ratios": [{"what": each.what, "value": each.value, "is_met": each.is_met} for each in ratios],
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

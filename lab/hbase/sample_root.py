@@ -1,0 +1,142 @@
+"""An HBase root of real store files in the lab's S3 server: what readers of store files are measured with.
+
+HBase's own writer makes one file of each shape, and the root's files are copies of these; beside them are two large
+ones. JVMs have the flags that let them start soonest here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from configurations.classification import Classification
+from configurations.hbase_site import hbase_site_xml
+from facts.releases import releases
+from hfile.layout import Stored
+from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
+from lab.hbase.overlay import master_overlay
+from lab.hbase.place import HOST, Place, free_ports
+from lab.hbase.process import Command, start
+from lab.hbase.software import Software, software
+from lab.hbase.store import BUCKET, Program, Settings, Store, store
+from operations.aws import Aws
+from operations.root_bucket import S3Root
+from sizing.mode import Mode
+from sizing.problem import OperationFailed
+from sizing.units import MIB
+
+__all__ = ["LEAST_LARGE_BYTES", "SAMPLES", "SampleRoot", "sample_root"]
+
+RELEASE: Final = "emr-7.10.0"  # of HBase 2.6.2
+PREFIX: Final = "hbase"
+FILES: Final = 200
+REGIONS: Final = 10
+SHAPES: Final = (
+    "cells=2500 valuebytes=1000 codec=NONE encoding=NONE",
+    "cells=7000 valuebytes=1000 codec=NONE encoding=FAST_DIFF",
+    "cells=40000 valuebytes=100 codec=NONE encoding=FAST_DIFF bloom=ROWCOL",
+    "cells=5000 valuebytes=1000 codec=SNAPPY encoding=FAST_DIFF",
+    "cells=9000 valuebytes=1000 codec=ZSTD encoding=FAST_DIFF",
+    "cells=6000 valuebytes=1000 codec=GZ encoding=NONE blocksize=16384",
+)
+"""Of which the root's files are copies: 2 to 8 MiB each."""
+LARGE: Final = (
+    "cells=270000 valuebytes=1000 codec=NONE encoding=NONE",
+    "cells=480000 valuebytes=1000 codec=ZSTD encoding=FAST_DIFF compressible=0",
+)
+LEAST_LARGE_BYTES: Final = 256 * MIB
+JVM_FLAGS: Final = ("-Xmx512m", "-XX:+UseSerialGC", *FIRST_TIER)
+SAMPLES: Final = "warmbase.lab.SampleFiles"
+TOLD: Final = 2000  # characters of what a JVM printed that failed
+JAVA_SECONDS: Final = 600.0  # judgement: a pass takes half a minute on an idle machine
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRoot:
+    """The root, the store that it lies in, and the software that reads it besides us."""
+
+    place: Place
+    software: Software
+    store: Store
+    root: S3Root
+
+    def url(self, stored: Stored) -> str:
+        """As S3A names it."""
+        return f"s3a://{BUCKET}/{PREFIX}/{stored.path}"
+
+    def java(self, name: str, *main: str) -> str:
+        """What a JVM prints, to its end. Raises OperationFailed where it fails, or takes too long."""
+        return _run(self.place, self.software, name, main)
+
+
+@contextmanager
+def sample_root(directory: Path, settings: Settings, say: Callable[[str], None]) -> Iterator[SampleRoot]:
+    """Stored and to be read under these settings; the store has ended when the block has."""
+    place = Place(root=directory, ports=free_ports())
+    place.make()
+    programs = software(releases()[RELEASE])
+    _configure(place)
+    with store(place, Program(java=programs.java, class_path=programs.store_class_path)) as running:
+        _fill(place, programs, say)
+        running.set(settings)
+        yield SampleRoot(place, programs, running, S3Root(_aws(running.port), BUCKET, PREFIX))
+
+
+def _aws(port: int) -> Aws:
+    return Aws(
+        {
+            "AWS_ACCESS_KEY_ID": "lab",
+            "AWS_SECRET_ACCESS_KEY": "lab-secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",
+        }
+    )
+
+
+def _configure(place: Place) -> None:
+    """What the JVMs have to know of the store, as the lab's HBase knows it."""
+    everything = master_overlay(place, Mode.S3_PLAIN).laid_over({})
+    known = {key: value for key, value in everything.items() if key.startswith(("fs.", "hbase.io.", "hbase.rootdir"))}
+    directory = place.configuration("client")
+    directory.mkdir(parents=True)
+    site = hbase_site_xml([Classification(name="hbase-site", properties=known)])
+    (directory / "hbase-site.xml").write_text(site, encoding="utf-8")
+    (directory / CLIENT_LOGGING).write_text(logging_file({}, to_file=False), encoding="utf-8")
+
+
+def _fill(place: Place, programs: Software, say: Callable[[str], None]) -> None:
+    """Writes a file of each shape, and puts the copies; past the proxy, to the server itself."""
+    made = [(place.scratch / f"sample-{number}", shape) for number, shape in enumerate((*SHAPES, *LARGE))]
+    listed = place.scratch / "samples"
+    listed.write_text("".join(f"{file} {shape}\n" for file, shape in made), encoding="utf-8")
+    began = time.monotonic()
+    _run(place, programs, "samples", (SAMPLES, "write-all", str(listed)))
+    say(f"{len(made)} files written in {time.monotonic() - began:.0f} s")
+    small = [file for file, _ in made[: len(SHAPES)]]
+    copies = [small[number % len(small)] for number in range(FILES)] + [file for file, _ in made[len(SHAPES) :]]
+    s3 = _aws(place.ports.store).s3
+    for number, file in enumerate(copies):
+        region, name = f"{number % REGIONS:032x}", f"{number + 1:032x}"
+        s3.upload_file(str(file), BUCKET, f"{PREFIX}/data/default/bench/{region}/f/{name}")
+    say(f"{len(copies)} files stored in {time.monotonic() - began:.0f} s")
+    for file, _ in made:
+        file.unlink()
+
+
+def _run(place: Place, programs: Software, name: str, main: Sequence[str]) -> str:
+    configuration, output = place.configuration("client"), place.output(name)
+    flags = (*JVM_FLAGS, f"-Dlog4j2.configurationFile={configuration / CLIENT_LOGGING}")
+    java = Java(software=programs, configuration=configuration, scratch=place.scratch, flags=flags)
+    running = start(Command(name=name, arguments=java.arguments(*main), directory=place.root, output=output))
+    try:
+        running.wait_for_end(JAVA_SECONDS)
+    finally:
+        running.stop(0)
+    printed = output.read_text(encoding="utf-8", errors="replace")
+    if running.process.returncode:
+        raise OperationFailed(f"{name} ended with {running.process.returncode}: {printed[-TOLD:]}")
+    return printed

@@ -1,0 +1,81 @@
+"""An HBase root in S3, read by ranged GETs: nothing is written, and no file whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from hfile.layout import Stored
+from hfile.readable import GONE, Unreadable
+from operations.aws import Aws
+from operations.failures import MISSING, answered, error_code
+
+__all__ = ["S3File", "S3Root"]
+
+CHANGED: Final = MISSING | {"412", "PreconditionFailed"}
+"""It is gone, or another by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class S3File:
+    """One object, as it was when it was listed: one that was replaced since is another."""
+
+    aws: Aws
+    bucket: str
+    key: str
+    size_bytes: int
+    etag: str
+
+    @property
+    def name(self) -> str:
+        """Its URL."""
+        return f"s3://{self.bucket}/{self.key}"
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """One GET. Raises Unreadable where the object is not that any more, OperationFailed where S3 refuses."""
+        if not length:
+            return b""
+        with answered(f"{self.name} could not be read", "run the same again: it goes on where it ended"):
+            try:
+                answer = self.aws.s3.get_object(
+                    Bucket=self.bucket, Key=self.key, Range=f"bytes={offset}-{offset + length - 1}", IfMatch=self.etag
+                )
+                data = answer["Body"].read()
+            except ClientError as error:
+                if error_code(error) not in CHANGED:
+                    raise
+                raise Unreadable(self.name, offset, GONE) from None
+        if len(data) != length:
+            raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class S3Root:
+    """As `Store` has it. `prefix` has no slash at its end; empty for a whole bucket."""
+
+    aws: Aws
+    bucket: str
+    prefix: str
+
+    @property
+    def url(self) -> str:
+        """With a slash at its end."""
+        return f"s3://{self.bucket}/{self.prefix}/" if self.prefix else f"s3://{self.bucket}/"
+
+    def files(self) -> Iterator[Stored]:
+        """A thousand for each request. Raises OperationFailed where S3 refuses."""
+        start = f"{self.prefix}/" if self.prefix else ""
+        with answered(f"{self.url} could not be listed", "name a bucket and a prefix that are there"):
+            pages: Any = self.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
+            for page in pages:
+                for each in page.get("Contents", ()):
+                    yield Stored(each["Key"][len(start) :], each["Size"], each["ETag"])
+
+    def readable(self, stored: Stored) -> S3File:
+        """One of them."""
+        key = f"{self.prefix}/{stored.path}" if self.prefix else stored.path
+        return S3File(self.aws, self.bucket, key, stored.size_bytes, stored.stamp)

@@ -1,0 +1,106 @@
+"""warmbase inspect, as typed: its page, its JSON, the file that a plan is made of, and what it says to nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmbase
+from environments.question import plan_of
+from environments.reader import read_environment
+from environments.reader.inspection import read_inspection
+from sizing.problem import InvalidInput
+from tests.hfile.printed import written
+
+ENVIRONMENT = Path(__file__).parents[2] / "environments" / "dev.yaml"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two tables, of store files that a real HBase wrote; three of them nobody can read."""
+    directory = tmp_path / "hbase"
+    for number, file in enumerate(written()):
+        family = directory / "data" / "default" / f"t{number % 2}" / f"{number % 5:032x}" / "cf"
+        family.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, family / f"{number:032x}")
+    (directory / "WALs").mkdir()
+    (directory / "WALs" / "x").write_text("x")
+    return directory
+
+
+def run(tmp_path: Path, *arguments: str) -> Result:
+    target = tmp_path / "inspections" / "found.json"
+    return CliRunner().invoke(warmbase, ["inspect", "--write", str(target), *arguments])
+
+
+def test_the_page_has_a_table_for_each_family_in_eighty_columns(root: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, str(root))
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith("t")] == ["t0, family cf", "t1, family cf"]
+    assert any(line.startswith("  index") and line.endswith("  exact") for line in lines)
+    assert any(line.startswith("  in the cache") for line in lines)
+    assert "Not read: 3" in lines
+    assert any("it is encrypted" in line for line in lines)
+    assert "  write-ahead logs: 1 files, 1 B" in lines
+    assert max(len(line) for line in lines if "/" not in line) <= 80
+    assert not (tmp_path / "inspections" / "found.partial").exists()
+
+
+def test_the_json_is_as_complete_as_the_page(root: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, str(root), "--output", "json")
+    found = json.loads(done.stdout)
+    assert found["inspection"] == str(tmp_path / "inspections" / "found.json")
+    first, second = found["found"]["families"]
+    assert first["files"] + second["files"] == len(written())
+    assert first["unread"] + second["unread"] == len(found["found"]["unread"]) == 3
+    assert first["figures"]["blocks"].keys() == {"value", "low", "high"}
+    assert found["found"]["apart"] == {"write-ahead logs": [1, 1]}
+
+
+def test_a_plan_is_made_of_what_was_found(root: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, str(root)).exit_code == 0
+    file = tmp_path / "inspections" / "found.json"
+    inspection = read_inspection(file)
+    assert inspection.regions == 10
+    assert sum(family.files_read for family in inspection.families) == len(written()) - 3
+    text = ENVIRONMENT.read_text(encoding="utf-8")
+    [stored] = [line for line in text.splitlines() if line.startswith("  stored:")]
+    [regions] = [line for line in text.splitlines() if line.startswith("  regions:")]
+    changed = text.replace(stored, f"  inspection: {file}").replace(f"{regions}\n", "")
+    (tmp_path / "dev.yaml").write_text(changed, encoding="utf-8")
+    read = read_environment(str(tmp_path / "dev.yaml"))
+    assert read.workload.regions == 10
+    plan = plan_of(read, read.active)
+    longest = max(family.lengths.largest_bytes for family in inspection.families)
+    assert max(plan.cache.bucket_sizes) >= longest
+    assert [each.id for each in plan.warnings if each.id.startswith("family-")] == ["family-t0-cf", "family-t1-cf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["/no/such/place"], "it is no directory here, and no URL that begins with s3://"),
+        ([str(Path(__file__).parent)], "an HBase root has data/NAMESPACE/TABLE/REGION/FAMILY/ below it"),
+    ],
+)
+def test_what_is_no_root_is_said(arguments: list[str], why: str, tmp_path: Path) -> None:
+    done = run(tmp_path, *arguments)
+    assert isinstance(done.exception, InvalidInput)
+    assert why in str(done.exception)
+    assert not (tmp_path / "inspections" / "found.json").exists()
+
+
+def test_a_look_that_is_ended_says_how_to_go_on(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cli.inspect.inspected", ended)
+    done = run(tmp_path, str(root))
+    assert done.exit_code != 0
+    assert "the same again goes on" in done.stderr
+    assert (tmp_path / "inspections" / "found.partial").exists()

@@ -1,0 +1,79 @@
+"""Lists of live files and descriptors of tables, whatever bytes they are: read, or refused by name and offset."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import strategies as st
+
+from hfile.cursor import Cursor
+from hfile.descriptor import descriptor
+from hfile.layout import Stored
+from hfile.live import live_files
+from tests.hfile.damage import Held
+from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
+from tests.hfile.made_file import message
+
+SHARE = 1 / 20
+PATH = "data/default/t/0123456789abcdef0123456789abcdef/f/.filelist/f1.7"
+LIVE = message(
+    [(1, 1_700_000_000_000), *((2, message([(1, b"abc%d" % number), (2, 9)])) for number in range(3)), (3, 1)]
+)
+FAMILY = message([(1, b"f"), (2, message([(1, b"BLOCKSIZE"), (2, b"8192")])), (3, message([(1, b"k"), (2, b"v")]))])
+TABLE = b"PBUF" + message(
+    [(1, message([(1, b"default"), (2, b"t")])), (2, message([(1, b"a"), (2, b"b")])), (3, FAMILY)]
+)
+
+
+@dataclass
+class One:
+    """A store of one file."""
+
+    data: bytes
+    url: str = "held"
+
+    def files(self) -> Iterator[Stored]:
+        yield Stored(PATH, len(self.data), "1")
+
+    def readable(self, stored: Stored) -> Held:
+        return Held(self.data, stored.path)
+
+
+def a_list(told: bytes) -> bytes:
+    """As a tracker writes it: length, message, checksum."""
+    return len(told).to_bytes(4, "big") + told + zlib.crc32(told).to_bytes(4, "big")
+
+
+@st.composite
+def damaged(draw: st.DrawFn, right: bytes) -> bytes:
+    """Another piece put for one that is there, or any bytes."""
+    begin, end = sorted(draw(st.integers(0, len(right))) for _ in "12")
+    other = draw(st.binary(max_size=30) | st.just(right[begin:end] * 2))
+    return draw(st.sampled_from([right[:begin] + other + right[end:], right[:end], other]))
+
+
+LISTS = damaged(LIVE).map(a_list) | damaged(a_list(LIVE))
+
+
+def test_what_is_damaged_is_right_at_first() -> None:
+    assert live_files(One(a_list(LIVE)), [*One(a_list(LIVE)).files()]) == frozenset({"abc0", "abc1", "abc2"})
+    assert descriptor(Cursor("t", 0, TABLE)).families == {"f": {"BLOCKSIZE": "8192", "k": "v"}}
+
+
+def test_any_list_is_read_or_refused(request: pytest.FixtureRequest) -> None:
+    def law(data: bytes) -> None:
+        store = One(data)
+        refusal(lambda: live_files(store, [*store.files()]), PATH)
+        assert peak_bytes(lambda: live_files(store, [*store.files()])) <= len(data) + SLACK_BYTES
+
+    tried(request, law, LISTS, SHARE, "lists")
+
+
+def test_any_descriptor_is_read_or_refused(request: pytest.FixtureRequest) -> None:
+    def law(data: bytes) -> None:
+        refusal(lambda: descriptor(Cursor(PATH, 0, data)), PATH)
+
+    tried(request, law, damaged(TABLE) | damaged(TABLE[4:]).map(b"PBUF".__add__), SHARE, "descriptors")

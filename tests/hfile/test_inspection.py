@@ -1,0 +1,285 @@
+"""A look at a whole root: what is counted and what is not, intervals that have the truth, and one that goes on."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from hfile.inspection import DEAD, Choice, Found, inspected
+from hfile.kept import Kept, Unread
+from hfile.layout import Stored
+from tests.hfile.synthetic import ENTRY_BYTES, Content, MadeRoot, message, path, seeded
+
+PLAIN = Content(20, 65_800)
+OTHER = Content(7, 65_800)
+
+
+def quiet(_: str, __: int, ___: int) -> None:
+    """Nothing is said."""
+
+
+def look(root: MadeRoot, directory: Path, choice: Choice | None = None) -> Found:
+    """One that ends, and keeps nothing."""
+    kept = Kept(directory / "kept.partial", root.url)
+    found = inspected(root, choice or Choice(threads=2), kept, quiet)
+    kept.remove()
+    return found
+
+
+def test_intervals_have_the_truth_in_186_of_200_roots(tmp_path: Path) -> None:
+    """Of blocks, of what the cache takes, of L1, of cells: each by itself."""
+    hits = dict.fromkeys(("blocks", "cached_bytes", "index_bytes", "cells"), 0)
+    for seed in range(200):
+        contents = seeded(seed)
+        found = look(MadeRoot(contents), tmp_path, Choice(seed=seed, threads=1))
+        blocks = sum(each.blocks for each in contents.values())
+        truth = {
+            "blocks": blocks,
+            "cached_bytes": sum(each.cached_bytes for each in contents.values()),
+            "index_bytes": blocks * ENTRY_BYTES,
+            "cells": sum(each.blocks * each.cells for each in contents.values()),
+        }
+        for name in hits:
+            whole = found.total(name)
+            hits[name] += whole.low * (1 - 1e-9) <= truth[name] <= whole.high * (1 + 1e-9)
+    assert min(hits.values()) >= 186, hits
+
+
+def test_all_files_are_all_there_is(tmp_path: Path) -> None:
+    contents = seeded(3)
+    found = look(MadeRoot(contents), tmp_path, Choice(every=True, threads=2))
+    whole = found.total("cached_bytes")
+    assert whole.low == whole.high == sum(each.cached_bytes for each in contents.values())
+    lengths = found.inspection("2026-11-20").lengths(compressed=False)
+    assert lengths.blocks == sum(each.blocks for each in contents.values())
+
+
+def test_a_seed_draws_the_same_files_and_another_one_others(tmp_path: Path) -> None:
+    root = MadeRoot(seeded(4))
+    first, same, other = (
+        look(root, tmp_path, Choice(files=100, seed=seed, threads=threads)).total("cells")
+        for seed, threads in ((1, 1), (1, 4), (2, 1))
+    )
+    assert first == same
+    assert first != other
+
+
+def a_list(*names: str, timestamp: int = 1, version: int = 1) -> bytes:
+    """Of live files, as tracker FILE writes it."""
+    entries = b"".join(message(f2=message(f1=name.encode(), f2=1)) for name in names)
+    body = message(f1=timestamp) + entries + message(f3=version)
+    return struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def a_descriptor(tracker: str) -> bytes:
+    """Of a table with one family."""
+    family = message(f1=b"f", f2=message(f1=b"BLOCKSIZE", f2=b"65536"))
+    setting = message(f1=b"hbase.store.file-tracker.impl", f2=tracker.encode())
+    return b"PBUF" + message(f1=message(f1=b"default", f2=b"t"), f3=family, f4=setting)
+
+
+REGION = path(1).rsplit("/", 2)[0]
+LIVE, DEAD_ONE = path(1), f"{REGION}/f/{'d' * 32}"
+LIVE_NAME = LIVE.rpartition("/")[2]
+
+
+def of_two(others: dict[str, bytes], tmp_path: Path) -> Found:
+    """A root of a live file and another one."""
+    return look(MadeRoot({LIVE: PLAIN, DEAD_ONE: OTHER}, others), tmp_path)
+
+
+def test_files_that_no_list_names_are_dead(tmp_path: Path) -> None:
+    found = of_two({f"{REGION}/f/.filelist/f1.7": a_list(LIVE_NAME)}, tmp_path)
+    assert found.total("blocks").value == PLAIN.blocks
+    assert found.apart[DEAD] == (1, OTHER.size_bytes)
+
+
+@pytest.mark.parametrize(
+    ("lists", "live"),
+    [
+        ({"f1.7": a_list(LIVE_NAME), "f1.3": a_list(LIVE_NAME, "d" * 32)}, 1),
+        ({"f1.7": a_list("d" * 32, LIVE_NAME, timestamp=5), "f2.7": a_list(LIVE_NAME, timestamp=9)}, 1),
+        ({"f1": a_list("d" * 32, LIVE_NAME)}, 2),
+        ({"f1.7": a_list(LIVE_NAME)[:-5], "f1.3": a_list(LIVE_NAME, "d" * 32)}, 2),
+        ({"f1.7": b""}, 2),
+        ({"x1.7": a_list(LIVE_NAME)}, 2),
+    ],
+    ids=["the newest", "the later of two", "without a number", "cut off", "empty", "no list"],
+)
+def test_the_list_that_hbase_would_take_is_taken(lists: dict[str, bytes], live: int, tmp_path: Path) -> None:
+    found = of_two({f"{REGION}/f/.filelist/{name}": data for name, data in lists.items()}, tmp_path)
+    assert found.families[0].files == live
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "the CRC32 of a list of live files differs"),
+        (lambda _: a_list(LIVE_NAME, version=9), "a list of live files of version 9"),
+        (lambda data: b"\xff" + data[1:], "the length of a list is -"),
+    ],
+)
+def test_a_damaged_list_is_said_and_nothing_is_guessed(damage: object, why: str, tmp_path: Path) -> None:
+    assert callable(damage)
+    found = of_two({f"{REGION}/f/.filelist/f1.7": damage(a_list(LIVE_NAME))}, tmp_path)
+    assert found.families == ()
+    assert found.apart["store files whose list cannot be read"][0] == 2
+    [(directory, said)] = found.unread
+    assert directory == f"{REGION}/f"
+    assert why in said
+
+
+@pytest.mark.parametrize(("tracker", "live"), [("DEFAULT", 2), ("FILE", 1)])
+def test_a_table_that_keeps_no_lists_has_no_dead_files(tracker: str, live: int, tmp_path: Path) -> None:
+    """Lists of a time when it did are left over."""
+    others = {
+        f"{REGION}/f/.filelist/f1.7": a_list(LIVE_NAME),
+        "data/default/t/.tabledesc/.tableinfo.0000000001.99": a_descriptor(
+            "FILE" if tracker == "DEFAULT" else "DEFAULT"
+        ),
+        "data/default/t/.tabledesc/.tableinfo.0000000002.99": a_descriptor(tracker),
+    }
+    found = of_two(others, tmp_path)
+    assert found.families[0].files == live
+    assert found.families[0].inspected is not None
+    assert found.families[0].inspected.block_bytes == 65536
+
+
+ARCHIVED = f"archive/data/default/other/{'a' * 32}/f/{'b' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("there", "kind", "files"),
+    [
+        ({ARCHIVED: OTHER}, "archive", 2),
+        ({ARCHIVED.removeprefix("archive/"): OTHER}, "links to files that are counted elsewhere", 1),
+        ({}, "links that lead nowhere", 1),
+    ],
+)
+def test_links_are_followed(there: dict[str, Content], kind: str, files: int, tmp_path: Path) -> None:
+    link = f"{REGION}/f/other={'a' * 32}-{'b' * 32}"
+    found = look(MadeRoot({LIVE: PLAIN, **there}, {link: b""}), tmp_path)
+    [own] = [each for each in found.families if each.table == "t"]
+    assert own.files == files
+    assert (found.apart.get(kind, (0, 0))[0] > 0) is (kind != "archive")
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (ARCHIVED, "archive"),
+        (".tmp/data/default/t/x", "temporary"),
+        ("WALs/core-1,16020,1/x", "write-ahead logs"),
+        ("oldWALs/x", "write-ahead logs"),
+        ("MasterData/data/master/store/1595e783b53d99cd5eef43b6debb2682/proc/abc", "the master's own"),
+        ("mobdir/data/default/t/x/f/abc", "MOB files"),
+        (".hbase-snapshot/s/data.manifest", "snapshots"),
+        ("data/hbase/meta/1588230740/info/abc", "HBase's own tables"),
+        ("hbase.version", "others"),
+        (f"{REGION}/.regioninfo", "descriptors and temporary files"),
+        (f"{REGION}/.tmp/f/abc", "descriptors and temporary files"),
+        (f"{REGION}/recovered.edits/12.seqid", "descriptors and temporary files"),
+        (f"{REGION}/f/{'c' * 32}.{'a' * 32}", "references to files of split regions"),
+        (f"{REGION}/f/no-name-of-ours", "others"),
+    ],
+)
+def test_what_is_no_live_store_file_is_counted_apart(file: str, kind: str, tmp_path: Path) -> None:
+    found = look(MadeRoot({LIVE: PLAIN}, {file: b"12345"}), tmp_path)
+    assert found.apart == {kind: (1, 5)}
+    assert found.families[0].files == 1
+
+
+def test_marks_of_directories_are_no_files(tmp_path: Path) -> None:
+    found = look(MadeRoot({LIVE: PLAIN}, {"data/": b"", "data/default_$folder$": b""}), tmp_path)
+    assert (found.files, found.apart) == (1, {})
+
+
+def test_what_cannot_be_read_counts_as_empty_and_is_said(tmp_path: Path) -> None:
+    found = look(MadeRoot({LIVE: PLAIN}, {DEAD_ONE: b"no store file" * 1000}), tmp_path)
+    [family] = found.families
+    assert (family.files, family.files_read, family.unread) == (2, 1, 1)
+    assert family.figures["blocks"].value == PLAIN.blocks
+    assert family.unread_bytes.value == 13_000
+    assert found.unread[0][0] == DEAD_ONE
+
+
+class Ended(Exception):
+    """What stands for Ctrl-C."""
+
+
+def test_a_look_that_was_ended_goes_on_and_finds_the_same(tmp_path: Path) -> None:
+    root, choice = MadeRoot(seeded(5)), Choice(threads=2)
+    file = tmp_path / "x.partial"
+
+    def end_at(done: int) -> Kept:
+        def say(stage: str, at: int, _: int) -> None:
+            if stage == "read" and at == done:
+                raise Ended
+
+        kept = Kept(file, root.url)
+        with pytest.raises(Ended):
+            inspected(root, choice, kept, say)
+        kept.close()
+        return kept
+
+    end_at(100)
+    lines = file.read_text().splitlines()
+    assert len(lines) > 100
+    # The last line is cut off, as by a kill while it was written.
+    file.write_text("\n".join(lines)[:-20])
+    end_at(200)
+    kept = Kept(file, root.url)
+    recalled = sum(kept.recalled(stored) is not None for stored in root.files())
+    assert recalled >= 200
+    found = inspected(root, choice, kept, quiet)
+    kept.remove()
+    assert not file.exists()
+    assert found == look(root, tmp_path, choice)
+
+
+def test_of_another_root_or_a_file_that_changed_nothing_is_recalled(tmp_path: Path) -> None:
+    stored, file = Stored("a", 1, "1"), tmp_path / "x.partial"
+    first = Kept(file, "root")
+    first.keep(stored, Unread("for a reason"))
+    first.close()
+    assert Kept(file, "root").recalled(stored) == Unread("for a reason")
+    assert Kept(file, "root").recalled(stored._replace(stamp="2")) is None
+    assert Kept(file, "another root").recalled(stored) is None
+
+
+LARGE = """
+import json, resource, sys, tempfile, time
+from pathlib import Path
+from hfile.inspection import Choice, inspected
+from hfile.kept import Kept
+from tests.hfile.synthetic import ENTRY_BYTES, Content, MadeRoot, path
+contents = {
+    path(number, f"f{number % 5}", f"t{number % 4}", 500): Content(20 + number % 7, 65_800) for number in range(100_000)
+}
+root = MadeRoot(contents, seconds=0.02)
+began = time.monotonic()
+kept = Kept(Path(tempfile.mkdtemp()) / "x.partial", "made")
+found = inspected(root, Choice(), kept, lambda *_: None)
+kept.remove()
+print(json.dumps({
+    "seconds": time.monotonic() - began, "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    "files": found.files, "blocks": found.total("blocks").value,
+    "truth": sum(each.blocks for each in contents.values()),
+}))
+"""
+
+
+def test_a_hundred_thousand_files_take_two_minutes_and_500_mib_at_the_most() -> None:
+    """With 20 ms for each request, which is a listing of a hundred pages and some hundred files."""
+    done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=True, timeout=300)
+    said = json.loads(done.stdout)
+    assert said["files"] == 100_000
+    assert said["seconds"] < 120
+    assert said["mib"] < 500
+    assert said["blocks"] == pytest.approx(said["truth"], rel=0.01)

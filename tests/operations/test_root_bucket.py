@@ -1,0 +1,64 @@
+"""An HBase root in S3: listed by pages, read by ranges, and what is replaced or gone meanwhile is said."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from moto import mock_aws
+
+from hfile.measured import Depth, measured
+from hfile.readable import LocalFile, Unreadable
+from operations.aws import Aws
+from operations.root_bucket import S3Root
+from sizing.problem import OperationFailed
+from tests.hfile.printed import readable
+from tests.operations.test_comparison import VARIABLES
+
+BUCKET = "our-root"
+FILES = readable()[:6]
+
+
+@pytest.fixture
+def root() -> Iterator[S3Root]:
+    with mock_aws():
+        aws = Aws(VARIABLES)
+        aws.s3.create_bucket(Bucket=BUCKET)
+        for file in FILES:
+            name = hashlib.sha256(file.name.encode()).hexdigest()[:32]
+            key = f"hbase/data/default/t/{'a' * 32}/f/{name}"
+            aws.s3.put_object(Bucket=BUCKET, Key=key, Body=file.read_bytes())
+        aws.s3.put_object(Bucket=BUCKET, Key="hbase2/data/x", Body=b"of another")
+        yield S3Root(aws, BUCKET, "hbase")
+
+
+def test_what_is_read_by_ranges_is_what_a_local_file_has(root: S3Root) -> None:
+    found = {stored.size_bytes: root.readable(stored) for stored in root.files()}
+    assert len(found) == len(FILES)
+    for file in FILES:
+        depth = Depth(leaves=4, headers=4, trials=1)
+        assert measured(found[file.stat().st_size], depth, Random(1)) == measured(LocalFile(file), depth, Random(1))
+
+
+def test_only_what_is_below_the_prefix_is_listed(root: S3Root) -> None:
+    assert all(stored.path.startswith("data/default/t/") for stored in root.files())
+    assert root.url == "s3://our-root/hbase/"
+    whole = S3Root(root.aws, BUCKET, "")
+    assert {stored.path for stored in whole.files()} >= {"hbase2/data/x"}
+    assert whole.url == "s3://our-root/"
+
+
+def test_a_file_that_is_replaced_or_gone_is_not_read_on(root: S3Root) -> None:
+    first, second, *_ = root.files()
+    root.aws.s3.put_object(Bucket=BUCKET, Key=f"hbase/{first.path}", Body=b"another")
+    root.aws.s3.delete_object(Bucket=BUCKET, Key=f"hbase/{second.path}")
+    for stored in (first, second):
+        with pytest.raises(Unreadable, match="it is gone by now"):
+            root.readable(stored).read_at(0, 5)
+
+
+def test_a_bucket_that_is_not_there_is_said(root: S3Root) -> None:
+    with pytest.raises(OperationFailed, match=r"s3://nobodys/hbase/ could not be listed(.|\n)*fix: name a bucket"):
+        list(S3Root(root.aws, "nobodys", "hbase").files())

@@ -1,0 +1,73 @@
+"""Advice by family: each piece where its cause is, none where it is not, with figures that follow from the family's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sizing.block import LengthHistogram
+from sizing.family_advice import advice
+from sizing.inspection import Family, Inspection
+from sizing.units import GIB, KIB
+
+
+def lengths(bytes_each: int, total_bytes: int = 100 * GIB) -> LengthHistogram:
+    """So many blocks of one length."""
+    return LengthHistogram.of([(bytes_each, max(1, total_bytes // bytes_each))])
+
+
+WELL = Family(
+    table="users",
+    name="cf",
+    lengths=lengths(66_000),
+    compressed_lengths=lengths(66_000),
+    index_bytes=GIB,
+    bloom_bytes=GIB,
+    cells=200_000_000,
+    rows=20_000_000,
+    largest_cell_bytes=2_000,
+    codec="none",
+    encoding="NONE",
+    files=240,
+    regions=240,
+    bloom="ROW",
+    key_bytes=40,
+    value_bytes=500,
+    block_bytes=64 * KIB,
+    files_read=100,
+    zstd_ratio=1.1,
+)
+CASES = [
+    ({}, []),
+    ({"lengths": lengths(1_000_000), "cells": 107_374}, ["BLOCKCACHE => 'false', or a family of its own as MOB"]),
+    ({"lengths": lengths(8_000)}, ["BLOCKSIZE => '65536'"]),
+    ({"lengths": lengths(8_000, GIB), "index_bytes": 0}, []),
+    ({"lengths": lengths(262_000)}, ["BLOCKSIZE => '65536'"]),
+    ({"key_bytes": 60, "value_bytes": 40}, ["DATA_BLOCK_ENCODING => 'FAST_DIFF'"]),
+    ({"key_bytes": 60, "value_bytes": 40, "encoding": "FAST_DIFF"}, []),
+    ({"zstd_ratio": 3.0}, ["COMPRESSION => 'ZSTD'"]),
+    ({"zstd_ratio": 3.0, "codec": "snappy"}, []),
+    ({"bloom": "NONE", "files": 960}, ["BLOOMFILTER => 'ROW'"]),
+    ({"bloom": "NONE"}, []),
+    ({"bloom": "", "files": 960}, []),
+]
+
+
+@pytest.mark.parametrize(("changed", "settings"), CASES, ids=[str(number) for number in range(len(CASES))])
+def test_each_piece_of_advice_is_given_where_its_cause_is(changed: dict[str, object], settings: list[str]) -> None:
+    family = replace(WELL, **changed)  # type: ignore[arg-type]
+    found = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
+    assert [each.setting for each in found] == settings
+    for each in found:
+        assert (each.table, each.family) == ("users", "cf")
+        assert each.why
+        assert each.but
+
+
+def test_the_heap_that_small_blocks_cost_is_said() -> None:
+    family = replace(WELL, lengths=lengths(8_192))
+    [found] = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
+    # 13,107,200 blocks of 540 B each, and 1 GiB of index.
+    assert "13,107,200 blocks of 8 KiB take 7.59 GiB of all heaps" in found.why
+    assert "at 64 KiB 972 MiB" in found.why
