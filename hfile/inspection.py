@@ -18,7 +18,7 @@ from hfile.descriptor import Descriptor, descriptor
 from hfile.family_totals import FamilyTotals, Gathered
 from hfile.kept import Kept, Unread
 from hfile.layout import Family, Listing, Store, Stored, follow_links, listing
-from hfile.live import live_files
+from hfile.live import live_files, whole
 from hfile.measured import ALL, Depth, Measured, measured
 from hfile.readable import Unreadable
 from sizing.inspection import Inspection
@@ -129,7 +129,7 @@ class _Look:
         read: dict[str, Descriptor] = {}
         for table, stored in self.listing.descriptors.items():
             try:
-                content = self.store.readable(stored).read_at(0, stored.size_bytes)
+                content = whole(self.store, stored)
                 read[table] = descriptor(Cursor(stored.path, 0, content))
             except Unreadable as error:
                 self.unread.append((stored.path, error.why))

