@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, IncompleteReadError, ReadTimeoutError, ResponseStreamingError
 
 from hfile.layout import Stored
 from hfile.readable import GONE, Unreadable
@@ -17,6 +18,8 @@ __all__ = ["S3File", "S3Root"]
 
 CHANGED: Final = MISSING | {"412", "PreconditionFailed"}
 """It is gone, or another by now."""
+ATTEMPTS: Final = 4
+BROKEN_OFF: Final = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,7 @@ class S3File:
             return b""
         with answered(f"{self.name} could not be read", "run the same again: it goes on where it ended"):
             try:
-                answer = self.aws.s3.get_object(
-                    Bucket=self.bucket, Key=self.key, Range=f"bytes={offset}-{offset + length - 1}", IfMatch=self.etag
-                )
-                data = answer["Body"].read()
+                data = self._got(f"bytes={offset}-{offset + length - 1}")
             except ClientError as error:
                 if error_code(error) not in CHANGED:
                     raise
@@ -51,6 +51,14 @@ class S3File:
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
         return data
+
+    def _got(self, piece: str) -> bytes:
+        """An answer that breaks off is asked for again: botocore does so only until it begins."""
+        for left in reversed(range(ATTEMPTS)):
+            with suppress(*(BROKEN_OFF if left else ())):
+                answer = self.aws.s3.get_object(Bucket=self.bucket, Key=self.key, Range=piece, IfMatch=self.etag)
+                return answer["Body"].read()
+        raise AssertionError
 
 
 @dataclass(frozen=True, slots=True)

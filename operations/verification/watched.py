@@ -21,6 +21,8 @@ __all__ = ["OF_WATCHING"]
 
 OF_READS: Final = frozenset({"HitRatio", "Below90", "Below80", "MissesOver90", "MissesOver80", "GetP99"})
 """What a node publishes once something has been read."""
+OF_RATES: Final = "Requests a second"
+DRAWN_WELL, EMPTY = "drawn", "nothing in it"
 DRAWN: Final = timedelta(minutes=30)  # judgement: request metrics of S3 are ten minutes late
 
 
@@ -98,24 +100,35 @@ def _emr_publishes(seen: Seen) -> Iterator[Finding]:
 
 
 def _graphs_show_something(seen: Seen) -> Iterator[Finding]:
-    """Each expression of a dashboard, evaluated by CloudWatch itself."""
+    """Each expression of a dashboard, evaluated by CloudWatch itself; one is empty, too, where nothing happened."""
     plan = seen.launch.plan
     root_bucket = seen.launch.environment.in_account(seen.launch.environment.root.bucket, seen.aws.account)
     graphs = [graph for each in boards(plan, root_bucket).values() for graph in each]
-    empty, refused = [], []
-    for graph in graphs:
-        try:
-            if not _shows(seen, graph):
-                empty.append(graph.title)
-        except ClientError as error:
-            refused.append(f"{graph.title}: {error.response['Error']['Message']}")
-    said = f"refused: {refused[0]}" if refused else f"nothing in: {'; '.join(empty[:3])}" if empty else "all do"
+    said = {graph.title: _said(seen, graph) for graph in graphs}
+    requests = next(title for title in said if title.startswith(OF_RATES))
+    fix = "put the graph's expression into CloudWatch's console; correct it in dashboards/"
+    yield Question(
+        "the graph of requests",
+        "`RATE` and `SUM` take the array that `SEARCH` returns",
+        "it has lines",
+        fix,
+    ).answered(said[requests], good=said[requests] == DRAWN_WELL)
+    refused = [f"{title}: {why}" for title, why in said.items() if why not in {DRAWN_WELL, EMPTY}]
+    empty = [title for title, why in said.items() if why == EMPTY]
+    found = f"refused: {refused[0]}" if refused else f"nothing in: {'; '.join(empty[:3])}" if empty else "all do"
     yield Question(
         "graphs",
-        "`RATE` and `SUM` take the array that `SEARCH` returns",
+        "",
         f"{len(graphs)} graphs show something of the last {DRAWN.total_seconds() / 60:.0f} minutes",
-        "put the graph's expression into CloudWatch's console; correct it in dashboards/",
-    ).answered(said, good=not refused and not empty)
+        f"nothing where nothing happened; else {fix}",
+    ).answered(found, good=False if refused or len(empty) == len(said) else None if empty else True)
+
+
+def _said(seen: Seen, graph: Graph) -> str:
+    try:
+        return DRAWN_WELL if _shows(seen, graph) else EMPTY
+    except ClientError as error:
+        return str(error.response["Error"]["Message"])
 
 
 def _shows(seen: Seen, graph: Graph) -> bool:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from botocore.exceptions import IncompleteReadError
 from moto import mock_aws
 
 from hfile.measured import Depth, measured
 from hfile.readable import LocalFile, Unreadable
 from operations.aws import Aws
-from operations.root_bucket import S3Root
+from operations.root_bucket import S3File, S3Root
 from sizing.problem import OperationFailed
 from tests.hfile.printed import readable
 from tests.operations.test_comparison import VARIABLES
@@ -57,6 +60,33 @@ def test_a_file_that_is_replaced_or_gone_is_not_read_on(root: S3Root) -> None:
     for stored in (first, second):
         with pytest.raises(Unreadable, match="it is gone by now"):
             root.readable(stored).read_at(0, 5)
+
+
+class BreakingOff:
+    """An S3 whose first answers break off."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def get_object(self, **_: str) -> dict[str, BreakingOff]:
+        return {"Body": self}
+
+    def read(self) -> bytes:
+        self.left -= 1
+        if self.left >= 0:
+            raise IncompleteReadError(actual_bytes=2, expected_bytes=5)
+        return b"whole"
+
+
+@pytest.mark.parametrize(("times", "comes"), [(3, True), (4, False)])
+def test_an_answer_that_breaks_off_is_asked_for_again(times: int, comes: bool) -> None:  # noqa: FBT001 - a case
+    aws: Any = SimpleNamespace(s3=BreakingOff(times))
+    file = S3File(aws, BUCKET, "x", 5, "etag")
+    if comes:
+        assert file.read_at(0, 5) == b"whole"
+    else:
+        with pytest.raises(OperationFailed, match="could not be read"):
+            file.read_at(0, 5)
 
 
 def test_a_bucket_that_is_not_there_is_said(root: S3Root) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from cli.verify import _page, _report
@@ -21,7 +22,7 @@ from configurations.exported import exported, region_server_flags
 from lab.aws.extension import install
 from operations import verification as module
 from operations.aws import Aws
-from operations.verification import PAGE, ROW, Finding, unsettled, verification
+from operations.verification import PAGE, ROW, Finding, unsettled, verification, watched
 from operations.verification.look import PROGRAM
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
@@ -274,3 +275,36 @@ def test_the_program_sees_nothing_on_a_machine_that_is_no_node_and_says_so() -> 
     assert facts["region_server"] is None
     assert (facts["figures"], facts["configuration"]) == (None, None)
     assert facts["mounts"] == {"/warmbase/cache": None, "/warmbase/system": None}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "of_requests", "of_all"),
+    [
+        (lambda _: True, True, True),
+        (lambda title: not title.startswith("Requests to S3"), True, None),
+        (lambda title: title.startswith("Requests to S3"), False, None),
+        (lambda _: False, False, False),
+    ],
+    ids=["all", "without requests to S3", "that alone", "none"],
+)
+def test_graphs_that_are_empty_are_told_from_graphs_that_cannot_be_drawn(
+    drawn: Callable[[str], bool],
+    of_requests: object,
+    of_all: object,
+    here: Deployed,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watched, "_shows", lambda _, graph: drawn(graph.title))
+    findings = found(here, monkeypatch)
+    assert findings["the graph of requests"].good is of_requests
+    assert findings["graphs"].good is of_all
+
+
+def test_a_graph_that_cloudwatch_refuses_is_said(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> bool:
+        raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
+
+    monkeypatch.setattr(watched, "_shows", refused)
+    findings = found(here, monkeypatch)
+    assert findings["graphs"].good is False
+    assert "no such function" in findings["graphs"].found
