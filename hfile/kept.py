@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from hfile.measured import Measured
 
 __all__ = ["Kept", "Unread"]
 
+FIELDS: Final = tuple(each.name for each in fields(Measured))
 HISTOGRAMS: Final = ("lengths", "compressed_lengths")
 
 
@@ -52,7 +53,7 @@ class Kept:
     def keep(self, stored: Stored, reading: Measured | Unread) -> None:
         """One more."""
         said: dict[str, Any] = {"path": stored.path, "stamp": stored.stamp}
-        said |= {"why": reading.why} if isinstance(reading, Unread) else {"measured": asdict(reading)}
+        said |= {"why": reading.why} if isinstance(reading, Unread) else {"measured": {name: getattr(reading, name) for name in FIELDS}}
         line = json.dumps(said, separators=(",", ":")) + "\n"
         with self._lock:
             self._file.write(line)
