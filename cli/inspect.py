@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ import click
 from cli.document import json_text
 from cli.options import output_option
 from environments.reader.inspection import inspection_text
-from hfile.inspection import Choice, inspected
+from hfile.inspection import Choice, Found, inspected
 from hfile.kept import Kept
 from hfile.local_root import LocalRoot
 from sizing.family_advice import advice
@@ -64,20 +65,23 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
         seed=chosen["seed"],
         threads=chosen["threads"],
     )
-    kept = Kept(target.with_suffix(".partial"), f"{store.url} {choice.depth} {choice.seed}")
+    about = f"{store.url} {choice.depth} {choice.seed}"
+    # Of another seed or depth is another file: hours of reading are not written over.
+    kept = Kept(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
     say = _Progress()
     try:
         found = inspected(store, choice, kept, say)
     except BaseException:
         say.end()
         kept.close()
-        click.echo(f"what was read is in {target.with_suffix('.partial')}: the same again goes on", err=True)
+        if kept.has_some:
+            click.echo(f"what was read is in {kept.path}: the same again goes on", err=True)
         raise
     say.end()
     inspection = found.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
     if not inspection.families:
         kept.remove()
-        raise InvalidInput([_nothing(store.url)])
+        raise InvalidInput([_nothing(store.url, found)])
     target.write_text(inspection_text(inspection), encoding="utf-8")
     kept.remove()
     advised = advice(inspection)
@@ -106,11 +110,13 @@ def _store(root: str) -> tuple[Store, str]:
     return LocalRoot(directory.resolve()), directory.resolve().name or "root"
 
 
-def _nothing(url: str) -> Problem:
+def _nothing(url: str, found: Found) -> Problem:
+    first = "; the first: {}: {}".format(*found.unread[0]) if found.unread else ""
     return Problem(
         where=url,
         what="no store file with a block in it",
-        why="an HBase root has data/NAMESPACE/TABLE/REGION/FAMILY/ below it, and none was found, or none could be read",
+        why="an HBase root has data/NAMESPACE/TABLE/REGION/FAMILY/ below it, and none was found, or none could be read"
+        f"{first}",
         fix="name the directory that hbase.rootdir names; flush tables that were only just filled",
     )
 

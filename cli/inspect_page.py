@@ -44,8 +44,11 @@ def _family(family: FamilyTotals) -> Iterator[str]:
     regions = f"{family.regions:,} region{'s' if family.regions != 1 else ''}"
     yield _line("store files", f"{family.files:,}", f"in {regions}, {format_size(family.stored_bytes)}")
     kinds = family.inspected
+    if family.unread:
+        size = format_size(family.unread_bytes.value)
+        yield _line("cannot be read", f"{family.unread:,}", f"count as empty; {size} with their like")
     if kinds is None:
-        yield _line("data blocks", "0", "")
+        yield _line("data blocks", "0", "in what could be read")
         return
     of, lengths = family.figures, kinds.lengths
     yield _line("data blocks", f"{of['blocks'].value:,.0f}", _range(family, "blocks", "{:,.0f}".format))
@@ -61,9 +64,6 @@ def _family(family: FamilyTotals) -> Iterator[str]:
     yield _line("stored as", kinds.codec, f"encoding {kinds.encoding}, Bloom {kinds.bloom or 'NONE'}")
     if family.kind_fraction < 1:
         yield _line("", format_percent(family.kind_fraction), "of what was read is so")
-    if family.unread:
-        size = format_size(family.unread_bytes.value)
-        yield _line("cannot be read", f"{family.unread:,}", f"count as empty; {size} with their like")
 
 
 def _line(name: str, value: str, more: str) -> str:

@@ -36,7 +36,8 @@ class Descriptor:
         """
         settings = {**self.settings, **self.families.get(family, {})}
         tracker = settings.get(TRACKER, "FILE")
-        return (settings.get(SOURCE, "FILE") if tracker == "MIGRATION" else tracker) != "DEFAULT"
+        kind = settings.get(SOURCE, "FILE") if tracker.upper() == "MIGRATION" else tracker
+        return kind.upper() != "DEFAULT" and not kind.endswith(".DefaultStoreFileTracker")
 
 
 def descriptor(cursor: Cursor) -> Descriptor:

@@ -10,14 +10,14 @@ from typing import Final
 from hfile.descriptor import Descriptor
 from hfile.kept import Unread
 from hfile.layout import Family, Stored
-from hfile.measured import Measured
+from hfile.measured import Measured, coarse
 from sizing.block import LengthHistogram
 from sizing.inspection import Family as Inspected
 from sizing.sampling import Estimate, Stratum, estimate
 
 __all__ = ["FamilyTotals", "Gathered"]
 
-MOST_LENGTHS: Final = 512  # judgement: told apart in one histogram; beyond it lengths are rounded up to steps of 16
+MOST_LENGTHS: Final = 512  # judgement: told apart in one family
 FIGURES: Final = ("blocks", "cached_bytes", "compressed_bytes", "index_bytes", "bloom_bytes", "cells", "rows")
 NO_BLOCKSIZE: Final = "0"
 
@@ -63,6 +63,9 @@ class Gathered:
     def add(self, stratum: int, member: int, reading: Measured | Unread) -> None:
         """One file."""
         if isinstance(reading, Unread):
+            # What a file had that is gone lies in another: it counts as one that was not drawn.
+            if reading.gone:
+                return
             self.unread.add(member)
             self.values[member] = (0.0,) * len(FIGURES)
             return
@@ -89,6 +92,7 @@ class Gathered:
             for place, name in enumerate(FIGURES)
         }
         unread = {member: float(sizes[member]) if member in self.unread else 0.0 for member in self.values}
+        unread_bytes = estimate(sizes, self.strata, unread)
         return FamilyTotals(
             table=self.family.table,
             name=self.family.name,
@@ -97,15 +101,19 @@ class Gathered:
             stored_bytes=sum(sizes),
             files_read=len(self.values) - len(self.unread),
             unread=len(self.unread),
-            unread_bytes=estimate(sizes, self.strata, unread),
+            unread_bytes=unread_bytes,
             partly=self.partly,
             kind_fraction=self.kinds.most_common(1)[0][1] / self.kinds.total() if self.kinds else 1.0,
             figures=figures,
-            inspected=self._inspected(files, figures, descriptor),
+            inspected=self._inspected(files, figures, descriptor, unread_bytes),
         )
 
     def _inspected(
-        self, files: Sequence[Stored], figures: Mapping[str, Estimate], descriptor: Descriptor | None
+        self,
+        files: Sequence[Stored],
+        figures: Mapping[str, Estimate],
+        descriptor: Descriptor | None,
+        unread_bytes: Estimate,
     ) -> Inspected | None:
         lengths, compressed = self._histogram(self.lengths), self._histogram(self.compressed)
         if lengths is None or compressed is None:
@@ -133,29 +141,19 @@ class Gathered:
             value_bytes=round(self.sums["values"] / cells),
             block_bytes=int(block_bytes) if block_bytes.isdigit() else 0,
             files_read=len(self.values) - len(self.unread),
+            unread_bytes=round(unread_bytes.value),
             zstd_ratio=round(self.sums["tried"] / max(1, self.sums["tried_compressed"]), 2),
             relative_error=round(figures["cached_bytes"].relative_error, 4),
         )
 
     def _histogram(self, by_stratum: Mapping[int, Counter[int]]) -> LengthHistogram | None:
         """Of all files: each stratum's lengths, as often as its bytes are those of its files that were read."""
-        whole: Counter[int] = Counter()
+        whole: dict[int, float] = {}
         for number, lengths in by_stratum.items():
             members = self.strata[number].members
             sizes = {member: max(1, self.family.files[member].size_bytes) for member in members}
             factor = sum(sizes.values()) / sum(size for member, size in sizes.items() if member in self.values)
             for length, count in lengths.items():
-                whole[length] += count * factor  # type: ignore[assignment]
-        pairs = [(length, round(count)) for length, count in _coarse(whole).items() if round(count) > 0]
+                whole[length] = whole.get(length, 0.0) + count * factor
+        pairs = [(length, round(count)) for length, count in coarse(whole, MOST_LENGTHS).items() if round(count) > 0]
         return LengthHistogram.of(pairs) if pairs else None
-
-
-def _coarse(lengths: Counter[int]) -> Counter[int]:
-    """At most so many lengths, the others rounded up: what is planned then holds them."""
-    step, found = 1, lengths
-    while len(found) > MOST_LENGTHS:
-        step = max(16, 2 * step)
-        found = Counter()
-        for length, count in lengths.items():
-            found[-(-length // step) * step] += count
-    return found

@@ -20,7 +20,7 @@ from hfile.kept import Kept, Unread
 from hfile.layout import Family, Listing, Store, Stored, follow_links, listing
 from hfile.live import live_files, whole
 from hfile.measured import ALL, Depth, Measured, measured
-from hfile.readable import Unreadable
+from hfile.readable import GONE, Unreadable
 from sizing.inspection import Inspection
 from sizing.sampling import Estimate, Stratum, drawn, strata, total
 
@@ -31,6 +31,9 @@ HEADERS: Final = 4  # judgement: lengths of compressed blocks are spread; the me
 AHEAD: Final = 4  # times as many readings wait as there are threads
 DEAD: Final = "store files that no list names: dead"
 UNKNOWN: Final = "store files whose list cannot be read"
+ALL_LIVE: Final = None
+UNKNOWN_LIVE: Final = frozenset({"what is live is not known"})
+"""Names of live files in place of those: every file, and nobody knows which."""
 Say = Callable[[str, int, int], None]
 """What is done, how far, of how much; 0 where that is not known."""
 
@@ -76,11 +79,12 @@ class Found:
 
     def inspection(self, at: str) -> Inspection:
         """As the calculator takes it."""
+        known = [each for each in self.families if each.inspected is not None]
         return Inspection(
             root=self.root,
             inspected_at=at,
-            stored_bytes=sum(each.stored_bytes for each in self.families),
-            families=tuple(each.inspected for each in self.families if each.inspected is not None),
+            stored_bytes=sum(each.stored_bytes for each in known),
+            families=tuple(each.inspected for each in known if each.inspected is not None),
         )
 
 
@@ -139,35 +143,32 @@ class _Look:
         """Where lists say which files are live, the others are put apart."""
         if not family.lists or (stated is not None and not stated.keeps_lists(family.name)):
             return
-        lists = self.pool.map(self._live, family.lists.values())
-        live = dict(zip(family.lists, lists, strict=True))
-        self.unread.extend((directory, names) for directory, names in live.items() if isinstance(names, str))
+        live = dict(zip(family.lists, self.pool.map(self._live, family.lists, family.lists.values()), strict=True))
+        family.links = [each for each in family.links if _is_live(each[0], live)]
         kept = []
         for stored in family.files:
-            directory, _, name = stored.path.rpartition("/")
-            names = live.get(directory)
-            if isinstance(names, str):
+            directory = stored.path.rpartition("/")[0]
+            if live.get(directory, ALL_LIVE) is UNKNOWN_LIVE:
                 self.listing.put_apart(UNKNOWN, stored)
-            elif names is not None and name not in names:
+            elif not _is_live(stored, live):
                 self.listing.put_apart(DEAD, stored)
             else:
                 kept.append(stored)
         family.files = kept
 
-    def _live(self, lists: Sequence[Stored]) -> frozenset[str] | str | None:
+    def _live(self, directory: str, lists: Sequence[Stored]) -> frozenset[str] | None:
+        """HBase replaces a list with each flush: where that happened since it was listed, all files count."""
         try:
             return live_files(self.store, lists)
         except Unreadable as error:
-            return f"its list of live files: {error.why}"
+            gone = error.why == GONE
+            more = "; all files of the directory count" if gone else ""
+            self.unread.append((directory, f"its list of live files: {error.why}{more}"))
+            return ALL_LIVE if gone else UNKNOWN_LIVE
 
     def _read(self, families: Sequence[Family]) -> list[Gathered]:
         gathered = [Gathered(family, self._strata(family, families)) for family in families]
-        tasks = [
-            _Task(each, number, member)
-            for each in gathered
-            for number, stratum in enumerate(each.strata)
-            for member in drawn(stratum, Random(f"{self.choice.seed} {each.family.table} {each.family.name}"))  # noqa: S311 - it must repeat
-        ]
+        tasks = [task for each in gathered for task in self._tasks(each)]
         self.say("read", 0, len(tasks))
         for done, (task, reading) in enumerate(self._readings(tasks), 1):
             task.gathered.add(task.stratum, task.member, reading)
@@ -175,6 +176,14 @@ class _Look:
                 self.unread.append((task.stored.path, reading.why))
             self.say("read", done, len(tasks))
         return gathered
+
+    def _tasks(self, gathered: Gathered) -> Iterator[_Task]:
+        """One generator for all strata: each with its own would draw the same places of every one."""
+        family = gathered.family
+        random = Random(f"{self.choice.seed} {family.table} {family.name}")  # noqa: S311 - it must repeat
+        for number, stratum in enumerate(gathered.strata):
+            for member in drawn(stratum, random):
+                yield _Task(gathered, number, member)
 
     def _strata(self, family: Family, families: Iterable[Family]) -> tuple[Stratum, ...]:
         """The family's part of all files that are read goes with its bytes."""
@@ -202,7 +211,7 @@ class _Look:
                 random = Random(f"{self.choice.seed} {stored.path}")  # noqa: S311 - it must repeat
                 reading = measured(self.store.readable(stored), self.choice.depth, random)
             except Unreadable as error:
-                reading = Unread(f"at byte {error.offset:,}: {error.why}")
+                reading = Unread(f"at byte {error.offset:,}: {error.why}", gone=error.why == GONE)
             self.kept.keep(stored, reading)
         return reading
 
@@ -218,3 +227,9 @@ class _Task:
     @property
     def stored(self) -> Stored:
         return self.gathered.family.files[self.member]
+
+
+def _is_live(stored: Stored, live: Mapping[str, frozenset[str] | None]) -> bool:
+    directory, _, name = stored.path.rpartition("/")
+    names = live.get(directory, ALL_LIVE)
+    return names is ALL_LIVE or name in names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -21,9 +20,10 @@ HISTOGRAMS: Final = ("lengths", "compressed_lengths")
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Why a file was not read."""
+    """Why a file was not read; `gone` where it is not there any more, and what it had is in another one by now."""
 
     why: str
+    gone: bool = False
 
 
 class Kept:
@@ -31,18 +31,28 @@ class Kept:
 
     def __init__(self, path: Path, about: str) -> None:
         """`about` is what is looked at, and how: readings of anything else are dropped."""
-        self._path, self._lock = path, threading.Lock()
-        self._lines = _lines(path, about)
+        self.path, self._lock = path, threading.Lock()
+        about = f"{about} {' '.join(FIELDS)}"
+        self._places = _places(path, about)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a" if self._lines else "w", encoding="utf-8") as file:
-            # The last line of a look that was ended may be cut off.
-            file.write("\n" if self._lines else json.dumps({"about": about}) + "\n")
-        self._file = path.open("a", encoding="utf-8")
+        self._file = path.open("ab" if self._places else "wb")
+        # The last line of a look that was ended may be cut off.
+        self._file.write(b"\n" if self._places else json.dumps({"about": about}).encode() + b"\n")
+        self._file.flush()
+
+    @property
+    def has_some(self) -> bool:
+        """Whether anything was kept."""
+        return bool(self._places)
 
     def recalled(self, stored: Stored) -> Measured | Unread | None:
         """What was read of it before; None where nothing was."""
-        found = self._lines.get(stored.path)
-        if found is None or found["stamp"] != stored.stamp:
+        if stored.path not in self._places:
+            return None
+        with self._lock, self.path.open("rb") as file:
+            file.seek(self._places[stored.path])
+            found = _parsed(file.readline().decode(errors="replace"))
+        if found.get("stamp") != stored.stamp:
             return None
         if "why" in found:
             return Unread(found["why"])
@@ -51,33 +61,44 @@ class Kept:
         return Measured(**{**values, **histograms})
 
     def keep(self, stored: Stored, reading: Measured | Unread) -> None:
-        """One more."""
+        """One more; of a file that is gone nothing."""
+        if isinstance(reading, Unread) and reading.gone:
+            return
         said: dict[str, Any] = {"path": stored.path, "stamp": stored.stamp}
-        said |= {"why": reading.why} if isinstance(reading, Unread) else {"measured": {name: getattr(reading, name) for name in FIELDS}}
-        line = json.dumps(said, separators=(",", ":")) + "\n"
+        if isinstance(reading, Unread):
+            said["why"] = reading.why
+        else:
+            said["measured"] = {name: getattr(reading, name) for name in FIELDS}
+        line = json.dumps(said, separators=(",", ":")).encode() + b"\n"
         with self._lock:
+            self._places[stored.path] = self._file.tell()
             self._file.write(line)
             self._file.flush()
 
     def close(self) -> None:
-        """It stays, for another time."""
+        """It stays, for another time, where there is anything in it."""
         self._file.close()
+        if not self.has_some:
+            self.path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """All was read."""
-        self.close()
-        self._path.unlink(missing_ok=True)
+        self._file.close()
+        self.path.unlink(missing_ok=True)
 
 
-def _lines(path: Path, about: str) -> Mapping[str, Any]:
-    """Lines by the path that they are of; one that is cut off is none."""
-    found: dict[str, Any] = {}
-    with suppress(FileNotFoundError), path.open(encoding="utf-8") as file:
-        if _parsed(next(file, "")).get("about") != about:
+def _places(path: Path, about: str) -> dict[str, int]:
+    """Where in the file the line of each path begins; a line that is cut off is none."""
+    found: dict[str, int] = {}
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        if _parsed(file.readline().decode(errors="replace")).get("about") != about:
             return {}
-        for said in map(_parsed, file):
+        place = file.tell()
+        for line in file:
+            said = _parsed(line.decode(errors="replace"))
             if said.keys() >= {"path", "stamp"}:
-                found[said["path"]] = said
+                found[said["path"]] = place
+            place += len(line)
     return found
 
 

@@ -182,13 +182,14 @@ def follow_links(found: Listing) -> None:
     """A table that was cloned names files of another: in place they are counted there, in the archive here."""
     if not any(family.links for family in found.families.values()):
         return
-    there = {stored.path for family in found.families.values() for stored in family.files}
+    there = {stored.path.removeprefix("archive/") for family in found.families.values() for stored in family.files}
     for family in found.families.values():
         for link, target in family.links:
             if target in there:
                 found.put_apart("links to files that are counted elsewhere", link)
             elif archived := found.archived.pop(f"archive/{target}", None):
                 family.files.append(archived)
+                there.add(target)
                 found.apart["archive"][0] -= 1
                 found.apart["archive"][1] -= archived.size_bytes
             else:

@@ -38,7 +38,9 @@ def whole(store: Store, stored: Stored) -> bytes:
 
 
 def live_files(store: Store, lists: Sequence[Stored]) -> frozenset[str] | None:
-    """By the newest list of one directory; None where each was cut off while it was written, which HBase passes over.
+    """By the newest list of one directory; None where there is no list, and no name where each is cut off.
+
+    HBase passes over a list that is cut off, and holds no file for live where it finds no other.
 
     Raises Unreadable for a list that is damaged: what is live cannot be known.
     """
@@ -49,7 +51,7 @@ def live_files(store: Store, lists: Sequence[Stored]) -> frozenset[str] | None:
         found = [read for each in by_number[number] if (read := _read(store, each)) is not None]
         if found:
             return max(found, key=lambda each: each.timestamp).names
-    return None
+    return frozenset() if lists else None
 
 
 def _number(stored: Stored) -> int:

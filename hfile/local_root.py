@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hfile.layout import Stored
 from hfile.readable import LocalFile
+from sizing.problem import InvalidInput, Problem
 
 __all__ = ["LocalRoot"]
 
@@ -26,7 +27,7 @@ class LocalRoot:
 
     def files(self) -> Iterator[Stored]:
         """Every file below it; none that goes while it is looked at."""
-        for directory, _, names in os.walk(self.directory):
+        for directory, _, names in os.walk(self.directory, onerror=_refuse):
             for name in names:
                 path = Path(directory, name)
                 try:
@@ -39,3 +40,10 @@ class LocalRoot:
     def readable(self, stored: Stored) -> LocalFile:
         """One of them."""
         return LocalFile(self.directory / stored.path)
+
+
+def _refuse(error: OSError) -> None:
+    """A directory that cannot be listed would be missing without a word."""
+    if not isinstance(error, FileNotFoundError):
+        fix = "run it as somebody who may read the whole root"
+        raise InvalidInput([Problem(where=str(error.filename), what="cannot be listed", why=str(error), fix=fix)])

@@ -21,10 +21,12 @@ from hfile.store_file import StoreFile, data_header, data_payload, index_blocks,
 from hfile.trailer import TRAILER_BYTES
 from sizing.block import HEADER_BYTES, cached_bytes
 
-__all__ = ["ALL", "Depth", "Measured", "measured"]
+__all__ = ["ALL", "Depth", "Measured", "coarse", "measured"]
 
 ALL: Final = 1 << 62
 """Of leaves or headers: every one."""
+MOST_LENGTHS: Final = 256  # judgement: told apart in one file; bucket sizes are multiples of 256 bytes
+LEAST_STEP_BYTES: Final = 16
 LEAST_LEAF_BYTES: Final = HEADER_BYTES + 2 * PLACE_BYTES
 Weights = Mapping[int, float]
 """Blocks by cached length."""
@@ -166,7 +168,19 @@ def _cached(file: StoreFile, on_disk_bytes: int) -> int:
 def _weighed(lengths: Iterable[int], blocks: float) -> Weights:
     counted = Counter(lengths)
     weight = blocks / counted.total() if counted else 0.0
-    return {length: count * weight for length, count in counted.items()}
+    return coarse({length: count * weight for length, count in counted.items()}, MOST_LENGTHS)
+
+
+def coarse(lengths: Weights, most: int) -> Weights:
+    """At most so many lengths, rounded up to steps where there are more: what is planned then holds them."""
+    step, found = 1, dict(lengths)
+    while len(found) > most:
+        step = max(LEAST_STEP_BYTES, 2 * step)
+        found = {}
+        for length, count in lengths.items():
+            up = -(-length // step) * step
+            found[up] = found.get(up, 0.0) + count
+    return found
 
 
 def _payload_bytes(file: StoreFile, seen: _Seen) -> float:

@@ -61,6 +61,8 @@ class LocalFile:
                 data = file.read(length)
         except FileNotFoundError:
             raise Unreadable(self.name, offset, GONE) from None
+        except OSError as error:
+            raise Unreadable(self.name, offset, str(error)) from None
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
         return data

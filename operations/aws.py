@@ -27,6 +27,10 @@ PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8}, m
 threads as it has connections ask side by side."""
 
 
+SHORT: Final = Config(connect_timeout=5, read_timeout=20)
+"""Seconds. What is asked of S3 is small, and who ends a command is not to wait for a network that is dead."""
+
+
 class Aws:
     """boto3 clients by service; made when first used."""
 
@@ -59,7 +63,7 @@ class Aws:
     @cached_property
     def s3(self) -> S3Client:
         """Amazon S3."""
-        return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT)
+        return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT.merge(SHORT))
 
     @cached_property
     def ssm(self) -> SSMClient:

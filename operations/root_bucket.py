@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import ClientError, IncompleteReadError, ReadTimeoutError, ResponseStreamingError
+from urllib3.exceptions import HTTPError
 
 from hfile.layout import Stored
 from hfile.readable import GONE, Unreadable
 from operations.aws import Aws
 from operations.failures import MISSING, answered, error_code
+from sizing.problem import OperationFailed
 
 __all__ = ["S3File", "S3Root"]
 
 CHANGED: Final = MISSING | {"412", "PreconditionFailed"}
 """It is gone, or another by now."""
 ATTEMPTS: Final = 4
-BROKEN_OFF: Final = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError)
+BROKEN_OFF: Final = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError, HTTPError)
+OF_ONE: Final = ("AccessDenied", "InvalidObjectState", "KMS.")
+"""How codes begin by which S3 refuses one object and not all: it is archived, or encrypted with another key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,13 @@ class S3File:
             try:
                 data = self._got(f"bytes={offset}-{offset + length - 1}")
             except ClientError as error:
-                if error_code(error) not in CHANGED:
-                    raise
-                raise Unreadable(self.name, offset, GONE) from None
+                if error_code(error) in CHANGED:
+                    raise Unreadable(self.name, offset, GONE) from None
+                if error_code(error).startswith(OF_ONE):
+                    raise Unreadable(self.name, offset, str(error)) from None
+                raise
+            except HTTPError as error:
+                raise OperationFailed(f"{self.name} could not be read\n  {error}\n  fix: run the same again") from error
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
         return data
@@ -81,7 +89,7 @@ class S3Root:
             pages: Any = self.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
             for page in pages:
                 for each in page.get("Contents", ()):
-                    yield Stored(each["Key"][len(start) :], each["Size"], each["ETag"])
+                    yield Stored(each["Key"][len(start) :], each["Size"], each.get("ETag", "*"))
 
     def readable(self, stored: Stored) -> S3File:
         """One of them."""

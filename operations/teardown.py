@@ -34,6 +34,7 @@ TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
+SILENT: Final = "until then its alarms call nobody: aws cloudwatch enable-alarm-actions"
 DOWN: Final = "HBase is stopped already"
 CLUSTER: Final = "AWS::EMR::Cluster"
 GONE: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
@@ -200,14 +201,15 @@ def _no_log_left(primary: Primary, say: Say) -> str:
     if not found["down"]:
         raise Refused(
             "HBase runs again, though it was stopped: something has started it\n"
-            "  fix: look who did in the journal of the primaries; run the same again, and it is stopped again"
+            "  fix: look who did in the journal of the primaries, and stop that; run the same again, which stops HBase;"
+            f" {SILENT}"
         )
     if found["files"]:
         some = ", ".join(found["files"][:3])
         raise Refused(
             f"{found['directory']} holds {len(found['files'])} files, edits that are nowhere else: {some}\n"
             "  fix: start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
-            " it has read them, and run the same again"
+            f" it has read them, and run the same again; {SILENT}"
         )
     return f"{found['directory']} is empty"
 

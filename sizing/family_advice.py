@@ -68,7 +68,11 @@ def _small_blocks(family: Family) -> Iterator[Advice]:
     mean, blocks = family.lengths.mean_bytes, family.lengths.blocks
     heap_bytes = blocks * index_bytes_per_block(COLLECTOR) + family.index_bytes
     fewer = mean / NOMINAL_BLOCK_BYTES
-    if mean < SMALL_BLOCK_BYTES and heap_bytes * (1 - fewer) > SMALL_HEAP_BYTES:
+    if (
+        family.block_bytes < NOMINAL_BLOCK_BYTES
+        and mean < SMALL_BLOCK_BYTES
+        and heap_bytes * (1 - fewer) > SMALL_HEAP_BYTES
+    ):
         yield _advised(
             family,
             "BLOCKSIZE => '65536'",
@@ -81,7 +85,7 @@ def _small_blocks(family: Family) -> Iterator[Advice]:
 def _large_blocks(family: Family) -> Iterator[Advice]:
     mean = family.lengths.mean_bytes
     cell = family.lengths.total_bytes / family.cells
-    if mean > LARGE_BLOCK_BYTES and cell < SMALL_CELL_FRACTION * mean:
+    if family.block_bytes != NOMINAL_BLOCK_BYTES and mean > LARGE_BLOCK_BYTES and cell < SMALL_CELL_FRACTION * mean:
         yield _advised(
             family,
             "BLOCKSIZE => '65536'",

@@ -18,7 +18,8 @@ class Family:
     `index_bytes` are its leaf and root indexes, `bloom_bytes` its Bloom chunks: the combined cache keeps both in L1.
     `bloom` is their kind, keys and values are means, `block_bytes` is the BLOCKSIZE that its table states; empty, or 0,
     where nobody has said. `zstd_ratio` is by how much ZSTD would shorten blocks that are not compressed. Of `files` so
-    many were read; `relative_error` is half the 95 % interval of its cached bytes.
+    many were read, and perhaps `unread_bytes` are in such as cannot be, and are missing in every figure;
+    `relative_error` is half the 95 % interval of its cached bytes.
     """
 
     table: str
@@ -39,6 +40,7 @@ class Family:
     value_bytes: int = 0
     block_bytes: int = 0
     files_read: int = 0
+    unread_bytes: int = 0
     zstd_ratio: float = 0.0
     relative_error: float = 0.0
 

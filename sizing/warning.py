@@ -13,7 +13,7 @@ from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
 from sizing.family_advice import advice
 from sizing.page_reads import PIECE_BYTES
-from sizing.units import GIB, KIB, MIB, format_duration
+from sizing.units import GIB, KIB, MIB, format_duration, format_size
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
 LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
@@ -139,6 +139,14 @@ def _families(candidate: Candidate) -> Iterator[Warning]:
                 message=f"the blocks of {each.table} {each.name} are known to {each.relative_error:.0%} only: "
                 f"{each.files_read:,} of {each.files:,} files were read",
                 fix="warmbase inspect with more --files, or --all",
+            )
+        if each.unread_bytes:
+            yield Warning(
+                id=f"unread-{each.table}-{each.name}",
+                severity="warning",
+                message=f"store files of {each.table} {each.name} that could not be read have perhaps "
+                f"{format_size(each.unread_bytes)}, and nothing is planned for them",
+                fix="warmbase inspect says which they are, and why; or state stored by hand",
             )
     for advised in advice(inspection):
         yield Warning(

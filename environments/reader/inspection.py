@@ -43,6 +43,7 @@ class FamilyFile(BaseModel):
     value_bytes: Annotated[int, Field(ge=0)] = 0
     block_bytes: Annotated[int, Field(ge=0)] = 0
     files_read: Annotated[int, Field(ge=0)] = 0
+    unread_bytes: Annotated[int, Field(ge=0)] = 0
     zstd_ratio: Annotated[float, Field(ge=0)] = 0.0
     relative_error: Annotated[float, Field(ge=0)] = 0.0
 
@@ -67,6 +68,7 @@ class FamilyFile(BaseModel):
             value_bytes=self.value_bytes,
             block_bytes=self.block_bytes,
             files_read=self.files_read,
+            unread_bytes=self.unread_bytes,
             zstd_ratio=self.zstd_ratio,
             relative_error=self.relative_error,
         )

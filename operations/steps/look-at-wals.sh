@@ -14,7 +14,11 @@ main() {
   # A master that ever ran has made the directory: one that cannot be listed is no empty one.
   found=$(hdfs dfs -ls -R "$directory/WALs") || fail "$directory/WALs cannot be listed"
   files=$(awk '/^-/ {print $NF}' <<<"$found")
-  if stopped; then down=true; fi
+  if stopped; then
+    down=true
+  elif ! children /hbase/rs >/dev/null || ! children /hbase >/dev/null; then
+    fail "ZooKeeper does not say whether HBase is down"
+  fi
   # shellcheck disable=SC2086 # HBase's own names, without blanks
   answer "{\"directory\": $(quoted "$directory/WALs"), \"files\": $(array $files), \"down\": $down}"
 }

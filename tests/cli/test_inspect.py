@@ -48,7 +48,7 @@ def test_the_page_has_a_table_for_each_family_in_eighty_columns(root: Path, tmp_
     assert any("it is encrypted" in line for line in lines)
     assert "  write-ahead logs: 1 files, 1 B" in lines
     assert max(len(line) for line in lines if "/" not in line) <= 80
-    assert not (tmp_path / "inspections" / "found.partial").exists()
+    assert [file.name for file in (tmp_path / "inspections").iterdir()] == ["found.json"]
 
 
 def test_the_json_is_as_complete_as_the_page(root: Path, tmp_path: Path) -> None:
@@ -78,7 +78,12 @@ def test_a_plan_is_made_of_what_was_found(root: Path, tmp_path: Path) -> None:
     plan = plan_of(read, read.active)
     longest = max(family.lengths.largest_bytes for family in inspection.families)
     assert max(plan.cache.bucket_sizes) >= longest
-    assert [each.id for each in plan.warnings if each.id.startswith("family-")] == ["family-t0-cf", "family-t1-cf"]
+    assert [each.id for each in plan.warnings if each.id.startswith(("family-", "unread-"))] == [
+        "unread-t0-cf",
+        "unread-t1-cf",
+        "family-t0-cf",
+        "family-t1-cf",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,12 +100,31 @@ def test_what_is_no_root_is_said(arguments: list[str], why: str, tmp_path: Path)
     assert not (tmp_path / "inspections" / "found.json").exists()
 
 
-def test_a_look_that_is_ended_says_how_to_go_on(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_is_ended_before_it_read_anything_leaves_nothing(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def ended(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cli.inspect.inspected", ended)
     done = run(tmp_path, str(root))
     assert done.exit_code != 0
-    assert "the same again goes on" in done.stderr
-    assert (tmp_path / "inspections" / "found.partial").exists()
+    assert "the same again goes on" not in done.stderr
+    assert not list((tmp_path / "inspections").iterdir())
+
+
+def test_a_look_that_is_ended_while_it_reads_says_how_to_go_on(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(_: object, stage: str, done: int, __: int) -> None:
+        if stage == "read" and done > 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cli.inspect._Progress.__call__", ended)
+        done = run(tmp_path, str(root))
+    assert done.exit_code != 0
+    [kept] = (tmp_path / "inspections").iterdir()
+    assert f"what was read is in {kept}: the same again goes on" in done.stderr
+    assert run(tmp_path, str(root)).exit_code == 0
+    assert not kept.exists()

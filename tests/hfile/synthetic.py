@@ -11,13 +11,14 @@ from functools import lru_cache
 from random import Random
 
 from hfile.layout import Stored
+from hfile.readable import GONE, Unreadable
 from sizing.block import cached_bytes
 
 CHUNK = 16_384
 TRAILER = 4096
 KEY = b"\x00\x0euser0000000001\x01fq" + bytes(8) + b"\x04"
 ENTRY_BYTES = 13 + len(KEY)
-KINDS = ("even", "odd ones of 3 %", "uneven", "a few huge", "denser when small", "odd ones of 1 %")
+KINDS = ("even", "odd ones of 3 %", "uneven", "a few huge", "denser when small", "odd ones of 1 %", "a trend")
 
 
 def varint(number: int) -> bytes:
@@ -141,6 +142,10 @@ class MadeRoot:
         return Made(stored.path, self.contents[stored.path], self.seconds)
 
 
+GONE_NOW = b"gone"
+"""What stands for the bytes of a file that is not there any more when it is read."""
+
+
 @dataclass(frozen=True)
 class Whole:
     """A file whose bytes are all there."""
@@ -153,6 +158,8 @@ class Whole:
         return len(self.data)
 
     def read_at(self, offset: int, length: int) -> bytes:
+        if self.data == GONE_NOW:
+            raise Unreadable(self.name, offset, GONE)
         return self.data[offset : offset + length]
 
 
@@ -173,6 +180,9 @@ def seeded(seed: int) -> dict[str, Content]:
         if kind == "a few huge" and number < 5:
             size = 200_000_000
         payload = payload_bytes(kind, size, random)
+        if kind == "a trend":
+            # Files of one size, which lie in the order of what they hold.
+            size, payload = 500_000, 20_000 + 100_000 * number // count
         content = Content(max(1, size // on_disk_bytes(payload)), payload, cells=random.choice([5, 10, 20]))
         made[path(number, families[number % len(families)])] = content
     return made

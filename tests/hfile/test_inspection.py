@@ -14,7 +14,7 @@ import pytest
 from hfile.inspection import DEAD, Choice, Found, inspected
 from hfile.kept import Kept, Unread
 from hfile.layout import Stored
-from tests.hfile.synthetic import ENTRY_BYTES, Content, MadeRoot, message, path, seeded
+from tests.hfile.synthetic import ENTRY_BYTES, GONE_NOW, Content, MadeRoot, message, path, seeded
 
 PLAIN = Content(20, 65_800)
 OTHER = Content(7, 65_800)
@@ -49,6 +49,15 @@ def test_intervals_have_the_truth_in_186_of_200_roots(tmp_path: Path) -> None:
             whole = found.total(name)
             hits[name] += whole.low * (1 - 1e-9) <= truth[name] <= whole.high * (1 + 1e-9)
     assert min(hits.values()) >= 186, hits
+
+
+def test_strata_are_drawn_independently_of_each_other(tmp_path: Path) -> None:
+    """Files of one size, in the order of what they hold: the same places of every stratum would lean one way."""
+    contents = {path(number): Content(5, 65_800, cells=10 + number // 10) for number in range(1500)}
+    truth = sum(each.blocks * each.cells for each in contents.values())
+    looks = (look(MadeRoot(contents), tmp_path, Choice(seed=seed, threads=1)) for seed in range(20))
+    found = [each.total("cells") for each in looks]
+    assert sum(each.low <= truth <= each.high for each in found) >= 17
 
 
 def test_all_files_are_all_there_is(tmp_path: Path) -> None:
@@ -87,6 +96,7 @@ def a_descriptor(tracker: str) -> bytes:
 REGION = path(1).rsplit("/", 2)[0]
 LIVE, DEAD_ONE = path(1), f"{REGION}/f/{'d' * 32}"
 LIVE_NAME = LIVE.rpartition("/")[2]
+ARCHIVED = f"archive/data/default/other/{'a' * 32}/f/{'b' * 32}"
 
 
 def of_two(others: dict[str, bytes], tmp_path: Path) -> Found:
@@ -107,14 +117,42 @@ def test_files_that_no_list_names_are_dead(tmp_path: Path) -> None:
         ({"f1.7": a_list("d" * 32, LIVE_NAME, timestamp=5), "f2.7": a_list(LIVE_NAME, timestamp=9)}, 1),
         ({"f1": a_list("d" * 32, LIVE_NAME)}, 2),
         ({"f1.7": a_list(LIVE_NAME)[:-5], "f1.3": a_list(LIVE_NAME, "d" * 32)}, 2),
-        ({"f1.7": b""}, 2),
+        ({"f1.7": b""}, 0),
         ({"x1.7": a_list(LIVE_NAME)}, 2),
     ],
     ids=["the newest", "the later of two", "without a number", "cut off", "empty", "no list"],
 )
 def test_the_list_that_hbase_would_take_is_taken(lists: dict[str, bytes], live: int, tmp_path: Path) -> None:
     found = of_two({f"{REGION}/f/.filelist/{name}": data for name, data in lists.items()}, tmp_path)
-    assert found.families[0].files == live
+    assert sum(each.files for each in found.families) == live
+
+
+def test_a_list_that_was_replaced_meanwhile_costs_no_region(tmp_path: Path) -> None:
+    """HBase writes another with each flush; what it named is live, and so is what came since."""
+    root = MadeRoot({LIVE: PLAIN}, {f"{REGION}/f/.filelist/f1.7": GONE_NOW})
+    found = look(root, tmp_path)
+    assert found.total("blocks").value == PLAIN.blocks
+    assert "all files of the directory count" in found.unread[0][1]
+
+
+def test_a_file_that_is_gone_counts_as_one_that_was_not_drawn(tmp_path: Path) -> None:
+    """A compaction has put what it had into another one."""
+    found = look(MadeRoot({LIVE: PLAIN}, {DEAD_ONE: GONE_NOW}), tmp_path)
+    [family] = found.families
+    assert (family.unread, family.unread_bytes.value) == (0, 0)
+    assert family.figures["blocks"].value > PLAIN.blocks
+
+
+def test_links_of_dead_files_lead_nowhere_and_two_to_one_file_count_once(tmp_path: Path) -> None:
+    link = f"other={'a' * 32}-{'b' * 32}"
+    root = MadeRoot(
+        {LIVE: PLAIN, ARCHIVED: OTHER},
+        {f"{REGION}/f/{link}": b"", f"{path(2).rpartition('/')[0]}/{link}": b""},
+    )
+    assert look(root, tmp_path).total("blocks").value == PLAIN.blocks + OTHER.blocks
+    with_list = MadeRoot(root.contents, {**root.others, f"{REGION}/f/.filelist/f1.7": a_list(LIVE_NAME)})
+    only = MadeRoot(with_list.contents, {name: data for name, data in with_list.others.items() if REGION in name})
+    assert look(only, tmp_path).total("blocks").value == PLAIN.blocks
 
 
 @pytest.mark.parametrize(
@@ -135,7 +173,7 @@ def test_a_damaged_list_is_said_and_nothing_is_guessed(damage: object, why: str,
     assert why in said
 
 
-@pytest.mark.parametrize(("tracker", "live"), [("DEFAULT", 2), ("FILE", 1)])
+@pytest.mark.parametrize(("tracker", "live"), [("DEFAULT", 2), ("default", 2), ("FILE", 1)])
 def test_a_table_that_keeps_no_lists_has_no_dead_files(tracker: str, live: int, tmp_path: Path) -> None:
     """Lists of a time when it did are left over."""
     others = {
@@ -149,9 +187,6 @@ def test_a_table_that_keeps_no_lists_has_no_dead_files(tracker: str, live: int, 
     assert found.families[0].files == live
     assert found.families[0].inspected is not None
     assert found.families[0].inspected.block_bytes == 65536
-
-
-ARCHIVED = f"archive/data/default/other/{'a' * 32}/f/{'b' * 32}"
 
 
 @pytest.mark.parametrize(
@@ -206,6 +241,8 @@ def test_what_cannot_be_read_counts_as_empty_and_is_said(tmp_path: Path) -> None
     assert (family.files, family.files_read, family.unread) == (2, 1, 1)
     assert family.figures["blocks"].value == PLAIN.blocks
     assert family.unread_bytes.value == 13_000
+    assert family.inspected is not None
+    assert family.inspected.unread_bytes == 13_000
     assert found.unread[0][0] == DEAD_ONE
 
 
@@ -258,7 +295,7 @@ import json, resource, sys, tempfile, time
 from pathlib import Path
 from hfile.inspection import Choice, inspected
 from hfile.kept import Kept
-from tests.hfile.synthetic import ENTRY_BYTES, Content, MadeRoot, path
+from tests.hfile.synthetic import ENTRY_BYTES, GONE_NOW, Content, MadeRoot, message, path, seeded
 contents = {
     path(number, f"f{number % 5}", f"t{number % 4}", 500): Content(20 + number % 7, 65_800) for number in range(100_000)
 }

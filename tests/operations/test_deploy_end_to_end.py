@@ -257,7 +257,7 @@ def deployed(local: LocalAws, directory: Path, name: str) -> tuple[Account, Envi
 def test_a_teardown_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
     here, environment, mine = deployed(local, tmp_path, "end")
     steps = len(list(teardown(here.aws, environment, "blue", None)))
-    assert steps == 10
+    assert steps == 11
     for at, when in product(range(steps), WHEN):
         with suppress(Killed):
             carry_out(teardown(here.aws, environment, "blue", None), Cut(at, when))

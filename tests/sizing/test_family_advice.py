@@ -41,9 +41,11 @@ WELL = Family(
 CASES = [
     ({}, []),
     ({"lengths": lengths(1_000_000), "cells": 107_374}, ["BLOCKCACHE => 'false', or a family of its own as MOB"]),
-    ({"lengths": lengths(8_000)}, ["BLOCKSIZE => '65536'"]),
-    ({"lengths": lengths(8_000, GIB), "index_bytes": 0}, []),
-    ({"lengths": lengths(262_000)}, ["BLOCKSIZE => '65536'"]),
+    ({"lengths": lengths(8_000), "block_bytes": 8192}, ["BLOCKSIZE => '65536'"]),
+    ({"lengths": lengths(8_000, GIB), "index_bytes": 0, "block_bytes": 8192}, []),
+    ({"lengths": lengths(8_000)}, []),
+    ({"lengths": lengths(262_000)}, []),
+    ({"lengths": lengths(262_000), "block_bytes": 0}, ["BLOCKSIZE => '65536'"]),
     ({"key_bytes": 60, "value_bytes": 40}, ["DATA_BLOCK_ENCODING => 'FAST_DIFF'"]),
     ({"key_bytes": 60, "value_bytes": 40, "encoding": "FAST_DIFF"}, []),
     ({"zstd_ratio": 3.0}, ["COMPRESSION => 'ZSTD'"]),
@@ -66,7 +68,7 @@ def test_each_piece_of_advice_is_given_where_its_cause_is(changed: dict[str, obj
 
 
 def test_the_heap_that_small_blocks_cost_is_said() -> None:
-    family = replace(WELL, lengths=lengths(8_192))
+    family = replace(WELL, lengths=lengths(8_192), block_bytes=0)
     [found] = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
     # 13,107,200 blocks of 540 B each, and 1 GiB of index.
     assert "13,107,200 blocks of 8 KiB take 7.59 GiB of all heaps" in found.why
