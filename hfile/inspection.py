@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -98,13 +98,17 @@ def inspected(store: Store, choice: Choice, kept: Kept, say: Say) -> Found:
             raise
 
 
+@dataclass(slots=True)
 class _Look:
     """One look: what was listed so far, and what could not be read."""
 
-    def __init__(self, store: Store, choice: Choice, kept: Kept, say: Say, pool: ThreadPoolExecutor) -> None:
-        self.store, self.choice, self.kept, self.say, self.pool = store, choice, kept, say, pool
-        self.unread: list[tuple[str, str]] = []
-        self.listing = Listing()
+    store: Store
+    choice: Choice
+    kept: Kept
+    say: Say
+    pool: ThreadPoolExecutor
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    listing: Listing = field(default_factory=Listing)
 
     def found(self) -> Found:
         """List, leave out what is dead, read, estimate."""
