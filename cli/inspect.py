@@ -38,7 +38,7 @@ MOST_THREADS: Final = 64
 @click.argument("root")
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Where to; inspections/NAME.json else.")
 @click.option("--files", type=click.IntRange(min=1), default=400, show_default=True, help="How many to read, in all.")
-@click.option("--all", "every", is_flag=True, help="Read the end of every file.")
+@click.option("--all", "every", is_flag=True, help="Read every file, none is drawn.")
 @click.option("--blocks", is_flag=True, help="Read every header of compressed blocks, and all of the index.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another one draws other files.")
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), default=32, show_default=True, help="Side by side.")
@@ -65,24 +65,14 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
         seed=chosen["seed"],
         threads=chosen["threads"],
     )
-    about = f"{store.url} {choice.depth} {choice.seed}"
-    # Of another seed or depth is another file: hours of reading are not written over.
-    kept = Kept(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
-    say = _Progress()
-    try:
-        found = inspected(store, choice, kept, say)
-    except BaseException:
-        say.end()
-        kept.close()
-        if kept.has_some:
-            click.echo(f"what was read is in {kept.path}: the same again goes on", err=True)
-        raise
-    say.end()
+    found, kept = _looked(store, choice, target)
     inspection = found.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
     if not inspection.families:
         kept.remove()
         raise InvalidInput([_nothing(store.url, found)])
-    target.write_text(inspection_text(inspection), encoding="utf-8")
+    whole = target.with_suffix(".new")
+    whole.write_text(inspection_text(inspection), encoding="utf-8")
+    whole.replace(target)
     kept.remove()
     advised = advice(inspection)
     if output == "json":
@@ -93,6 +83,22 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     click.echo("\n".join(page(found, advised)))
     named = target if target.is_absolute() else f"../{target}"
     click.echo(f"\nwritten: {target}\nin an environment file: workload: {{inspection: {named}}}")
+
+
+def _looked(store: Store, choice: Choice, target: Path) -> tuple[Found, Kept]:
+    """And what was read, which stays until the answer is written. Of another seed or depth it is another file."""
+    about = f"{store.url} {choice.depth} {choice.seed}"
+    kept = Kept(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
+    say = _Progress()
+    try:
+        return inspected(store, choice, kept, say), kept
+    except BaseException:
+        kept.close()
+        if kept.has_some:
+            click.echo(f"what was read is in {kept.path}: the same again goes on", err=True)
+        raise
+    finally:
+        say.end()
 
 
 def _store(root: str) -> tuple[Store, str]:

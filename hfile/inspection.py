@@ -1,7 +1,8 @@
 """A look at a whole HBase root: files are listed, some are read, and what all of them hold is estimated.
 
 Files are drawn by family, the largest for certain and the others at random, the same ones for the same seed. Reading
-one takes a read of its end, of a few leaves of its index and, where blocks are compressed, of a few headers.
+one takes a read of its end, of a few leaves of its index, and of a few headers of compressed blocks, or of one block
+where none is.
 """
 
 from __future__ import annotations
@@ -52,11 +53,8 @@ class Choice:
     @property
     def depth(self) -> Depth:
         """Of one file."""
-        return (
-            Depth(leaves=ALL, headers=ALL, trials=1)
-            if self.headers
-            else Depth(leaves=LEAVES, headers=HEADERS, trials=1)
-        )
+        leaves, headers = (ALL, ALL) if self.headers else (LEAVES, HEADERS)
+        return Depth(leaves=leaves, headers=headers, trials=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from environments.names import cluster_stack
 from operations.claims import FORGOTTEN, claim_of
 from operations.edits import edits
 from operations.pinning import check_pinned
@@ -43,11 +44,16 @@ def _nodes_answer(seen: Seen) -> Iterator[Finding]:
 
 
 def _protection_stays(seen: Seen) -> Iterator[Finding]:
-    """Of a launch that was written down: `pin` asked for it, and its stack has been updated since, or not yet."""
-    protected = seen.aws.emr.describe_cluster(ClusterId=seen.cluster.id)["Cluster"]["TerminationProtected"]
+    """Of a launch that was written down `pin` asked for it; what an update does to it, only an updated stack shows."""
+    cluster = seen.aws.emr.describe_cluster(ClusterId=seen.cluster.id)["Cluster"]
+    name = cluster_stack(seen.launch.plan.environment, seen.launch.plan.cluster)
+    [stack] = seen.aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
+    launched = cluster["Status"]["Timeline"]["CreationDateTime"]
+    updated = stack.get("LastUpdatedTime", stack["CreationTime"]) > launched
+    protected = cluster["TerminationProtected"]
     yield Question(
         "termination protection",
-        "An update of the cluster's stack that does not state",
+        "An update of the cluster's stack that does not state" if updated else "",
         "the cluster is protected",
         "warmbase pin, which asks for it again; tell us after which update it was gone",
     ).answered("it is" if protected else "it is not", good=protected)
@@ -93,9 +99,11 @@ def _security_is_understood(seen: Seen) -> Iterator[Finding]:
     )
     nodes = [each for page in pages for reserved in page["Reservations"] for each in reserved["Instances"]]
     lax = [each["InstanceId"] for each in nodes if each.get("MetadataOptions", {}).get("HttpTokens") != "required"]
+    # Of a cluster that does not encrypt its disks one of the two names was never said to EMR.
+    both = seen.launch.environment.encrypt_local_disks
     yield Question(
         "credentials of nodes",
-        "`EnableEbsEncryption` and `InstanceMetadataServiceConfiguration` are spelled so",
+        "`EnableEbsEncryption` and `InstanceMetadataServiceConfiguration` are spelled so" if both else "",
         "each node gives its credentials to IMDSv2 alone",
         "correct the name in stacks/cluster.py; it is settled at launch",
     ).answered(f"{len(nodes)} nodes, {len(lax)} of them to IMDSv1 too", good=not lax and bool(nodes))
@@ -147,7 +155,7 @@ def _volumes_are_encrypted(seen: Seen) -> Iterator[Finding]:
         "mappers of volumes",
         "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
         "no volume carries a LUKS mapper",
-        "nothing breaks: the bootstrap action takes either; correct what docs/configuration.md says of it",
+        "nothing breaks: the bootstrap action takes either; correct what bootstrap-actions/disks.sh says of it",
     ).of_each(seen.nodes, _no_mapper)
 
 

@@ -53,7 +53,7 @@ def _agent_publishes(seen: Seen) -> Iterator[Finding]:
         "dimensions of JMX metrics",
         "JMX metrics are called",
         ", ".join(expected),
-        "correct DIMENSIONS in dashboards/metric.py",
+        "correct DIMENSIONS in configurations/metrics.py",
     ).answered("; ".join(", ".join(each) for each in sorted(keys)) or "nothing is published", good=expected in keys)
 
 
@@ -95,7 +95,7 @@ def _emr_publishes(seen: Seen) -> Iterator[Finding]:
         "EMR's own metrics",
         "`AWS/ElasticMapReduce` spells its dimension `JobFlowId`",
         "CoreNodesRunning by JobFlowId",
-        "aws cloudwatch list-metrics --namespace AWS/ElasticMapReduce; correct dashboards/alarm.py",
+        "aws cloudwatch list-metrics --namespace AWS/ElasticMapReduce; correct DIMENSIONS in configurations/metrics.py",
     ).answered("there" if count else "not there", good=count > 0)
 
 

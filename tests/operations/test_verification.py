@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import getpass
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -308,3 +310,32 @@ def test_a_graph_that_cloudwatch_refuses_is_said(here: Deployed, monkeypatch: py
     findings = found(here, monkeypatch)
     assert findings["graphs"].good is False
     assert "no such function" in findings["graphs"].found
+
+
+def test_what_is_to_be_corrected_is_there() -> None:
+    """Each file that a check names."""
+    project = PAGE.parents[1]
+    checks = "".join(file.read_text() for file in Path(module.__file__).parent.glob("*.py"))
+    named = set(
+        re.findall(r"\b(?:configurations|operations|stacks|dashboards|bootstrap-actions|docs)/[a-z_/-]+\.\w+", checks)
+    )
+    assert len(named) > 8
+    assert [name for name in named if not (project / name).exists()] == []
+
+
+def test_the_program_finds_what_a_logger_writes_at_debug_alone(tmp_path: Path) -> None:
+    logs = runpy.run_path(str(PROGRAM))["logs"]
+    assert logs(tmp_path) == {"collector_bytes": None, "allocator_debug": False}
+    (tmp_path / "regionserver-gc.log").write_text("[gc] x")
+    own = tmp_path / "hbase-hbase-regionserver-ip-10-0-0-1.log"
+    own.write_text("2026 INFO bucket.BucketAllocator: x\n2026 DEBUG bucket.BucketCache: x\n")
+    assert logs(tmp_path) == {"collector_bytes": 6, "allocator_debug": False}
+    own.write_text("2026 DEBUG [thread] bucket.BucketAllocator: statistics\n")
+    assert logs(tmp_path)["allocator_debug"]
+
+
+def test_the_program_says_whose_a_directory_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o750)
+    owner = runpy.run_path(str(PROGRAM))["owner"]
+    assert owner(str(tmp_path)) == f"{getpass.getuser()} 750"
+    assert owner(str(tmp_path / "none")) is None
