@@ -6,10 +6,10 @@
 # make lab    set up, then every scenario of the lab: a real HBase on this machine, an hour or so
 # make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
 SHELL := /bin/bash
-ROOMS := sizing facts environments hfile configurations dashboards stacks operations lab cli
+ROOMS := sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli
 BIN   := .venv/bin
 READY := .venv/.ready
-SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh operations/steps/*.sh lab/aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
+SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh operations/steps/*.sh local_aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 
 .PHONY: help setup demo lab lab-setup test test-lab fuzz bench-inspect check format clean

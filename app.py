@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from configurations.deployable import deployable_launch
-from configurations.running import as_launched
+from changes.replan import as_launched
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records, placed
 from environments.reader import read_environment
+from lint.deployable import deployable_launch
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
 from stacks.cluster import ClusterStack
-from stacks.held import refuse_otherwise
 from stacks.monitoring import MonitoringStack
 from stacks.network import NetworkStack
+from stacks.pinned import refuse_otherwise
 from stacks.storage import StorageStack
 
 

@@ -65,7 +65,7 @@ say "installing the locked Python packages (half a minute at first)"
 # With the system's certificates, for a company's own may be among them; by itself uv trusts only those it brings.
 .venv/bin/uv sync --quiet --frozen --compile-bytecode --system-certs "${groups[@]}" ||
   stop "uv could not install what uv.lock names; its reason is above" "mend that, and run it again"
-.venv/bin/python -m compileall -q sizing facts environments configurations dashboards stacks operations lab cli app.py
+.venv/bin/python -m compileall -q sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli app.py
 
 say "installing the CDK command line, and bats for tests of shell"
 PATH="$PWD/.venv/bin:$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund >&2 ||

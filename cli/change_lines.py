@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import Final
 
-from cli.amounts import printable
-from configurations.impact.change import Change
-from configurations.impact.cost import ImpactCost
+from changes.change import Change
+from changes.cost import ImpactCost
 from configurations.launch import Launch
 from configurations.properties.property import Applied
+from reports.amounts import printable
 from sizing.units import format_duration, format_size, format_usd
 
 __all__ = ["WIDTH", "change_lines", "cost_lines", "wrapped"]

@@ -8,13 +8,13 @@ from textwrap import wrap
 import click
 
 from cli.change_lines import WIDTH
-from cli.document import json_text
 from cli.options import environment_argument, output_option, yes_option
 from environments.environment import Environment
 from environments.reader import read_environment
 from operations import claims
 from operations.aws import Aws
 from operations.claims import NOBODY, Claim
+from reports.json_text import json_text
 from sizing.mode import Mode
 from sizing.problem import InvalidInput, Problem
 

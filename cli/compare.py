@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from environments.question import compared_plans
+from environments.planning import compared_plans
 from environments.reader import read_environment
 from sizing.mode import Mode
 from sizing.plan import Plan
@@ -39,7 +39,7 @@ def compare(environment: str, cluster: str | None, output: str) -> None:
     read = read_environment(environment)
     plans = compared_plans(read, chosen_cluster(read, cluster))
     if output == "json":
-        from cli.document import json_text  # noqa: PLC0415 - each output loads what it needs
+        from reports.json_text import json_text  # noqa: PLC0415 - each output loads what it needs
 
         click.echo(json_text(plans))
     else:

@@ -6,8 +6,8 @@ import click
 
 from cli.plan_page import print_plan
 from cli.progress import TerminalProgress
-from lab.aws.server import LocalAws
 from lab.demo import Demo, Hosting, run_demo
+from local_aws.server import LocalAws
 from sizing.plan import Plan
 
 __all__ = ["demo"]

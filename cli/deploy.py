@@ -12,7 +12,6 @@ from typing import Final
 import click
 
 from cli.change_lines import WIDTH
-from cli.document import json_text
 from cli.options import dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.tuning_page import tuning_page
@@ -20,6 +19,7 @@ from environments.reader import read_environment
 from operations.aws import Aws
 from operations.deployment import Proposal, StackChange, Work, deployment, proposal
 from operations.progress import carry_out
+from reports.json_text import json_text
 from sizing.units import format_usd
 
 __all__ = ["deploy"]

@@ -10,21 +10,21 @@ from typing import Final
 
 import click
 
+from changes.change import Change, changes
+from changes.cost import ImpactCost, impact_cost
+from changes.launched import changes_since_launch, launched_subject
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
-from cli.document import json_text
 from cli.options import chosen_cluster, cluster_option, output_option
-from configurations.impact.change import Change, changes
-from configurations.impact.cost import ImpactCost, impact_cost
-from configurations.impact.launched import changes_since_launch, launched_subject
 from configurations.launch import Launch, launch_of
-from configurations.lint.planned import planned_subject
-from configurations.lint.reader import read_subject
-from configurations.lint.subject import Subject
 from configurations.properties.property import Applied
+from emr.cluster_spec import Subject
 from environments.launch_record import LaunchRecord, launch_records, record_directory
 from environments.reader import read_environment
 from facts.prices import price_table
 from facts.releases import releases
+from lint.planned import planned_subject
+from lint.reader import read_subject
+from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["diff"]
@@ -94,7 +94,7 @@ def _compared_with(against: str, launch: Launch) -> tuple[Subject, tuple[Change,
         return launched_subject(record), tuple(changes_since_launch(record, launch)), {}
     if against == LIVE:
         from operations.aws import Aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
-        from operations.drift import live  # noqa: PLC0415 - see above
+        from operations.plan_drift import live  # noqa: PLC0415 - see above
 
         found = live(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
         return found.running.subject, found.running.settled, {each.subject: each.differences for each in found.around}

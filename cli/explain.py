@@ -7,18 +7,18 @@ from textwrap import fill
 
 import click
 
-from cli.amounts import quantity_text
-from cli.document import json_text, plain
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from configurations.classification import flattened
-from configurations.lint.secret import shown_value
 from configurations.properties import CATALOGUE, Property
 from configurations.rendering import classifications
+from emr.classification import flattened
 from environments.environment import Environment
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
 from facts.releases import releases
-from sizing.because import Because
+from lint.secret import shown_value
+from reports.amounts import quantity_text
+from reports.json_text import json_text, plain
+from sizing.explanation import Because
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
 

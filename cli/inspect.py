@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from cli.document import json_text
 from cli.options import output_option
 from environments.reader.inspection import inspection_text
+from hfile.checkpoint import Kept
 from hfile.inspection import Choice, Found, inspected
-from hfile.kept import Kept
 from hfile.local_root import LocalRoot
+from reports.json_text import json_text
 from sizing.family_advice import advice
 from sizing.problem import InvalidInput, Problem
 from sizing.units import format_duration

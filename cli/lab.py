@@ -119,7 +119,7 @@ def up(**chosen: Unpack[Chosen]) -> None:
     Example:
       warmbase lab up dev --data "256 MiB"
     """
-    from lab.hbase.standing import up as stand_up  # noqa: PLC0415 - see above
+    from lab.hbase.background import up as stand_up  # noqa: PLC0415 - see above
 
     stand_up(asked_of(chosen), _say(time.monotonic()))
     _print_status()
@@ -134,7 +134,7 @@ def status() -> None:
 @lab.command()
 def down() -> None:
     """End the one that is up, and remove what it stored."""
-    from lab.hbase.standing import down as take_down  # noqa: PLC0415 - see above
+    from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
 
     click.echo("the lab is down" if take_down() else "no lab was up")
 
@@ -142,9 +142,9 @@ def down() -> None:
 @lab.command()
 def remove() -> None:
     """Delete what `setup` downloaded, and what killed runs left."""
+    from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
     from lab.hbase.run_directory import clean_abandoned, running  # noqa: PLC0415 - see above
     from lab.hbase.software import remove as remove_software  # noqa: PLC0415 - see above
-    from lab.hbase.standing import down as take_down  # noqa: PLC0415 - see above
 
     if labs := running():
         raise InvalidInput([_still_running(labs)])
@@ -179,7 +179,7 @@ def _print_run(made: Run, page: Path) -> None:
 
 
 def _print_status() -> None:
-    from lab.hbase.standing import standing  # noqa: PLC0415 - see above
+    from lab.hbase.background import standing  # noqa: PLC0415 - see above
 
     found = standing()
     if found is None:

@@ -103,7 +103,7 @@ def asked_of(chosen: Chosen) -> Asked:
     from lab.hbase.laboratory import small_of  # noqa: PLC0415 - `--help` loads no more than it needs
     from lab.hbase.run import Asked as AskedRun  # noqa: PLC0415 - see above
     from lab.hbase.store.settings import Settings  # noqa: PLC0415 - see above
-    from sizing.miniature import Small  # noqa: PLC0415 - see above
+    from lab.model.scaled_plan import Small  # noqa: PLC0415 - see above
 
     read = read_environment(chosen["environment"])
     launch = launch_of(read, chosen_cluster(read, chosen["cluster"]))

@@ -11,17 +11,17 @@ from typing import Final
 
 import click
 
-from cli.amounts import printable
-from cli.document import json_text
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import launch_of
-from configurations.lint.finding import Finding, Report, Severity
-from configurations.lint.lint import ROLES
-from configurations.lint.lint import lint as linted
-from configurations.lint.planned import planned_subject
-from configurations.lint.reader import read_subject
-from configurations.lint.subject import Subject
+from emr.cluster_spec import Subject
 from environments.reader import read_environment
+from lint.finding import Finding, Report, Severity
+from lint.lint import ROLES
+from lint.lint import lint as linted
+from lint.planned import planned_subject
+from lint.reader import read_subject
+from reports.amounts import printable
+from reports.json_text import json_text
 
 __all__ = ["lint", "report_text"]
 

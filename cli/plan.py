@@ -7,9 +7,9 @@ from dataclasses import replace
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from configurations.lint.secret import shown_value
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
+from lint.secret import shown_value
 from sizing.problem import Infeasible
 
 __all__ = ["plan"]
@@ -35,7 +35,7 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
     read = read_environment(environment)
     sized = plan_of(read, chosen_cluster(read, cluster))
     if output == "json":
-        from cli.document import json_text, plain  # noqa: PLC0415 - each output loads what it needs
+        from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
         shown = [replace(each, value=shown_value(each.key, each.value)) for each in read.overrides]
         click.echo(json_text({**plain(sized), "overrides": shown}))

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from cli.amounts import amount_text, number_text, quantity_text
-from configurations.lint.secret import shown_value
 from environments.override import Override
+from lint.secret import shown_value
+from reports.amounts import amount_text, number_text, quantity_text
 from sizing.cluster import Volume
 from sizing.plan import Plan
 from sizing.units import (

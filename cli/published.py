@@ -17,6 +17,6 @@ def published() -> None:
     Example:
       warmbase published > docs/published-results.md
     """
-    from cli.published_page import page_text  # noqa: PLC0415 - the help needs none of it
+    from reports.published_page import page_text  # noqa: PLC0415 - the help needs none of it
 
     click.echo(page_text(), nl=False)

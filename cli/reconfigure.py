@@ -6,18 +6,18 @@ import os
 
 import click
 
-from cli.document import json_text
+from changes.replan import as_launched
 from cli.options import chosen_cluster, cluster_option, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.tuning_page import tuning_page
-from configurations.deployable import deployable_launch
-from configurations.running import as_launched
 from environments.launch_record import launch_records
 from environments.reader import read_environment
+from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from operations.tuning import tuning_of
+from reports.json_text import json_text
 
 __all__ = ["reconfigure"]
 

@@ -7,12 +7,12 @@ from typing import Final
 
 import click
 
-from cli.dashboards_page import dashboards_page, write_dashboard_pictures
-from cli.lab_page import DOCS, lab_results_page, write_lab_results
-from cli.properties_page import properties_page
-from cli.recipe_page import recipe_page
-from cli.rules_page import rules_page
-from cli.security_page import security_page
+from reports.dashboards_page import dashboards_page, write_dashboard_pictures
+from reports.lab_page import DOCS, lab_results_page, write_lab_results
+from reports.properties_page import properties_page
+from reports.recipe_page import recipe_page
+from reports.rules_page import rules_page
+from reports.security_page import security_page
 
 __all__ = ["PAGES", "reference"]
 

@@ -9,11 +9,11 @@ import click
 from cli.options import chosen_cluster, cluster_option, environment_argument
 from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch, launch_of
-from configurations.lint.gate import refuse_errors
-from configurations.lint.secret import shown_value
 from configurations.run_job_flow import run_job_flow
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
+from lint.gate import refuse_errors
+from lint.secret import shown_value
 
 __all__ = ["render"]
 

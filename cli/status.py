@@ -10,12 +10,12 @@ from typing import Final
 
 import click
 
-from cli.document import json_text
 from cli.options import environment_argument, output_option
 from environments.reader import read_environment
 from operations.aws import Aws
 from operations.claims import NOBODY
 from operations.state import Caches, ClusterState, EnvironmentState, state
+from reports.json_text import json_text
 from sizing.units import format_duration, format_percent, format_usd
 
 __all__ = ["status"]

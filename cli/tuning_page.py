@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
+from changes.change import Change
 from cli.change_lines import WIDTH, change_lines, cost_lines
-from configurations.impact.change import Change
 from configurations.launch import Launch
 from operations.tuning import Tuning
 from sizing.warning import MISSED_TARGET

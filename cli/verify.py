@@ -11,17 +11,17 @@ from typing import Final
 
 import click
 
+from changes.replan import as_launched
 from cli.change_lines import WIDTH
-from cli.document import json_text
-from cli.markdown import paragraph, section, table
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from configurations.deployable import deployable_launch
 from configurations.launch import Launch
-from configurations.running import as_launched
 from environments.launch_record import launch_records
 from environments.reader import read_environment
+from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.verification import Finding, unsettled, verification
+from reports.json_text import json_text
+from reports.markdown import paragraph, section, table
 from sizing.problem import Drifted
 
 __all__ = ["verify"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
-from configurations.classification import Classification, flattened
+from emr.classification import Classification, flattened
 
 __all__ = ["exported", "region_server_flags"]
 

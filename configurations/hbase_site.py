@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from xml.sax.saxutils import escape
 
-from configurations.classification import Classification
+from emr.classification import Classification
 from environments.override import Override
 
 __all__ = ["hbase_site_xml", "site_properties"]

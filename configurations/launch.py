@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from configurations.classification import Classifications
 from configurations.rendering import classifications
+from emr.classification import Classifications
 from environments.environment import Environment
-from environments.question import feasible_plan_of
+from environments.planning import feasible_plan_of
 from sizing.cluster import ClusterChoice
 from sizing.plan import Plan
 

@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from typing import Final
 
-from configurations.classification import Classification, Classifications, flattened, merged
-from configurations.lint.subject import is_gap
 from configurations.properties import CATALOGUE, Group
 from configurations.properties.property import BOTH, CLUSTER
+from emr.classification import Classification, Classifications, flattened, merged
+from emr.cluster_spec import is_gap
 from environments.override import Override
 from facts.classifications import classifications
 from sizing.problem import InvalidInput, Problem

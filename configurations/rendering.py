@@ -12,12 +12,12 @@ from typing import Any, Final
 import jinja2
 
 from configurations import layout
-from configurations.classification import Classification, Classifications, flattened
 from configurations.compaction_window import compaction_window
 from configurations.jvm import jvm
 from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, Source, metrics_of
 from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, Group
+from emr.classification import Classification, Classifications, flattened
 from environments.environment import Environment, Wal
 from facts.releases import releases
 from sizing.plan import Plan

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from configurations.classification import Classification
 from configurations.launch import APPLICATIONS, Launch
+from emr.classification import Classification
 from environments.names import cluster_name
 from sizing.cluster import Volume
 from sizing.plan import CoreGroup, PrimaryGroup

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from hfile.checkpoint import Unread
 from hfile.descriptor import Descriptor
-from hfile.kept import Unread
+from hfile.file_stats import Measured, coarse
 from hfile.layout import Family, Stored
-from hfile.measured import Measured, coarse
 from sizing.block import LengthHistogram
 from sizing.inspection import Family as Inspected
 from sizing.sampling import Estimate, Stratum, estimate

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from hfile.checkpoint import Kept, Unread
 from hfile.cursor import Cursor
 from hfile.descriptor import Descriptor, descriptor
 from hfile.family_totals import FamilyTotals, Gathered
-from hfile.kept import Kept, Unread
+from hfile.file_stats import ALL, Depth, Measured, measured
 from hfile.layout import Family, Listing, Store, Stored, follow_links, listing
 from hfile.live import live_files, whole
-from hfile.measured import ALL, Depth, Measured, measured
 from hfile.readable import GONE, Unreadable
 from sizing.inspection import Inspection
 from sizing.sampling import Estimate, Stratum, drawn, strata, total

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from configurations.classification import flattened
-from configurations.deployable import deployable_launch
 from configurations.launch import Launch
+from emr.classification import flattened
 from environments.environment import Environment
 from environments.reader import locate, read_environment
 from environments.reader.document import load_document
-from lab.aws.server import ACCOUNT, NOWHERE, LocalAws, local_aws, local_environment, refuse_dead, running_aws
-from lab.aws.teardown import lift_protection, remaining_stacks, root_buckets
-from lab.aws.template_lint import lint_errors
+from lint.deployable import deployable_launch
+from local_aws.server import ACCOUNT, NOWHERE, LocalAws, local_aws, local_environment, refuse_dead, running_aws
+from local_aws.teardown import lift_protection, remaining_stacks, root_buckets
+from local_aws.template_lint import lint_errors
 from operations.aws import Aws
 from operations.cdk import run_cdk, selection
 from operations.comparison import Comparison, compared

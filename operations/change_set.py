@@ -11,9 +11,9 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from operations.aws import Aws
+from operations.aws_errors import answered, error_code
 from operations.cdk import run_cdk
 from operations.deployed_stack import Events, settled_status
-from operations.failures import answered, error_code
 from operations.progress import Say
 from sizing.problem import OperationFailed, Refused
 

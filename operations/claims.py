@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 from environments.environment import Environment
 from environments.root import Root
 from operations.aws import Aws
+from operations.aws_errors import MISSING, answered, error_code
 from operations.description import LIVES
-from operations.failures import MISSING, answered, error_code
 from sizing.problem import OperationFailed, Refused
 
 __all__ = ["NOBODY", "Claim", "claim_of", "release", "writers"]

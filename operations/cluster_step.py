@@ -18,7 +18,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from operations.aws import Aws
-from operations.failures import MISSING, answered, error_code
+from operations.aws_errors import MISSING, answered, error_code
 from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed

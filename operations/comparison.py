@@ -11,15 +11,16 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from configurations.bootstrap import Action, actions, program, script
-from configurations.classification import Classification, flattened
 from configurations.launch import Launch
 from dashboards.alarm import Alarm
 from dashboards.alarms import alarms, calls
 from dashboards.boards import dashboard_bodies
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
+from emr.classification import Classification, flattened
 from environments.names import cluster_name
 from operations.aws import Aws
+from operations.aws_errors import error_code
 from operations.description import (
     DescribedAlarm,
     DescribedCluster,
@@ -29,7 +30,6 @@ from operations.description import (
     described_cluster,
     described_dashboard,
 )
-from operations.failures import error_code
 from sizing.plan import CoreGroup, PrimaryGroup
 
 __all__ = ["Comparison", "around", "compared"]

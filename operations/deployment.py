@@ -13,20 +13,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from configurations.deployable import deployable_launch
+from changes.replan import as_launched
 from configurations.launch import Launch
-from configurations.running import as_launched
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records
 from environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
+from lint.deployable import deployable_launch
 from operations.aws import Aws
+from operations.aws_errors import answered
 from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, deploy_stack, template_of
 from operations.deployed_stack import settled_status, status_of
 from operations.existing_bucket import needs, set_up
-from operations.failures import answered
 from operations.pinning import pin
 from operations.preflight import Check, preflight, refuse_unready
 from operations.progress import Progress, Say, Step

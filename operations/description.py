@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from configurations.classification import Classification
-from configurations.impact.settled import NEWEST, Settled
+from changes.immutable_settings import NEWEST, Settled
+from emr.classification import Classification
 from environments.names import cluster_id_parameter
 from operations.aws import Aws
-from operations.failures import error_code
+from operations.aws_errors import error_code
 
 __all__ = [
     "LIVES",

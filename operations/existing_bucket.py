@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from dashboards.reads import ROOT_METRICS_FILTER
 from environments.root import INCOMPLETE_UPLOAD_DAYS, Root
 from operations.aws import Aws
-from operations.failures import MISSING, error_code
+from operations.aws_errors import MISSING, error_code
 from operations.progress import Say
 
 __all__ = ["needs", "set_up"]

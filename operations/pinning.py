@@ -19,12 +19,12 @@ from environments.launch_record import (
 )
 from environments.names import cluster_stack, stacks_around
 from operations.aws import Aws
+from operations.aws_errors import answered
 from operations.change_set import template_of
 from operations.description import LIVES, cluster_id
-from operations.failures import answered
-from operations.launched_facts import Live, confirmed_facts, identity_of_stacks
+from operations.record_check import Live, confirmed_facts, identity_of_stacks
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
-from stacks.reach import CLUSTER_TYPE, Templates, reached, settled
+from stacks.references import CLUSTER_TYPE, Templates, reached, settled
 
 __all__ = ["Pinned", "check_pinned", "pin"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from environments.environment import Environment
 from operations.aws import Aws
+from operations.aws_errors import answered
 from operations.description import cluster_id
-from operations.failures import answered
 
 __all__ = ["protect"]
 

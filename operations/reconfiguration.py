@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from configurations.classification import Classification, flattened
+from emr.classification import Classification, flattened
 from operations.aws import Aws
+from operations.aws_errors import answered
 from operations.caches import ServerCache, caches
 from operations.description import DescribedGroup, described_groups
-from operations.failures import answered
 from operations.polling import turns
 from operations.progress import Say, Step
 from operations.tuning import Move, Tuning

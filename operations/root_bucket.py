@@ -13,7 +13,7 @@ from urllib3.exceptions import HTTPError
 from hfile.layout import Stored
 from hfile.readable import GONE, Unreadable
 from operations.aws import Aws
-from operations.failures import MISSING, answered, error_code
+from operations.aws_errors import MISSING, answered, error_code
 from sizing.problem import OperationFailed
 
 __all__ = ["S3File", "S3Root"]

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from changes.replan import as_launched
 from configurations.launch import Launch, launch_of
-from configurations.running import as_launched
 from dashboards.alarms import NO_FAULT
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records
 from environments.names import cluster_name
 from operations.aws import Aws
+from operations.aws_errors import MISSING, answered, error_code
 from operations.caches import ServerCache, caches
 from operations.claims import Claim, claim_of
 from operations.description import LIVES, DescribedCluster, described_cluster
-from operations.drift import running
-from operations.failures import MISSING, answered, error_code
+from operations.plan_drift import running
 from sizing.problem import Infeasible, OperationFailed
 
 __all__ = ["Caches", "ClusterState", "EnvironmentState", "state"]

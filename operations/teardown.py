@@ -17,11 +17,11 @@ from environments.environment import Environment, Wal
 from environments.launch_record import launch_records, record_directory, record_of
 from environments.names import cluster_name, cluster_stack, monitoring_stack, network_stack
 from operations.aws import Aws
+from operations.aws_errors import answered
 from operations.claims import NOBODY, claim_of, release, state_of
 from operations.cluster_step import Primary
 from operations.deployed_stack import Events, status_of
 from operations.description import LIVES, described_alarms
-from operations.failures import answered
 from operations.polling import turns
 from operations.progress import Say, Step
 from sizing.mode import Mode
@@ -197,7 +197,7 @@ def _silenced(aws: Aws, name: str, _: Say) -> str:
 
 
 def _no_log_left(primary: Primary, say: Say) -> str:
-    found = primary.run("look-at-wals", say)
+    found = primary.run("inspect-wals", say)
     if not found["down"]:
         raise Refused(
             "HBase runs again, though it was stopped: something has started it\n"

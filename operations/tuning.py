@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from configurations.classification import Classification, flattened, of_settings
-from configurations.impact.change import OF_THE_CLUSTER, Change, by_reconfiguration
-from configurations.impact.cost import ImpactCost, impact_cost
+from changes.change import OF_THE_CLUSTER, Change, by_reconfiguration
+from changes.cost import ImpactCost, impact_cost
 from configurations.launch import Launch
 from configurations.properties.property import Applied
 from configurations.properties.values import number
+from emr.classification import Classification, flattened, of_settings
 from environments.launch_record import record_of
 from facts.prices import price_table
 from operations.aws import Aws
-from operations.drift import Running, running
+from operations.plan_drift import Running, running
 
 __all__ = ["Move", "Tuning", "tuning", "tuning_of"]
 

@@ -7,9 +7,9 @@ from typing import Final
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.cost import Bill, Cost, Group, cost
+from sizing.inputs import Question
 from sizing.memory import NotEnoughMemory
 from sizing.mode import Mode
-from sizing.question import Question
 from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
 from sizing.disks import HDFS_REPLICATION
+from sizing.explanations import reasons
+from sizing.inputs import Question
 from sizing.memory import YARN_MIB, NotEnoughMemory
 from sizing.mode import Mode
-from sizing.nearest import nearest_changes
 from sizing.plan import (
     CoreGroup,
     HitRatio,
@@ -24,8 +25,7 @@ from sizing.plan import (
 )
 from sizing.prefetching import fill_seconds, warm_up_curve
 from sizing.problem import Infeasible
-from sizing.question import Question
-from sizing.reasons import reasons
+from sizing.relaxations import nearest_changes
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import Found, Try, search

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Final
 
 from sizing.cluster import Layout, Volume
+from sizing.inputs import UTILISATION, Question
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.mode import Mode
 from sizing.performance import Performance, performance
 from sizing.prefetching import fill_seconds
-from sizing.question import UTILISATION, Question
 from sizing.region_server import RegionServer, Share, region_server
 from sizing.resource import GBIT_BYTES, Cluster, Disk, EbsLimits, Hits, Resource, bottleneck, ebs_disk, resources
 from sizing.units import format_duration, format_percent

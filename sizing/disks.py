@@ -16,10 +16,10 @@ from sizing.bucket_cache import CacheDemand
 from sizing.cluster import Layout, Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
+from sizing.inputs import UTILISATION, Question
 from sizing.instance import InstanceType
 from sizing.mode import Mode
 from sizing.persistence import COPIES_ON_DISK
-from sizing.question import UTILISATION, Question
 from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
 from sizing.units import GIB, MIB
 

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from sizing.inputs import Question
 from sizing.latency import READS, Percentiles, ReadPath, Spread, Waiting, disk_spread, fan_out, percentiles, samples
-from sizing.question import Question
 from sizing.queueing import Handlers, Load, Network, Overloaded, closed_load, network, open_load
 from sizing.resource import Cluster, Hits, delay_seconds, resources
 from sizing.workload import ClosedLoad

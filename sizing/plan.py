@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sizing.because import Reasons
 from sizing.bucket_cache import BucketCache
 from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
 from sizing.cost import Cost
+from sizing.explanation import Reasons
 from sizing.heap import Heap
 from sizing.memory import Memory
 from sizing.mode import Mode

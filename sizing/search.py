@@ -16,10 +16,10 @@ from typing import Final
 from sizing.bill import candidate_cost, fixed_usd
 from sizing.candidate import Candidate, Shortfall
 from sizing.disks import layouts, layouts_in_all
+from sizing.inputs import Question
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.mode import Mode
-from sizing.question import Question
 from sizing.units import HOURS_PER_MONTH, format_usd
 
 __all__ = ["Found", "Try", "candidates", "search"]

@@ -12,19 +12,19 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from configurations.bootstrap import actions
-from configurations.classification import Classification
 from configurations.launch import APPLICATIONS, Launch
+from emr.classification import Classification
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.names import cluster_id_parameter, cluster_name, cluster_stack
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import CoreGroup, PrimaryGroup
-from stacks.acknowledged import acknowledge
 from stacks.app import environment_stack, filled_in, tag
 from stacks.bootstrap import BootstrapActions, RecordedBootstrap
-from stacks.held import Launched, hold
+from stacks.nag_suppressions import acknowledge
 from stacks.network import NetworkStack
+from stacks.pinned import Launched, hold
 from stacks.roles import Roles
 from stacks.storage import StorageStack
 

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from environments.environment import Environment, Wal
-from stacks.acknowledged import acknowledge, acknowledge_objects, acknowledge_workspace
+from stacks.nag_suppressions import acknowledge, acknowledge_objects, acknowledge_workspace
 from stacks.storage import StorageStack
 
 __all__ = ["Roles"]

@@ -15,8 +15,8 @@ from dashboards.reads import ROOT_METRICS_FILTER
 from environments.environment import Environment, Wal
 from environments.names import storage_stack
 from environments.root import INCOMPLETE_UPLOAD_DAYS
-from stacks.acknowledged import acknowledge
 from stacks.app import environment_stack, filled_in, tag
+from stacks.nag_suppressions import acknowledge
 
 __all__ = ["StorageStack"]
 

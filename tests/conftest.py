@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from configurations.launch import Launch
 from configurations.rendering import classifications
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from cli.main import COMMANDS
-from configurations.lint.rules import RULES
-from lab.aws.server import is_healthy
+from lint.rules import RULES
+from local_aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from configurations.classification import ClassificationPath
 from configurations.properties.assignment import ASSIGNMENT
 from configurations.properties.bucket_cache import BUCKET_CACHE
 from configurations.properties.caching import CACHING
@@ -19,6 +18,7 @@ from configurations.properties.observation import OBSERVATION
 from configurations.properties.property import Applied, Group, Property
 from configurations.properties.rpc import RPC
 from configurations.properties.storage import STORAGE
+from emr.classification import ClassificationPath
 
 __all__ = ["CATALOGUE", "TOPICS", "Applied", "Group", "Property"]
 

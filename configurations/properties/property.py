@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from configurations.classification import ClassificationPath
 from configurations.properties.values import Values
+from emr.classification import ClassificationPath
 from sizing.release import Release, Version
 
 __all__ = ["ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Group", "Property", "Span"]

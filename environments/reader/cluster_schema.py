@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from environments.reader import bounds
-from environments.reader.said import Said
+from environments.reader.raw_section import Said
 from environments.reader.scalars import Auto, not_a_switch
 from environments.reader.section import Refusal, Rule, Section, refuse
 from environments.reader.shown import shown

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from environments.reader import bounds
 from environments.reader.curve import read_curve
-from environments.reader.said import Said
+from environments.reader.raw_section import Said
 from environments.reader.scalars import Share
 from environments.reader.section import Refusal, Rule, Section
 from sizing.popularity import RowPopularity, Zipf, hot_set

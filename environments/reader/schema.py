@@ -17,8 +17,8 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Wal
 from environments.environment import Network as NetworkChoice
 from environments.override import Override
-from environments.reader.across import ACROSS
 from environments.reader.cluster_schema import Cluster
+from environments.reader.cross_checks import ACROSS
 from environments.reader.document import Document
 from environments.reader.section import Rule, Section, refuse
 from environments.reader.shown import shown

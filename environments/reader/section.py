@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Self
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from environments.reader.said import Said
+from environments.reader.raw_section import Said
 
 __all__ = ["Refusal", "Rule", "Section", "refuse"]
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from environments.reader import bounds
-from environments.reader.said import Said
+from environments.reader.raw_section import Said
 from environments.reader.scalars import Rate, Size, only
 from environments.reader.section import Refusal, Rule, Section
 from sizing import gp3

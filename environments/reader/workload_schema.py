@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag
 from environments.reader import bounds
 from environments.reader.inspection import read_inspection
 from environments.reader.popularity_schema import FILE, Popularity
-from environments.reader.said import Said
+from environments.reader.raw_section import Said
 from environments.reader.scalars import PerSecond, Size
 from environments.reader.section import Refusal, Rule, Section
 from sizing.popularity import UNIFORM

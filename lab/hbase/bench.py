@@ -22,7 +22,7 @@ from lab.hbase.store.client import Store
 from lab.hbase.store.server import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Measured, Table, Ycsb
-from sizing.miniature import REGIONS
+from lab.model.scaled_plan import REGIONS
 from sizing.problem import OperationFailed
 
 __all__ = ["COLD", "Bench", "Window"]

@@ -15,11 +15,11 @@ from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_si
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
 from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
 from lab.hbase.overlay import At, Overlay
-from lab.hbase.place import Place
+from lab.hbase.paths import Place
 from lab.hbase.process import Command, Running, start
 from lab.hbase.result import Substitution
 from lab.hbase.software import Software
-from sizing.miniature import Miniature
+from lab.model.scaled_plan import Miniature
 from sizing.problem import OperationFailed
 
 __all__ = ["Cluster", "Server", "decisive_line"]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from configurations.classification import Classification
 from configurations.hbase_site import hbase_site_xml, site_properties
 from configurations.launch import Launch
+from emr.classification import Classification
 from lab.hbase.jvm import CLIENT_LOGGING, logging_file
 from lab.hbase.overlay import At, Overlay, client_overlay, master_overlay, server_overlay
-from lab.hbase.place import Place
+from lab.hbase.paths import Place
 from lab.hbase.result import Substitution
 
 __all__ = ["NOTHING_VARIED", "Site", "master_site", "server_site", "write_client", "write_site"]

@@ -12,7 +12,7 @@ from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample
 from lab.hbase.result import Chart, Figure, Kind, Series, Target
 from lab.hbase.ycsb import Load, Table
-from sizing.miniature import CLIENTS, Miniature
+from lab.model.scaled_plan import CLIENTS, Miniature
 from sizing.release import Release
 
 __all__ = ["VOLUME_MIB_S", "Experiment", "Findings", "at_least", "at_most", "family_of", "over_time", "within"]

@@ -23,9 +23,9 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from hfile.file_stats import measured
 from hfile.inspection import Choice
 from hfile.layout import Stored
-from hfile.measured import measured
 from hfile.readable import Readable
 from hfile.store_file import opened
 from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root

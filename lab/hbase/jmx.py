@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from configurations.metrics import MISSES_FOR_ONE
-from lab.hbase.place import HOST
+from lab.hbase.paths import HOST
 
 __all__ = ["CacheCounters", "bean", "cache_counters", "hit_ratio"]
 

@@ -13,13 +13,13 @@ from lab.hbase.admin import Admin, AdminCommand
 from lab.hbase.bench import Bench
 from lab.hbase.cluster import Cluster
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
-from lab.hbase.place import Place, free_ports
+from lab.hbase.paths import Place, free_ports
 from lab.hbase.software import Software, software
 from lab.hbase.store.running import store
 from lab.hbase.store.server import Program
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb
-from sizing.miniature import Miniature, Small, miniature
+from lab.model.scaled_plan import Miniature, Small, miniature
 from sizing.release import Release
 
 __all__ = ["Laboratory", "laboratory", "small_of"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.place import HOST, Place
+from lab.hbase.paths import HOST, Place
 from lab.hbase.result import Substitution
 from lab.hbase.store.server import ROOT
 from sizing.mode import Mode

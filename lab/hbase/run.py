@@ -14,7 +14,7 @@ from lab.hbase.cluster import Cluster, Server
 from lab.hbase.experiment import Experiment, Findings
 from lab.hbase.laboratory import Laboratory, laboratory
 from lab.hbase.limits import groups, machine, volume
-from lab.hbase.place import Place, free_ports
+from lab.hbase.paths import Place, free_ports
 from lab.hbase.recording import Recording, recordings_to_json
 from lab.hbase.report.page import page_html
 from lab.hbase.result import Machine, Run, Scenario, Substitution

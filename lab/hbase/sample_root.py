@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from configurations.classification import Classification
 from configurations.hbase_site import hbase_site_xml
+from emr.classification import Classification
 from facts.releases import releases
 from hfile.layout import Stored
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
 from lab.hbase.overlay import master_overlay
-from lab.hbase.place import HOST, Place, free_ports
+from lab.hbase.paths import HOST, Place, free_ports
 from lab.hbase.process import Command, start
 from lab.hbase.software import Software, software
 from lab.hbase.store import BUCKET, Program, Settings, Store, store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.hbase.laboratory import Laboratory
-from sizing.miniature import CLIENTS, REGIONS, Miniature
+from lab.model.scaled_plan import CLIENTS, REGIONS, Miniature
 from sizing.units import MIB, format_size
 
 __all__ = ["scale"]

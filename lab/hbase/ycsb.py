@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
-from lab.hbase.place import Place
+from lab.hbase.paths import Place
 from lab.hbase.process import Command, Running, start
 from lab.hbase.software import Software
 from sizing.problem import OperationFailed

@@ -15,10 +15,10 @@ import altair as alt
 import vl_convert
 
 from dashboards.boards import boards
-from dashboards.evaluation import Drawn, Store, drawn
 from dashboards.graph import Graph
 from lab.hbase.report.charts import CONFIG, MANY, PALETTE
-from lab.preview.played import MINUTE, played, three_servers
+from lab.preview.cloudwatch import Drawn, Store, drawn
+from lab.preview.replay import MINUTE, played, three_servers
 from sizing.plan import Plan
 
 __all__ = ["board_svg", "page_html", "page_png"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dashboards.alarms import alarms, calls
-from dashboards.evaluation import in_alarm, rule_holds
-from lab.preview.played import MINUTE, Server, played
+from lab.preview.cloudwatch import in_alarm, rule_holds
+from lab.preview.replay import MINUTE, Server, played
 from sizing.plan import Plan
 
 __all__ = ["timeline"]

@@ -8,7 +8,7 @@ from configurations.launch import Launch
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from operations.aws import Aws
-from operations.failures import answered
+from operations.aws_errors import answered
 from operations.preflight.account import OF_ACCOUNT
 from operations.preflight.check import Asked, Check
 from operations.preflight.network import OF_NETWORK

@@ -14,11 +14,11 @@ from configurations.launch import Launch
 from environments.names import stacks_around
 from facts.instance_types import instance_types
 from operations.aws import Aws
+from operations.aws_errors import MISSING, error_code
 from operations.cdk import COMMAND, PROJECT
 from operations.claims import state_of
 from operations.deployed_stack import STUCK, status_of
 from operations.description import LIVES
-from operations.failures import MISSING, error_code
 from operations.preflight.check import Asked, Check
 
 __all__ = ["BOOTSTRAP", "OF_ACCOUNT"]

@@ -10,10 +10,10 @@ from botocore.exceptions import ClientError
 from environments.names import storage_stack
 from environments.root import Root
 from operations.aws import Aws
+from operations.aws_errors import MISSING, error_code
 from operations.claims import NOBODY, claim_of, writers
 from operations.deployed_stack import status_of
 from operations.description import cluster_id
-from operations.failures import MISSING, error_code
 from operations.preflight.check import Asked, Check
 
 __all__ = ["OF_ROOT"]

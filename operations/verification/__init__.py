@@ -10,18 +10,18 @@ import re
 from pathlib import Path
 from typing import Final
 
-from configurations.classification import flattened
 from configurations.launch import Launch
+from emr.classification import flattened
 from operations.aws import Aws
+from operations.aws_errors import answered
 from operations.cluster_step import Primary
 from operations.description import described_cluster
-from operations.failures import answered
 from operations.progress import Say
-from operations.verification.launched import OF_LAUNCH
-from operations.verification.look import looked_at, looked_at_primary
+from operations.verification.check import Finding, Seen
+from operations.verification.launch import OF_LAUNCH
+from operations.verification.monitoring import OF_WATCHING
 from operations.verification.nodes import OF_NODES, SITES
-from operations.verification.question import Finding, Seen
-from operations.verification.watched import OF_WATCHING
+from operations.verification.probe import looked_at, looked_at_primary
 
 __all__ = ["PAGE", "ROW", "Finding", "unsettled", "verification"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from configurations.classification import flattened
+from changes.equivalence import says_the_same
 from configurations.exported import exported, region_server_flags
-from configurations.impact.same import says_the_same
 from configurations.layout import GC_LOG
 from configurations.properties import CATALOGUE
-from operations.verification.question import Facts, Finding, Question, Seen
+from emr.classification import flattened
+from operations.verification.check import Facts, Finding, Question, Seen
 from sizing.mode import Mode
 from sizing.units import GIB, MIB
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from lab.aws.server import local_aws
+from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
-from tests.lab.aws.test_local_aws_server import client_of
+from tests.local_aws.test_local_aws_server import client_of
 
 PROGRAM = Path(__file__).parents[2] / "bootstrap-actions" / "programs" / "claim_root.py"
 LAUNCH: Any = {

@@ -16,10 +16,10 @@ import pytest
 
 from configurations import layout
 from configurations.metrics import METRICS, Source
-from lab.aws.server import local_aws
 from lab.hbase.recording import recordings_of_json
+from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
-from tests.lab.aws.test_local_aws_server import client_of
+from tests.local_aws.test_local_aws_server import client_of
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli.dashboards_page import PICTURE, write_dashboard_pictures
-from cli.lab_page import DOCS
 from cli.main import warmbase
 from dashboards.boards import boards
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
+from reports.dashboards_page import PICTURE, write_dashboard_pictures
+from reports.lab_page import DOCS
 
 
 def draw(*arguments: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmbase
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.reader.inspection import read_inspection
 from sizing.problem import InvalidInput

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from cli.reference import PAGES
-from configurations.lint.finding import Severity
-from configurations.lint.lint import lint
-from configurations.lint.reader import read_subject
+from lint.finding import Severity
+from lint.lint import lint
+from lint.reader import read_subject
 
 PROJECT = Path(__file__).parents[2]
 WARMBASE = Path(sys.executable).parent / "warmbase"

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configurations.classification import flattened
 from configurations.properties import CATALOGUE, TOPICS, Property
 from configurations.properties.values import LONG, Choice, Decimal, Listed, Matching, Switch, Values, Whole, number
 from configurations.rendering import is_rendered
+from emr.classification import flattened
 from facts.keys import hadoop_keys, hbase_keys
 from facts.releases import releases
-from sizing.because import Reasons
+from sizing.explanation import Reasons
 from sizing.release import Version
 from tests.configurations.variants import VARIANTS, variant_launch
 

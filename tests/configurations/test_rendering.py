@@ -10,13 +10,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from configurations.classification import Classification, flattened, merged
 from configurations.compaction_window import compaction_window
 from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch
 from configurations.metrics import METRICS
 from configurations.properties import CATALOGUE, Group
 from configurations.rendering import RenderingError, classifications
+from emr.classification import Classification, flattened, merged
 from environments.environment import Wal
 from facts.releases import releases
 from sizing.mode import Mode

@@ -9,7 +9,7 @@ from itertools import product
 from configurations.launch import Launch
 from configurations.rendering import classifications
 from environments.environment import Wal
-from environments.question import compared_plans
+from environments.planning import compared_plans
 from environments.reader import read_environment
 from sizing.mode import Mode
 from sizing.plan import Plan

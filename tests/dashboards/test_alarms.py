@@ -13,10 +13,10 @@ from configurations.launch import Launch, launch_of
 from configurations.metrics import METRICS, Source, metric
 from dashboards.alarm import Alarm
 from dashboards.alarms import alarms, calls
-from dashboards.evaluation import Published, Store, in_alarm
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from environments.reader import read_environment
+from lab.preview.cloudwatch import Published, Store, in_alarm
 from sizing.plan import Plan
 from tests.shipped import ENVIRONMENTS
 

@@ -16,7 +16,7 @@ from configurations.metrics import METRICS, Source
 from dashboards.alarms import alarms
 from dashboards.boards import boards, dashboard_bodies
 from dashboards.graph import Exact
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
 from tests.shipped import ENVIRONMENTS
 

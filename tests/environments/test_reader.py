@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import locate, read_environment, shared_roots
 from environments.reader.inspection import inspection_schema_text
 from environments.reader.json_schema import schema_text

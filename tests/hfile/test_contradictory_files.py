@@ -11,7 +11,7 @@ import cramjam
 import pytest
 
 from hfile.codec import Codec
-from hfile.measured import ALL, Depth, measured
+from hfile.file_stats import ALL, Depth, measured
 from hfile.readable import Unreadable
 from hfile.store_file import data_blocks, opened
 from tests.hfile import made_file

@@ -13,7 +13,7 @@ import pytest
 
 from hfile.block import MAGICS, block_header
 from hfile.cursor import Cursor
-from hfile.measured import ALL, Depth, measured
+from hfile.file_stats import ALL, Depth, measured
 from hfile.readable import Unreadable
 from hfile.store_file import data_blocks, opened
 from tests.hfile.damage import NAME, Held, mend_checksums, originals

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from hfile.block import BlockHeader
-from hfile.measured import ALL, Depth, measured
+from hfile.file_stats import ALL, Depth, measured
 from hfile.readable import LocalFile, Unreadable
 from hfile.store_file import StoreFile, data_blocks, data_header, opened
 from sizing.block import cached_bytes

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app import synthesise
-from lab.aws.server import is_healthy
+from local_aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[2]
 WARMBASE = Path(sys.executable).parent / "warmbase"

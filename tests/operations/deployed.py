@@ -12,17 +12,17 @@ from functools import cache
 from pathlib import Path
 
 import app
-from configurations.deployable import deployable_launch
+from changes.replan import as_launched
 from configurations.launch import Launch
-from configurations.running import as_launched
 from environments.environment import Environment
 from environments.launch_record import launch_records, write_record
 from environments.reader import read_environment
+from lint.deployable import deployable_launch
 from operations.aws import Aws
-from operations.drift import running
 from operations.pinning import pin
+from operations.plan_drift import running
 from operations.tuning import Tuning, tuning_of
-from stacks.held import read_templates
+from stacks.pinned import read_templates
 from tests.operations.test_comparison import create
 
 PROJECT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations.aws import Aws
 from operations.claims import NOBODY, claim_of, release, writers
 from operations.preflight import preflight, refuse_unready

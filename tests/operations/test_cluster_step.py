@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from moto import mock_aws
 
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations.aws import Aws
 from operations.cluster_step import Primary
 from sizing.problem import OperationFailed
@@ -50,6 +50,6 @@ def silent(_: str) -> None:
 def test_what_waits_of_a_run_that_was_killed_is_cancelled_and_the_steps_of_others_are_not(here: Deployed) -> None:
     running, ours, theirs = (waits(here, name) for name in ("nightly load", "warmbase stop-hbase", "nightly export"))
     with pytest.raises(OperationFailed):  # nothing runs the step here, so it leaves no answer
-        primary(here).run("look-at-wals", silent)
+        primary(here).run("inspect-wals", silent)
     assert states(here)[ours] == "CANCELLED"
     assert "CANCELLED" not in {states(here)[running], states(here)[theirs]}

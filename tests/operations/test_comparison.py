@@ -13,17 +13,17 @@ import pytest
 from moto import mock_aws
 
 import app
-from configurations.impact.change import Change
+from changes.change import Change
 from configurations.launch import Launch, launch_of
 from configurations.properties.property import Applied
 from environments.reader import read_environment
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations.aws import Aws
 from operations.comparison import compared
 from operations.description import described_cluster
-from operations.drift import live, running
+from operations.plan_drift import live, running
 from sizing.problem import OperationFailed
-from stacks.held import read_templates
+from stacks.pinned import read_templates
 from tests.shipped import ENVIRONMENTS
 
 PROJECT = Path(__file__).parents[2]

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from environments.environment import Environment
-from lab.aws.nodes import unavailable
-from lab.aws.server import LocalAws, local_aws
+from local_aws.nodes import unavailable
+from local_aws.server import LocalAws, local_aws
 from operations import teardown as ending
 from operations.aws import Aws
 from operations.cdk import run_cdk

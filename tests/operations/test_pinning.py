@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
+from changes.replan import as_launched
 from configurations.launch import launch_of
-from configurations.running import as_launched
 from environments.environment import Environment
 from environments.launch_record import launch_records
 from environments.reader import read_environment
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations.aws import Aws
 from operations.pinning import check_pinned, pin
 from sizing.problem import Drifted, InvalidInput
-from stacks.held import read_templates
+from stacks.pinned import read_templates
 from tests.operations.deployed import synthesised
 from tests.operations.test_comparison import VARIABLES, create
 from tests.stacks.recorded import launched

@@ -10,10 +10,10 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from configurations.deployable import deployable_launch
 from environments.environment import Environment
 from environments.reader import read_environment
-from lab.aws.extension import install
+from lint.deployable import deployable_launch
+from local_aws.extension import install
 from operations import deployed_stack
 from operations.aws import Aws
 from operations.deployed_stack import STUCK, settled_status

@@ -13,10 +13,10 @@ import pytest
 from moto import mock_aws
 
 from configurations.properties.property import Applied
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations import reconfiguration as module
 from operations.aws import Aws
-from operations.drift import running
+from operations.plan_drift import running
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from sizing.problem import OperationFailed, Refused

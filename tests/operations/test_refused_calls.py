@@ -12,13 +12,13 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from environments.launch_record import launch_records
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations import reconfiguration as reconfiguration_module
 from operations import teardown as ending
 from operations.aws import PATIENT, Aws
 from operations.claims import release
-from operations.drift import live
 from operations.pinning import check_pinned
+from operations.plan_drift import live
 from operations.preflight import preflight
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration

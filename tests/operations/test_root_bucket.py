@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import IncompleteReadError
 from moto import mock_aws
 
-from hfile.measured import Depth, measured
+from hfile.file_stats import Depth, measured
 from hfile.readable import LocalFile, Unreadable
 from operations.aws import Aws
 from operations.root_bucket import S3File, S3Root

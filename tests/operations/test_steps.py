@@ -12,7 +12,7 @@ import pytest
 
 from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
 
-STUBS = Path(__file__).parents[2] / "lab" / "aws" / "stubs"
+STUBS = Path(__file__).parents[2] / "local_aws" / "stubs"
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "shared")
 
 
@@ -55,10 +55,10 @@ CASES = [
     ("flush-meta", "well", (), {"flushed": ["hbase:meta", "hbase:namespace"]}),
     ("stop-hbase", "well", ("0",), {"servers": []}),
     ("stop-hbase", "servers", ("0",), {"servers": SERVERS}),
-    ("look-at-wals", "well", (), {"directory": WALS, "files": [], "down": False}),
-    ("look-at-wals", "down", (), {"directory": WALS, "files": [], "down": True}),
-    ("look-at-wals", "wal", (), {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/core-1%2C16020.1"], "down": False}),
-    ("look-at-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
+    ("inspect-wals", "well", (), {"directory": WALS, "files": [], "down": False}),
+    ("inspect-wals", "down", (), {"directory": WALS, "files": [], "down": True}),
+    ("inspect-wals", "wal", (), {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/core-1%2C16020.1"], "down": False}),
+    ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
     ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["logs:events"], "stale": []}),
     ("verify-export", "stale", ("s3://our-backups/hbase/",), {"missing": [], "stale": ["users"]}),
@@ -74,7 +74,7 @@ def test_each_script_answers_what_is_there(
     assert (status, answer) == (0, expected), said
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {"look-at-primary"}))
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"inspect-primary"}))
 def test_each_script_says_why_it_could_not_answer(name: str, tmp_path: Path) -> None:
     status, answer, said = run(tmp_path, name, "gone", "0")
     assert status != 0, said

@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 from moto.cloudformation.models import cloudformation_backends
 
-from lab.aws.extension import install
+from local_aws.extension import install
 from operations.aws import Aws
 from operations.teardown import destruction, launched_cluster, teardown
 from sizing.problem import InvalidInput, Refused

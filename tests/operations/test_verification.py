@@ -19,13 +19,14 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from cli.verify import _page, _report
-from configurations.classification import flattened
 from configurations.exported import exported, region_server_flags
-from lab.aws.extension import install
+from emr.classification import flattened
+from local_aws.extension import install
 from operations import verification as module
 from operations.aws import Aws
-from operations.verification import PAGE, ROW, Finding, unsettled, verification, watched
-from operations.verification.look import PROGRAM
+from operations.verification import PAGE, ROW, Finding, unsettled, verification
+from operations.verification import monitoring as watched
+from operations.verification.probe import PROGRAM
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.test_comparison import VARIABLES
@@ -194,7 +195,7 @@ def test_each_thing_that_is_otherwise_on_one_node_is_found(
 
 def test_where_no_node_answers_nothing_is_claimed(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": None})
-    monkeypatch.setattr(module, "looked_at_primary", lambda *_: "look-at-primary left no answer")
+    monkeypatch.setattr(module, "looked_at_primary", lambda *_: "inspect-primary left no answer")
     findings = {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}

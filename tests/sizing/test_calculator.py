@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configurations.launch import Launch
-from environments.question import requirements, world
+from environments.planning import requirements, world
 from environments.reader import read_environment
 from sizing.calculator import plan
 from sizing.disks import layouts
+from sizing.inputs import UTILISATION, Question
 from sizing.mode import Mode
 from sizing.plan import Plan
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.problem import Infeasible
-from sizing.question import UTILISATION, Question
 from sizing.requirements import Requirements
 from sizing.units import GIB, MIB, TIB, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads

@@ -12,7 +12,7 @@ from sizing.block import LengthHistogram, block_lengths
 from sizing.bucket_sizes import bucket_sizes
 from sizing.hit_ratio import Swing, hit_ratio, hit_ratio_curve, misses
 from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
-from sizing.replay import Replay
+from tests.sizing.replay import Replay
 from tests.speed import loops
 
 BLOCKS = 4_000

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.allocator import BucketAllocator
-from sizing.replay import Replay
+from tests.sizing.replay import Replay
 
 SIZES = (1024, 2048, 4096)
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from environments.question import requirements, world
+from environments.planning import requirements, world
 from environments.reader import read_environment
 from sizing import disks, gp3, search
 from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cluster import Layout
+from sizing.inputs import Question
 from sizing.mode import Mode
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
-from sizing.question import Question
 from sizing.requirements import Requirements, World
 from sizing.units import GIB
 from sizing.workload import OpenLoad, Reads

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from environments.launch_record import LaunchRecord, identity_of, record_directory, write_record
 from environments.reader import read_environment
-from stacks.held import read_templates
-from stacks.reach import CLUSTER_TYPE, reached
+from stacks.pinned import read_templates
+from stacks.references import CLUSTER_TYPE, reached
 
 ACCOUNT = "123456789012"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.aws.property_changes import Recreation, property_changes
+from local_aws.property_changes import Recreation, property_changes
 from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
 from stacks.resource_schemas import create_only_pointers, resource_schema
 

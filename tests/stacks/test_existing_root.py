@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app import environment_app
-from configurations.deployable import deployable_launch
 from environments.reader import read_environment
+from lint.deployable import deployable_launch
 from sizing.problem import InvalidInput
 from tests.stacks.template import allowing, filled, listed, of_type, only
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import app
 from environments.launch_record import Frozen, LaunchRecord
-from lab.aws.property_changes import Recreation, property_changes
+from local_aws.property_changes import Recreation, property_changes
 from sizing.problem import Infeasible, InvalidInput, Refused
-from stacks.held import hold, read_templates, refuse_otherwise
-from stacks.reach import CLUSTER_TYPE, Templates, exports_of, frozen, references, settled
+from stacks.pinned import hold, read_templates, refuse_otherwise
+from stacks.references import CLUSTER_TYPE, Templates, exports_of, frozen, references, settled
 from tests.stacks.recorded import ACCOUNT, launched
 
 PROJECT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import cdk_nag
 import pytest
 
 import app
-from stacks.acknowledged import OBJECTS_OF_A_PREFIX, REASONS, acknowledge, acknowledge_objects
+from stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, acknowledge, acknowledge_objects
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])

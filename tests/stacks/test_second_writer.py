@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import app
-from lab.aws.nodes import unavailable
-from lab.aws.server import LocalAws, local_aws
-from tests.lab.aws.test_local_aws_server import client_of
+from local_aws.nodes import unavailable
+from local_aws.server import LocalAws, local_aws
+from tests.local_aws.test_local_aws_server import client_of
 
 PROJECT = Path(__file__).parents[2]
 ASSETS = "cdk-hnb659fds-assets-123456789012-us-east-1"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from configurations.bootstrap import actions, program
-from configurations.classification import Classification
 from configurations.launch import Launch
 from configurations.metrics import METRICS, Source
+from emr.classification import Classification
 from environments.environment import EMR_TAG
-from environments.question import plan_of
+from environments.planning import plan_of
 from environments.reader import read_environment
-from lab.aws.template_lint import lint_errors
+from local_aws.template_lint import lint_errors
 from sizing.bill import (
     ALARMS,
     ALARMS_OF_NODES,

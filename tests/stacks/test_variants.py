@@ -14,7 +14,7 @@ import app
 from configurations.launch import launch_of
 from configurations.run_job_flow import run_job_flow
 from environments.reader import read_environment
-from lab.aws.template_lint import lint_errors
+from local_aws.template_lint import lint_errors
 from tests.stacks.recorded import launched
 from tests.stacks.template import allowing, filled, listed, of_type, only
 

@@ -20,18 +20,18 @@ from configurations.hbase_site import site_properties
 from configurations.launch import Launch
 from facts.releases import releases
 from lab.hbase.admin import Admin
-from lab.hbase.boots.said import CACHE_CONFIG, MASTER_WAITS, Witness
-from lab.hbase.boots.spread import Case
+from lab.hbase.boots.boot_matrix import Case
+from lab.hbase.boots.daemon_report import CACHE_CONFIG, MASTER_WAITS, Witness
 from lab.hbase.cluster import Cluster, Server
 from lab.hbase.configuration import master_site, write_site
 from lab.hbase.jmx import SERVER_BEAN, bean
 from lab.hbase.laboratory import admin_command
 from lab.hbase.overlay import Overlay, varied
-from lab.hbase.place import HOST, Place, free_ports
+from lab.hbase.paths import HOST, Place, free_ports
 from lab.hbase.software import software
 from lab.hbase.store.running import store
 from lab.hbase.store.server import Program
-from sizing.miniature import Small, miniature
+from lab.model.scaled_plan import Small, miniature
 from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB
 

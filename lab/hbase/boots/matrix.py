@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from configurations.table_ddl import table_ddl
+from lab.hbase.boots.boot_matrix import Case, Ground, cases, distinct
+from lab.hbase.boots.daemon_report import SERVED, Said, said_by_master, said_by_server
 from lab.hbase.boots.daemons import Daemons, daemons
 from lab.hbase.boots.planned import UNITS, Value, planned_of_core, planned_of_primary
-from lab.hbase.boots.said import SERVED, Said, said_by_master, said_by_server
-from lab.hbase.boots.spread import Case, Ground, cases, distinct
 from lab.hbase.boots.tables import defined_tables, table_figures
 from lab.hbase.experiment import Findings
 from lab.hbase.result import Figure, Kind, Target

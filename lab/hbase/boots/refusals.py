@@ -12,10 +12,10 @@ from configurations import layout
 from configurations.launch import launch_of
 from environments.reader import read_environment
 from lab.hbase.admin import Family, Table
+from lab.hbase.boots.boot_matrix import VARIED, Case
+from lab.hbase.boots.daemon_report import CACHE_CONFIG, CACHE_STARTED, MASTER_WAITS
 from lab.hbase.boots.daemons import Daemons, daemons
-from lab.hbase.boots.said import CACHE_CONFIG, CACHE_STARTED, MASTER_WAITS
-from lab.hbase.boots.spread import VARIED, Case
-from lab.hbase.boots.wrong import WRONG, Outcome, Then, Wrong, not_shown, wrong_launch
+from lab.hbase.boots.faults import WRONG, Outcome, Then, Wrong, not_shown, wrong_launch
 from lab.hbase.experiment import Findings
 from lab.hbase.result import Figure, Kind, Target
 from sizing.problem import OperationFailed

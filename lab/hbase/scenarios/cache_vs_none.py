@@ -10,7 +10,7 @@ from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment, Findings, at_least, at_most, performance_figures, within
 from lab.hbase.overlay import varied
 from lab.hbase.result import Figure
-from sizing.miniature import CLIENTS
+from lab.model.scaled_plan import CLIENTS
 
 __all__ = ["QUESTION", "TITLE", "run"]
 

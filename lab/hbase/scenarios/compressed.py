@@ -11,8 +11,8 @@ from lab.hbase.experiment import Experiment, Findings, performance_figures
 from lab.hbase.overlay import varied
 from lab.hbase.result import Figure, Kind, Target
 from lab.hbase.ycsb import Table
-from sizing.expectation import expected_hit_ratio, popularity_of, slot_bytes
-from sizing.miniature import Miniature, Small, miniature_demand
+from lab.model.prediction import expected_hit_ratio, popularity_of, slot_bytes
+from lab.model.scaled_plan import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
 

@@ -17,9 +17,9 @@ from lab.hbase.heap import Histogram, class_histogram
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.result import Figure, Kind, Target
 from lab.hbase.ycsb import Table
+from lab.model.scaled_plan import REGIONS, Miniature, Small, miniature_demand
 from sizing.heap import index_bytes_per_block, live_index_bytes
 from sizing.index_file import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes
-from sizing.miniature import REGIONS, Miniature, Small, miniature_demand
 from sizing.problem import OperationFailed
 from sizing.restart import restore_seconds
 from sizing.units import KIB, MIB

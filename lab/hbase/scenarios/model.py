@@ -15,15 +15,15 @@ from lab.hbase.jmx import CacheCounters
 from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Figure, Kind, Series, Target
 from lab.hbase.ycsb import Load
+from lab.model.first_fill import filled_by_chance
+from lab.model.prediction import expected_hit_ratio, popularity_of
+from lab.model.scaled_plan import Miniature
+from lab.model.ycsb_draws import hot_set_drawn, zipfian_drawn
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
-from sizing.expectation import expected_hit_ratio, popularity_of
-from sizing.filling import filled_by_chance
-from sizing.miniature import Miniature
 from sizing.popularity import UNIFORM, Popularity
 from sizing.problem import OperationFailed
 from sizing.units import MIB
-from sizing.ycsb import hot_set_drawn, zipfian_drawn
 
 __all__ = ["QUESTION", "TITLE", "run"]
 

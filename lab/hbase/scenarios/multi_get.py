@@ -7,7 +7,7 @@ from typing import Final
 from lab.hbase.cluster import Server
 from lab.hbase.experiment import Experiment, Findings, performance_figures, within
 from lab.hbase.result import Figure
-from sizing.expectation import read_of
+from lab.model.prediction import read_of
 
 __all__ = ["QUESTION", "TITLE", "run"]
 

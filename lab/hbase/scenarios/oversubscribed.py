@@ -14,9 +14,9 @@ from lab.hbase.experiment import Experiment, Findings, at_least, hit_ratios, ove
 from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Figure, Kind, Target
 from lab.hbase.ycsb import Table
+from lab.model.prediction import expected_hit_ratio, popularity_of, slot_bytes, swing_of
+from lab.model.scaled_plan import Miniature, Small, miniature_demand
 from sizing.allocator import DEFAULT_BUCKET_SIZES
-from sizing.expectation import expected_hit_ratio, popularity_of, slot_bytes, swing_of
-from sizing.miniature import Miniature, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
 

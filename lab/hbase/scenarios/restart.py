@@ -14,7 +14,7 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording
 from lab.hbase.result import Figure, Kind, Target
 from lab.hbase.scenarios.index import restored
-from sizing.miniature import REGIONS
+from lab.model.scaled_plan import REGIONS
 from sizing.region_server import OPEN_REGION_THREADS
 from sizing.restart import RegionServer, restart
 

@@ -18,7 +18,7 @@ from lab.hbase.limits.volume import Volume
 from lab.hbase.limits.volume import unavailable as no_volumes
 from lab.hbase.recording import Sample
 from lab.hbase.result import Figure, Kind, Target
-from sizing.expectation import Expected, Node, expected, read_of, timings_of
+from lab.model.prediction import Expected, Node, expected, read_of, timings_of
 from sizing.problem import OperationFailed
 from sizing.resource import Disk, Hits, disk_bytes_per_read
 from sizing.units import MIB

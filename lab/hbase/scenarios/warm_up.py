@@ -13,8 +13,8 @@ from lab.hbase.experiment import Experiment, Findings, at_least, fill, gets_per_
 from lab.hbase.recording import Recording
 from lab.hbase.result import Figure
 from lab.hbase.store.settings import Settings
+from lab.model.prediction import popularity_of, swing_of
 from sizing.allocator import ACCEPT_FACTOR
-from sizing.expectation import popularity_of, swing_of
 from sizing.popularity import UNIFORM
 from sizing.units import SECONDS_PER_HOUR
 from sizing.warm_up import Course, Room, curve, hours_to, rate_between

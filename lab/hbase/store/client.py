@@ -8,7 +8,7 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
-from lab.hbase.place import HOST
+from lab.hbase.paths import HOST
 from lab.hbase.store.counters import Counters
 from lab.hbase.store.settings import Settings
 from sizing.problem import OperationFailed

@@ -15,7 +15,7 @@ from asyncio import StreamReader, StreamWriter
 from dataclasses import asdict
 from typing import Any, Final
 
-from lab.hbase.place import HOST
+from lab.hbase.paths import HOST
 from lab.hbase.store.connection import Client, Proxied
 from lab.hbase.store.settings import Conditions, Settings
 

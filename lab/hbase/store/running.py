@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.place import Place, Ports
+from lab.hbase.paths import Place, Ports
 from lab.hbase.process import Command, Running, start
 from lab.hbase.store.client import Store
 from lab.hbase.store.server import Program, start_server

@@ -10,7 +10,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.place import HOST, Place
+from lab.hbase.paths import HOST, Place
 from lab.hbase.process import Command, Running, start
 
 __all__ = ["BUCKET", "ROOT", "Program", "answers", "start_server"]

@@ -32,11 +32,11 @@ from lab.hbase.software import problems
 from lab.hbase.store.server import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Load, Table
+from lab.model.prediction import slot_bytes
+from lab.model.scaled_plan import Small
 from operations.cluster_step import script
-from operations.verification.look import PROGRAM as LOOK
+from operations.verification.probe import PROGRAM as LOOK
 from sizing.block import cached_bytes
-from sizing.expectation import slot_bytes
-from sizing.miniature import Small
 from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB
 from tests.bootstrap_actions.before_regionserver import PROGRAM
@@ -253,7 +253,7 @@ def test_what_a_teardown_looks_at_is_what_hbase_has(experiment: Experiment, tmp_
     node = Stepping(experiment, tmp_path)
     root = node.java("org.apache.hadoop.hbase.util.HBaseConfTool", "hbase.rootdir").splitlines()[-1]
     for process, caches in (("master", False), ("server-0", True)):
-        found = node.answer("look-at-primary", str(_logs_of(cluster.place.log(process), tmp_path / process)))
+        found = node.answer("inspect-primary", str(_logs_of(cluster.place.log(process), tmp_path / process)))
         assert bool(found["master_caches"]) is caches
     node.java("org.apache.hadoop.hbase.snapshot.CreateSnapshot", "-n", "first", "-t", table)
     assert node.answer("verify-export", root) == {"missing": [], "stale": []}
@@ -261,10 +261,10 @@ def test_what_a_teardown_looks_at_is_what_hbase_has(experiment: Experiment, tmp_
     experiment.bench.admin.flush(table)
     assert node.answer("verify-export", root) == {"missing": [], "stale": [table]}
 
-    kept = node.answer("look-at-wals")
+    kept = node.answer("inspect-wals")
     assert (bool(kept["files"]), kept["down"]) == (True, False)
     assert node.answer("stop-hbase", "120") == {"servers": []}
-    assert node.answer("look-at-wals") == {**kept, "files": [], "down": True}
+    assert node.answer("inspect-wals") == {**kept, "files": [], "down": True}
     assert node.answer("disable-tables") == {"down": True}
 
 

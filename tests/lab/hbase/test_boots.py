@@ -9,19 +9,19 @@ import pytest
 
 from configurations import layout
 from configurations.launch import Launch, launch_of
-from configurations.lint.lint import lint
-from configurations.lint.planned import planned_subject
-from configurations.lint.rules import RULES
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
 from lab.hbase.boots.amounts import byte_text, bytes_of
+from lab.hbase.boots.boot_matrix import Case, cases, distinct
+from lab.hbase.boots.daemon_report import Said, Witness, said_by_master, said_by_server
+from lab.hbase.boots.faults import NOT_SHOWN, WRONG, Wrong, not_shown, wrong_launch
 from lab.hbase.boots.matrix import facts
 from lab.hbase.boots.planned import planned_of_core, planned_of_primary
 from lab.hbase.boots.refusals import decisive
-from lab.hbase.boots.said import Said, Witness, said_by_master, said_by_server
-from lab.hbase.boots.spread import Case, cases, distinct
 from lab.hbase.boots.tables import defined_tables, table_figures
-from lab.hbase.boots.wrong import NOT_SHOWN, WRONG, Wrong, not_shown, wrong_launch
+from lint.lint import lint
+from lint.planned import planned_subject
+from lint.rules import RULES
 from sizing.mode import Mode
 from sizing.units import MIB
 

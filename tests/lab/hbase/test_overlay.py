@@ -12,7 +12,7 @@ from configurations.launch import Launch
 from lab.hbase.configuration import server_site, write_site
 from lab.hbase.jvm import rendered_flags
 from lab.hbase.overlay import At, Overlay, varied
-from lab.hbase.place import Place, Ports
+from lab.hbase.paths import Place, Ports
 from lab.hbase.result import Substitution
 
 PORTS = Ports(

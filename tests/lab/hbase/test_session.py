@@ -12,8 +12,9 @@ import pytest
 
 from configurations.launch import Launch
 from facts.releases import releases
+from lab.hbase import background as standing
 from lab.hbase import run as running
-from lab.hbase import run_directory, standing
+from lab.hbase import run_directory
 from lab.hbase.experiment import Findings
 from lab.hbase.laboratory import Laboratory
 from lab.hbase.process import began
@@ -22,7 +23,7 @@ from lab.hbase.run import Asked, Results, run
 from lab.hbase.scenarios import SCENARIOS
 from lab.hbase.software import Software
 from lab.hbase.store.settings import Settings
-from sizing.miniature import Small, miniature
+from lab.model.scaled_plan import Small, miniature
 from sizing.problem import InvalidInput, OperationFailed
 from sizing.units import GIB, MIB
 

@@ -25,7 +25,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.hbase.place import HOST, Place, free_ports
+from lab.hbase.paths import HOST, Place, free_ports
 from lab.hbase.process import Running
 from lab.hbase.software.jars import STORE, jar_sets
 from lab.hbase.software.runtime import runtime

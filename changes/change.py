@@ -1,0 +1,205 @@
+"""Each difference between a cluster as it was rendered and as it is planned, and how it would be applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from changes.equivalence import says_the_same
+from configurations.properties import CATALOGUE
+from configurations.properties.property import Applied
+from emr.cluster_spec import NodeGroup, NodeVolume, Setting, Subject
+from lint.secret import shown_value
+from sizing.release import Release
+
+__all__ = ["OF_THE_CLUSTER", "Change", "by_reconfiguration", "changes", "new_cluster"]
+
+RESTARTS: Final = {
+    "hbase": "HBase",
+    "hbase-site": "HBase",
+    "hbase-env": "HBase",
+    "hbase-log4j2": "HBase",
+    "hbase-metrics": "HBase",
+    "emrfs-site": "HBase and Hadoop",
+    "core-site": "Hadoop, and HBase by hand",
+    "hdfs-site": "HDFS",
+    "yarn-site": "YARN",
+    "emr-metrics": "the CloudWatch agent",
+}
+"""EMR Release Guide, emr-7140-release: what a reconfiguration restarts. HBase reads core-site and is not restarted."""
+OF_THE_CLUSTER: Final = "of the cluster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One difference. `before` or `after` is None where nothing is stated; `groups` are primary, core or both.
+
+    `restarts` names the daemons, empty where none is; `empties_cache` is true where the cache does not survive it.
+    """
+
+    groups: tuple[str, ...]
+    classification: str
+    key: str
+    before: str | None
+    after: str | None
+    applied: Applied
+    restarts: str
+    empties_cache: bool
+    why: str
+    overridden: bool = False
+
+    @property
+    def restarts_region_servers(self) -> bool:
+        """Whether every RegionServer is away for a while."""
+        return self.applied is Applied.ROLLING_RESTART and "core" in self.groups and "HBase" in self.restarts
+
+
+def changes(
+    before: Subject, after: Subject, roles: Iterable[str], release: Release, beside: Iterable[Change] = ()
+) -> tuple[Change, ...]:
+    """Every difference for nodes of those roles, those that ask for most first; one line where groups agree.
+
+    `beside` are differences that no subject states.
+    """
+    found = [*_of_the_cluster(before, after), *beside]
+    for role in roles:
+        found += _of_settings(before, after, role, release)
+        found += _of_nodes(before.group(role), after.group(role), role)
+    return tuple(sorted(_together(found), key=lambda change: (-list(Applied).index(change.applied), change.key)))
+
+
+def _together(found: Iterable[Change]) -> Iterator[Change]:
+    """The same change of both groups is one."""
+    seen: dict[Change, tuple[str, ...]] = {}
+    for change in found:
+        alone = replace(change, groups=())
+        seen[alone] = (*seen.get(alone, ()), *change.groups)
+    return (replace(change, groups=groups) for change, groups in seen.items())
+
+
+def _of_settings(before: Subject, after: Subject, role: str, release: Release) -> Iterator[Change]:
+    was, will = before.effective(role), after.effective(role)
+    for path, key in dict.fromkeys((*was, *will)):
+        old, new = was.get((path, key)), will.get((path, key))
+        if before.shows(path.partition("/")[0]) and not (old and new and _same(old, new)):
+            yield _setting_change(old, new, role, release)
+
+
+def _same(old: Setting, new: Setting) -> bool:
+    return says_the_same(CATALOGUE.get((new.classification, new.key)), old.value, new.value)
+
+
+def _setting_change(old: Setting | None, new: Setting | None, role: str, release: Release) -> Change:
+    [path, key] = next((each.classification, each.key) for each in (old, new) if each)
+    known = CATALOGUE.get((path, key))
+    unknown = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
+    applied = known.applied_in(release) if known else unknown
+    return Change(
+        groups=(role,),
+        classification=path,
+        key=key,
+        before=_shown(old),
+        after=_shown(new),
+        applied=applied,
+        restarts=RESTARTS.get(path.partition("/")[0], "whatever reads it")
+        if applied is Applied.ROLLING_RESTART
+        else "",
+        empties_cache=bool(known and known.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
+        why=known.reason if known else "not in our catalogue: taken for a restart",
+        overridden=new.overridden if new else False,
+    )
+
+
+def _shown(setting: Setting | None) -> str | None:
+    if setting is None:
+        return None
+    return shown_value(setting.key, setting.value)
+
+
+def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> Iterator[Change]:
+    """Instance groups, where both say something of them."""
+    if before is None or after is None:
+        return
+    if before.instance_type and before.instance_type != after.instance_type:
+        yield new_cluster((role,), "InstanceType", before.instance_type, after.instance_type, "a group keeps its type")
+    if before.volumes and sorted(map(_volume_text, before.volumes)) != sorted(map(_volume_text, after.volumes)):
+        was, will = (", ".join(sorted(map(_volume_text, group.volumes))) for group in (before, after))
+        yield new_cluster((role,), "EbsConfiguration", was, will, "a group keeps its volumes")
+    if before.count is not None and before.count != after.count:
+        yield _resize(role, before.count, after.count)
+
+
+def _volume_text(volume: NodeVolume) -> str:
+    return f"{volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, {volume.throughput_mib_s} MiB/s"
+
+
+def _resize(role: str, before: int, after: int | None) -> Change:
+    if role == "primary":
+        return new_cluster(
+            (role,), "InstanceCount", str(before), str(after), "primaries are one or three from the start"
+        )
+    why = (
+        "nodes that come start cold; those that go take their caches along: move their regions away before. "
+        "Then reconfigure the primaries: a master waits for maxtostart servers"
+    )
+    return _live("InstanceCount", str(before), str(after), why)
+
+
+def by_reconfiguration(change: Change) -> Change:
+    """The change as EMR's own way applies it: what HBase could take while it runs restarts it all the same."""
+    restarts = RESTARTS.get(change.classification.partition("/")[0], "")
+    if change.applied is not Applied.LIVE or "HBase" not in restarts:
+        return change
+    return replace(change, applied=Applied.ROLLING_RESTART, restarts=restarts)
+
+
+def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | None, why: str) -> Change:
+    """Something of those groups that a running cluster keeps for good."""
+    return Change(
+        groups=groups,
+        classification=OF_THE_CLUSTER,
+        key=key,
+        before=before,
+        after=after,
+        applied=Applied.NEW_CLUSTER,
+        restarts="",
+        empties_cache=True,
+        why=why,
+    )
+
+
+def _of_the_cluster(before: Subject, after: Subject) -> Iterator[Change]:
+    if before.release_label and before.release_label != after.release_label:
+        why = "a cluster keeps its release"
+        yield _for_all(new_cluster(("core",), "ReleaseLabel", before.release_label, after.release_label, why))
+    was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
+    if was and was != will:
+        yield _for_all(new_cluster(("core",), "Applications", was, will, "a cluster keeps its applications"))
+    if before.fleets is not None:
+        why = "a cluster has fleets or groups from the start"
+        yield _for_all(new_cluster(("core",), "InstanceFleets", "fleets", "instance groups", why))
+    if before.managed_scaling is not None:
+        why = "EMR must not add and remove RegionServers by what YARN needs"
+        yield _for_all(_live("ManagedScalingPolicy", "stated", None, why))
+    if before.group("task") is not None:
+        why = "task nodes are resized to none, their regions moved away before"
+        yield replace(_live("TaskInstanceGroups", "stated", None, why), groups=("task",))
+
+
+def _for_all(change: Change) -> Change:
+    return replace(change, groups=("primary", "core"))
+
+
+def _live(key: str, before: str, after: str | None, why: str) -> Change:
+    return Change(
+        groups=("core",),
+        classification=OF_THE_CLUSTER,
+        key=key,
+        before=before,
+        after=after,
+        applied=Applied.LIVE,
+        restarts="",
+        empties_cache=False,
+        why=why,
+    )

@@ -1,0 +1,105 @@
+"""What a set of changes costs to apply: time, the cache, dollars. All of it is the plan's estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from changes.change import Change
+from configurations.properties.property import Applied
+from configurations.properties.values import number
+from emr.cluster_spec import Subject
+from sizing.plan import Plan
+from sizing.prefetching import GET_BYTES
+from sizing.prices import PriceTable
+from sizing.units import HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR
+
+__all__ = ["ImpactCost", "impact_cost"]
+
+SITE = "hbase-site"
+PATH = "hbase.bucketcache.persistent.path"
+SIZE = "hbase.bucketcache.size"
+ENGINE = "hbase.bucketcache.ioengine"
+MOST_MIB = 2**24
+"""Up to which HBase reads whole MiB exactly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactCost:
+    """`restart_seconds` is for one RegionServer after the other; 0 without a restart of HBase on core nodes.
+
+    `cache_lost_bytes` is cluster-wide, None where the old one is not known, `warm_up_seconds` until it is prefetched
+    again. `usd` is what applying it
+    costs once: GETs that fill the cache anew, and nodes of a new cluster while it warms up beside the old one.
+    """
+
+    applied: Applied | None
+    region_servers: int
+    restart_seconds: float
+    cache_lost_bytes: int | None
+    warm_up_seconds: float
+    get_usd: float
+    node_usd: float
+
+    @property
+    def usd(self) -> float:
+        """Both together."""
+        return self.get_usd + self.node_usd
+
+
+def impact_cost(found: Sequence[Change], before: Subject, plan: Plan, prices: PriceTable) -> ImpactCost:
+    """Of all changes together: whatever needs a restart shares one, and a new cluster takes up all the rest."""
+    asked = max((change.applied for change in found), key=list(Applied).index, default=None)
+    new = asked is Applied.NEW_CLUSTER
+    restarts = not new and any(change.restarts_region_servers for change in found)
+    empties = any(change.empties_cache for change in found)
+    cold = new or (restarts and (empties or not _survives(before)))
+    lost = _cache_lost(before, plan, whole=cold)
+    warm_up = plan.warm_up.prefetch_seconds if cold else 0.0
+    filled = plan.cache.size_bytes * plan.core.count if plan.bucket_cache and cold else 0
+    return ImpactCost(
+        applied=asked,
+        region_servers=plan.core.count,
+        restart_seconds=plan.core.count * _one_restart_seconds(plan, cold=cold) if restarts else 0.0,
+        cache_lost_bytes=lost,
+        warm_up_seconds=warm_up,
+        get_usd=filled / GET_BYTES * prices.usd("s3-get"),
+        node_usd=_nodes_usd_per_hour(plan) * warm_up / SECONDS_PER_HOUR if new else 0.0,
+    )
+
+
+def _one_restart_seconds(plan: Plan, *, cold: bool) -> float:
+    """One RegionServer's, without restoring an index that its cache no longer fits."""
+    restart = plan.restart
+    return restart.seconds - (restart.restore_seconds if cold else 0.0)
+
+
+def _survives(before: Subject) -> bool:
+    """Whether the old cache is kept over a restart."""
+    return (SITE, PATH) in before.effective("core")
+
+
+def _cache_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
+    """The whole of the old cache, or that of the nodes that go; None where count or size is not known."""
+    nodes = _nodes_lost(before, plan, whole=whole)
+    size = before.effective("core").get((SITE, SIZE))
+    if nodes == 0 or (size is None and before.only is None and (SITE, ENGINE) not in before.effective("core")):
+        return 0
+    size_mib = number(size.value) if size else None
+    if nodes is None or size_mib is None or not 1 <= size_mib <= MOST_MIB:
+        return None
+    return int(size_mib * MIB) * nodes
+
+
+def _nodes_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
+    """Core nodes whose cache goes, with all task nodes: these run RegionServers, too. None where it is not known."""
+    core, task = before.group("core"), before.group("task")
+    going = task.count if task else 0
+    if core is None or core.count is None or going is None:
+        return None if whole else going
+    return going + (core.count if whole else max(0, core.count - plan.core.count))
+
+
+def _nodes_usd_per_hour(plan: Plan) -> float:
+    nodes = [line for line in plan.cost.lines if line.item.startswith(("core ", "primary "))]
+    return sum(line.usd_per_month for line in nodes) / HOURS_PER_MONTH

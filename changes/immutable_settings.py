@@ -1,0 +1,71 @@
+"""What a cluster keeps for good and no classification says: its zone, its operating system, its encryption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from changes.change import Change, new_cluster
+from environments.environment import Environment
+
+__all__ = ["NEWEST", "Settled", "settled_changes"]
+
+NEWEST: Final = "the newest at launch"
+GROUPS: Final = ("primary", "core")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """As a cluster was launched. `os_release` is of Amazon Linux, or NEWEST where nobody named one."""
+
+    availability_zone: str
+    os_release: str
+    certificates: str | None
+    encrypts_local_disks: bool
+
+    @classmethod
+    def parse(cls, availability_zone: str, os_release: str, security_configuration: Mapping[str, Any]) -> Settled:
+        """From the document of a security configuration, as a template or EMR has it."""
+        encryption = security_configuration["EncryptionConfiguration"]
+        in_transit = encryption.get("InTransitEncryptionConfiguration", {}).get("TLSCertificateConfiguration", {})
+        return cls(
+            availability_zone=availability_zone,
+            os_release=os_release,
+            certificates=in_transit.get("S3Object"),
+            encrypts_local_disks="LocalDiskEncryptionConfiguration"
+            in encryption.get("AtRestEncryptionConfiguration", {}),
+        )
+
+
+def settled_changes(was: Settled, environment: Environment) -> Iterator[Change]:
+    """Each that the file asks for otherwise by now. None of them can change on a running cluster."""
+    asked = (
+        (
+            "AvailabilityZone",
+            was.availability_zone,
+            environment.network.availability_zone,
+            "a subnet has one zone for good",
+        ),
+        (
+            "OSReleaseLabel",
+            was.os_release,
+            environment.os_release or NEWEST,
+            "a cluster keeps the operating system that it was launched with",
+        ),
+        (
+            "encryption in transit",
+            was.certificates or "none",
+            environment.certificates or "none",
+            "a cluster keeps its security configuration",
+        ),
+        (
+            "encryption of local disks",
+            str(was.encrypts_local_disks).lower(),
+            str(environment.encrypt_local_disks).lower(),
+            "a cluster keeps its security configuration",
+        ),
+    )
+    for key, before, after, why in asked:
+        if before != after:
+            yield new_cluster(GROUPS, key, before, after, why)

@@ -1,5 +1,0 @@
-"""Reads a stranger's file: EMR's JSON or YAML, a launch command, or Hadoop's XML."""
-
-from configurations.lint.reader.read import read_subject
-
-__all__ = ["read_subject"]

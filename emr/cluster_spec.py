@@ -1,0 +1,119 @@
+"""What is linted: the settings of a cluster with the line of each, and what is known of its nodes.
+
+A stranger's file says some of it: an `hbase-site.xml` nothing of nodes, a list of classifications nothing of volumes.
+What is not said is None or empty, and no rule takes silence about a node for a fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from emr.classification import ClassificationPath
+
+__all__ = ["NodeGroup", "NodeVolume", "Setting", "Settings", "Subject", "is_gap"]
+
+SHELL: Final = r"HBASE_|HADOOP_|YARN_|JAVA_HOME"
+"""Variables that hbase-env.sh has."""
+FILLED_IN: Final = r"AWS::|env\.|[a-z0-9-]+\.[^{}]*"
+"""What CloudFormation and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
+WORDS: Final = r"<[^<>]+>|\{\{[^{}]*\}\}|\b(?:CHANGE_?ME|TODO|YOUR[_-][A-Z_-]+)\b|__[A-Z_]+__|^[\s\u200b]*$"
+"""`<your-jvm-heap-size>`, `{{ heap }}`, `CHANGEME`, or nothing."""
+PLACEHOLDER: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN}|{SHELL})[^{{}}]*\}}")
+"""What is still to be filled in, in a file of variables; elsewhere nobody fills in those of the shell, either."""
+OF_SITES: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN})[^{{}}]*\}}")
+
+SettingKey = tuple[ClassificationPath, str]
+"""Classification path and property key."""
+
+
+def is_gap(classification: ClassificationPath, text: str) -> bool:
+    """Whether a value, or a key, is still to be filled in by whoever uses the file."""
+    of_variables = classification.partition("/")[0].endswith("-env")
+    return (PLACEHOLDER if of_variables else OF_SITES).search(text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One property as it was written. `line` is that of its key, None where there is no file.
+
+    `quoted` is false for a number or a switch of JSON where EMR's API takes texts alone.
+    """
+
+    classification: ClassificationPath
+    key: str
+    value: str
+    line: int | None = None
+    overridden: bool = False
+    quoted: bool = True
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether the value is still to be filled in by whoever uses the file."""
+        return is_gap(self.classification, self.value)
+
+
+Settings = Mapping[SettingKey, Setting]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeVolume:
+    """EBS volumes of one specification on each node; None for what is not said, or is a gap."""
+
+    type: str | None
+    size_gib: int | None
+    iops: int | None
+    throughput_mib_s: int | None
+    count: int = 1
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeGroup:
+    """An instance group: `role` is primary, core or task. `volumes` is empty where EMR's defaults apply."""
+
+    role: str
+    instance_type: str | None
+    count: int | None
+    volumes: tuple[NodeVolume, ...] = ()
+    settings: Settings = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A cluster as a file, or a plan, states it.
+
+    `settings` are those for the whole cluster; each group lays its own over them. `only` is the one classification
+    that the file can hold (`hbase-site` for an `hbase-site.xml`), None where it can hold all. `fleets`,
+    `managed_scaling` and `key_pair` are the lines where the file states such a thing, None where it does not.
+    `classifications` are all that the file names, empty ones too, each with its line and those of groups among them.
+    `twice` are settings that the file states a second time at the same level.
+    """
+
+    source: str
+    release_label: str | None
+    settings: Settings
+    groups: tuple[NodeGroup, ...] = ()
+    applications: tuple[str, ...] = ()
+    only: ClassificationPath | None = None
+    fleets: int | None = None
+    managed_scaling: int | None = None
+    key_pair: int | None = None
+    classifications: Mapping[ClassificationPath, int | None] = field(default_factory=dict)
+    twice: tuple[Setting, ...] = ()
+
+    def group(self, role: str) -> NodeGroup | None:
+        """The group of that role, if the file has one."""
+        return next((group for group in self.groups if group.role == role), None)
+
+    def effective(self, role: str) -> Settings:
+        """What nodes of a role see: the cluster's settings with the group's laid over them."""
+        group = self.group(role)
+        return {**self.settings, **(group.settings if group else {})}
+
+    def shows(self, classification: ClassificationPath) -> bool:
+        """Whether the file would say it if it set something there."""
+        return self.only is None or self.only == classification

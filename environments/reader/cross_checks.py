@@ -1,0 +1,202 @@
+"""What only two sections of an environment file together can get wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from environments.reader import bounds
+from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
+from environments.reader.raw_section import Said
+from environments.reader.section import Refusal, Rule
+from environments.reader.shown import shown
+from facts.instance_types import instance_types
+from facts.prices import priced_regions
+from facts.releases import releases
+from sizing.release import Release
+
+__all__ = ["ACROSS"]
+
+REGION_OF_ARN: Final = 3
+"""Where the region stands among the parts of an ARN."""
+VPC: Final = r"vpc-[0-9a-f]{8,17}"
+GROUP: Final = r"sg-[0-9a-f]{8,17}"
+ZONE: Final = r"[a-z0-9-]{4,30}[0-9][a-z]"
+
+CoreSaid = tuple[tuple[str, ...], Said]
+"""Where a cluster's core stands, and what it says."""
+
+
+def _zone_elsewhere(said: Said) -> Iterator[Refusal]:
+    region, zone = said.text("region"), said.section("network").text("availability_zone")
+    if region in priced_regions() and zone and re.fullmatch(ZONE, zone) and zone[:-1] != region:
+        yield Refusal(
+            at=("network", "availability_zone"),
+            why=f"zone {shown(zone)} is not in region {region}",
+            fix=f"use a zone such as {region}a",
+        )
+
+
+def _network_in_part(said: Said) -> Iterator[Refusal]:
+    """Of a VPC that was there before, the subnet too; of a new one, nothing."""
+    network, groups = said.section("network"), said.section("access").values.get("security_groups")
+    vpc = network.text("vpc", "new") or ""
+    if re.fullmatch(VPC, vpc) and not network.gives("subnet"):
+        yield Refusal(
+            at=("network", "vpc"),
+            why="it is an existing VPC, and nodes need one of its private subnets",
+            fix="name the subnet too, one in the availability zone",
+        )
+    for key in ("subnet", "route_table"):
+        if vpc == "new" and network.gives(key):
+            yield Refusal(
+                at=("network", key),
+                why="the VPC is new, and so is everything in it",
+                fix="remove it, or name the VPC that it belongs to",
+            )
+    if vpc == "new" and isinstance(groups, list) and any(re.fullmatch(GROUP, str(each)) for each in groups):
+        yield Refusal(
+            at=("access", "security_groups"),
+            why="a security group belongs to a VPC, and the network is new",
+            fix="use cidrs, or the group for clients that is made with it, or an existing VPC",
+        )
+
+
+def _one_writer(said: Said) -> Iterator[Refusal]:
+    """Two active clusters on one root corrupt it."""
+    clusters = dict(said.section("clusters").sections())
+    active = [colour for colour, cluster in clusters.items() if cluster.text("role", "active") == "active"]
+    if len(active) > 1:
+        yield Refusal(
+            at=("clusters",),
+            why=f"one cluster writes to the root, and {len(active)} are active ({', '.join(map(shown, active))})",
+            fix="keep one of them",
+        )
+    if clusters and not active:
+        yield Refusal(
+            at=("clusters",),
+            why="every cluster is a replica, and nothing would write to the root",
+            fix="make one of them active",
+        )
+
+
+def _needs_s3(said: Said) -> Iterator[Refusal]:
+    """In HDFS mode the data is on the nodes: no other cluster reads it, and no other log outlives it."""
+    storage = said.section("storage")
+    if storage.text("mode", "s3-cached") != "hdfs":
+        return
+    if storage.text("wal", "hdfs") == "emr-wal":
+        yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, and mode is hdfs", fix="use hdfs")
+    for colour, cluster in said.section("clusters").sections():
+        if cluster.text("role", "active") == "replica":
+            yield Refusal(
+                at=("clusters", colour, "role"),
+                why="a replica reads the same root in S3, and mode is hdfs",
+                fix="leave this cluster out, or keep the data in S3",
+            )
+
+
+def _root_without_use(said: Said) -> Iterator[Refusal]:
+    """Only an existing bucket has data, or a key, from before."""
+    storage = said.section("storage")
+    root = storage.text("root", "new")
+    if root != "new" and storage.text("mode", "s3-cached") == "hdfs":
+        yield Refusal(
+            at=("storage", "root"),
+            why="in mode hdfs the data are on the nodes, and nothing would be in this bucket",
+            fix="remove it, or use mode s3-cached",
+        )
+    if root == "new" and storage.gives("key"):
+        yield Refusal(
+            at=("storage", "key"),
+            why="a new bucket has a key of its own, and this one encrypts nothing in it",
+            fix="remove it, or name the existing root that it encrypts",
+        )
+    key = (storage.text("key") or "").split(":")
+    region = said.text("region")
+    if len(key) > REGION_OF_ARN and region in priced_regions() and key[REGION_OF_ARN] != region:
+        yield Refusal(
+            at=("storage", "key"),
+            why=f"a key of {shown(key[REGION_OF_ARN])} encrypts nothing for a bucket's objects in {region}",
+            fix=f"name the key of {region}",
+        )
+
+
+def _types_not_offered(said: Said) -> Iterator[Refusal]:
+    release = _release(said)
+    for colour, cluster in said.section("clusters").sections():
+        for group in ("primary", "core"):
+            name = cluster.section(group).text("type")
+            instance = instance_types().get(name or "")
+            if release and instance and not instance.offered_by(release.emr):
+                yield Refusal(
+                    at=("clusters", colour, group, "type"),
+                    why=f"{release.label} does not list {name} among its instance types",
+                    fix="choose a type that it lists, or auto",
+                )
+
+
+def _families_not_offered(said: Said) -> Iterator[Refusal]:
+    """The calculator chooses among types that the release lists; with none there is no answer."""
+    release, every = _release(said), instance_types().values()
+    known = {instance.family for instance in every}
+    for at, core in _cores(said):
+        families = core.values.get("families", list(GRAVITON_MEMORY_FAMILIES))
+        if not (release and isinstance(families, list) and families and core.text("type", "auto") == "auto"):
+            continue
+        listed = {instance.family for instance in every if instance.offered_by(release.emr)}
+        if all(isinstance(family, str) and family in known - listed for family in families):
+            yield Refusal(
+                at=(*at, "families"),
+                why=f"{release.label} lists no type of {', '.join(families)}",
+                fix=f"name one that it lists: {', '.join(sorted(listed))}",
+            )
+
+
+def _none_left(said: Said) -> Iterator[Refusal]:
+    """Targets hold with some nodes gone; the others have to be some."""
+    lost = said.section("targets").whole("lost_nodes", 1)
+    for at, core in _cores(said):
+        count = core.whole("count")
+        if lost is not None and count is not None and 1 < count <= lost:
+            yield Refusal(
+                at=("targets", "lost_nodes") if said.section("targets").gives("lost_nodes") else (*at, "count"),
+                why=f"{lost} lost of {count} core nodes ({'.'.join(at)}.count) leave none to serve",
+                fix=f"set lost_nodes to {count - 1} or less, or the count to {lost + 1} or more",
+            )
+
+
+def _servers_without_regions(said: Said) -> Iterator[Refusal]:
+    """A region is served by one RegionServer."""
+    regions = said.section("workload").whole("regions")
+    for at, core in _cores(said):
+        count = core.whole("count")
+        if regions is not None and count is not None and bounds.NODES.most >= count > regions >= 1:
+            yield Refusal(
+                at=(*at, "count"),
+                why=f"{count:,} RegionServers share {regions:,} regions: one without a region serves nothing",
+                fix=f"use {regions} or less, or split the regions",
+            )
+
+
+def _cores(said: Said) -> Iterator[CoreSaid]:
+    for colour, cluster in said.section("clusters").sections():
+        yield ("clusters", colour, "core"), cluster.section("core")
+
+
+def _release(said: Said) -> Release | None:
+    return releases().get(said.text("release") or "")
+
+
+ACROSS: Final[tuple[Rule, ...]] = (
+    _zone_elsewhere,
+    _network_in_part,
+    _one_writer,
+    _needs_s3,
+    _root_without_use,
+    _types_not_offered,
+    _families_not_offered,
+    _none_left,
+    _servers_without_regions,
+)

@@ -1,0 +1,109 @@
+"""What was read of each file, kept in a file beside where the answer goes: a look that was ended goes on from there."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from hfile.file_stats import Measured
+from hfile.layout import Stored
+
+__all__ = ["Kept", "Unread"]
+
+FIELDS: Final = tuple(each.name for each in fields(Measured))
+HISTOGRAMS: Final = ("lengths", "compressed_lengths")
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a file was not read; `gone` where it is not there any more, and what it had is in another one by now."""
+
+    why: str
+    gone: bool = False
+
+
+class Kept:
+    """Readings by path; one of a file that has changed since is none. Safe among threads."""
+
+    def __init__(self, path: Path, about: str) -> None:
+        """`about` is what is looked at, and how: readings of anything else are dropped."""
+        self.path, self._lock = path, threading.Lock()
+        about = f"{about} {' '.join(FIELDS)}"
+        self._places = _places(path, about)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab" if self._places else "wb")
+        # The last line of a look that was ended may be cut off.
+        self._file.write(b"\n" if self._places else json.dumps({"about": about}).encode() + b"\n")
+        self._file.flush()
+
+    @property
+    def has_some(self) -> bool:
+        """Whether anything was kept."""
+        return bool(self._places)
+
+    def recalled(self, stored: Stored) -> Measured | Unread | None:
+        """What was read of it before; None where nothing was."""
+        if stored.path not in self._places:
+            return None
+        with self._lock, self.path.open("rb") as file:
+            file.seek(self._places[stored.path])
+            found = _parsed(file.readline().decode(errors="replace"))
+        if found.get("stamp") != stored.stamp:
+            return None
+        if "why" in found:
+            return Unread(found["why"])
+        values = found["measured"]
+        histograms = {name: {int(length): count for length, count in values[name].items()} for name in HISTOGRAMS}
+        return Measured(**{**values, **histograms})
+
+    def keep(self, stored: Stored, reading: Measured | Unread) -> None:
+        """One more; of a file that is gone nothing."""
+        if isinstance(reading, Unread) and reading.gone:
+            return
+        said: dict[str, Any] = {"path": stored.path, "stamp": stored.stamp}
+        if isinstance(reading, Unread):
+            said["why"] = reading.why
+        else:
+            said["measured"] = {name: getattr(reading, name) for name in FIELDS}
+        line = json.dumps(said, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            self._places[stored.path] = self._file.tell()
+            self._file.write(line)
+            self._file.flush()
+
+    def close(self) -> None:
+        """It stays, for another time, where there is anything in it."""
+        self._file.close()
+        if not self.has_some:
+            self.path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """All was read."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def _places(path: Path, about: str) -> dict[str, int]:
+    """Where in the file the line of each path begins; a line that is cut off is none."""
+    found: dict[str, int] = {}
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        if _parsed(file.readline().decode(errors="replace")).get("about") != about:
+            return {}
+        place = file.tell()
+        for line in file:
+            said = _parsed(line.decode(errors="replace"))
+            if said.keys() >= {"path", "stamp"}:
+                found[said["path"]] = place
+            place += len(line)
+    return found
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    with suppress(ValueError):
+        said = json.loads(line)
+        return said if isinstance(said, dict) else {}
+    return {}

@@ -1,0 +1,109 @@
+"""What is booted: the environment files, and one of them in every mode and role on the releases of each HBase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+from configurations.hbase_site import site_properties
+from configurations.launch import Launch, launch_of
+from configurations.rendering import classifications
+from environments.environment import Environment
+from environments.override import Override
+from environments.planning import compared_plans
+from environments.reader import read_environment
+from facts.releases import releases
+from lab.hbase.software.selection import nearest_set
+from sizing.mode import Mode
+
+__all__ = ["Case", "Ground", "cases", "distinct", "environment_files"]
+
+PROJECT: Final = Path(__file__).parents[3]
+FOLDERS: Final = ("environments", "tests/environments/examples")
+VARIED: Final = "prod"
+RELEASES: Final = ("emr-7.12.0", "emr-7.14.0")
+"""HBase 2.6.2 and 2.6.4."""
+WITHOUT_ZGC: Final = "emr-7.8.0"
+"""Java 17 with G1, EMRFS, logging by hbase-log4j."""
+DECOMPRESSED: Final = Override(
+    classification="hbase-site", key="hbase.block.data.cachecompressed", value="false", where="the lab"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What boots share: a version of HBase, and where the data lies."""
+
+    jars: str
+    in_s3: bool
+
+    @property
+    def directory(self) -> str:
+        """Of its processes."""
+        return f"{self.jars}-{'s3' if self.in_s3 else 'files'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One launch: `name` says what is booted, without the instance group."""
+
+    name: str
+    launch: Launch
+
+    @property
+    def ground(self) -> Ground:
+        """Where it can be booted."""
+        plan = self.launch.plan
+        return Ground(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.in_s3)
+
+
+def environment_files() -> tuple[Path, ...]:
+    """The environments that come with the project, and the examples of its tests where they are there too."""
+    return tuple(file for folder in FOLDERS for file in sorted((PROJECT / folder).glob("*.yaml")))
+
+
+def cases() -> tuple[Case, ...]:
+    """All of them, each rendering once."""
+    return tuple(distinct([*_of_files(), *_varied(read_environment(VARIED))], "core"))
+
+
+def distinct(found: Iterable[Case], group: str) -> Iterator[Case]:
+    """Those whose `hbase-site`, Java and HBase no earlier one has."""
+    seen: set[tuple[object, ...]] = set()
+    for case in found:
+        settings = case.launch.settings.effective(group)
+        others = [each for each in settings if each.name == "hbase-env"]
+        key = (case.ground, tuple(sorted(site_properties(settings).items())), str(others))
+        if key not in seen:
+            seen.add(key)
+            yield case
+
+
+def _of_files() -> Iterator[Case]:
+    for file in environment_files():
+        environment = read_environment(str(file))
+        for colour, cluster in environment.clusters.items():
+            yield _case(f"{environment.name} {colour}", launch_of(environment, cluster))
+
+
+def _varied(environment: Environment) -> Iterator[Case]:
+    for label in (*RELEASES, WITHOUT_ZGC):
+        plans = compared_plans(replace(environment, release=label), environment.active)
+        for mode, role in product(Mode, ("active", "replica")):
+            cluster = replace(environment.active, role=role)
+            read = replace(environment, release=label, mode=mode, clusters={cluster.colour: cluster})
+            if role == "active" or mode.in_s3:
+                launch = Launch(environment=read, plan=plans[mode], settings=classifications(read, plans[mode]))
+                yield _case(f"{environment.name} {cluster.colour}", launch)
+            if label == WITHOUT_ZGC:
+                break
+    read = replace(environment, overrides=(DECOMPRESSED,))
+    yield _case(f"{environment.name} {read.active.colour}, cachecompressed=false", launch_of(read, read.active))
+
+
+def _case(name: str, launch: Launch) -> Case:
+    role = launch.environment.clusters[launch.plan.cluster].role
+    return Case(name=f"{name}, {launch.plan.mode}, {role}, {launch.plan.release}", launch=launch)

@@ -1,0 +1,287 @@
+"""Files that lint refuses, or warns of: what is wrong in each, and what HBase is to do with it."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from configurations.launch import Launch
+from emr.classification import Classification, Classifications
+from lint.rule import Rule
+from lint.rules import RULES
+
+__all__ = ["NOT_SHOWN", "WRONG", "Outcome", "Then", "Wrong", "not_shown", "wrong_launch"]
+
+
+class Outcome(StrEnum):
+    """What a daemon did with a file."""
+
+    DID_NOT_START = "did not start"
+    NO_CACHE = "started without any cache"
+    NO_BUCKET_CACHE = "started without a BucketCache"
+    CACHED_NOTHING = "started, and cached no block of 64 KiB"
+    KEPT_NO_INDEX = "started, and kept no index at its stop"
+    STARTED = "started all the same"
+    WAITED_ON = "waited on, beyond its timeout"
+    IGNORED = "ignored it with a warning"
+
+
+class Then(StrEnum):
+    """What is asked of a RegionServer that has started."""
+
+    NOTHING = "nothing"
+    STOP = "to stop"
+    WRITE = "to write a block"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """One fault in the files of a launch. `sign` is found in the daemon's log when it is this that it minds.
+
+    `site` is laid over `hbase-site` of the group, None leaving a key out; `collector` replaces the flags of the
+    collector; `index` lies where the persistence index would be.
+    """
+
+    rule: str
+    outcome: Outcome
+    sign: str
+    site: Mapping[str, str | None] = field(default_factory=dict)
+    group: str = "core"
+    collector: str | None = None
+    index: bytes | None = None
+    then: Then = Then.NOTHING
+
+    @property
+    def case(self) -> str:
+        """The rule, and what stands in the file."""
+        written = [f"{key}={value}" if value is not None else f"no {key}" for key, value in self.site.items()]
+        written += [self.collector] if self.collector else []
+        written += [f"an index of {_announced(self.index)} chunks, and none there"] if self.index is not None else []
+        return f"{self.rule} {self._rule.what}: {', '.join(written)}"
+
+    @property
+    def _rule(self) -> Rule:
+        return next(rule for rule in RULES if rule.id == self.rule)
+
+
+ENGINE: Final = "hbase.bucketcache.ioengine"
+BLOCKS: Final = "/warmbase/cache/bucketcache/blocks"
+HEADER: Final = struct.Struct(">4sqq")
+# HBase 2.6.1 to 2.6.4: magic, blocks in a chunk, number of chunks. This is what an empty cache leaves at a clean stop.
+EMPTY_INDEX: Final = HEADER.pack(b"V2UF", 1_000_000, 0)
+CUT_OFF_INDEX: Final = HEADER.pack(b"V2UF", 1_000_000, 2)
+
+WRONG: Final = (
+    Wrong(
+        rule="WB101",
+        site={ENGINE: None, "hbase.bucketcache.io.engine": f"files:{BLOCKS}"},
+        outcome=Outcome.NO_BUCKET_CACHE,
+        sign=r"Allocating BlockCache size=.*",
+    ),
+    Wrong(
+        rule="WB104",
+        site={ENGINE: f"ssd:{BLOCKS}"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"Don't understand io engine name for cache.*",
+    ),
+    Wrong(
+        rule="WB104",
+        site={"hbase.bucketcache.size": "809GiB"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"NumberFormatException.*",
+    ),
+    Wrong(
+        rule="WB104",
+        site={"hfile.block.cache.size": "9"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"(IllegalArgument|Runtime)Exception.*",
+    ),
+    Wrong(
+        rule="WB201",
+        site={"hbase.bucketcache.size": "0.8"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException.*",
+    ),
+    Wrong(
+        rule="WB202",
+        site={"hbase.bucketcache.bucket.sizes": "65793,66048,495360"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException: Illegal value: 65793.*",
+    ),
+    Wrong(
+        rule="WB203",
+        # A small cache: so small buckets of a large one would fill the heap before anything else is seen.
+        site={"hbase.bucketcache.bucket.sizes": "1024,2048", "hbase.bucketcache.size": "1024"},
+        outcome=Outcome.CACHED_NOTHING,
+        sign=r"Allocation too big.*",
+        then=Then.WRITE,
+    ),
+    Wrong(
+        rule="WB204",
+        site={"hbase.bucketcache.size": "20"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"Bucket allocator size too small.*",
+    ),
+    Wrong(
+        rule="WB206",
+        site={"hbase.bucketcache.single.factor": "0.3"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException.*factor.*",
+    ),
+    Wrong(
+        rule="WB207",
+        site={"hbase.bucketcache.minfactor": "0.98"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException.*min[fF]actor.*",
+    ),
+    Wrong(
+        rule="WB208",
+        site={"hfile.block.cache.size": "0"},
+        outcome=Outcome.NO_CACHE,
+        sign=r"globalMemStoreLimit=.*",
+    ),
+    Wrong(
+        rule="WB209",
+        site={"hfile.block.cache.size": "0.5", "hbase.regionserver.global.memstore.size": "0.4"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"Current heap configuration for MemStore and BlockCache exceeds.*",
+    ),
+    Wrong(
+        rule="WB210",
+        site={ENGINE: "files:/warmbase/cache/one/blocks:/warmbase/cache/two/blocks"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"FileNotFoundException.*",
+    ),
+    Wrong(
+        rule="WB213",
+        site={"hbase.bucketcache.size": "1500000"},
+        outcome=Outcome.STARTED,
+        sign=r"Only .* not enough for requested.*|Allocating cache 1\.43 TB.*",
+    ),
+    Wrong(
+        rule="WB224",
+        site={"hbase.blockcache.minblocksize": "256"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException.*",
+    ),
+    Wrong(
+        rule="WB225",
+        site={"hbase.blockcache.use.external": "true"},
+        outcome=Outcome.NO_BUCKET_CACHE,
+        sign=r"Allocating BlockCache size=.*",
+    ),
+    Wrong(
+        rule="WB226",
+        site={"hbase.lru.blockcache.single.percentage": "0.3"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException.*factor.*",
+    ),
+    Wrong(
+        rule="WB227",
+        site={"hbase.lru.blockcache.min.factor": "0.995"},
+        outcome=Outcome.DID_NOT_START,
+        sign=r"IllegalArgumentException.*",
+    ),
+    Wrong(
+        rule="WB302",
+        site={ENGINE: "offheap", "hbase.bucketcache.size": "256"},
+        outcome=Outcome.KEPT_NO_INDEX,
+        sign=r"Started bucket cache; ioengine=offheap.*",
+        then=Then.STOP,
+    ),
+    Wrong(
+        rule="WB314",
+        index=CUT_OFF_INDEX,
+        outcome=Outcome.DID_NOT_START,
+        sign=r"NullPointerException.*",
+    ),
+    Wrong(
+        rule="WB314",
+        index=EMPTY_INDEX,
+        outcome=Outcome.DID_NOT_START,
+        sign=r"NullPointerException.*",
+    ),
+    Wrong(
+        rule="WB403",
+        collector='"-XX:+UseZGC -XX:+UseG1GC"',
+        outcome=Outcome.DID_NOT_START,
+        sign=r"Multiple garbage collectors selected.*",
+    ),
+    Wrong(
+        rule="WB313",
+        group="primary",
+        site={
+            "hbase.master.wait.on.regionservers.mintostart": "11",
+            "hbase.master.wait.on.regionservers.maxtostart": "5",
+        },
+        outcome=Outcome.IGNORED,
+        sign=r"The value of 'hbase.master.wait.on.regionservers.maxtostart'.*ignoring.*",
+    ),
+    Wrong(
+        rule="WB316",
+        group="primary",
+        site={
+            "hbase.master.wait.on.regionservers.mintostart": "99",
+            "hbase.master.wait.on.regionservers.timeout": "2000",
+        },
+        outcome=Outcome.WAITED_ON,
+        sign=r"Waiting on regionserver count=0; waited=(?!0ms).*",
+    ),
+)
+"""All of them start from the same right files."""
+
+NOT_SHOWN: Final = {
+    r"WB10[2356789]|WB11\d": "what EMR refuses or passes on, or a key that is passed over as that of WB101 is",
+    r"WB205|WB21[124579]|WB218|WB22[0123]": "what is lost shows with data, over hours, or on a volume that fills",
+    r"WB216": "on EMR an engine is set for data in S3; without it HBase starts as with that of WB101",
+    r"WB30[135-9]|WB304|WB31[01257]": "it takes restarts of a loaded cluster, or an older HBase",
+    r"WB40[1245679]|WB408|WB41\d": "another JDK, EMR's shell scripts, or the memory of a node",
+    r"WB5\d\d": "defects that show under load, each with its issue",
+    r"WB[678]\d\d|WB9\d\d": "EMR, EC2, S3, HDFS and CloudWatch are not here",
+}
+"""Rules that no boot shows, by the pattern of their numbers, and why."""
+
+
+def not_shown() -> tuple[str, ...]:
+    """A sentence for each reason, with the rules that it holds for."""
+    shown = {each.rule for each in WRONG}
+    sentences = []
+    for pattern, why in NOT_SHOWN.items():
+        ids = [rule.id for rule in RULES if rule.id not in shown and re.fullmatch(pattern, rule.id)]
+        sentences.append(f"Not shown by a boot ({why}): {', '.join(ids)}.")
+    return tuple(sentences)
+
+
+def wrong_launch(launch: Launch, wrong: Wrong) -> Launch:
+    """The launch with that fault in the files of its group."""
+    levels = launch.settings._asdict()
+    levels[wrong.group] = tuple(_faulty(each, wrong) for each in levels[wrong.group])
+    return replace(launch, settings=Classifications(**levels))
+
+
+def _announced(index: bytes) -> int:
+    return int(HEADER.unpack(index)[2])
+
+
+def _faulty(classification: Classification, wrong: Wrong) -> Classification:
+    if classification.name == "hbase-site":
+        return replace(classification, properties=_laid_over(classification.properties, wrong.site))
+    if classification.name == "hbase-env" and wrong.collector:
+        flags = {"HBASE_REGIONSERVER_GC_OPTS": wrong.collector}
+        return replace(classification, nested=tuple(_exported(classification.nested, flags)))
+    return classification
+
+
+def _laid_over(properties: Mapping[str, str], fault: Mapping[str, str | None]) -> dict[str, str]:
+    both = {**properties, **fault}
+    return {key: value for key, value in both.items() if value is not None}
+
+
+def _exported(nested: Iterable[Classification], variables: Mapping[str, str]) -> Iterable[Classification]:
+    return (
+        replace(each, properties={**each.properties, **variables}) if each.name == "export" else each for each in nested
+    )

@@ -1,0 +1,120 @@
+"""What one RegionServer in small is expected to do: the calculator's own rules, asked for one server and one load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lab.model.scaled_plan import Miniature
+from sizing.allocator import BucketAllocator
+from sizing.hit_ratio import Swing, hit_ratio
+from sizing.page_reads import mean_block_read
+from sizing.popularity import Popularity, RowPopularity, block_popularity
+from sizing.queueing import Handlers, Load, closed_load, network
+from sizing.resource import (
+    Cluster,
+    Disk,
+    Hits,
+    Read,
+    Timings,
+    block_cpu_seconds,
+    bottleneck,
+    concurrency,
+    delay_seconds,
+    resources,
+    seconds_alone,
+)
+from sizing.units import MIB
+
+__all__ = [
+    "Expected",
+    "Node",
+    "expected",
+    "expected_hit_ratio",
+    "popularity_of",
+    "read_of",
+    "slot_bytes",
+    "swing_of",
+    "timings_of",
+]
+
+# judgement: the network of one machine with itself is none; far above what two cores move.
+LOOPBACK_GBIT_PER_SECOND: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What the RegionServer runs on, and how many clients read at once."""
+
+    vcpus: int
+    handlers: int
+    disk: Disk | None
+    clients: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A closed load on it, and what limits it."""
+
+    load: Load
+    bottleneck: str
+
+
+def popularity_of(miniature: Miniature, rows: RowPopularity) -> Popularity:
+    """How reads that spread so over rows spread over its blocks."""
+    blocks = miniature.demand.blocks
+    return block_popularity(rows, blocks.count, blocks.rows / blocks.count)
+
+
+def swing_of(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> Swing:
+    """How many blocks a cache of that size and those slots swings between."""
+    allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
+    return Swing.of(allocator, miniature.demand.blocks.lengths, promotes=miniature.demand.swing.promotes)
+
+
+def expected_hit_ratio(miniature: Miniature, popularity: Popularity, cache_mib: int, sizes: Sequence[int]) -> float:
+    """Share of block reads that the warm cache answers."""
+    return hit_ratio(popularity, swing_of(miniature, cache_mib, sizes))
+
+
+def slot_bytes(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> float:
+    """The mean slot of a cached block, where blocks of all lengths are cached in their proportions."""
+    lengths = miniature.demand.blocks.lengths
+    allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
+    return lengths.mean_bytes / allocator.slot_efficiency_fraction(lengths)
+
+
+def read_of(miniature: Miniature, rows: int = 1) -> Read:
+    """One request of so many single-cell rows, here and there in the table."""
+    blocks, workload = miniature.demand.blocks, miniature.workload
+    return Read(
+        blocks=rows * blocks.per_read,
+        cached_length_bytes=round(blocks.cached_bytes),
+        on_disk_length_bytes=round(blocks.on_disk_bytes),
+        answer_bytes=rows * workload.row_bytes,
+        runs=rows,
+        of_lengths=mean_block_read(blocks.lengths.pairs),
+    )
+
+
+def expected(node: Node, read: Read, hits: Hits, timings: Timings) -> Expected:
+    """The throughput and latency of that many clients, and the resource with the least to give."""
+    cluster = Cluster(
+        servers=1,
+        vcpus=node.vcpus,
+        network_gbit_per_second=LOOPBACK_GBIT_PER_SECOND,
+        handlers=node.handlers,
+        disk=node.disk,
+    )
+    found = resources(cluster, read, hits, timings)
+    alone = concurrency(node.clients, seconds_alone(cluster, read, hits, timings))
+    stations = network(found, 1, node.vcpus, delay_seconds(cluster, read, hits, timings))
+    load = closed_load(stations, node.clients, Handlers(servers=1, per_server=node.handlers))
+    return Expected(load=load, bottleneck=bottleneck((*found, alone)).name)
+
+
+def timings_of(miniature: Miniature) -> Timings:
+    """The calculator's own timings for such blocks."""
+    blocks = miniature.demand.blocks
+    return Timings(block_cpu_seconds=block_cpu_seconds(blocks.payload_bytes, compressed=miniature.workload.compressed))

@@ -1,0 +1,233 @@
+"""Recordings of a real HBase played as a cluster of three servers, and what its nodes would publish of that.
+
+Its id is the placeholder of dashboards and alarms, so that these find it as they are.
+
+A recorded second is played as twelve, so that a minute has five samples; nothing else is changed. What nodes publish is
+reckoned by the node's own program, of which this is no second one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from configurations.bootstrap import program
+from configurations.metrics import MISSES_FOR_ONE, Source, metric
+from dashboards.query import CLUSTER_ID
+from dashboards.reads import of_root
+from lab.hbase.recording import Recording, Sample, recordings_of_json
+from lab.preview.cloudwatch import Published, Store
+
+__all__ = ["MINUTE", "Moment", "Server", "played", "recording", "three_servers"]
+
+RECORDED: Final = Path(__file__).parent / "recorded"
+STRETCH: Final = 12
+MINUTE: Final = 60
+CACHE_BYTES: Final = 284 * 2**20
+"""Of the RegionServer that was recorded."""
+AWAY_SECONDS: Final = 3.0
+"""Between two samples, which were taken every second."""
+NOT_RECORDED: Final = frozenset({"VolumeBytes", "VolumeOperations", "LongPauses"})
+HISTORY_SECONDS: Final = 1_200
+"""For which the servers are said to have answered before they begin to play."""
+
+
+def recording(file: str, name: str) -> Recording:
+    """One of those that are kept. Raises ValueError where there is none of that name."""
+    found = recordings_of_json((RECORDED / f"{file}.json").read_text(encoding="utf-8"))
+    [one] = [each for each in found if each.name == name]
+    return one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What a server has counted at that second since it was started, which was so often.
+
+    `reads` are requests, `gets` those of S3, which are counted from the beginning on.
+    """
+
+    second: float
+    starts: int
+    hits: int
+    misses: int
+    reads: int
+    gets: int
+    sample: Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Counters of a server that begin anew when it is restarted."""
+
+    hits: int = 0
+    misses: int = 0
+    reads: int = 0
+
+    def and_(self, other: Counted) -> Counted:
+        """The sum of both."""
+        return Counted(hits=self.hits + other.hits, misses=self.misses + other.misses, reads=self.reads + other.reads)
+
+    def less(self, other: Counted) -> Counted:
+        """What is left without the other."""
+        return self.and_(Counted(hits=-other.hits, misses=-other.misses, reads=-other.reads))
+
+
+def _counted(sample: Sample) -> Counted:
+    cache = sample.cache
+    return Counted(hits=cache.l2_hits, misses=cache.l2_misses, reads=cache.reads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One RegionServer, which was up for a while when it began to play."""
+
+    instance: str
+    moments: tuple[Moment, ...]
+    up_before: float = 0.0
+
+    @classmethod
+    def playing(cls, instance: str, *recordings: Recording) -> Server:
+        """One recording after the other: counters go on where the one before ended, and begin anew at a restart."""
+        moments: list[Moment] = []
+        begins, starts, last = 0.0, 0, Counted()
+        for each in recordings:
+            first = each.samples[0]
+            offset = last.less(_counted(first)) if moments else Counted()
+            gets = (moments[-1].gets if moments else 0) - first.store.store_file_gets
+            before = first.cache.l2_hits
+            for sample in each.samples:
+                if sample.cache.l2_hits < before:
+                    starts, offset = starts + 1, Counted()
+                before = sample.cache.l2_hits
+                last = offset.and_(_counted(sample))
+                moments.append(
+                    Moment(
+                        second=begins + STRETCH * sample.seconds,
+                        starts=starts,
+                        hits=last.hits,
+                        misses=last.misses,
+                        reads=last.reads,
+                        gets=sample.store.store_file_gets + gets,
+                        sample=sample,
+                    )
+                )
+            begins = moments[-1].second
+        return cls(instance=instance, moments=tuple(moments))
+
+    def at(self, second: float) -> Moment | None:
+        """The last moment before; None while the server is away."""
+        before = [each for each in self.moments if each.second <= second]
+        if not before or second - before[-1].second > STRETCH * AWAY_SECONDS:
+            return None
+        return before[-1]
+
+    @property
+    def seconds(self) -> int:
+        """How long it plays."""
+        return int(self.moments[-1].second)
+
+
+def three_servers() -> tuple[Server, ...]:
+    """They warm by reads; then one is restarted, one killed, and one loses its cache in a restart."""
+    warming = recording("warm-up", "warming by reads")
+    ends = ("clean restart", "kill -9", "clean restart, neither persistence nor prefetch")
+    return tuple(
+        Server.playing(f"i-0000{number}", warming, recording("restart", end)) for number, end in enumerate(ends, 1)
+    )
+
+
+def played(servers: Sequence[Server], root_bucket: str = "") -> Store:
+    """What is published of these servers by the minute, as long as the first plays; and that they were there before."""
+    store = Store()
+    for server in servers:
+        store.put(_of_node(server, servers[0].seconds))
+        store.put(_of_agent(server, servers[0].seconds))
+    store.put(_of_aws(servers, root_bucket))
+    return store
+
+
+def _of_node(server: Server, seconds: int) -> Iterator[Published]:
+    node = _program()
+    memory: Any = None
+    for second in range(-HISTORY_SECONDS, seconds, MINUTE):
+        moment = server.at(second)
+        figures = [node.Figure("Answering", float(moment is not None or second <= 0), "Count")]
+        if moment is not None:
+            counted = _counters(node, moment)
+            kept = node.recalled(memory, counted, float(second), RECORDED / "no-such-index")
+            if memory is not None and second - memory.at <= node.LONGEST_WINDOW_SECONDS:
+                figures += node.window(memory.counters, counted, MISSES_FOR_ONE)
+            started = next(each.second for each in server.moments if each.starts == moment.starts)
+            up = second - started + (0 if moment.starts else server.up_before)
+            figures.append(node.Figure("UpSeconds", up, "Seconds"))
+            figures.append(node.Figure("CacheLost", float(node.cache_lost(kept, up)), "Count"))
+            memory = kept
+        for figure in (each for each in figures if each.name not in NOT_RECORDED):
+            # A look at the end of a minute is of that minute.
+            yield _point(figure.name, server.instance, second - 1, figure.value)
+
+
+def _point(name: str, instance: str, second: int, value: float) -> Published:
+    found = metric(name)
+    named = {"ClusterId": CLUSTER_ID, "InstanceId": instance, "cluster.id": CLUSTER_ID, "instance.id": instance}
+    dimensions = {key: named.get(key, "recorded") for key in found.dimensions}
+    return Published(
+        namespace=found.namespace, name=found.cloudwatch, dimensions=dimensions, second=second, value=value
+    )
+
+
+def _counters(node: Any, moment: Moment) -> Any:  # noqa: ANN401 - of a program without types
+    cache = moment.sample.cache
+    return node.Counters(
+        started=moment.starts,
+        hits=moment.hits,
+        misses=moment.misses,
+        evictions=cache.l2_evictions,
+        failed_insertions=cache.failed_insertions,
+        long_pauses=0,
+        used_bytes=cache.l2_bytes,
+        free_bytes=CACHE_BYTES - cache.l2_bytes,
+        volume_bytes=0,
+        volume_operations=0,
+    )
+
+
+def _of_agent(server: Server, seconds: int) -> Iterator[Published]:
+    for second in range(0, seconds, MINUTE):
+        if (moment := server.at(second)) is not None:
+            yield _point("readRequestCount", server.instance, second - 1, float(moment.reads))
+
+
+def _of_aws(servers: Sequence[Server], root_bucket: str) -> Iterator[Published]:
+    gets = of_root("GetRequests", root_bucket)
+    for server in servers:
+        for before, after in zip(server.moments, server.moments[1:], strict=False):
+            yield Published(
+                namespace=Source.S3,
+                name="GetRequests",
+                dimensions=gets.dimensions,
+                second=int(after.second),
+                value=float(after.gets - before.gets),
+            )
+    for second in range(-HISTORY_SECONDS, servers[0].seconds, MINUTE):
+        yield Published(
+            namespace=Source.EMR,
+            name="CoreNodesRunning",
+            dimensions={"JobFlowId": CLUSTER_ID},
+            second=second,
+            value=float(len(servers)),
+        )
+
+
+def _program() -> Any:  # noqa: ANN401 - as above
+    """The node's own, which is none of a package: it runs alone, beside one that it imports."""
+    directory = str(program("publish_cache_metrics.py").parent)
+    sys.path.insert(0, directory)
+    try:
+        return importlib.import_module("publish_cache_metrics")
+    finally:
+        sys.path.remove(directory)

@@ -1,0 +1,104 @@
+"""The instance groups of a cluster, in the spellings of RunJobFlow, of the AWS CLI and of CloudFormation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from emr.cluster_spec import NodeGroup, NodeVolume, Settings
+from lint.reader.fields import Fields
+from lint.reader.settings import level_settings
+from lint.reader.source_text import shown
+
+__all__ = ["node_groups"]
+
+ROLES: Final[Mapping[str, str]] = {"MASTER": "primary", "CORE": "core", "TASK": "task"}
+
+
+def node_groups(instances: Fields) -> Iterator[NodeGroup]:
+    """All groups; those of one type and one count for all nodes only where no group is listed."""
+    listed = [*_listed(instances), *_named(instances)]
+    yield from listed or _uniform(instances)
+
+
+def _listed(instances: Fields) -> Iterator[NodeGroup]:
+    for entry in instances.entries("InstanceGroups"):
+        role = _role(entry)
+        if role:
+            yield _group(entry, role)
+
+
+def _role(entry: Fields) -> str | None:
+    """None for a gap, and for what is noted as wrong."""
+    key = "InstanceRole" if entry.object.get("InstanceRole") else "InstanceGroupType"
+    written = entry.object.get(key)
+    text = entry.text(key)
+    if text is not None and text.upper() in ROLES:
+        return ROLES[text.upper()]
+    if text is not None or written is None:
+        why = f"{shown(text)} is no role" if text else "the group has no role"
+        place = written.place if written else entry.place
+        entry.findings.wrong(place, key, why, "write MASTER, CORE or TASK")
+    return None
+
+
+def _named(instances: Fields) -> Iterator[NodeGroup]:
+    """CloudFormation has a key for each role."""
+    for key, role in (("MasterInstanceGroup", "primary"), ("CoreInstanceGroup", "core")):
+        group = instances.fields(key)
+        if group:
+            yield _group(group, role)
+    for group in instances.entries("TaskInstanceGroups"):
+        yield _group(group, "task")
+
+
+def _group(entry: Fields, role: str) -> NodeGroup:
+    return NodeGroup(
+        role=role,
+        instance_type=entry.text("InstanceType"),
+        count=entry.whole("InstanceCount"),
+        volumes=tuple(_volumes(entry)),
+        settings=_settings(entry),
+        line=entry.place.linted_line,
+    )
+
+
+def _settings(entry: Fields) -> Settings:
+    member = entry.member("Configurations")
+    return level_settings(member.value, entry.findings) if member else {}
+
+
+def _volumes(entry: Fields) -> Iterator[NodeVolume]:
+    ebs = entry.fields("EbsConfiguration")
+    for device in ebs.entries("EbsBlockDeviceConfigs") if ebs else ():
+        specification = device.fields("VolumeSpecification")
+        if specification is None:
+            if device.object.get("VolumeSpecification") is None:
+                why = "the volumes have no VolumeSpecification"
+                device.findings.wrong(device.place, "EbsBlockDeviceConfigs", why, "give VolumeType and SizeInGB in it")
+            continue
+        count = device.whole("VolumesPerInstance")
+        yield NodeVolume(
+            type=specification.text("VolumeType"),
+            size_gib=specification.whole("SizeInGB"),
+            iops=specification.whole("Iops"),
+            throughput_mib_s=specification.whole("Throughput"),
+            count=1 if count is None else count,
+            line=device.line("VolumeSpecification"),
+        )
+
+
+def _uniform(instances: Fields) -> Iterator[NodeGroup]:
+    """One primary node, and core nodes for the rest of the count."""
+    nodes = instances.whole("InstanceCount")
+    counted = instances.object.get("InstanceCount") is not None
+    if instances.object.get("MasterInstanceType"):
+        line = instances.line("MasterInstanceType")
+        yield NodeGroup(role="primary", instance_type=instances.text("MasterInstanceType"), count=1, line=line)
+    if instances.object.get("SlaveInstanceType") and counted and nodes != 1:
+        yield NodeGroup(
+            role="core",
+            instance_type=instances.text("SlaveInstanceType"),
+            count=None if nodes is None else max(nodes - 1, 0),
+            line=instances.line("SlaveInstanceType"),
+        )

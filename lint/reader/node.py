@@ -1,0 +1,85 @@
+"""What JSON, YAML and the shorthand of the AWS CLI have in common: scalars, arrays and objects, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from emr.cluster_spec import PLACEHOLDER
+from lint.reader.source_text import Place
+
+__all__ = ["Array", "Member", "Node", "Object", "Scalar", "is_gap", "scalar_text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scalar:
+    """A text, a number, a switch or a placeholder, as it was written. `quoted` is false for a number of JSON."""
+
+    text: str
+    place: Place
+    is_null: bool = False
+    quoted: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Array:
+    """Nodes in their order."""
+
+    items: tuple[Node, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A key with its value. `place` is that of the key."""
+
+    key: str
+    value: Node
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Object:
+    """Members in their order; a key may stand twice."""
+
+    members: tuple[Member, ...]
+    place: Place
+
+    def get(self, key: str) -> Member | None:
+        """The last member of that key, as every JSON reader takes it."""
+        return next((member for member in reversed(self.members) if member.key == key), None)
+
+    def keys(self) -> set[str]:
+        """All keys."""
+        return {member.key for member in self.members}
+
+    def repeats(self) -> Iterator[tuple[Member, Member]]:
+        """Every member whose key stands before, with the one it follows."""
+        before: dict[str, Member] = {}
+        for member in self.members:
+            if member.key in before:
+                yield member, before[member.key]
+            before[member.key] = member
+
+
+Node = Scalar | Array | Object
+
+
+def scalar_text(node: Node) -> str | None:
+    """The text of a scalar, None for what is none. What CloudFormation fills in becomes `${…}`."""
+    if isinstance(node, Scalar):
+        return node.text
+    if not isinstance(node, Object) or len(node.members) != 1:
+        return None
+    function, argument = node.members[0].key, node.members[0].value
+    if function == "Fn::Sub" and isinstance(argument, Scalar):
+        return argument.text
+    if function == "Ref" and isinstance(argument, Scalar):
+        return f"${{{argument.text}}}"
+    return f"${{{function}}}" if function.startswith("Fn::") else None
+
+
+def is_gap(node: Node) -> bool:
+    """Whether nothing is said there yet."""
+    text = scalar_text(node)
+    return text is not None and (bool(PLACEHOLDER.search(text)) or (isinstance(node, Scalar) and node.is_null))

@@ -1,0 +1,112 @@
+"""From a stranger's file to a Subject. The form is recognised by what the file holds, whatever its name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from emr.cluster_spec import Subject
+from lint.reader.cluster import CLUSTER_KEYS, cluster_subject
+from lint.reader.command_line import command_object, command_offsets
+from lint.reader.hadoop_xml import hadoop_subject
+from lint.reader.json_node import json_node
+from lint.reader.node import Array, Member, Node, Object, Scalar
+from lint.reader.source_text import Passage, load_passage, refusal, shown
+from lint.reader.yaml_node import yaml_node
+from lint.release_of import is_label, meant_label
+from sizing.problem import InvalidInput
+
+__all__ = ["read_subject"]
+
+XML: Final = re.compile(r"\s*<(?:[?!]|configuration\b|property\b)")
+JSON: Final = re.compile(r"\s*[\[{]")
+YAML_KEYS: Final = "|".join(sorted(CLUSTER_KEYS | {"Classification", "Properties", "Resources"}))
+YAML: Final = re.compile(rf"^(?:---)?[ \t-]*[\"']?(?:{YAML_KEYS})[\"']?[ \t]*:", re.MULTILINE)
+TEMPLATE_TYPE: Final = "AWS::EMR::Cluster"
+FORMS: Final = (
+    "give a list of classifications, RunJobFlow's JSON, a script with `aws emr create-cluster`, or an hbase-site.xml"
+)
+
+
+def read_subject(path: Path, release: str | None) -> Subject:
+    """What a file says of a cluster; `release` stands where the file names none.
+
+    Raises InvalidInput with every problem that was found, each with its line; and for a `release` that is no label.
+    """
+    if release is not None and not is_label(release):
+        raise _no_label(release)
+    passage = load_passage(path)
+    text = passage.text
+    if XML.match(text):
+        return hadoop_subject(passage, path.name, release)
+    if command_offsets(text) and not _is_json(passage):
+        return cluster_subject(command_object(passage, path.parent), release)
+    if JSON.match(text):
+        return _node_subject(json_node(passage), release)
+    if YAML.search(text):
+        return _node_subject(yaml_node(passage), release)
+    raise _unknown(passage)
+
+
+def _is_json(passage: Passage) -> bool:
+    """Whether it is, where a script could begin with a bracket too."""
+    if not JSON.match(passage.text):
+        return False
+    try:
+        json_node(passage)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _node_subject(node: Node, release: str | None) -> Subject:
+    if isinstance(node, Object):
+        if node.get("Classification"):
+            node = Array(items=(node,), place=node.place)
+        else:
+            return cluster_subject(_cluster_object(node), release)
+    if isinstance(node, Scalar):
+        why = "it holds one value"
+        raise refusal(node.place, what="is no configuration", why=why, fix=FORMS)
+    member = Member(key="Configurations", value=node, place=node.place)
+    return cluster_subject(Object(members=(member,), place=node.place), release)
+
+
+def _cluster_object(node: Object) -> Object:
+    """The object itself, or the properties of the one cluster in a CloudFormation template."""
+    resources = _within(node, "Resources")
+    if resources:
+        found = [value for member in resources.members if _is_cluster(value := member.value)]
+        if len(found) != 1 or not isinstance(found[0], Object):
+            why = f"the template has {len(found)} resources of type {TEMPLATE_TYPE}"
+            raise refusal(resources.place, what="Resources", why=why, fix="give the Properties of one of them alone")
+        node = found[0]
+    properties = _within(node, "Properties")
+    if properties and _is_cluster(node):
+        return properties
+    if not node.keys() & CLUSTER_KEYS:
+        why = f"it has none of the keys {', '.join(sorted(CLUSTER_KEYS))}"
+        raise refusal(node.place, what="is no configuration", why=why, fix=FORMS)
+    return node
+
+
+def _within(node: Object, key: str) -> Object | None:
+    member = node.get(key)
+    return member.value if member and isinstance(member.value, Object) else None
+
+
+def _is_cluster(node: Node) -> bool:
+    kind = node.get("Type") if isinstance(node, Object) else None
+    return bool(kind and isinstance(kind.value, Scalar) and kind.value.text == TEMPLATE_TYPE)
+
+
+def _no_label(release: str) -> InvalidInput:
+    why = "a label of EMR is emr- and three numbers with points between"
+    what, fix = f"{shown(release)} is no release label", f"write {meant_label(release)}"
+    return refusal("--release", what=what, why=why, fix=fix)
+
+
+def _unknown(passage: Passage) -> InvalidInput:
+    why = "it is neither JSON, YAML nor XML with settings of EMR, and has no `aws emr create-cluster` with options"
+    return refusal(passage.place(0), what="is no configuration", why=why, fix=FORMS)

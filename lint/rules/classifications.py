@@ -1,0 +1,165 @@
+"""WB108, WB109, WB112 to WB115: classifications that there are, and what EMR takes in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from configurations.properties.property import Span
+from emr.classification import ClassificationPath
+from emr.cluster_spec import PLACEHOLDER
+from facts.classifications import classifications
+from facts.keys.nearest import near_misses
+from lint.finding import Severity
+from lint.node import Node
+from lint.rule import Found, Rule
+
+__all__ = ["CLASSIFICATIONS"]
+
+BOTH: Final = ("primary", "core")
+EXPORT: Final = "export"
+TABLE_FROM: Final = (7, 0, 0)
+VARIABLE: Final = re.compile(r"HBASE_\w+|JAVA_HOME")
+LOG4J_2: Final = "HBase-release-history-changes-790"
+APPS: Final = "EMR Release Guide, emr-configure-apps"
+_REFUSED: Final = "EMR refuses a classification that it does not know, and the cluster does not start"
+
+
+def _old_logging(node: Node) -> Iterator[Found]:
+    for path, line in node.subject.classifications.items():
+        if path == "hbase-log4j":
+            yield Found(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
+
+
+def _new_logging(node: Node) -> Iterator[Found]:
+    for path, line in node.subject.classifications.items():
+        if path == "hbase-log4j2":
+            yield Found(classification=path, line=line, message=f"{path} came with EMR 7.9")
+
+
+def _unlisted(node: Node) -> Iterator[tuple[ClassificationPath, int | None]]:
+    """What EMR does not document: the outermost of them, and no gap."""
+    for path, line in node.subject.classifications.items():
+        outer = path.rpartition("/")[0]
+        if path not in classifications() and (not outer or outer in classifications()) and not PLACEHOLDER.search(path):
+            yield path, line
+
+
+def _slip(node: Node) -> Iterator[Found]:
+    for path, line in _unlisted(node):
+        meant = _meant(path)
+        if path == EXPORT:
+            why = "export stands inside a classification that ends in -env, and nowhere else"
+            yield Found(classification=path, line=line, message=why, fix="move it into hbase-env, or whose it is")
+        elif meant:
+            why = f"there is no classification {path}; {meant} is one"
+            yield Found(classification=path, line=line, message=why, fix=f"write {meant.rpartition('/')[2]}")
+
+
+def _unknown(node: Node) -> Iterator[Found]:
+    """Releases before 7 have some that the table does not."""
+    if node.release and node.release.emr < TABLE_FROM:
+        return
+    for path, line in _unlisted(node):
+        name = path.rpartition("/")[2]
+        elsewhere = sorted(each for each in classifications() if each.rpartition("/")[2] == name)
+        if path != EXPORT and not _meant(path):
+            fix = f"put it where EMR has it: {elsewhere[0]}" if elsewhere else None
+            yield Found(classification=path, line=line, message=f"EMR documents no classification {path}", fix=fix)
+
+
+def _meant(path: ClassificationPath) -> ClassificationPath | None:
+    """The classification of the same place that the last name is a slip of; another version of Log4j is none."""
+    beside = [each for each in classifications() if each.rpartition("/")[0] == path.rpartition("/")[0]]
+    near = near_misses(path, beside, most_edits=1)
+    return next((each for each in near if each.removesuffix("2") != path.removesuffix("2")), None)
+
+
+def _outside_export(node: Node) -> Iterator[Found]:
+    for (path, key), setting in node.settings.items():
+        if path == "hbase-env" and VARIABLE.fullmatch(key):
+            yield Found(at=setting, message=f"{key} stands in hbase-env itself, and not in its export")
+
+
+def _unquoted(node: Node) -> Iterator[Found]:
+    for setting in node.settings.values():
+        if not setting.quoted:
+            yield Found(
+                at=setting,
+                message=f"the value of {setting.key} is a number or a switch of JSON",
+                fix=f'write "{setting.value}"',
+            )
+
+
+CLASSIFICATIONS: Final = (
+    Rule(
+        id="WB108",
+        severity=Severity.ERROR,
+        what="logging set by a classification that is gone",
+        check=_old_logging,
+        because=_REFUSED,
+        fix="use hbase-log4j2, in Log4j 2's own form",
+        emr=Span(since=(7, 9, 0)),
+        source=f"EMR Release Guide, {LOG4J_2}",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB109",
+        severity=Severity.ERROR,
+        what="logging set by a classification that is not there yet",
+        because=_REFUSED,
+        check=_new_logging,
+        fix="use hbase-log4j, or EMR 7.9 or later",
+        emr=Span(until=(7, 9, 0)),
+        source=f"EMR Release Guide, {LOG4J_2}",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB112",
+        severity=Severity.ERROR,
+        what="a classification that is a slip of a real one",
+        check=_slip,
+        because=_REFUSED,
+        fix="write the classification that exists",
+        source="EMR Release Guide, the page of each release",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB113",
+        severity=Severity.WARNING,
+        what="a classification that EMR does not document",
+        check=_unknown,
+        because=_REFUSED,
+        fix="look for it on the page of your release, or leave it out",
+        source="EMR Release Guide, the page of each 7.x release",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB114",
+        severity=Severity.ERROR,
+        what="a variable outside of export",
+        check=_outside_export,
+        roles=BOTH,
+        because="EMR takes variables from the export that nests in the classification, and from nowhere else",
+        fix="move it into export, a classification of its own inside hbase-env",
+        source=APPS,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB115",
+        severity=Severity.WARNING,
+        what="a value without quotes",
+        check=_unquoted,
+        roles=BOTH,
+        because="EMR's API takes texts alone, and the AWS CLI refuses the whole configuration",
+        fix="put the value in quotes",
+        source="EMR API reference, Configuration",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+)

@@ -1,0 +1,130 @@
+"""What fills the cache, and what keeps it from filling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from lint.finding import Severity
+from lint.node import Node
+from lint.rule import Found, Rule
+
+__all__ = ["FILLING"]
+
+HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
+FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
+FEW_PREFETCH_THREADS: Final = 4
+
+
+def _drops_blocks(node: Node) -> Iterator[Found]:
+    prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
+    if node.caches and prefetches and node.number("hbase.bucketcache.queue.addition.waittime", 0) == 0:
+        yield Found(
+            at=node.setting("hbase.bucketcache.queue.addition.waittime"),
+            property="hbase.bucketcache.queue.addition.waittime",
+            message="prefetch drops each block that finds a writer's queue full, and its file is then not fully cached",
+        )
+
+
+def _cache_on_read_off(node: Node) -> Iterator[Found]:
+    if node.switched("hbase.block.data.cacheonread", default=True) is False:
+        yield Found(
+            at=node.setting("hbase.block.data.cacheonread"),
+            message="no read fills the cache; prefetch and compressed caching are off with it",
+        )
+
+
+def _few_prefetch_threads(node: Node) -> Iterator[Found]:
+    threads = node.number("hbase.hfile.thread.prefetch", FEW_PREFETCH_THREADS)
+    prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
+    if node.in_s3 and prefetches and threads is not None and threads <= FEW_PREFETCH_THREADS:
+        yield Found(
+            at=node.setting("hbase.hfile.thread.prefetch"),
+            property="hbase.hfile.thread.prefetch",
+            message=f"{threads:g} threads prefetch, one store file each, at S3's latency",
+        )
+
+
+def _compactions_lose_blocks(node: Node) -> Iterator[Found]:
+    on_write = node.switched("hbase.rs.cacheblocksonwrite", default=False)
+    compacted = node.switched("hbase.rs.cachecompactedblocksonwrite", default=False)
+    if node.caches and on_write and compacted is False:
+        yield Found(
+            at=node.setting("hbase.rs.cachecompactedblocksonwrite"),
+            property="hbase.rs.cachecompactedblocksonwrite",
+            message="flushes are cached, and the first compaction drops them again",
+        )
+
+
+def _does_nothing(node: Node) -> Iterator[Found]:
+    combined = node.setting("hbase.bucketcache.combinedcache.enabled")
+    if combined and combined.value.strip().lower() == "false":
+        yield Found(at=combined, message="since HBase 2.0 the caches are always combined; false is only a log line")
+    grace = node.setting("hbase.bucketcache.block.orphan.evictgraceperiod.seconds")
+    if grace:
+        yield Found(at=grace, message="no HBase 2.6 evicts orphans, and the value is in milliseconds")
+
+
+def _external(node: Node) -> Iterator[Found]:
+    if node.caches and node.switched("hbase.blockcache.use.external", default=False):
+        yield Found(
+            at=node.setting("hbase.blockcache.use.external"), message="memcached takes the place of the BucketCache"
+        )
+
+
+FILLING: Final = (
+    Rule(
+        id="WB218",
+        severity=Severity.WARNING,
+        what="prefetch with hbase.bucketcache.queue.addition.waittime at 0",
+        check=_drops_blocks,
+        because="nothing fetches the block again until the region opens anew",
+        fix="state a wait, such as 1000 ms; reads never wait",
+        source=HBASE,
+    ),
+    Rule(
+        id="WB219",
+        severity=Severity.WARNING,
+        what="hbase.block.data.cacheonread at false",
+        check=_cache_on_read_off,
+        because="HBase ANDs the switch with prefetch and compressed caching",
+        fix="leave it at true",
+        source="HBase 2.6.2 CacheConfig",
+    ),
+    Rule(
+        id="WB220",
+        severity=Severity.WARNING,
+        what="hbase.hfile.thread.prefetch at 4 or fewer on S3",
+        check=_few_prefetch_threads,
+        because="prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth (measured)",
+        fix="use 16 or more",
+        source="HBase 2.6.2 PrefetchExecutor",
+    ),
+    Rule(
+        id="WB221",
+        severity=Severity.WARNING,
+        what="compactions that drop the cache (hbase.rs.cachecompactedblocksonwrite)",
+        check=_compactions_lose_blocks,
+        because="a compaction's output is cached by a switch of its own",
+        fix="state hbase.rs.cachecompactedblocksonwrite=true",
+        source="HBase 2.6.2 CacheConfig",
+    ),
+    Rule(
+        id="WB222",
+        severity=Severity.WARNING,
+        what="a cache switch that does nothing (combinedcache.enabled, orphan.evictgraceperiod)",
+        check=_does_nothing,
+        because="it promises what no HBase 2.6 does",
+        fix="remove it",
+        source="HBase 2.6.0 to 2.6.7 sources",
+    ),
+    Rule(
+        id="WB225",
+        severity=Severity.ERROR,
+        what="memcached beside a BucketCache",
+        check=_external,
+        because="there is one L2, and an external one wins",
+        fix="remove it",
+        source=FACTORY,
+    ),
+)

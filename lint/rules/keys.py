@@ -1,0 +1,344 @@
+"""WB1..: keys and values, each by itself: slips, other versions, wrong places, what is still to be filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from configurations.properties import CATALOGUE
+from configurations.properties.property import Span
+from emr.cluster_spec import Setting
+from facts.keys import emr_keys, hadoop_keys, hbase_keys, key_prefixes
+from facts.keys.nearest import near_misses
+from lint.finding import Severity
+from lint.node import SITE, Node
+from lint.release_of import meant_label
+from lint.rule import Found, Rule
+
+__all__ = ["KEYS"]
+
+BOTH: Final = ("primary", "core")
+OF_HBASE: Final = ("hbase.", "hfile.")
+OF_HADOOP: Final = ("dfs.", "fs.", "hadoop.", "io.", "ipc.", "yarn.")
+SCHEME: Final = re.compile(r"fs\.(AbstractFileSystem\.)?[A-Za-z][\w+-]*\.impl(\.disable\.cache)?")
+"""Hadoop looks for the class of a file system by its scheme, whatever that is."""
+SITES: Final = ("hbase-site", "core-site", "hdfs-site", "yarn-site", "emrfs-site", "hbase")
+"""Classifications whose keys we know all of; others, such as hbase-env, hold names of any kind."""
+
+# Keys that were renamed, given up or never merged, with what to use; read in the sources of HBase and Hadoop.
+REPLACED: Final = {
+    "hbase.offheapcache.minblocksize": "hbase.blockcache.minblocksize",
+    "hbase.bucketcache.percentage.in.combinedcache": "hfile.block.cache.size for L1, and hbase.bucketcache.size",
+    "hfile.min.blocksize.size": "BLOCKSIZE of the column family",
+    "hbase.blockcache.policy": "hfile.block.cache.policy",
+    "dfs.client.retry.window.multiplier": "dfs.client.retry.window.base; HDFS-16155 was never merged",
+    "dfs.client.retry.window.max": "dfs.client.retry.window.base; HDFS-16155 was never merged",
+    "hbase.rs.prefetchheapusage": "nothing: no HBase 2.6 brakes prefetch by heap",
+}
+
+
+NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
+"""Of those, what the jars still name and nothing in them reads, but for a warning in the log."""
+
+
+# Hadoop and HBase read these as well, by what took their place.
+OLD_NAMES: Final = {
+    "dfs.block.size": "dfs.blocksize",
+    "dfs.data.dir": "dfs.datanode.data.dir",
+    "dfs.datanode.max.xcievers": "dfs.datanode.max.transfer.threads",
+    "hbase.hstore.compactionThreshold": "hbase.hstore.compaction.min",
+    "hbase.regionserver.global.memstore.lowerLimit": "hbase.regionserver.global.memstore.size.lower.limit",
+    "hbase.regionserver.global.memstore.upperLimit": "hbase.regionserver.global.memstore.size",
+}
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys(), *(key for _, key in CATALOGUE)})
+
+
+def _site_settings(node: Node) -> Iterator[Setting]:
+    return (setting for (path, _), setting in node.settings.items() if path in SITES)
+
+
+def _read_by(node: Node, key: str) -> bool:
+    """Whether this release reads the key; any, where the release is not known or not in our tables."""
+    if key in NAMED_ONLY:
+        return False
+    if not (node.release and node.exact):
+        return key in _known()
+    hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
+    if hbase and hbase.known_in(node.release.hbase):
+        return True
+    if hadoop and hadoop.known_in(node.release.hadoop):
+        return True
+    if emr and emr.known_in(node.release.emr):
+        return True
+    ours = [known for (_, name), known in CATALOGUE.items() if name == key]
+    return not (hbase or hadoop or emr) and any(known.known_in(node.release) for known in ours)
+
+
+def _is_open(key: str) -> bool:
+    """Whether a name of somebody's own is part of such a key: of a user, of a file system."""
+    return SCHEME.fullmatch(key) is not None or any(
+        key.startswith(each.prefix) and key != each.prefix for each in key_prefixes()
+    )
+
+
+def _is_known(key: str) -> bool:
+    return key in _known() or key in REPLACED or _is_open(key)
+
+
+def _near_miss(node: Node) -> Iterator[Found]:
+    """Of a release with HBase 1 only keys of HBase are looked at: we know no Hadoop 2."""
+    for setting in _site_settings(node):
+        if _is_known(setting.key) or (node.has_hbase_1 and not setting.key.startswith(OF_HBASE)):
+            continue
+        near = near_misses(setting.key, _known())
+        if near:
+            yield Found(
+                at=setting,
+                message=f"nothing reads {setting.key}; {near[0]} is a key",
+                fix=f"write {' or '.join(near[:3])}",
+            )
+
+
+def _of_another_version(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        key = setting.key
+        if key in REPLACED and not _read_by(node, key):
+            yield Found(at=setting, message=f"nothing reads {key} here", fix=f"use {REPLACED[key]}")
+        elif key in _known() and not _read_by(node, key):
+            yield Found(
+                at=setting,
+                message=f"{key} is not a key of {node.release.label if node.release else 'this release'}: "
+                f"{_versions(key)}",
+            )
+
+
+def _versions(key: str) -> str:
+    hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
+    if hbase and not key.startswith(OF_HADOOP):
+        return f"of HBase {', '.join(hbase.versions)}"
+    if hadoop:
+        return f"of Hadoop {', '.join(hadoop.versions)}"
+    if emr:
+        span = Span(since=emr.since, until=None)
+        return f"of EMR {span}" if emr.until is None else f"of EMR up to {'.'.join(map(str, emr.until))}"
+    return "of an older Hadoop" if key.startswith(OF_HADOOP) else "of another version"
+
+
+def _unknown(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        key = setting.key
+        if _is_known(key) or near_misses(key, _known()):
+            continue
+        yield Found(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
+
+
+def _value(node: Node) -> Iterator[Found]:
+    for (path, key), setting in node.settings.items():
+        known = CATALOGUE.get((path, key)) or (CATALOGUE.get((SITE, key)) if path in SITES else None)
+        if known is None or setting.is_gap:
+            continue
+        why = known.values.refusal(setting.value)
+        if why is not None:
+            yield Found(
+                at=setting,
+                message=f"{key}: {why}",
+                fix=f"use {known.values}{f', in {known.unit}' if known.unit else ''}",
+            )
+
+
+def _nobody_reads_it_there(node: Node) -> Iterator[Found]:
+    """A site file of a node has more than EMR is told: what EMR wrote into it is not blamed."""
+    for setting in node.settings.values():
+        path, key = setting.classification, setting.key
+        if (path, key) in CATALOGUE or ((emr := emr_keys().get(key)) and path in emr.classifications):
+            continue
+        if _is_for_emr(key) and path != "hbase" and node.subject.only is None:
+            yield Found(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="state it in hbase")
+        elif key.startswith(OF_WAL) and path not in READ_BY_HBASE:
+            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {SITE}")
+        elif key.startswith(OF_HBASE) and path in NOT_HBASE and not _is_for_emr(key):
+            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {_ours(key)}")
+        elif key.startswith("yarn.") and path in NOT_YARN:
+            yield Found(at=setting, message=f"YARN does not read {key} from {path}", fix="state it in yarn-site")
+
+
+READ_BY_HBASE: Final = (SITE, "core-site")
+NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
+NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
+OF_WAL: Final = "emr.wal."
+
+
+def _is_for_emr(key: str) -> bool:
+    """Whether it is one of EMR's own, of which EMR makes settings of HBase."""
+    return key.startswith("hbase.emr.") or key == "hbase.regionserver.fixed.heap.enabled"
+
+
+def _ours(key: str) -> str:
+    return next((path for path, name in CATALOGUE if name == key), SITE)
+
+
+def _gap(node: Node) -> Iterator[Found]:
+    for setting in node.settings.values():
+        unset = not setting.value.strip() and (setting.classification, setting.key) not in CATALOGUE
+        if setting.is_gap and not unset:
+            known = CATALOGUE.get((setting.classification, setting.key))
+            what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
+            yield Found(at=setting, message=f"{setting.key} is still to be filled in{what}")
+
+
+def _old_name(node: Node) -> Iterator[Found]:
+    for setting in _site_settings(node):
+        if setting.key in OLD_NAMES:
+            yield Found(
+                at=setting,
+                message=f"{setting.key} is an old name of {OLD_NAMES[setting.key]}",
+                fix=f"write {OLD_NAMES[setting.key]}",
+            )
+
+
+def _twice(node: Node) -> Iterator[Found]:
+    """Each is the later statement. A classification named again is none: only a property of it can be."""
+    for setting in node.subject.twice:
+        if setting.key in MEMBERS:
+            yield Found(
+                at=setting, message=f"{setting.key} stands twice in one entry, and what the first holds is lost"
+            )
+        elif setting.key != "Classification":
+            yield Found(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
+
+
+def _release(node: Node) -> Iterator[Found]:
+    label = node.subject.release_label
+    if label is None:
+        yield Found(classification="", message="nothing says which release this is for; rules about some are silent")
+    elif node.release is None:
+        why = "is no release label; rules about some releases are silent"
+        yield Found(classification="", message=f"{label!r} {why}", fix=f"write {meant_label(label)}")
+    elif node.has_hbase_1:
+        asked = "only what holds for any HBase, or without one, was asked"
+        yield Found(classification="", message=f"{label} ships an HBase before 2: {asked}", fix=OLDER_FIX)
+    elif node.release.hbase < HBASE_26:
+        unasked = "keys and defaults of its version, and known bugs, were not asked about"
+        yield Found(classification="", message=f"{label} ships an HBase before 2.6: {unasked}", fix=OLDER_FIX)
+    elif not node.exact:
+        yield Found(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
+
+
+HBASE_26: Final = (2, 6, 0)
+OLDER_FIX: Final = "use emr-7.6.0 or later where the cache is to survive a restart"
+
+
+MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
+_SILENCE: Final = "HBase and Hadoop ignore what they do not know, without a word"
+
+KEYS: Final = (
+    Rule(
+        id="WB101",
+        severity=Severity.ERROR,
+        what="a key that is misspelt",
+        roles=BOTH,
+        check=_near_miss,
+        because=_SILENCE,
+        fix="write the key that exists",
+        source="keys extracted from the release jars",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB102",
+        severity=Severity.ERROR,
+        what="a key of another version",
+        roles=BOTH,
+        check=_of_another_version,
+        because=_SILENCE,
+        fix="remove it, or use a release that has it",
+        source="keys extracted from the release jars",
+        of_hbase=False,
+    ),
+    Rule(
+        id="WB103",
+        severity=Severity.WARNING,
+        what="a key that nothing we know reads",
+        roles=BOTH,
+        check=_unknown,
+        because=f"{_SILENCE}; a coprocessor or Phoenix may read it",
+        fix="check it against whatever it is for",
+        source="keys extracted from the release jars",
+        of_hbase=False,
+    ),
+    Rule(
+        id="WB104",
+        severity=Severity.ERROR,
+        what="a value that the property does not take",
+        roles=BOTH,
+        check=_value,
+        because="some such values stop a daemon at its start, others are silently replaced by the default",
+        fix="use a value that it takes",
+        source="HBase 2.6.2 and Hadoop 3.4.1 sources",
+        of_hbase=False,
+    ),
+    Rule(
+        id="WB105",
+        severity=Severity.ERROR,
+        what="a key where nobody looks for it",
+        roles=BOTH,
+        check=_nobody_reads_it_there,
+        because="HBase reads hbase-site, and below it core-site; EMR its own keys from hbase; YARN yarn-site",
+        fix="state it where it is read",
+        source="HBase 2.6.2 HBaseConfiguration, Hadoop 3.4.1 YarnConfiguration; EMR Release Guide, emr-hbase-s3",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB106",
+        severity=Severity.INFO,
+        what="a value that is still to be filled in",
+        roles=BOTH,
+        check=_gap,
+        because="a gap is not checked, and EMR would take it as it stands",
+        fix="fill it in; warmbase plan works it out from the workload",
+        source="the file itself",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB107",
+        severity=Severity.ERROR,
+        what="a property stated twice",
+        roles=BOTH,
+        check=_twice,
+        because="only the last counts, and a reader cannot tell which was meant",
+        fix="remove one of the two",
+        source="EMR keeps a map for each classification",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB110",
+        severity=Severity.INFO,
+        what="a release that is not known",
+        check=_release,
+        because="keys, defaults, Java and defects differ by release",
+        fix="give --release, such as emr-7.12.0",
+        source="EMR Release Guide, emr-release-app-versions-7.x",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB111",
+        severity=Severity.INFO,
+        what="an old name of a key",
+        check=_old_name,
+        roles=BOTH,
+        because="it still works; where both names are stated, it is not obvious which one counts",
+        fix="write the new name",
+        source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
+        of_hbase=False,
+    ),
+)

@@ -1,0 +1,126 @@
+"""WB8..: what is published, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from configurations.metrics import EXPORT_INTERVAL_MS
+from lint.finding import Severity
+from lint.node import Node
+from lint.rule import Found, Rule
+
+__all__ = ["METRICS"]
+
+EMR: Final = "emr-metrics"
+SYSTEM: Final = "emr-metrics/emr-system-metrics"
+AGENT: Final = "EMR Release Guide, AmazonCloudWatchAgent-config-710"
+DEFAULT_SYSTEM_METRICS: Final = 34
+
+
+def _nothing_in(node: Node, path: str) -> bool:
+    inside = (each for each in node.subject.classifications if each.startswith(f"{path}/"))
+    return not any(inside) and not any(found == path for found, _ in node.settings)
+
+
+def _empty_system(node: Node) -> Iterator[Found]:
+    if SYSTEM in node.subject.classifications and _nothing_in(node, SYSTEM):
+        yield Found(
+            classification=SYSTEM,
+            line=node.subject.classifications[SYSTEM],
+            message="an emr-system-metrics with nothing in it publishes no system metric at all",
+        )
+
+
+def _empty(node: Node) -> Iterator[Found]:
+    if EMR in node.subject.classifications and _nothing_in(node, EMR):
+        yield Found(
+            classification=EMR,
+            line=node.subject.classifications[EMR],
+            message="an emr-metrics with nothing in it is the default: 34 system metrics, and none of HBase",
+        )
+
+
+def _lifetime_ratio(node: Node) -> Iterator[Found]:
+    for setting in node.settings.values():
+        if setting.classification.startswith(EMR) and "l2CacheHitRatio" in setting.value:
+            yield Found(
+                at=setting, message="l2CacheHitRatio is an average since each RegionServer's start, from 0 to 1"
+            )
+
+
+def _finer_than_kept(node: Node) -> Iterator[Found]:
+    for (path, key), setting in node.settings.items():
+        if path.startswith(EMR) and key == "otel.metric.export.interval":
+            interval = node.number(key, None, path)
+            if interval is not None and interval < EXPORT_INTERVAL_MS:
+                yield Found(at=setting, message=f"every {interval / 1000:g} s, and CloudWatch keeps a minute")
+
+
+def _all_system_metrics(node: Node) -> Iterator[Found]:
+    agent = EMR in node.subject.classifications or "AmazonCloudWatchAgent" in node.subject.applications
+    if agent and SYSTEM not in node.subject.classifications:
+        yield Found(
+            classification=EMR,
+            property="emr-system-metrics",
+            line=node.subject.classifications.get(EMR),
+            message=f"the agent publishes its {DEFAULT_SYSTEM_METRICS} system metrics of every node",
+        )
+
+
+METRICS: Final = (
+    Rule(
+        id="WB801",
+        severity=Severity.ERROR,
+        what="an empty emr-system-metrics",
+        check=_empty_system,
+        because="EMR documents it as the way to switch metrics off",
+        fix="name the metrics inside it, or leave it out",
+        source=AGENT,
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB802",
+        severity=Severity.ERROR,
+        what="an empty emr-metrics",
+        check=_empty,
+        because="it resets what was configured, and removes HBase's metrics",
+        fix="name metrics, or leave it out",
+        source=AGENT,
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB803",
+        severity=Severity.WARNING,
+        what="a lifetime ratio as a metric",
+        check=_lifetime_ratio,
+        because="it hardly moves when a cache is lost after a month, begins anew at each restart, and a mean of it "
+        "over servers weighs idle ones alike",
+        source="HBase 2.6.2 MetricsRegionServerWrapperImpl",
+        fix="publish l2CacheHitCount and l2CacheMissCount, and divide their rates",
+    ),
+    Rule(
+        id="WB804",
+        severity=Severity.INFO,
+        what="metrics finer than they are kept",
+        check=_finer_than_kept,
+        because="the agent's metrics have a resolution of 60 s",
+        fix="use 60000",
+        source=AGENT,
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB805",
+        severity=Severity.INFO,
+        what="all of the agent's system metrics",
+        check=_all_system_metrics,
+        because="that is $10.20 for each node and month at $0.30 for a metric",
+        fix="state emr-system-metrics with those that you look at",
+        source="CloudWatch prices, first 10,000 metrics",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+)

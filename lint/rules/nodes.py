@@ -1,0 +1,183 @@
+"""WB7..: instances, applications, and what EMR does to a cluster by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from lint.finding import Severity
+from lint.jvm_options import jvm_options
+from lint.node import Node
+from lint.rule import Found, Rule
+from lint.rules.volumes import instance_of
+
+__all__ = ["NODES"]
+
+GROUPS: Final = "InstanceGroups"
+YARN: Final = "yarn.nodemanager.resource.memory-mb"
+
+
+def _managed_scaling(node: Node) -> Iterator[Found]:
+    if node.subject.managed_scaling is not None:
+        yield Found(
+            classification="",
+            property="ManagedScalingPolicy",
+            line=node.subject.managed_scaling,
+            message="EMR would add and remove nodes by what YARN needs",
+        )
+
+
+def _not_listed(node: Node) -> Iterator[Found]:
+    instance = instance_of(node)
+    if instance and node.release and node.exact and not instance.offered_by(node.release.emr):
+        yield Found(
+            classification="",
+            property="InstanceType",
+            line=node.group.line if node.group else None,
+            message=f"{node.release.label} does not list {instance.name} among its instance types",
+        )
+
+
+def _no_agent(node: Node) -> Iterator[Found]:
+    wanted = "emr-metrics" in node.subject.classifications
+    if node.subject.applications and wanted and "AmazonCloudWatchAgent" not in node.subject.applications:
+        yield Found(
+            classification="emr-metrics",
+            line=node.subject.classifications["emr-metrics"],
+            property="Applications",
+            message="metrics are asked for, and AmazonCloudWatchAgent is not among the applications",
+        )
+
+
+def _no_hbase(node: Node) -> Iterator[Found]:
+    applications = {name.lower() for name in node.subject.applications}
+    if applications and "hbase" not in applications and node.caches:
+        yield Found(classification="", property="Applications", message="HBase is not among the applications")
+
+
+def _memory_left_to_yarn(node: Node) -> Iterator[Found]:
+    options = jvm_options(node)
+    stated = options.with_flag("-Xmx") or node.setting("HBASE_HEAPSIZE", "hbase-env/export")
+    if stated and node.subject.shows("yarn-site") and node.unstated(YARN, "yarn-site"):
+        yield Found(
+            classification="yarn-site",
+            property=YARN,
+            message="the heap is stated and YARN's share is not: YARN may still use a third of the memory to a half",
+        )
+
+
+def _key_pair(node: Node) -> Iterator[Found]:
+    if node.subject.key_pair is not None:
+        yield Found(
+            classification="", property="KeyName", line=node.subject.key_pair, message="an SSH key opens every node"
+        )
+
+
+def _task_nodes(node: Node) -> Iterator[Found]:
+    task = node.subject.group("task")
+    if task is not None and node.in_s3:
+        yield Found(
+            classification="",
+            property=GROUPS,
+            line=task.line,
+            message="in S3 mode task nodes run RegionServers too: they cache, and Spot takes them away",
+        )
+
+
+def _one_primary(node: Node) -> Iterator[Found]:
+    primary = node.subject.group("primary")
+    if primary is not None and primary.count == 1:
+        yield Found(
+            classification="",
+            property=GROUPS,
+            line=primary.line,
+            message="one primary node: when it is lost the cluster ends, with every cache",
+        )
+
+
+NODES: Final = (
+    Rule(
+        id="WB701",
+        severity=Severity.ERROR,
+        what="managed scaling",
+        check=_managed_scaling,
+        because="it does not know HBase: a node that goes takes its regions and its cache along",
+        fix="remove the policy; resize core nodes by hand, regions moved first",
+        source="EMR Management Guide, emr-managed-scaling",
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB708",
+        severity=Severity.ERROR,
+        what="an instance type that the release does not list",
+        check=_not_listed,
+        roles=("primary", "core"),
+        because="EMR refuses it",
+        fix="choose a type that it lists",
+        source="EMR Management Guide, emr-supported-instance-types",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB709",
+        severity=Severity.ERROR,
+        what="metrics without the agent that publishes them",
+        check=_no_agent,
+        because="nothing publishes them",
+        fix="add AmazonCloudWatchAgent",
+        source="EMR Release Guide, emr-AmazonCloudWatchAgent",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB710",
+        severity=Severity.ERROR,
+        what="a cache without HBase",
+        check=_no_hbase,
+        because="the classifications have nothing to configure",
+        fix="add HBase",
+        source="EMR Release Guide, emr-hbase",
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB711",
+        severity=Severity.WARNING,
+        what="a stated heap beside memory left to YARN",
+        check=_memory_left_to_yarn,
+        because="both believe that it is theirs",
+        fix=f"state {YARN} and yarn.scheduler.maximum-allocation-mb",
+        source="EMR Release Guide, emr-hadoop-task-config",
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB712",
+        severity=Severity.INFO,
+        what="a key pair",
+        check=_key_pair,
+        because="Session Manager needs none, and logs who does what",
+        fix="leave it out",
+        source="AWS Systems Manager User Guide",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB713",
+        severity=Severity.WARNING,
+        what="task nodes",
+        check=_task_nodes,
+        because="a RegionServer that comes and goes moves regions and leaves their cached blocks behind",
+        fix="leave task nodes out",
+        source="EMR's own HBase set-up, read on a 7.x node (weak)",
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB714",
+        severity=Severity.INFO,
+        what="one primary node",
+        check=_one_primary,
+        because="EMR replaces one of three, and none of one",
+        fix="use three, with a placement group",
+        source="EMR Management Guide, emr-plan-ha",
+        of_hbase_1=True,
+    ),
+)

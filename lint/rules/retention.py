@@ -1,0 +1,288 @@
+"""WB3..: a master that waits for the server that holds the cache, and not for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from lint.finding import Severity
+from lint.jvm_options import jvm_options
+from lint.node import Node
+from lint.rule import Found, Rule
+from lint.rules.blocks import cached_blocks
+from sizing.restart import BOOT_SECONDS, MOST_RETRIES, RETAIN_MARGIN, RegionServer, restart, retention_window_seconds
+from sizing.units import MIB, format_duration
+
+__all__ = ["RETENTION"]
+
+PATH: Final = "hbase.bucketcache.persistent.path"
+RETAIN: Final = "hbase.master.scp.retain.assignment"
+FORCE: Final = "hbase.master.scp.retain.assignment.force"
+RETRIES: Final = "hbase.master.scp.retain.assignment.force.retries"
+WAIT: Final = "hbase.master.scp.retain.assignment.force.wait-interval"
+LEAST: Final = "hbase.master.wait.on.regionservers.mintostart"
+MOST: Final = "hbase.master.wait.on.regionservers.maxtostart"
+TIMEOUT: Final = "hbase.master.wait.on.regionservers.timeout"
+DEFAULT_TIMEOUT_MS: Final = 4_500
+DEFAULT_RETRIES: Final = 600
+DEFAULT_WAIT_MS: Final = 50
+LONG_SECONDS: Final = 3_600  # judgement: no restart of a RegionServer takes an hour
+MOST_BLOCKS: Final = 2**31  # WB224; beyond, no restart comes to pass
+BALANCER: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
+MASTER: Final = "HBase 2.6.2 master, ServerCrashProcedure"
+PRIMARY: Final = ("primary",)
+_NEVER: Final = "below mintostart the master waits on, whatever the timeout, and no region is served"
+_LEAVE: Final = f"leave mintostart at 1, and state {MOST} and {TIMEOUT}"
+
+
+def _retries(node: Node) -> float | None:
+    return node.number(RETRIES, DEFAULT_RETRIES)
+
+
+def _waits_for_ever(node: Node) -> Iterator[Found]:
+    retries = _retries(node)
+    if node.switched(FORCE, default=False) and retries is not None and retries > MOST_RETRIES:
+        yield Found(
+            at=node.setting(RETRIES),
+            property=RETRIES,
+            message=f"{retries:g} retries that double from 50 ms never end; after 39 days the wait overflows an int",
+        )
+
+
+def _waits_for_hours(node: Node) -> Iterator[Found]:
+    retries = _retries(node)
+    if not node.switched(FORCE, default=False) or retries is None or not 0 <= retries <= MOST_RETRIES:
+        return
+    window = retention_window_seconds(int(retries))
+    if window > LONG_SECONDS:
+        yield Found(
+            at=node.setting(RETRIES),
+            property=RETRIES,
+            message=f"{retries:g} retries keep the regions of a lost server offline for {format_duration(window)}",
+        )
+
+
+def _window_too_short(node: Node) -> Iterator[Found]:
+    """The window is that of 50 ms times what the first wait is stated to be."""
+    retries, away, first = _retries(node), _away_seconds(node), node.number(WAIT, DEFAULT_WAIT_MS)
+    if not _core(node).persists or not node.switched(FORCE, default=False):
+        return
+    if retries is None or away is None or not first or not 0 <= retries <= MOST_RETRIES:
+        return
+    windows = [retention_window_seconds(tries) * first / DEFAULT_WAIT_MS for tries in range(MOST_RETRIES + 1)]
+    window = windows[int(retries)]
+    if window < away:
+        enough = next((tries for tries, each in enumerate(windows) if each >= RETAIN_MARGIN * away), None)
+        yield Found(
+            at=node.setting(RETRIES),
+            property=RETRIES,
+            message=f"{retries:g} retries wait {format_duration(window)}, a restart takes {format_duration(away)} "
+            "(estimate)",
+            fix=None if enough is None else f"use {enough}, which wait {format_duration(windows[enough])}",
+        )
+
+
+def _core(node: Node) -> Node:
+    """The nodes that hold the cache, whichever node the master's settings are of."""
+    return Node(
+        subject=node.subject,
+        role="core",
+        release=node.release,
+        exact=node.exact,
+        settings=node.subject.effective("core"),
+    )
+
+
+def _away_seconds(node: Node) -> float | None:
+    """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
+    core = _core(node)
+    blocks, options = cached_blocks(core), jvm_options(core)
+    if blocks is None or not 0 <= blocks < MOST_BLOCKS or node.release is None:
+        return None
+    return restart(
+        RegionServer(
+            heap_bytes=int((options.xmx_mib or 0) * MIB),
+            cached_blocks=int(blocks),
+            regions=1,
+            open_region_threads=3,
+            s3_trip_seconds=0.0,
+            pre_touch=options.with_flag("+AlwaysPreTouch") is not None,
+            restores_in_background=node.release.index_restored_in_background,
+        )
+    ).away_seconds
+
+
+def _force_alone(node: Node) -> Iterator[Found]:
+    if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
+        yield Found(at=node.setting(FORCE), message=f"without {RETAIN} it does nothing")
+
+
+def _nothing_retains(node: Node) -> Iterator[Found]:
+    switched_on = [node.switched(key, default=False) for key in (RETAIN, FORCE)]
+    if _core(node).persists and False in switched_on:
+        yield Found(
+            at=node.setting(FORCE),
+            property=FORCE,
+            message="a server that restarts finds its regions elsewhere, and its cache is of no use to them",
+        )
+
+
+def _balancer_blind(node: Node) -> Iterator[Found]:
+    if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
+        yield Found(
+            at=node.setting("hbase.master.loadbalancer.class"),
+            message=f"the master does not know {PATH}, and its cache cost is then 0",
+        )
+
+
+def _starts_too_soon(node: Node) -> Iterator[Found]:
+    """Silent where mintostart or the timeout is still to be filled in.
+
+    A timeout that covers a restart is enough by itself; maxtostart ends it as soon as all are there.
+    """
+    if not (_core(node).persists and node.switched(RETAIN, default=False)):
+        return
+    least, timeout_ms = node.number(LEAST, 1), node.number(TIMEOUT, DEFAULT_TIMEOUT_MS)
+    if least is None or least > 1 or timeout_ms is None:
+        return
+    waits, away = timeout_ms / 1000, _away_seconds(node) or BOOT_SECONDS
+    if waits < away:
+        yield Found(
+            at=node.setting(TIMEOUT),
+            property=TIMEOUT,
+            message=f"the master waits {format_duration(waits)}, a restart takes {format_duration(away)} (estimate): "
+            "the first RegionServers to come get the regions of all",
+        )
+
+
+def _max_below_min(node: Node) -> Iterator[Found]:
+    least = node.number(LEAST, 1)
+    most = node.number(MOST) if node.setting(MOST) else None
+    if least is not None and most is not None and most < least:
+        yield Found(at=node.setting(MOST), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
+
+
+def _never_enough(node: Node) -> Iterator[Found]:
+    least, servers = node.number(LEAST, 1), _server_count(node)
+    if least is not None and servers is not None and least > max(1, servers):
+        yield Found(at=node.setting(LEAST), message=f"{least:g} RegionServers are waited for, and there are {servers}")
+
+
+def _hardly_enough(node: Node) -> Iterator[Found]:
+    least, servers = node.number(LEAST, 1), _server_count(node)
+    if least is not None and servers is not None and max(1, servers / 2) < least <= servers:
+        yield Found(
+            at=node.setting(LEAST),
+            message=f"with more than {servers - least:g} of {servers} RegionServers lost, the master never starts",
+        )
+
+
+def _server_count(node: Node) -> int | None:
+    """Core nodes and task nodes, which in S3 mode run RegionServers too; None where a count is not stated."""
+    groups = [group for group in node.subject.groups if group.role in {"core", "task"}]
+    counts = [group.count for group in groups if group.count is not None]
+    return sum(counts) if counts and len(counts) == len(groups) else None
+
+
+RETENTION: Final = (
+    Rule(
+        id="WB307",
+        severity=Severity.ERROR,
+        what="a master that waits for ever (hbase.master.scp.retain.assignment.force.retries)",
+        check=_waits_for_ever,
+        roles=PRIMARY,
+        because="a node that EMR replaces has a new name: its regions stay offline until somebody notices",
+        fix="use 12 to 14, by how long a restart takes",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB308",
+        severity=Severity.ERROR,
+        what="a master that waits less than a restart takes (…retain.assignment.force.retries)",
+        check=_window_too_short,
+        roles=PRIMARY,
+        because="the regions scatter, and the cache that was kept is lost to them",
+        fix="use more retries: each doubles the wait",
+        source=f"{MASTER}; index restore measured with HBase 2.6.2",
+    ),
+    Rule(
+        id="WB309",
+        severity=Severity.WARNING,
+        what="hbase.master.scp.retain.assignment.force without retain.assignment",
+        check=_force_alone,
+        roles=PRIMARY,
+        because="retention is asked for by the other one",
+        fix=f"state {RETAIN}=true too",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB310",
+        severity=Severity.WARNING,
+        what="a cache kept for regions that do not come back",
+        check=_nothing_retains,
+        roles=PRIMARY,
+        because="the master gives a server's regions away as soon as it is gone",
+        fix=f"state {RETAIN} and {FORCE} as true, with 12 to 14 retries",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB311",
+        severity=Severity.WARNING,
+        what="a cache-aware balancer that sees no cache",
+        check=_balancer_blind,
+        because="CacheAwareLoadBalancer switches its cache cost off without the path",
+        roles=PRIMARY,
+        fix=f"state {PATH} for the primary nodes too",
+        source="HBase 2.6.2 CacheAwareLoadBalancer",
+    ),
+    Rule(
+        id="WB312",
+        severity=Severity.WARNING,
+        what="a full restart that does not wait for the caches",
+        check=_starts_too_soon,
+        roles=PRIMARY,
+        because="regions are assigned when mintostart servers have come, 1 if unsaid, and 4.5 s have passed",
+        fix=f"state {MOST}, the core nodes less those that may be lost, and {TIMEOUT} as long as a restart takes",
+        source="HBase 2.6.2 ServerManager",
+    ),
+    Rule(
+        id="WB313",
+        severity=Severity.WARNING,
+        what="maxtostart below mintostart",
+        check=_max_below_min,
+        roles=PRIMARY,
+        because="HBase logs a warning and ignores it",
+        fix="remove it",
+        source="HBase 2.6.2 ServerManager",
+    ),
+    Rule(
+        id="WB315",
+        severity=Severity.WARNING,
+        what="a master that waits for hours (…retain.assignment.force.retries)",
+        check=_waits_for_hours,
+        roles=PRIMARY,
+        because="a node that EMR replaces has a new name, and nobody serves its regions until the wait is over",
+        fix="use 12 to 14, by how long a restart takes",
+        source=MASTER,
+    ),
+    Rule(
+        id="WB316",
+        severity=Severity.ERROR,
+        what="more RegionServers waited for than there are",
+        check=_never_enough,
+        roles=PRIMARY,
+        because=_NEVER,
+        fix=_LEAVE,
+        source="HBase 2.6.2 ServerManager",
+    ),
+    Rule(
+        id="WB317",
+        severity=Severity.WARNING,
+        what="a master that needs most of its RegionServers",
+        check=_hardly_enough,
+        roles=PRIMARY,
+        because=_NEVER,
+        fix=_LEAVE,
+        source="HBase 2.6.2 ServerManager",
+    ),
+)

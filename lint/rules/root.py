@@ -1,0 +1,189 @@
+"""WB6..: the root in S3, the list of its files, and the client that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from configurations.properties.property import Span
+from lint.finding import Severity
+from lint.node import Node
+from lint.rule import Found, Rule
+
+__all__ = ["ROOT_AND_CLIENT"]
+
+ROOT: Final = "hbase.rootdir"
+TRACKER: Final = "hbase.store.file-tracker.impl"
+READ_POLICY: Final = "fs.s3a.experimental.input.fadvise"
+CONSISTENT: Final = "fs.s3.consistent"
+MAJOR: Final = "hbase.hregion.majorcompaction"
+ON_S3: Final = "EMR Release Guide, emr-hbase-s3"
+BOTH: Final = ("primary", "core")
+
+
+def _bucket_without_slash(node: Node) -> Iterator[Found]:
+    root = node.text(ROOT)
+    if root is not None and root.startswith("s3") and "/" not in root.partition("://")[2]:
+        yield Found(at=node.setting(ROOT), message=f"{root} has no slash at its end", fix=f"write {root}/")
+
+
+def _root_and_mode_differ(node: Node) -> Iterator[Found]:
+    mode, root = node.text("hbase.emr.storageMode", "hbase"), node.text(ROOT)
+    elsewhere = mode == "hdfs" or node.unstated("hbase.emr.storageMode", "hbase")
+    if mode == "s3" and root is not None and not root.startswith("s3"):
+        yield Found(at=node.setting(ROOT), message=f"storage mode is s3, and the root is {root}")
+    elif elsewhere and root is not None and root.startswith("s3"):
+        yield Found(at=node.setting(ROOT), message="the root is in S3, and nothing says hbase.emr.storageMode=s3")
+    elif mode == "s3" and node.unstated(ROOT):
+        yield Found(property=ROOT, message="storage mode is s3, and nothing says where the root is")
+
+
+def _read_policy(node: Node) -> Iterator[Found]:
+    policy = node.text(READ_POLICY)
+    gap = node.setting(READ_POLICY) is not None and policy is None
+    if node.in_s3 and not node.on_emrfs and not gap and policy != "sequential":
+        yield Found(
+            at=node.setting(READ_POLICY),
+            property=READ_POLICY,
+            message="the read policy of S3A can drift to random, which starves scans and compactions",
+        )
+
+
+def _tracker_too_early(node: Node) -> Iterator[Found]:
+    tracker = node.text(TRACKER)
+    if tracker is not None and "FILE" in tracker.upper() and "DEFAULT" not in tracker.upper():
+        yield Found(at=node.setting(TRACKER), message="this release lists store files in the table hbase:storefile")
+
+
+def _tracker_renames(node: Node) -> Iterator[Found]:
+    tracker = node.text(TRACKER)
+    if node.in_s3 and tracker is not None and "default" in tracker.lower():
+        yield Found(at=node.setting(TRACKER), message="each flush and compaction renames its files, and S3 copies them")
+
+
+def _migration(node: Node) -> Iterator[Found]:
+    if node.in_s3 and node.text(ROOT) is not None:
+        yield Found(
+            at=node.setting(ROOT),
+            message="a root that a release up to 7.3 wrote has its list of store files in hbase:storefile",
+        )
+
+
+def _without_counterpart(node: Node) -> Iterator[Found]:
+    view = node.setting(CONSISTENT, "emrfs-site")
+    if node.on_emrfs or (view and view.value.strip().lower() == "false"):
+        return
+    for (_, key), setting in node.settings.items():
+        if key.startswith(CONSISTENT) and setting.value.strip().lower() != "false":
+            yield Found(at=setting, message=f"{key} is EMRFS's, and S3A has no counterpart")
+
+
+def _rubix(node: Node) -> Iterator[Found]:
+    for (path, key), setting in node.settings.items():
+        in_catalog = path.startswith(("presto", "trino")) and key.startswith("hive.cache.")
+        if in_catalog or key.startswith(("rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
+            yield Found(at=setting, message=f"{key} in {path} is RubiX's, which EMR removed with 7.3")
+
+
+def _weekly_loss(node: Node) -> Iterator[Found]:
+    if node.caches and node.unstated(MAJOR):
+        yield Found(property=MAJOR, message="every store is rewritten once a week, and every cached block with it")
+
+
+ROOT_AND_CLIENT: Final = (
+    Rule(
+        id="WB603",
+        severity=Severity.WARNING,
+        what="a bucket without a slash at its end",
+        check=_bucket_without_slash,
+        because="a root that is a whole bucket does not work without it",
+        fix="end it with a slash",
+        source=ON_S3,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB604",
+        severity=Severity.ERROR,
+        what="a root and a storage mode that differ",
+        check=_root_and_mode_differ,
+        because="EMR sets up the file system, the cache and the shutdown by the storage mode",
+        fix="state hbase.emr.storageMode=s3 with a root in S3, or neither",
+        source=ON_S3,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB605",
+        severity=Severity.WARNING,
+        what="S3A's read policy left alone (fs.s3a.experimental.input.fadvise)",
+        check=_read_policy,
+        roles=BOTH,
+        because="flushes then block and regions grow too busy; EMR asks for it on all nodes",
+        fix=f"state {READ_POLICY}=sequential in hbase-site, for the whole cluster",
+        source=ON_S3,
+        emr=Span(since=(7, 10, 0), until=(7, 14, 0)),
+    ),
+    Rule(
+        id="WB606",
+        severity=Severity.ERROR,
+        what="a file tracker that the release does not have",
+        check=_tracker_too_early,
+        because="FILE is EMR's from 7.4 on",
+        fix="remove it, or use emr-7.4.0 or later",
+        source=ON_S3,
+        emr=Span(until=(7, 4, 0)),
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB607",
+        severity=Severity.WARNING,
+        what="store files that are renamed in S3",
+        check=_tracker_renames,
+        because="a rename in S3 is a copy and a delete, and is not atomic",
+        fix="use FILE",
+        source=ON_S3,
+        emr=Span(since=(7, 4, 0)),
+    ),
+    Rule(
+        id="WB608",
+        severity=Severity.INFO,
+        what="a root that may need migration",
+        check=_migration,
+        because="FILE would not see those files",
+        source="EMR Release Guide, emr-hbase-migrate",
+        fix="before this release meets such a root: disable and drop hbase:storefile, flush hbase:meta, start with "
+        "DEFAULT, then change_sft to FILE; a new root needs nothing",
+        emr=Span(since=(7, 4, 0)),
+    ),
+    Rule(
+        id="WB611",
+        severity=Severity.WARNING,
+        what="EMRFS's consistent view on S3A",
+        check=_without_counterpart,
+        because="S3 itself is consistent",
+        fix="remove it",
+        source="EMR Release Guide, emr-s3a-migrate",
+        emr=Span(since=(7, 10, 0)),
+        of_hbase=False,
+    ),
+    Rule(
+        id="WB612",
+        severity=Severity.ERROR,
+        what="keys of RubiX",
+        check=_rubix,
+        roles=BOTH,
+        because="the module is gone; Trino has a file-system cache of its own",
+        fix="use fs.cache.enabled of the Trino catalog",
+        source="EMR Release Guide, Trino release notes for 7.3.0",
+        emr=Span(since=(7, 3, 0)),
+        of_hbase=False,
+    ),
+    Rule(
+        id="WB614",
+        severity=Severity.INFO,
+        what="hbase.hregion.majorcompaction by the calendar",
+        check=_weekly_loss,
+        because="a compaction's output is new blocks; what it replaces is dropped",
+        fix="state hbase.hregion.majorcompaction=0 and compact at night",
+        source="HBase 2.6.2 default of 7 days",
+    ),
+)

@@ -1,0 +1,186 @@
+"""Fractions: of the heap, and of the caches; what HBase adds up, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from configurations.properties import CATALOGUE
+from lint.finding import Severity
+from lint.float32 import float32_sum
+from lint.node import SITE, Node
+from lint.rule import Found, Rule
+from sizing.heap import within_heap_limit
+
+__all__ = ["SHARES"]
+
+HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
+FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
+FACTORS: Final = {
+    "hbase.bucketcache.single.factor": 0.25,
+    "hbase.bucketcache.multi.factor": 0.50,
+    "hbase.bucketcache.memory.factor": 0.25,
+}
+L1_SHARES: Final = {
+    "hbase.lru.blockcache.single.percentage": 0.25,
+    "hbase.lru.blockcache.multi.percentage": 0.50,
+    "hbase.lru.blockcache.memory.percentage": 0.25,
+}
+NO_L1: Final = 0.0001
+L1: Final = "hfile.block.cache.size"
+MEMSTORE: Final = "hbase.regionserver.global.memstore.size"
+OLD_MEMSTORE: Final = "hbase.regionserver.global.memstore.upperLimit"
+"""Read where the new name is not stated."""
+L1_BYTES: Final = "hfile.block.cache.memory.size"
+"""In its place (HBASE-28600)."""
+FREE_BYTES: Final = "hbase.regionserver.free.heap.min.memory.size"
+"""In the place of the fifth of the heap that HBase keeps free."""
+RANGES: Final = {
+    L1: ("hfile.block.cache.size.min.range", "hfile.block.cache.size.max.range"),
+    MEMSTORE: (
+        "hbase.regionserver.global.memstore.size.min.range",
+        "hbase.regionserver.global.memstore.size.max.range",
+    ),
+}
+MOST_MEMSTORE: Final = 0.8
+LRU_GOAL: Final = "hbase.lru.blockcache.min.factor"
+LRU_ACCEPT: Final = "hbase.lru.blockcache.acceptable.factor"
+START: Final = "the RegionServer does not start"
+
+
+def _states(node: Node, key: str) -> bool:
+    """Whether a key is stated that this release reads; any stated one where the release is not known."""
+    known = node.release is None or CATALOGUE[SITE, key].known_in(node.release)
+    return known and node.setting(key) is not None
+
+
+def _factors(node: Node) -> Iterator[Found]:
+    return _not_one(node, FACTORS, "single, multi and memory factors")
+
+
+def _l1_shares(node: Node) -> Iterator[Found]:
+    return _not_one(node, L1_SHARES, "single, multi and memory percentages")
+
+
+def _not_one(node: Node, defaults: Mapping[str, float], what: str) -> Iterator[Found]:
+    """Only shares from 0 to 1 are added up: of others the table of values has told (WB104)."""
+    stated = [node.number(key, default) for key, default in defaults.items()]
+    at = next((found for key in defaults if (found := node.setting(key))), None)
+    shares = [share for share in stated if share is not None and 0 <= share <= 1]
+    if at is None or len(shares) < len(stated):
+        return
+    added = float32_sum(shares)
+    if added != 1:
+        yield Found(at=at, message=f"{what} add up to {added:.8f} in float32")
+
+
+def _thresholds(node: Node) -> Iterator[Found]:
+    accept = node.number("hbase.bucketcache.acceptfactor", 0.95)
+    goal = node.number("hbase.bucketcache.minfactor", 0.85)
+    at = node.setting("hbase.bucketcache.minfactor") or node.setting("hbase.bucketcache.acceptfactor")
+    if at and accept is not None and goal is not None and goal > accept:
+        yield Found(at=at, message=f"eviction would begin at {accept:g} and go on down to {goal:g}, which is more")
+
+
+def _l1_off(node: Node) -> Iterator[Found]:
+    fraction = node.number("hfile.block.cache.size", 0.4)
+    at = node.setting("hfile.block.cache.size")
+    if at and fraction is not None and fraction <= NO_L1 and not _states(node, L1_BYTES):
+        cache = "and the BucketCache" if node.caches else "of blocks"
+        yield Found(at=at, message=f"{fraction:g} switches every cache off, L1 {cache}")
+
+
+def _heap_limit(node: Node) -> Iterator[Found]:
+    memstore_key = MEMSTORE if node.setting(MEMSTORE) or not node.setting(OLD_MEMSTORE) else OLD_MEMSTORE
+    l1, memstore = (node.number(key, 0.4) for key in (L1, memstore_key))
+    at = node.setting(memstore_key) or node.setting(L1)
+    if not at or l1 is None or memstore is None or _states(node, L1_BYTES) or _states(node, FREE_BYTES):
+        return
+    if 0 < l1 <= 1 and 0 < memstore <= MOST_MEMSTORE and not within_heap_limit(l1, memstore):
+        yield Found(
+            at=at,
+            message=f"L1 {l1:g} and memstore {memstore:g} are more than 0.8 of the heap, as HBase adds them",
+        )
+
+
+def _ranges(node: Node) -> Iterator[Found]:
+    """A range that is its fraction and nothing more moves nothing."""
+    for fraction, ends in RANGES.items():
+        static = node.number(fraction, 0.4)
+        moving = [found for key in ends if (found := node.setting(key)) and node.number(key) != static]
+        if moving:
+            yield Found(at=moving[0], message="HBase moves memory between L1 and memstore, a minute at a time")
+
+
+def _l1_thresholds(node: Node) -> Iterator[Found]:
+    goal, accept = node.number(LRU_GOAL, 0.95), node.number(LRU_ACCEPT, 0.99)
+    at = node.setting(LRU_GOAL) or node.setting(LRU_ACCEPT)
+    if at and goal is not None and accept is not None and not goal < accept < 1:
+        yield Found(at=at, message=f"L1 would evict from {accept:g} down to {goal:g}")
+
+
+SHARES: Final = (
+    Rule(
+        id="WB206",
+        severity=Severity.ERROR,
+        what="hbase.bucketcache single, multi and memory factors that do not add up to 1",
+        check=_factors,
+        because=f"HBase adds them in float32 and wants exactly 1, else {START}",
+        fix="use other decimals, such as 0.25, 0.50 and 0.25",
+        source=HBASE,
+    ),
+    Rule(
+        id="WB207",
+        severity=Severity.ERROR,
+        what="hbase.bucketcache.minfactor above acceptfactor",
+        check=_thresholds,
+        because=f"{START} with minfactor above acceptfactor",
+        fix="make minfactor the smaller one",
+        source=HBASE,
+    ),
+    Rule(
+        id="WB208",
+        severity=Severity.ERROR,
+        what="hfile.block.cache.size at 0, which switches every cache off",
+        check=_l1_off,
+        because="at 0.0001 or less HBase makes no block cache at all, the BucketCache included, and says nothing",
+        fix="leave L1 what indexes and Bloom chunks need, 0.05 at least",
+        source=FACTORY,
+    ),
+    Rule(
+        id="WB209",
+        severity=Severity.ERROR,
+        what="hfile.block.cache.size and the memstore above 0.8 of the heap",
+        check=_heap_limit,
+        because=f"HBase adds them in whole percents, cut off in float32, and above 80 {START}",
+        fix="lower one of the two",
+        source="HBase 2.6.2 MemorySizeUtil",
+    ),
+    Rule(
+        id="WB223",
+        severity=Severity.WARNING,
+        what="memory ranges by which HBase moves L1 and memstore",
+        check=_ranges,
+        because="L1 shrinks where memstores grow, and with it what is sized for indexes",
+        fix="remove the ranges; state both fractions",
+        source="HBase 2.6.2 HeapMemoryManager",
+    ),
+    Rule(
+        id="WB226",
+        severity=Severity.ERROR,
+        what="L1 shares that do not add up to 1",
+        check=_l1_shares,
+        because=f"HBase wants exactly 1 in float32, else {START}",
+        fix="use 0.25, 0.50 and 0.25",
+        source="HBase 2.6.2 LruBlockCache",
+    ),
+    Rule(
+        id="WB227",
+        severity=Severity.ERROR,
+        what="L1 thresholds in the wrong order",
+        check=_l1_thresholds,
+        because=f"HBase wants min below acceptable below 1, else {START}",
+        fix="leave 0.95 and 0.99",
+        source="HBase 2.6.2 LruBlockCache",
+    ),
+)

@@ -1,0 +1,66 @@
+"""What the volumes of a node hold, as far as the file states them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from facts.instance_types import instance_types
+from lint.node import Node
+from sizing.instance import InstanceType
+from sizing.units import GIB
+
+__all__ = ["files_of", "instance_of", "largest_volume_gib", "mount_of", "room_gib"]
+
+ON_DISK: Final = ("file", "files", "mmap")
+"""Engines of the BucketCache that keep it on a volume."""
+
+
+def instance_of(node: Node) -> InstanceType | None:
+    """The instance type of its group; None where it is not stated or not in our table."""
+    name = node.group.instance_type if node.group else None
+    return instance_types().get(name) if name else None
+
+
+def _volume_gib(node: Node) -> list[int] | None:
+    """Sizes of all data volumes of one node; None where one is not known, and where EMR's defaults apply."""
+    sizes: list[int] = []
+    for volume in node.volumes:
+        if volume.size_gib is None:
+            return None
+        sizes += [volume.size_gib] * volume.count
+    instance = instance_of(node)
+    if instance is not None:
+        sizes += [instance.nvme_disk_bytes // GIB] * instance.nvme_disks
+    return sizes or None
+
+
+def largest_volume_gib(node: Node) -> int | None:
+    """The largest data volume, or drive, of a node; None where it is not known."""
+    sizes = _volume_gib(node)
+    return max(sizes) if sizes else None
+
+
+def room_gib(node: Node) -> int | None:
+    """All data volumes of a node together; None where one is not known."""
+    sizes = _volume_gib(node)
+    return sum(sizes) if sizes else None
+
+
+def files_of(node: Node) -> int | None:
+    """Over how many files the cache lies; 0 where it lies in memory, None where that is not known.
+
+    Left to EMR it lies on every volume but one.
+    """
+    if node.unstated("hbase.bucketcache.ioengine"):
+        return max(1, len(_volume_gib(node) or ()) - 1)
+    engine = node.text("hbase.bucketcache.ioengine")
+    if engine is None:
+        return None
+    return max(1, len(node.cache_files)) if engine.partition(":")[0] in ON_DISK else 0
+
+
+def mount_of(path: str) -> str:
+    """The volume that a path lies on: `/mnt1` of EMR's, or the first two names of another."""
+    parts = path.removeprefix("file://").strip("/").split("/")
+    depth = 1 if parts[0].startswith("mnt") else 2
+    return "/" + "/".join(parts[:depth])

@@ -1,0 +1,183 @@
+"""WB6..: HDFS and the write-ahead log: copies enough, and a service that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from emr.cluster_spec import Setting
+from lint.finding import Severity
+from lint.node import Node
+from lint.rule import Found, Rule
+from lint.rules.volumes import mount_of
+
+__all__ = ["WRITE_AHEAD_LOG"]
+
+WAL: Final = "EMR Release Guide, emr-hbase-wal"
+DIRECTORIES: Final = (("hdfs-site", "dfs.datanode.data.dir"), ("yarn-site", "yarn.nodemanager.local-dirs"))
+
+
+def _core_count(node: Node) -> int | None:
+    core = node.subject.group("core")
+    return core.count if core else None
+
+
+def _emr_replication(cores: int) -> int:
+    """EMR's default by the number of core nodes (emr-plan-storage)."""
+    return 1 if cores < 4 else 2 if cores < 10 else 3  # noqa: PLR2004 - the rule's own figures
+
+
+def _replication(node: Node) -> float | None:
+    """Stated, or EMR's default where the count of nodes is known."""
+    cores = _core_count(node)
+    default = _emr_replication(cores) if cores else None
+    if node.unstated("dfs.replication", "hdfs-site"):
+        return default
+    return node.number("dfs.replication", None, "hdfs-site")
+
+
+def _more_copies_than_nodes(node: Node) -> Iterator[Found]:
+    copies, cores = _replication(node), _core_count(node)
+    if copies is not None and cores is not None and copies > cores:
+        yield Found(
+            at=node.setting("dfs.replication", "hdfs-site"),
+            classification="hdfs-site",
+            property="dfs.replication",
+            message=f"{copies:g} copies of each block on {cores} core nodes",
+            fix=f"use {min(2, cores)} copies, or {copies:g} core nodes",
+        )
+
+
+def _one_copy_of_the_log(node: Node) -> Iterator[Found]:
+    elsewhere = [node.setting(key, "hbase") for key in ("hbase.emr.readreplica.enabled", "hbase.emr.wal.enabled")]
+    copies = _replication(node)
+    if any(each and (each.is_gap or _on(each)) for each in elsewhere) or copies is None or copies > 1:
+        return
+    stated = node.setting("dfs.replication", "hdfs-site")
+    why = "" if stated else f", EMR's default for {_core_count(node)} core nodes"
+    yield Found(
+        at=stated,
+        classification="hdfs-site",
+        property="dfs.replication",
+        message=f"the write-ahead log of an active cluster has one copy{why}",
+    )
+
+
+def _on(setting: Setting) -> bool:
+    return setting.value.strip().lower() == "true"
+
+
+def _wal_provider(node: Node) -> Iterator[Found]:
+    if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
+        yield Found(at=node.setting("hbase.wal.provider"), message="EMR WAL brings a provider of its own")
+
+
+def _wal_elsewhere(node: Node) -> Iterator[Found]:
+    enabled = node.setting("hbase.emr.wal.enabled", "hbase")
+    if enabled is None or not _on(enabled):
+        return
+    if node.text("hbase.emr.storageMode", "hbase") == "hdfs":
+        yield Found(at=enabled, message="EMR WAL is for data in S3, and the storage mode is hdfs")
+    if node.text("hbase.emr.readreplica.enabled", "hbase") == "true":
+        yield Found(at=enabled, message="a read replica writes no log")
+    if node.unstated("emr.wal.workspace"):
+        yield Found(property="emr.wal.workspace", message="nothing says which workspace the logs belong to")
+    if node.subject.fleets is not None:
+        yield Found(at=enabled, message="EMR WAL does not work with instance fleets", line=node.subject.fleets)
+
+
+def _on_the_cache_volume(node: Node) -> Iterator[Found]:
+    caches = {mount_of(path) for path in node.cache_files}
+    for path, key in DIRECTORIES:
+        stated = node.text(key, path)
+        shared = sorted(caches & {mount_of(each) for each in (stated or "").split(",") if each})
+        if shared:
+            yield Found(at=node.setting(key, path), message=f"{shared[0]} is the cache's volume too")
+        elif stated is None and caches and node.unstated(key, path) and any(each[:4] == "/mnt" for each in caches):
+            yield Found(
+                classification=path, property=key, message=f"by default it is on every volume, {min(caches)} too"
+            )
+
+
+def _short_circuit(node: Node) -> Iterator[Found]:
+    """EMR's own hdfs-site may set the path; where it cannot be seen, nothing is said of it."""
+    sites = ("hdfs-site", "hbase-site", "core-site")
+    stated = any(node.setting("dfs.domain.socket.path", each) for each in sites)
+    for path in sites[:2]:
+        on = node.setting("dfs.client.read.shortcircuit", path)
+        if on is None or not _on(on):
+            continue
+        if node.in_s3:
+            yield Found(at=on, message="store files are in S3: no block of them is local")
+        if not stated and node.subject.shows("hdfs-site"):
+            yield Found(
+                at=on,
+                message="without dfs.domain.socket.path the HDFS client throws HadoopIllegalArgumentException, unless "
+                "EMR's own hdfs-site sets the path, which is not documented",
+                fix="state dfs.domain.socket.path on both sides, or remove the switch",
+            )
+
+
+WRITE_AHEAD_LOG: Final = (
+    Rule(
+        id="WB601",
+        severity=Severity.ERROR,
+        what="dfs.replication above the number of core nodes",
+        check=_more_copies_than_nodes,
+        because="no block ever reaches its replication, and the loss of one node cannot be made good",
+        fix="lower dfs.replication",
+        source="EMR Management Guide, emr-plan-storage",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB602",
+        severity=Severity.ERROR,
+        what="one copy of the write-ahead log (dfs.replication)",
+        check=_one_copy_of_the_log,
+        because="what was written since the last flush is gone with one node",
+        source="EMR Management Guide, emr-plan-storage",
+        fix="state dfs.replication=2 in hdfs-site, or use EMR WAL",
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB609",
+        severity=Severity.ERROR,
+        what="a WAL provider beside EMR WAL",
+        check=_wal_provider,
+        because="reconfiguration fails",
+        fix="remove hbase.wal.provider",
+        source=WAL,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB610",
+        severity=Severity.ERROR,
+        what="EMR WAL where it does not work",
+        check=_wal_elsewhere,
+        because="it is for active clusters with data in S3 and instance groups, and has a workspace",
+        fix="remove it, or complete it",
+        source=WAL,
+        of_hbase_1=True,
+    ),
+    Rule(
+        id="WB613",
+        severity=Severity.WARNING,
+        what="HDFS or YARN on the cache's volume",
+        check=_on_the_cache_volume,
+        because="they compete for it, and at 90 % YARN calls the disk unhealthy and EMR replaces the node",
+        fix="give both a directory on another volume",
+        source="EMR Management Guide, emr-plan-node-replacement",
+    ),
+    Rule(
+        id="WB615",
+        severity=Severity.WARNING,
+        what="short-circuit reads that do not come to pass",
+        check=_short_circuit,
+        because="they are for blocks on the DataNode of the same host, through a socket that both know by its path",
+        fix="remove the switch",
+        source="Hadoop 3.4.1 DomainSocketFactory",
+        of_hbase=False,
+        of_hbase_1=True,
+    ),
+)

@@ -1,0 +1,71 @@
+"""`python -m local_aws`: serves the local AWS on a loopback address and prints where, until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from threading import Thread
+from typing import Final
+
+from moto import mock_aws
+from moto.server import ThreadedMotoServer
+
+from local_aws.extension import install
+from local_aws.nodes import serve_at
+from local_aws.server import HOST, STAY
+
+ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def main() -> None:
+    """Serves until SIGTERM, SIGINT, or, if so asked, the end of standard input."""
+    asked = _parser().parse_args()
+    # Blocked in every thread, they wait for sigwait: no thread that serves can be given one and keep it to itself.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    logging.getLogger("werkzeug").setLevel(logging.INFO if asked.verbose else logging.ERROR)
+    install()
+    # Resources are made through the services' own APIs: this answers those calls inside the process.
+    mock_aws().start()
+    server = ThreadedMotoServer(ip_address=HOST, port=asked.port, verbose=False)
+    server.start()
+    endpoint = "http://{}:{}".format(*server.get_host_and_port())
+    serve_at(endpoint)
+    sys.stdout.write(f"{endpoint}\n")
+    sys.stdout.flush()
+    if asked.until_stdin_closes:
+        Thread(target=_watch_stdin, daemon=True).start()
+    signal.sigwait(ENDING)
+    server.stop()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m local_aws", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="loopback port; 0, the default, chooses a free one")
+    parser.add_argument(
+        "--until-stdin-closes",
+        action="store_true",
+        help=f"also stop when standard input ends without {STAY!r}, so that a killed parent leaves nothing running",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
+    return parser
+
+
+def _watch_stdin() -> None:
+    if sys.stdin.read() == STAY:
+        _let_go_of_output()
+    else:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _let_go_of_output() -> None:
+    """Whoever reads the caller's output must see its end when the caller ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+
+
+if __name__ == "__main__":
+    main()

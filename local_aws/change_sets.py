@@ -1,0 +1,133 @@
+"""Change sets: what an update would do, resource by resource, in the API's own shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
+
+from local_aws.moto_border import known_names
+from local_aws.property_changes import PropertyChange, Recreation, property_changes, replaces
+from local_aws.stack_state import state
+from local_aws.template import creation_order, is_wanted, resolved_properties
+
+if TYPE_CHECKING:
+    from local_aws.moto_border import Json, Untyped
+    from local_aws.stack_contents import StackContents
+    from local_aws.stack_resource import StackResource
+
+KNOWN_AFTER = "{{changeSet:KNOWN_AFTER_APPLY}}"
+
+
+@dataclass(kw_only=True, eq=False)
+class Unmade:
+    """Stands for a resource that the update would make: its id and attributes are not known before."""
+
+    logical_id: str
+
+    @property
+    def physical_resource_id(self) -> str:
+        """A text that no value of today equals."""
+        return f"{KNOWN_AFTER}/{self.logical_id}"
+
+    def get_cfn_attribute(self, name: str) -> str:
+        """A text that no value of today equals."""
+        if not name:
+            raise UnformattedGetAttTemplateException
+        return f"{KNOWN_AFTER}/{self.logical_id}.{name}"
+
+
+def planned_changes(stack: Untyped, contents: StackContents) -> list[Json]:
+    """Every resource the update would add, modify or remove, as describe_change_set shows its ResourceChange."""
+    definitions = contents.template["Resources"]
+    changes: list[Json] = []
+    seen: set[str] = set()
+    for logical_id in creation_order(contents.template):
+        if not is_wanted(definitions[logical_id], contents.names):
+            continue
+        seen.add(logical_id)
+        current = state(stack).resources.get(logical_id)
+        if current is None:
+            known_names(contents.names)[logical_id] = Unmade(logical_id=logical_id)
+            changes.append(_entry("Add", logical_id, definitions[logical_id]["Type"]))
+        else:
+            changes.extend(_modification(stack, contents, current))
+    gone = [one for name, one in state(stack).resources.items() if name not in seen]
+    return changes + [_removal(one) for one in gone]
+
+
+def _modification(stack: Untyped, contents: StackContents, current: StackResource) -> list[Json]:
+    definition = contents.template["Resources"][current.logical_id]
+    known_names(contents.names)[current.logical_id] = current.resource
+    new = resolved_properties(definition, contents.names, stack.region_name)
+    old = current.request.properties
+    changes = property_changes(current.request.resource_type, old, new)
+    if any(replaces([one]) and not _depends(new.get(one.name)) for one in changes):
+        known_names(contents.names)[current.logical_id] = Unmade(logical_id=current.logical_id)
+    scope = ["Properties"] if changes else []
+    scope += [
+        name for name in ("DeletionPolicy", "Metadata", "UpdateReplacePolicy") if _differs(name, current, definition)
+    ]
+    if not scope:
+        return []
+    entry = _entry("Modify", current.logical_id, current.request.resource_type)
+    entry["PhysicalResourceId"] = current.physical_id
+    entry["Replacement"] = replacement(changes, new)
+    entry["Scope"] = scope
+    entry["Details"] = [_detail(one, new) for one in changes]
+    return [entry]
+
+
+def replacement(changes: list[PropertyChange], new: Json) -> str:
+    """True, False or Conditional: a change that replaces is conditional while its value is not known yet."""
+    weights = [
+        Recreation.CONDITIONALLY
+        if one.recreation is Recreation.ALWAYS and _depends(new.get(one.name))
+        else one.recreation
+        for one in changes
+    ]
+    if Recreation.ALWAYS in weights:
+        return "True"
+    return "Conditional" if Recreation.CONDITIONALLY in weights else "False"
+
+
+def _depends(value: object) -> bool:
+    return KNOWN_AFTER in str(value)
+
+
+def _differs(attribute: str, current: StackResource, definition: Json) -> bool:
+    return bool(current.definition.get(attribute) != definition.get(attribute))
+
+
+def _detail(change: PropertyChange, new: Json) -> Json:
+    depends = _depends(new.get(change.name))
+    return {
+        "Target": {
+            "Attribute": "Properties",
+            "Name": change.name,
+            "Path": change.path,
+            "RequiresRecreation": change.recreation.value,
+        },
+        "Evaluation": "Dynamic" if depends else "Static",
+        "ChangeSource": "ResourceReference" if depends else "DirectModification",
+    }
+
+
+def _entry(action: str, logical_id: str, resource_type: str) -> Json:
+    return {
+        "Action": action,
+        "LogicalResourceId": logical_id,
+        "ResourceType": resource_type,
+        "Scope": [],
+        "Details": [],
+    }
+
+
+def _removal(current: StackResource) -> Json:
+    entry = _entry("Remove", current.logical_id, current.request.resource_type)
+    return {
+        **entry,
+        "PhysicalResourceId": current.physical_id,
+        "PolicyAction": "Retain" if current.kept_on_deletion else "Delete",
+    }

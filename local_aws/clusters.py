@@ -1,0 +1,185 @@
+"""EMR clusters as the API launches and shows them: what moto drops is kept, and unknown ids are refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from moto.core.responses import ActionResult, EmptyResult
+from moto.emr.exceptions import ValidationException
+from moto.emr.models import Cluster, ElasticMapReduceBackend, Instance
+from moto.emr.responses import ElasticMapReduceResponse
+
+from local_aws import instance_groups, nodes
+from local_aws.configurations import plain_configurations
+from local_aws.control_tags import BOOTSTRAP, control
+from local_aws.moto_border import Json, Untyped, replace, request_parameter, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEEDS_CLUSTER = ("list_bootstrap_actions", "list_instances", "list_steps", "describe_step", "modify_cluster")
+# moto drops these; the API's Cluster shows them under the same names, but for PlacementGroups.
+KEPT = {
+    "LogEncryptionKmsKeyId": "log_encryption_kms_key_id",
+    "OSReleaseLabel": "os_release_label",
+    "PlacementGroupConfigs": "placement_groups",
+    "RepoUpgradeOnBoot": "repo_upgrade_on_boot",
+    "ScaleDownBehavior": "scale_down_behavior",
+}
+
+
+def install() -> None:
+    """Lets moto's EMR keep and show whole clusters."""
+    wrap(ElasticMapReduceResponse, "run_job_flow", _run_job_flow)
+    wrap(ElasticMapReduceResponse, "add_instance_groups", _add_instance_groups)
+    wrap(ElasticMapReduceResponse, "list_instances", _list_instances)
+    replace(ElasticMapReduceResponse, "list_instance_groups", _list_instance_groups)
+    replace(ElasticMapReduceResponse, "modify_instance_groups", _modify_instance_groups)
+    replace(ElasticMapReduceResponse, "set_unhealthy_node_replacement", _set_unhealthy_node_replacement)
+    wrap(Cluster, "terminate", _terminate)
+    wrap(ElasticMapReduceBackend, "_manage_security_groups", _manage_security_groups)
+    for operation in NEEDS_CLUSTER:
+        wrap(ElasticMapReduceResponse, operation, _of_known_cluster)
+    Instance.status = property(_instance_status)
+
+
+def _manage_security_groups(original: Callable[..., Untyped], backend: Untyped, **attributes: Untyped) -> Untyped:
+    """Groups that are given have the rules that EMR wants: it adds those that are missing, moto its own beside them."""
+    names = ("emr_managed_master_security_group", "emr_managed_slave_security_group", "service_access_security_group")
+    given = tuple(attributes.get(name) for name in names)
+    return given if all(given) else original(backend, **attributes)
+
+
+def request_body(response: Untyped) -> Json:
+    """The API call's parameters in the API's own spelling."""
+    body: Json = json.loads(response.body)
+    return body
+
+
+def _of_known_cluster(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+    response.backend.describe_cluster(request_parameter(response, "ClusterId"))
+    return original(response)
+
+
+def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+    request = request_body(response)
+    if request["Instances"].get("InstanceFleets"):
+        raise ValidationException("the local AWS runs instance groups, not instance fleets")
+    answer = original(response)
+    cluster = response.backend.clusters[answer.result["JobFlowId"]]
+    _keep(cluster, request)
+    if failed := _bootstrap_failure(cluster, request, response.region):
+        cluster.terminate()
+        cluster.state = "TERMINATED_WITH_ERRORS"
+        cluster.last_state_change_reason = failed
+    return answer
+
+
+def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | None:
+    """What EMR would say of an action that failed; None where none did."""
+    asked = control(cluster, BOOTSTRAP)
+    if asked == "fail":
+        return "On the master instance, bootstrap action 1 returned a non-zero return code"
+    if asked == "claim":
+        primaries = next(group.num_instances for group in cluster.instance_groups if group.role == "MASTER")
+        try:
+            nodes.run_on_primaries(cluster.id, region, request, primaries)
+        except nodes.Failed as failed:
+            return str(failed)
+    return None
+
+
+def _keep(cluster: Untyped, request: Json) -> None:
+    for name, attribute in KEPT.items():
+        setattr(cluster, attribute, request.get(name))
+    cluster.instance_collection_type = "INSTANCE_GROUP"
+    cluster.configurations = plain_configurations(request.get("Configurations"))
+    cluster.auto_termination_policy = request.get("AutoTerminationPolicy")
+    cluster.managed_scaling_policy = request.get("ManagedScalingPolicy")
+    cluster.unhealthy_node_replacement = request["Instances"].get("UnhealthyNodeReplacement", True)
+    for group, asked in zip(cluster.instance_groups, request["Instances"].get("InstanceGroups", []), strict=False):
+        instance_groups.configure(group, asked.get("Configurations"))
+
+
+def _add_instance_groups(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+    request = request_body(response)
+    cluster = response.backend.describe_cluster(request["JobFlowId"])
+    added = original(response).result["InstanceGroups"]
+    for group, asked in zip(added, request["InstanceGroups"], strict=True):
+        instance_groups.configure(group, asked.get("Configurations"))
+    ids = [group.id for group in added]
+    return ActionResult({"JobFlowId": cluster.id, "InstanceGroupIds": ids, "ClusterArn": cluster.arn})
+
+
+def _list_instance_groups(response: Untyped) -> Untyped:
+    cluster = response.backend.describe_cluster(request_parameter(response, "ClusterId"))
+    shown = [_snapshot(group) for group in cluster.instance_groups]
+    for group in cluster.instance_groups:
+        instance_groups.settle(cluster, group)
+    return ActionResult({"InstanceGroups": shown})
+
+
+def _snapshot(group: Untyped) -> Json:
+    return {
+        "Id": group.id,
+        "Name": group.name,
+        "Market": group.market,
+        "InstanceGroupType": group.role,
+        "BidPrice": group.bid_price,
+        "InstanceType": group.instance_type,
+        "RequestedInstanceCount": group.requested_instance_count,
+        "RunningInstanceCount": 0 if group.state == "TERMINATED" else group.running_instance_count,
+        "Status": group.status,
+        "Configurations": group.configurations,
+        "ConfigurationsVersion": group.configurations_version,
+        "LastSuccessfullyAppliedConfigurations": group.last_successfully_applied_configurations,
+        "LastSuccessfullyAppliedConfigurationsVersion": group.last_successfully_applied_configurations_version,
+        "EbsBlockDevices": group.ebs_block_devices,
+        "EbsOptimized": group.ebs_optimized,
+        "AutoScalingPolicy": group.auto_scaling_policy,
+        "CustomAmiId": group.custom_ami_id,
+    }
+
+
+def _list_instances(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+    answer = original(response)
+    states = request_parameter(response, "InstanceStates")
+    if states:
+        instances = answer.result["Instances"]
+        answer.result["Instances"] = [one for one in instances if one.status["State"] in states]
+    return answer
+
+
+def _modify_instance_groups(response: Untyped) -> Untyped:
+    for change in request_body(response).get("InstanceGroups", []):
+        instance_groups.modify(response.backend, change)
+    return EmptyResult()
+
+
+def _set_unhealthy_node_replacement(response: Untyped) -> Untyped:
+    request = request_body(response)
+    for cluster_id in request["JobFlowIds"]:
+        response.backend.describe_cluster(cluster_id).unhealthy_node_replacement = request["UnhealthyNodeReplacement"]
+    return EmptyResult()
+
+
+def _terminate(original: Callable[..., None], cluster: Untyped) -> None:
+    original(cluster)
+    for group in cluster.instance_groups:
+        group.state, group.end_date_time, group.settles_as = "TERMINATED", cluster.end_datetime, None
+    if cluster.ec2_instances:
+        cluster.emr_backend.ec2_backend.terminate_instances([one.ec2_instance_id for one in cluster.ec2_instances])
+
+
+def _instance_status(instance: Untyped) -> Json:
+    group = instance.instance_group
+    return {
+        "State": "TERMINATED" if group.state == "TERMINATED" else "RUNNING",
+        "StateChangeReason": {},
+        "Timeline": {
+            "CreationDateTime": group.creation_date_time,
+            "ReadyDateTime": group.ready_date_time,
+            "EndDateTime": group.end_date_time,
+        },
+    }

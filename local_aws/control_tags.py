@@ -1,0 +1,32 @@
+"""Tags on an EMR cluster that make the local AWS misbehave on purpose; being plain tags, they work over the server too.
+
+| tag                         | value                   | effect                                                       |
+| --------------------------- | ----------------------- | ------------------------------------------------------------ |
+| `local-aws:bootstrap`       | `fail`                  | at launch: the cluster ends TERMINATED_WITH_ERRORS           |
+|                             | `claim`                 | at launch: the action that claims the root runs for real     |
+| `local-aws:reconfiguration` | `revert`                | reconfigurations fail and are reverted: RUNNING, as before   |
+|                             | `SUSPENDED`, `ARRESTED` | reconfigurations fail, so do the reverts: that group state   |
+|                             | `stuck`                 | groups stay RECONFIGURING until the tag changes or goes      |
+| `local-aws:step`            | `FAILED`                | steps end FAILED, not COMPLETED (nothing runs either way)    |
+|                             | `run`                   | `bash -c` steps run for real, beside stubs of hbase and hdfs |
+| `local-aws:hbase`           | as in stubs/            | what is wrong with the HBase that those stubs speak for      |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from local_aws.moto_border import Untyped
+
+BOOTSTRAP = "local-aws:bootstrap"
+RECONFIGURATION = "local-aws:reconfiguration"
+STEP = "local-aws:step"
+RUN = "run"
+HBASE = "local-aws:hbase"
+
+
+def control(cluster: Untyped, tag: str) -> str | None:
+    """The value of a control tag on the cluster, None without it."""
+    found = [entry["Value"] for entry in cluster.tags if entry["Key"] == tag]
+    return str(found[0]) if found else None

@@ -1,0 +1,156 @@
+"""Instance groups of EMR clusters: their configurations, volumes, size, and their way through a reconfiguration.
+
+A group under way says RESIZING or RECONFIGURING to the next list_instance_groups, and what came of it to the one after.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moto.emr.exceptions import InvalidRequestException, ValidationException
+from moto.emr.models import EXAMPLE_AMI_ID, Instance, InstanceGroup
+from moto.emr.utils import random_id
+
+from local_aws.configurations import merged_configurations, plain_configurations
+from local_aws.control_tags import RECONFIGURATION, control
+from local_aws.moto_border import Json, Untyped, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENDED = frozenset({"TERMINATED", "TERMINATING", "TERMINATED_WITH_ERRORS"})
+RECONFIGURABLE = frozenset({"RUNNING", "SUSPENDED", "ARRESTED"})
+KEPT_BY_US = ("configurations", "custom_ami_id")
+
+
+def install() -> None:
+    """Lets moto's instance groups keep what they drop."""
+    wrap(InstanceGroup, "__init__", _init)
+    InstanceGroup.ebs_block_devices = property(ebs_block_devices)
+    InstanceGroup.ebs_optimized = property(lambda group: bool((group.ebs_configuration or {}).get("ebs_optimized")))
+
+
+def _init(original: Callable[..., None], group: Untyped, *arguments: Untyped, **options: Untyped) -> None:
+    kept = {key: value for key, value in options.items() if key not in KEPT_BY_US}
+    original(group, *arguments, **{"instance_group_id": f"ig-{random_id()}", **kept})
+    group.custom_ami_id = options.get("custom_ami_id")
+    group.configurations = []
+    group.configurations_version = 0
+    group.last_successfully_applied_configurations = []
+    group.last_successfully_applied_configurations_version = 0
+    group.settles_as = None
+
+
+def configure(group: Untyped, submitted: list[Json] | None) -> None:
+    """Gives a new group the configurations it is launched with."""
+    group.configurations = plain_configurations(submitted)
+    group.last_successfully_applied_configurations = group.configurations
+
+
+def ebs_block_devices(group: Untyped) -> list[Json]:
+    """The group's volumes as list_instance_groups shows them, each with its throughput."""
+    configs = (group.ebs_configuration or {}).get("ebs_block_device_configs", [])
+    volumes = [one["volume_specification"] for one in configs for _ in range(int(one.get("volumes_per_instance") or 1))]
+    return [
+        {
+            "VolumeSpecification": {
+                "VolumeType": volume.get("volume_type"),
+                "Iops": volume.get("iops"),
+                "SizeInGB": volume.get("size_in_gb"),
+                "Throughput": volume.get("throughput"),
+            },
+            "Device": f"/dev/sd{chr(ord('b') + number)}",
+        }
+        for number, volume in enumerate(volumes)
+    ]
+
+
+def modify(backend: Untyped, change: Json) -> None:
+    """Resizes or reconfigures one group, as one entry of ModifyInstanceGroups asks; raises when EMR would refuse."""
+    group = backend.instance_groups.get(change["InstanceGroupId"])
+    if group is None:
+        raise InvalidRequestException(f"Instance group id '{change['InstanceGroupId']}' is not valid.")
+    cluster = backend.clusters[group.cluster_id]
+    if cluster.state in ENDED:
+        raise InvalidRequestException(
+            f"The cluster '{cluster.id}' is in the state {cluster.state} and cannot be modified."
+        )
+    resized = change.get("InstanceCount") is not None or change.get("EC2InstanceIdsToTerminate")
+    if resized and change.get("Configurations") is not None:
+        raise ValidationException("An instance group cannot be resized and reconfigured in one request.")
+    if change.get("Configurations") is not None:
+        _reconfigure(cluster, group, change)
+    elif resized:
+        _resize(backend, group, change)
+
+
+def _reconfigure(cluster: Untyped, group: Untyped, change: Json) -> None:
+    if group.state not in RECONFIGURABLE:
+        raise InvalidRequestException(f"Instance group '{group.id}' is {group.state} and cannot be reconfigured now.")
+    submitted = plain_configurations(change["Configurations"])
+    merge = change.get("ReconfigurationType") == "MERGE"
+    group.configurations = merged_configurations(group.configurations, submitted) if merge else submitted
+    group.configurations_version += 1
+    group.state = "RECONFIGURING"
+    group.state_change_reason = None
+    group.settles_as = control(cluster, RECONFIGURATION) or "RUNNING"
+
+
+def _resize(backend: Untyped, group: Untyped, change: Json) -> None:
+    if group.state not in {"RUNNING", "RESIZING"}:
+        raise InvalidRequestException(f"Instance group '{group.id}' is {group.state} and cannot be resized now.")
+    doomed = list(change.get("EC2InstanceIdsToTerminate", []))
+    wanted = int(change.get("InstanceCount", group.num_instances - len(doomed)))
+    if group.role == "MASTER":
+        raise ValidationException("A primary instance group may not be modified.")
+    _run(backend, group, wanted, doomed)
+    group.set_instance_count(wanted)
+    group.state = "RESIZING"
+    group.settles_as = "RUNNING"
+
+
+def _run(backend: Untyped, group: Untyped, wanted: int, doomed: list[str]) -> None:
+    cluster = backend.clusters[group.cluster_id]
+    running = [
+        one for one in cluster.ec2_instances if one.instance_group is group and one.ec2_instance_id not in doomed
+    ]
+    surplus = [one.ec2_instance_id for one in running[wanted:]]
+    if doomed + surplus:
+        backend.ec2_backend.terminate_instances(doomed + surplus)
+    cluster.ec2_instances = [one for one in cluster.ec2_instances if one.ec2_instance_id not in doomed + surplus]
+    if wanted > len(running):
+        reservation = backend.ec2_backend.run_instances(
+            EXAMPLE_AMI_ID,
+            wanted - len(running),
+            None,
+            [],
+            instance_type=group.instance_type,
+            is_instance_type_default=False,
+        )
+        for ec2_instance in reservation.instances:
+            cluster.add_instance(Instance(ec2_instance=ec2_instance, instance_group=group))
+
+
+def settle(cluster: Untyped, group: Untyped) -> None:
+    """Ends a resize or reconfiguration that has been seen under way; the cluster's control tag decides how."""
+    outcome = group.settles_as
+    if outcome == "stuck":
+        outcome = control(cluster, RECONFIGURATION) or "RUNNING"
+    if outcome is None or outcome == "stuck":
+        return
+    group.settles_as = None
+    reconfigured = group.state == "RECONFIGURING"
+    group.state = "RUNNING" if outcome == "revert" else outcome
+    if reconfigured and outcome == "RUNNING":
+        group.last_successfully_applied_configurations = group.configurations
+        group.last_successfully_applied_configurations_version = group.configurations_version
+    elif reconfigured:
+        _fail(group, outcome)
+
+
+def _fail(group: Untyped, outcome: str) -> None:
+    if outcome == "revert":
+        group.configurations = group.last_successfully_applied_configurations
+        group.state_change_reason = "The reconfiguration failed and was reverted to the last successful configurations."
+    else:
+        group.state_change_reason = "The reconfiguration failed, and so did the attempt to revert it."

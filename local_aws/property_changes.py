@@ -1,0 +1,88 @@
+"""Old properties and new ones → what changed, and whether each change needs a new physical resource."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
+from stacks.resource_schemas import create_only_pointers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from local_aws.moto_border import Json
+
+CLUSTER = "AWS::EMR::Cluster"
+
+
+class Recreation(StrEnum):
+    """Whether a changed property needs a new physical resource, as a change set says it (RequiresRecreation)."""
+
+    NEVER = "Never"
+    CONDITIONALLY = "Conditionally"
+    ALWAYS = "Always"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertyChange:
+    """One property that differs: its top-level name, the path of what differs, and what that needs."""
+
+    name: str
+    path: str
+    recreation: Recreation
+
+
+def property_changes(resource_type: str, old: Json, new: Json) -> list[PropertyChange]:
+    """Every change between two resolved property sets, by name; empty when they are equal."""
+    changes: list[PropertyChange] = []
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) == new.get(name):
+            continue
+        if resource_type == CLUSTER and name == "Instances":
+            changes.extend(_instances_changes(old.get(name) or {}, new.get(name) or {}))
+        else:
+            recreation = _recreation(resource_type, name, old.get(name), new.get(name))
+            changes.append(PropertyChange(name=name, path=f"/Properties/{name}", recreation=recreation))
+    return changes
+
+
+def replaces(changes: list[PropertyChange]) -> bool:
+    """Whether CloudFormation makes a new resource; what a change set calls conditional is done in place."""
+    return any(change.recreation is Recreation.ALWAYS for change in changes)
+
+
+def _recreation(resource_type: str, name: str, old: object, new: object) -> Recreation:
+    pointers = CREATE_ONLY.get(resource_type) or create_only_pointers(resource_type)
+    inner = [pointer.split("/")[1:] for pointer in pointers if pointer.startswith(f"{name}/")]
+    replaced = name in pointers or any(_at(old, keys) != _at(new, keys) for keys in inner)
+    return Recreation.ALWAYS if replaced else Recreation.NEVER
+
+
+def _at(value: object, keys: list[str]) -> object:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _instances_changes(old: Json, new: Json) -> Iterator[PropertyChange]:
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) == new.get(name):
+            continue
+        if name in INSTANCES_IN_PLACE:
+            recreation = Recreation.NEVER
+        elif name in GROUPS and _identity(old.get(name)) == _identity(new.get(name)):
+            recreation = Recreation.CONDITIONALLY
+        else:
+            recreation = Recreation.ALWAYS
+        yield PropertyChange(name="Instances", path=f"/Properties/Instances/{name}", recreation=recreation)
+
+
+def _identity(group: object) -> object:
+    """A group, or list of groups, without what may change in place."""
+    if isinstance(group, list):
+        return [_identity(one) for one in group]
+    if isinstance(group, dict):
+        return {key: value for key, value in group.items() if key not in GROUP_IN_PLACE}
+    return group

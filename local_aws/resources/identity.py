@@ -1,0 +1,124 @@
+"""AWS::IAM::Role, AWS::IAM::ManagedPolicy and AWS::IAM::InstanceProfile: made by moto, changed and deleted here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from moto.iam.models import InstanceProfile, ManagedPolicy, Role
+
+from local_aws import api
+from local_aws.moto_type import MotoType
+
+if TYPE_CHECKING:
+    from local_aws.moto_border import Json, Untyped
+    from local_aws.stack_resource import ResourceRequest
+
+
+class RoleType(MotoType):
+    """A role whose trust, policies and tags follow the template."""
+
+    def __init__(self) -> None:
+        super().__init__(Role)
+
+    def create(self, request: ResourceRequest) -> Untyped:
+        """The new role; its managed policies must exist."""
+        return self.update(super().create(request), request)
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """The same role with the requested trust, policies and tags."""
+        name, region, properties = resource.name, request.region, request.properties
+        trust = json.dumps({"Version": "2012-10-17", **properties["AssumeRolePolicyDocument"]})  # moto wants a version
+        api.call("iam", region, "update_assume_role_policy", RoleName=name, PolicyDocument=trust)
+        _follow_inline(resource, region, properties)
+        _follow_managed(name, region, properties)
+        api.call("iam", region, "tag_role", RoleName=name, Tags=properties.get("Tags", []))
+        described = properties.get("Description", "")
+        api.call("iam", region, "update_role", RoleName=name, Description=described)
+        return resource
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Takes every policy off the role and deletes it."""
+        listed = api.call("iam", request.region, "list_attached_role_policies", RoleName=resource.name)
+        for one in listed["AttachedPolicies"]:
+            asked = {"RoleName": resource.name, "PolicyArn": one["PolicyArn"]}
+            api.call("iam", request.region, "detach_role_policy", **asked)
+        super().delete(resource, request)
+
+
+class ManagedPolicyType(MotoType):
+    """A customer-managed policy."""
+
+    def __init__(self) -> None:
+        super().__init__(ManagedPolicy)
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """The same policy with the requested document as its default version, on the requested roles."""
+        arn, region = resource.arn, request.region
+        document = json.dumps(request.properties["PolicyDocument"])
+        for version in api.call("iam", region, "list_policy_versions", PolicyArn=arn)["Versions"]:
+            if not version["IsDefaultVersion"]:
+                api.call("iam", region, "delete_policy_version", PolicyArn=arn, VersionId=version["VersionId"])
+        api.call("iam", region, "create_policy_version", PolicyArn=arn, PolicyDocument=document, SetAsDefault=True)
+        wanted = set(request.properties.get("Roles", []))
+        have = _attached_roles(arn, region)
+        for role in sorted(wanted - have):
+            api.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
+        for role in sorted(have - wanted):
+            api.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
+        return resource
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Detaches and deletes the policy."""
+        for role in sorted(_attached_roles(resource.arn, request.region)):
+            api.call("iam", request.region, "detach_role_policy", RoleName=role, PolicyArn=resource.arn)
+        for version in api.call("iam", request.region, "list_policy_versions", PolicyArn=resource.arn)["Versions"]:
+            if not version["IsDefaultVersion"]:
+                asked = {"PolicyArn": resource.arn, "VersionId": version["VersionId"]}
+                api.call("iam", request.region, "delete_policy_version", **asked)
+        api.call("iam", request.region, "delete_policy", PolicyArn=resource.arn)
+
+
+class InstanceProfileType(MotoType):
+    """An instance profile, which names one role."""
+
+    def __init__(self) -> None:
+        super().__init__(InstanceProfile)
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """The same profile with the requested role."""
+        profile = resource.name
+        for role in list(resource.roles):
+            asked = {"InstanceProfileName": profile, "RoleName": role.name}
+            api.call("iam", request.region, "remove_role_from_instance_profile", **asked)
+        for name in request.properties["Roles"]:
+            asked = {"InstanceProfileName": profile, "RoleName": name}
+            api.call("iam", request.region, "add_role_to_instance_profile", **asked)
+        return resource
+
+
+def _follow_inline(role: Untyped, region: str, properties: Json) -> None:
+    # Only those written inside the role: AWS::IAM::Policy keeps its own.
+    wanted = {one["PolicyName"]: one["PolicyDocument"] for one in properties.get("Policies", [])}
+    for name, document in wanted.items():
+        asked = {"RoleName": role.name, "PolicyName": name, "PolicyDocument": json.dumps(document)}
+        api.call("iam", region, "put_role_policy", **asked)
+    for name in sorted(getattr(role, "template_policies", set()) - wanted.keys()):
+        api.call("iam", region, "delete_role_policy", RoleName=role.name, PolicyName=name)
+    role.template_policies = set(wanted)
+
+
+def _follow_managed(role: str, region: str, properties: Json) -> None:
+    wanted = set(properties.get("ManagedPolicyArns", []))
+    listed = api.call("iam", region, "list_attached_role_policies", RoleName=role)["AttachedPolicies"]
+    have = {one["PolicyArn"] for one in listed}
+    for arn in sorted(wanted - have):
+        api.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
+    # A policy resource may have attached itself: only AWS's own policies are certainly this role's.
+    for arn in sorted(arn for arn in have - wanted if ":iam::aws:policy/" in arn):
+        api.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
+
+
+def _attached_roles(arn: str, region: str) -> set[str]:
+    listed = api.call("iam", region, "list_entities_for_policy", PolicyArn=arn)["PolicyRoles"]
+    return {one["RoleName"] for one in listed}

@@ -1,0 +1,113 @@
+"""AWS::SNS::Topic, AWS::SNS::TopicPolicy and AWS::SNS::Subscription."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from moto.sns.models import Topic
+
+from local_aws import api
+from local_aws.api_resource import ApiResource, ApiType
+from local_aws.moto_type import MotoType
+
+if TYPE_CHECKING:
+    from local_aws.moto_border import Untyped
+    from local_aws.stack_resource import ResourceRequest
+
+ATTRIBUTES: Final = ("DisplayName", "KmsMasterKeyId", "SignatureVersion", "TracingConfig")
+SUBSCRIPTION_ATTRIBUTES: Final = (
+    "DeliveryPolicy",
+    "FilterPolicy",
+    "FilterPolicyScope",
+    "RawMessageDelivery",
+    "RedrivePolicy",
+)
+
+
+class TopicType(MotoType):
+    """A topic, with its attributes, tags and the subscriptions written inside it."""
+
+    def __init__(self) -> None:
+        super().__init__(Topic)
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether Fn::GetAtt knows the name; moto knows TopicName only."""
+        return name in {"TopicArn", "TopicName"}
+
+    def create(self, request: ResourceRequest) -> Untyped:
+        """The new topic."""
+        given = {name: str(request.properties[name]) for name in ATTRIBUTES if name in request.properties}
+        topic = {"Name": self.name(request), "Attributes": given, "Tags": request.properties.get("Tags", [])}
+        arn = api.call("sns", request.region, "create_topic", **topic)["TopicArn"]
+        for one in request.properties.get("Subscription", []):
+            subscribe(arn, request.region, one["Protocol"], one["Endpoint"])
+        return ApiResource(physical_resource_id=arn, attributes={"TopicArn": arn, "TopicName": self.name(request)})
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """The same topic with the requested attributes and tags."""
+        arn = resource.physical_resource_id
+        for name in ATTRIBUTES:
+            value = str(request.properties.get(name, ""))
+            asked = {"TopicArn": arn, "AttributeName": name, "AttributeValue": value}
+            api.call("sns", request.region, "set_topic_attributes", **asked)
+        api.call("sns", request.region, "tag_resource", ResourceArn=arn, Tags=request.properties.get("Tags", []))
+        return resource
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Deletes the topic."""
+        api.call("sns", request.region, "delete_topic", TopicArn=resource.physical_resource_id)
+
+
+class TopicPolicy(ApiType):
+    """One policy put on one or more topics; deleting it leaves the topics' policy, as nothing else can be put there."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """The policy, put on every topic."""
+        document = json.dumps(request.properties["PolicyDocument"])
+        for topic in request.properties["Topics"]:
+            asked = {"TopicArn": topic, "AttributeName": "Policy", "AttributeValue": document}
+            api.call("sns", request.region, "set_topic_attributes", **asked)
+        return ApiResource(physical_resource_id=request.generated_name)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
+        """The policy, put again."""
+        self.create(request)
+        return resource
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Leaves the topics alone: a topic always has some policy."""
+
+
+class Subscription(ApiType):
+    """One subscription of a topic; an e-mail address is never asked to confirm."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """The new subscription."""
+        properties = request.properties
+        arn = subscribe(properties["TopicArn"], request.region, properties["Protocol"], properties["Endpoint"])
+        resource = ApiResource(physical_resource_id=arn)
+        return self.update(resource, request)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
+        """The same subscription with the requested attributes."""
+        for name in SUBSCRIPTION_ATTRIBUTES:
+            if name in request.properties:
+                value = request.properties[name]
+                asked = {
+                    "AttributeName": name,
+                    "AttributeValue": value if isinstance(value, str) else json.dumps(value),
+                }
+                arn = resource.physical_resource_id
+                api.call("sns", request.region, "set_subscription_attributes", SubscriptionArn=arn, **asked)
+        return resource
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Ends the subscription."""
+        api.call("sns", request.region, "unsubscribe", SubscriptionArn=resource.physical_resource_id)
+
+
+def subscribe(topic: str, region: str, protocol: str, endpoint: str) -> str:
+    """The ARN of a new subscription."""
+    asked = {"TopicArn": topic, "Protocol": protocol, "Endpoint": endpoint, "ReturnSubscriptionArn": True}
+    return str(api.call("sns", region, "subscribe", **asked)["SubscriptionArn"])

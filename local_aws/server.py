@@ -1,0 +1,227 @@
+"""A local AWS in a process of its own: started on a free loopback port, waited for, and ended with the caller."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from ipaddress import ip_address
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+from urllib.parse import urlparse
+
+from sizing.problem import InvalidInput, OperationFailed, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ACCOUNT: Final = "123456789012"  # moto's own, and the only one whose resources find each other
+HOST: Final = "127.0.0.1"
+# judgement: a quiet machine needs 1.5 s; a loaded one with two cores has needed 9.
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 10.0
+HEALTH_SECONDS: Final = 20.0
+# Where nothing answers: no system of today serves tcpmux, which port 1 is kept for. For what must reach no AWS at all.
+NOWHERE: Final = f"http://{HOST}:1"
+# What could send a client to a real account, make it look for credentials elsewhere, or stand for an option of the CDK
+# command line: CDK_PROFILE is its --profile.
+FOREIGN: Final = ("AWS_", "CDK_")
+STAY: Final = "stay"
+"""What a server reads from its standard input, when that end must not be its own."""
+PROJECT: Final = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalAws:
+    """Where the local AWS answers, and the process that does; None when it is somebody else's."""
+
+    endpoint: str
+    region: str
+    process_id: int | None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """A whole environment for an AWS client or the CDK CLI: this process's own, but bound to the local AWS."""
+        return local_environment(self.endpoint, self.region, os.environ)
+
+
+def local_environment(endpoint: str, region: str, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The inherited variables without any of AWS or the CDK, with those that lead to the endpoint."""
+    refuse_remote(endpoint)
+    kept = {name: value for name, value in inherited.items() if not name.startswith(FOREIGN)}
+    return kept | {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_ACCOUNT_ID": ACCOUNT,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DEFAULT_ACCOUNT": ACCOUNT,
+        "CDK_DEFAULT_REGION": region,
+        "NO_PROXY": f"{HOST},localhost",
+        "no_proxy": f"{HOST},localhost",
+    }
+
+
+def refuse_remote(endpoint: str) -> None:
+    """Raises InvalidInput for an endpoint that is not on this machine: the lab must never reach a real account."""
+    host = urlparse(endpoint).hostname
+    if host == "localhost" or _is_loopback(host or ""):
+        return
+    problem = Problem(
+        where=endpoint or "(no endpoint)",
+        what="is not on this machine",
+        why=f"its host, {host or '(none)'}, is no loopback address: what is meant for the lab could reach an account",
+        fix="start the local AWS with `python -m local_aws` and use the endpoint it prints",
+    )
+    raise InvalidInput([problem])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextmanager
+def local_aws(
+    region: str = "us-east-1",
+    *,
+    start_seconds: float = START_SECONDS,
+    keep: bool = False,
+) -> Iterator[LocalAws]:
+    """A running local AWS, empty, on a free loopback port; it has ended when the block has.
+
+    It also ends when this process dies, however it dies: the server watches the pipe on its standard input. With `keep`
+    it stays up once the block has ended well, until somebody ends its process. Raises OperationFailed when it does not
+    answer in time.
+    """
+    process = _process()
+    stays = False
+    try:
+        deadline = time.monotonic() + start_seconds
+        endpoint = _printed_endpoint(process, deadline)
+        _wait_until_healthy(endpoint, deadline)
+        yield LocalAws(endpoint=endpoint, region=region, process_id=process.pid)
+        if keep:
+            _let_stay(process)
+            stays = True
+    finally:
+        if not stays:
+            stop(process)
+
+
+@contextmanager
+def running_aws(endpoint: str, region: str) -> Iterator[LocalAws]:
+    """A local AWS that somebody else started and will end. Raises InvalidInput for one elsewhere or not there."""
+    refuse_dead(endpoint)
+    yield LocalAws(endpoint=endpoint, region=region, process_id=None)
+
+
+def refuse_dead(endpoint: str) -> None:
+    """Raises InvalidInput for an endpoint that is not on this machine, or where no local AWS answers."""
+    if not is_healthy(endpoint):
+        problem = Problem(
+            where=endpoint,
+            what="no local AWS",
+            why="nothing answers there as the local AWS does",
+            fix="leave the endpoint out, and one is started",
+        )
+        raise InvalidInput([problem])
+
+
+def _process() -> subprocess.Popen[str]:
+    """In a session of its own, so that Ctrl-C reaches only this process, which ends the server last."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "local_aws", "--port", "0", "--until-stdin-closes"],
+        cwd=PROJECT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+
+
+def _let_stay(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None  # noqa: S101 - it was made with a pipe
+    try:
+        process.stdin.write(STAY)
+        process.stdin.close()
+    except BrokenPipeError:
+        raise OperationFailed("the local AWS has ended by itself, so it cannot be kept\n  fix: try again") from None
+    if process.stdout:
+        process.stdout.close()
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    """Ends the process: asked first, killed after a bound."""
+    if process.stdin:
+        process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_SECONDS)
+    if process.stdout:
+        process.stdout.close()
+
+
+def _printed_endpoint(process: subprocess.Popen[str], deadline: float) -> str:
+    line = _line_before(process.stdout, deadline)
+    if not line.startswith("http://"):
+        raise _not_started(f"it printed {line!r} where its endpoint belongs, exit status {process.poll()}")
+    endpoint = line.strip()
+    refuse_remote(endpoint)
+    return endpoint
+
+
+def _line_before(stream: IO[str] | None, deadline: float) -> str:
+    if stream is None:
+        return ""
+    ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+    return stream.readline() if ready else ""
+
+
+def _wait_until_healthy(endpoint: str, deadline: float) -> None:
+    while not is_healthy(endpoint):
+        if time.monotonic() > deadline:
+            raise _not_started(f"{endpoint} did not answer in time")
+        time.sleep(0.05)
+
+
+def is_healthy(endpoint: str) -> bool:
+    """Whether a local AWS answers there."""
+    refuse_remote(endpoint)
+    try:
+        parts = urlparse(endpoint)
+        connection = HTTPConnection(parts.hostname or HOST, parts.port, timeout=HEALTH_SECONDS)
+    except ValueError:  # a port that is none
+        return False
+    try:
+        # A short page however much is deployed; moto answers it with the status Created.
+        connection.request("GET", "/moto-api/config")
+        answer = connection.getresponse()
+        return answer.status in {HTTPStatus.OK, HTTPStatus.CREATED} and isinstance(json.load(answer), dict)
+    except (OSError, HTTPException, ValueError):  # nobody, or somebody who speaks something else
+        return False
+    finally:
+        connection.close()
+
+
+def _not_started(why: str) -> OperationFailed:
+    return OperationFailed(
+        f"the local AWS did not start\n  {why}\n  fix: run `python -m local_aws` by itself and read what it says"
+    )

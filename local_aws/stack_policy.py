@@ -1,0 +1,105 @@
+"""A stack policy: which updates of which resources it allows.
+
+Source: CloudFormation User Guide, "Prevent updates to stack resources". With a policy, what no statement allows is
+denied, and a Deny beats every Allow; without one, everything is allowed. A policy never concerns new resources, nor
+the deletion of the stack itself.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from moto.cloudformation.exceptions import ValidationError
+
+if TYPE_CHECKING:
+    from local_aws.moto_border import Json, Untyped
+
+STATEMENT_KEYS = frozenset(
+    {"Sid", "Effect", "Action", "NotAction", "Principal", "Resource", "NotResource", "Condition"}
+)
+
+
+class UpdateAction(StrEnum):
+    """What an update does to a resource, in a policy's words."""
+
+    MODIFY = "Update:Modify"
+    REPLACE = "Update:Replace"
+    DELETE = "Update:Delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyQuestion:
+    """Whether an update may do this to that resource."""
+
+    action: UpdateAction
+    logical_id: str
+    resource_type: str
+
+
+def parsed_policy(body: str) -> Json:
+    """The policy's JSON; raises ValidationError, as CloudFormation does, for what is not a stack policy."""
+    try:
+        policy: Json = json.loads(body)
+        statements = _listed(policy["Statement"])
+        wrong = [
+            item for item in statements if item.get("Effect") not in {"Allow", "Deny"} or item.keys() - STATEMENT_KEYS
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValidationError(message=f"Error validating stack policy: Invalid stack policy: {error}") from error
+    if wrong:
+        raise ValidationError(message=f"Error validating stack policy: Invalid statement {json.dumps(wrong[0])}")
+    return policy
+
+
+def denial(body: str | None, question: PolicyQuestion) -> str | None:
+    """Why the policy forbids it, in CloudFormation's words; None when it does not."""
+    if not body:
+        return None
+    allowed = False
+    for number, statement in enumerate(_listed(parsed_policy(body)["Statement"]), start=1):
+        if not _matches(statement, question):
+            continue
+        if statement["Effect"] == "Deny":
+            return _denied(f"Statement [#{number}] does not allow", question)
+        allowed = True
+    return None if allowed else _denied("no statement allows", question)
+
+
+def _denied(verdict: str, question: PolicyQuestion) -> str:
+    resource = f"LogicalResourceId/{question.logical_id}"
+    return f"Action denied by stack policy: {verdict} [{question.action}] for resource [{resource}]"
+
+
+def _matches(statement: Json, question: PolicyQuestion) -> bool:
+    resource = f"LogicalResourceId/{question.logical_id}"
+    return (
+        _selects(statement, "Action", question.action)
+        and _selects(statement, "Resource", resource)
+        and all(
+            _condition_holds(operator, keys, question.resource_type)
+            for operator, keys in (statement.get("Condition") or {}).items()
+        )
+    )
+
+
+def _selects(statement: Json, element: str, value: str) -> bool:
+    if f"Not{element}" in statement:
+        return not any(fnmatchcase(value, pattern) for pattern in _listed(statement[f"Not{element}"]))
+    return any(fnmatchcase(value, pattern) for pattern in _listed(statement.get(element, [])))
+
+
+def _condition_holds(operator: str, keys: Json, resource_type: str) -> bool:
+    patterns = _listed(keys.get("ResourceType", []))
+    if operator == "StringEquals":
+        return resource_type in patterns
+    if operator == "StringLike":
+        return any(fnmatchcase(resource_type, pattern) for pattern in patterns)
+    raise ValidationError(message=f"Error validating stack policy: Unknown condition operator {operator}")
+
+
+def _listed(value: Untyped) -> list[Untyped]:
+    return value if isinstance(value, list) else [value]

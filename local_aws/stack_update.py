@@ -1,0 +1,149 @@
+"""An update of a stack: the new is made before the old is deleted; what fails is undone, and the old resources stay.
+
+Source: CloudFormation User Guide, "Update behaviors of stack resources"; AWS re:Post, "cloudformation-stack-cleanup-
+stuck". When the clean-up cannot delete an old resource, the update has succeeded all the same: the old resource stays
+behind, no longer part of the stack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from moto.cloudformation.exceptions import ValidationError
+
+from local_aws.deployment import Deployment, DeploymentFailed
+from local_aws.exports import check_exports, publish_exports
+from local_aws.property_changes import property_changes, replaces
+from local_aws.stack_contents import StackContents, place
+from local_aws.stack_deletion import delete_resources
+from local_aws.stack_drift import remember
+from local_aws.stack_events import resource_reaches, stack_reaches
+from local_aws.stack_policy import PolicyQuestion, UpdateAction, denial
+from local_aws.stack_rollback import Step, roll_back
+from local_aws.stack_state import state
+from local_aws.template import creation_order, is_wanted
+from stacks.resource_schemas import primary_identifier
+
+if TYPE_CHECKING:
+    from local_aws.moto_border import Untyped
+    from local_aws.stack_resource import ResourceRequest, StackResource
+
+LEFT_BEHIND = "Update successful. One or more resources could not be deleted."
+
+
+def update_resources(stack: Untyped, contents: StackContents, policy: str | None) -> None:
+    """Makes the stack follow the contents if the policy allows; it ends UPDATE_COMPLETE or UPDATE_ROLLBACK_COMPLETE."""
+    check_types_stay(stack, contents)
+    stack_reaches(stack, "UPDATE_IN_PROGRESS", "User Initiated")
+    update = _Update(stack, contents, policy)
+    try:
+        update.walk()
+        check_exports(stack, contents)
+    except DeploymentFailed as failure:
+        roll_back(stack, update.steps, str(failure))
+        return
+    removed = update.removed()
+    state(stack).resources = update.after
+    place(stack, contents)
+    publish_exports(stack, contents)
+    update.clean_up(removed)
+    remember(stack)
+
+
+def check_types_stay(stack: Untyped, contents: StackContents) -> None:
+    """Raises ValidationError when a logical id would change its type."""
+    definitions = contents.template["Resources"]
+    changed = [
+        name
+        for name, resource in state(stack).resources.items()
+        if definitions.get(name, resource.definition)["Type"] != resource.request.resource_type
+    ]
+    if changed:
+        raise ValidationError(
+            message="Update of resource type is not permitted. The new template modifies resource type of the following"
+            f" resources: [{', '.join(changed)}]",
+        )
+
+
+@dataclass(slots=True)
+class _Update:
+    stack: Untyped
+    contents: StackContents
+    policy: str | None
+    steps: list[Step] = field(default_factory=list)
+    after: dict[str, StackResource] = field(default_factory=dict)
+
+    def walk(self) -> None:
+        """Makes, changes or replaces every resource of the new template; deletes nothing. Raises DeploymentFailed."""
+        definitions = self.contents.template["Resources"]
+        for logical_id in creation_order(self.contents.template):
+            if is_wanted(definitions[logical_id], self.contents.names):
+                current = state(self.stack).resources.get(logical_id)
+                self.after[logical_id] = self._followed(current) if current else self._added(logical_id)
+        for resource in self.removed():
+            self._ask(UpdateAction.DELETE, resource)
+
+    def clean_up(self, removed: list[StackResource]) -> None:
+        """Deletes what the update replaced or removed; what cannot be deleted stays, and the update is complete."""
+        replaced = [step.superseded for step in self.steps if step.superseded]
+        kept = [one for one in removed if one.kept_on_deletion] + [one for one in replaced if one.kept_on_replacement]
+        stack_reaches(self.stack, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+        for resource in kept:
+            resource_reaches(self.stack, resource, "DELETE_SKIPPED")
+        left = delete_resources(self.stack, [one for one in [*replaced, *removed] if one not in kept])
+        stack_reaches(self.stack, "UPDATE_COMPLETE", LEFT_BEHIND if left else None)
+
+    def removed(self) -> list[StackResource]:
+        """The stack's resources that the new template no longer wants."""
+        return [one for name, one in state(self.stack).resources.items() if name not in self.after]
+
+    @property
+    def _deployment(self) -> Deployment:
+        return Deployment(stack=self.stack, template=self.contents.template, names=self.contents.names)
+
+    def _added(self, logical_id: str) -> StackResource:
+        made = self._deployment.create(self._deployment.request(logical_id))
+        self.steps.append(Step(before=None, after=made))
+        return made
+
+    def _followed(self, current: StackResource) -> StackResource:
+        deployment = self._deployment
+        request = deployment.request(current.logical_id, current)
+        changes = property_changes(request.resource_type, current.request.properties, request.properties)
+        if not changes:
+            deployment.learn(current)
+            return replace(current, definition=deployment.template["Resources"][current.logical_id])
+        if replaces(changes):
+            return self._replaced(current, request)
+        self._ask(UpdateAction.MODIFY, current)
+        step = Step(before=current, after=None)
+        self.steps.append(step)
+        step.after = deployment.update(current, request)
+        return step.after
+
+    def _replaced(self, current: StackResource, request: ResourceRequest) -> StackResource:
+        self._ask(UpdateAction.REPLACE, current)
+        self._check_name_changes(current, request)
+        fresh = replace(request, generated_name=self._deployment.fresh_name(request.resource_type, request.logical_id))
+        made = self._deployment.create(fresh, replacing=True)
+        self.steps.append(Step(before=current, after=made))
+        return made
+
+    def _check_name_changes(self, current: StackResource, request: ResourceRequest) -> None:
+        names = primary_identifier(request.resource_type)
+        old, new = current.request.properties, request.properties
+        if names and all(name in new and new[name] == old.get(name) for name in names):
+            named = ", ".join(str(new[name]) for name in sorted(names))
+            reason = "CloudFormation cannot update a stack when a custom-named resource requires replacing."
+            self._deployment.deny(current, f"{reason} Rename {named} and update the stack again.")
+
+    def _ask(self, action: UpdateAction, resource: StackResource) -> None:
+        question = PolicyQuestion(
+            action=action,
+            logical_id=resource.logical_id,
+            resource_type=resource.request.resource_type,
+        )
+        reason = denial(self.policy, question)
+        if reason:
+            self._deployment.deny(resource, reason)

@@ -1,0 +1,83 @@
+"""EMR steps: nothing runs unless a tag asks for it. A step is RUNNING when first looked at, and then it has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moto.core.responses import ActionResult
+from moto.core.utils import utcnow
+from moto.emr.models import Cluster, ElasticMapReduceBackend
+from moto.emr.responses import ElasticMapReduceResponse
+
+from local_aws import nodes
+from local_aws.control_tags import HBASE, RUN, STEP, control
+from local_aws.moto_border import replace, request_parameter, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from local_aws.moto_border import Untyped
+
+
+def install() -> None:
+    """Lets moto's steps end, and its clusters go back to WAITING."""
+    wrap(ElasticMapReduceBackend, "describe_step", _looked_at)
+    wrap(Cluster, "add_steps", _added)
+    replace(ElasticMapReduceResponse, "cancel_steps", _cancelled)
+
+
+def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -> Untyped:
+    before = getattr(cluster, "state", None)
+    added = original(cluster, steps)
+    cluster.state = "RUNNING" if steps else before
+    for step in added:
+        step.looks = 0
+    return added
+
+
+def _cancelled(response: Untyped) -> Untyped:
+    """CancelSteps: of those that wait."""
+    found = response.backend.clusters[request_parameter(response, "ClusterId")].steps
+    wanted = request_parameter(response, "StepIds", [])
+    answer = []
+    for step in (each for each in found if each.id in wanted):
+        if step.state == "PENDING":
+            step.state, step.end_date_time = "CANCELLED", utcnow()
+            answer.append({"StepId": step.id, "Status": "SUBMITTED"})
+        else:
+            reason = f"it is {step.state}"
+            answer.append({"StepId": step.id, "Status": "FAILED", "Reason": reason})
+    return ActionResult({"CancelStepsInfoList": answer})
+
+
+def _looked_at(
+    original: Callable[..., Untyped], backend: Untyped, cluster_id: str, *rest: Untyped, **named: Untyped
+) -> Untyped:
+    cluster = backend.clusters[cluster_id]
+    for step in cluster.steps:
+        _advance(cluster, step)
+    if cluster.state == "RUNNING" and all(step.end_date_time for step in cluster.steps):
+        cluster.state = "WAITING"
+    return original(backend, cluster_id, *rest, **named)
+
+
+def _advance(cluster: Untyped, step: Untyped) -> None:
+    step.looks += 1
+    if step.end_date_time is not None:
+        return
+    if step.looks == 1:
+        step.state, step.start_date_time = "RUNNING", utcnow()
+    else:
+        step.state, step.end_date_time = _outcome(cluster, step), utcnow()
+
+
+def _outcome(cluster: Untyped, step: Untyped) -> str:
+    asked = control(cluster, STEP) or "COMPLETED"
+    if asked != RUN:
+        return asked
+    bucket, _, prefix = str(cluster.log_uri).removeprefix("s3://").partition("/")
+    log = (bucket, f"{prefix}{cluster.id}/steps/{step.id}/stderr.gz")
+    state = control(cluster, HBASE) or "well"
+    stopped = any(each.name.endswith("stop-hbase") and each.state == "COMPLETED" for each in cluster.steps)
+    done = nodes.run_step(cluster.emr_backend.region_name, step.args, state, log, stopped=stopped)
+    return "COMPLETED" if done else "FAILED"

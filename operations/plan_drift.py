@@ -1,0 +1,118 @@
+"""What runs, set against what is rendered today: the cluster as changes are looked for, and all that is around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from changes.change import Change, changes
+from changes.immutable_settings import NEWEST, settled_changes
+from changes.launched import described_subject, settings_of
+from configurations.launch import Launch
+from emr.cluster_spec import NodeGroup, NodeVolume, Subject
+from environments.environment import Environment
+from facts.releases import releases
+from lint.planned import planned_subject
+from operations.aws import Aws
+from operations.aws_errors import answered
+from operations.comparison import Comparison, around
+from operations.description import LIVES, DescribedCluster, DescribedGroup, described_cluster
+from operations.stack_drift import edits
+from sizing.problem import OperationFailed
+
+__all__ = ["Live", "Running", "live", "running"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A cluster that runs, as changes to it are looked for.
+
+    `settled`: what can only change in a new cluster, and that the file asks for otherwise.
+    """
+
+    cluster: DescribedCluster
+    subject: Subject
+    settled: tuple[Change, ...]
+
+    def changes(self, launch: Launch) -> tuple[Change, ...]:
+        """What today's plan would change in it, and what it could not."""
+        release = releases()[launch.plan.release]
+        return changes(self.subject, planned_subject(launch), ("primary", "core"), release, self.settled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """A cluster that runs, and how far what is around it is what is rendered today, or was deployed last."""
+
+    running: Running
+    around: tuple[Comparison, ...]
+
+
+def running(aws: Aws, launch: Launch) -> Running:
+    """Asks EMR. Raises OperationFailed where it does not answer, or nothing runs."""
+    plan = launch.plan
+    unread = f"what runs of {plan.environment} {plan.cluster} could not be read"
+    with answered(unread, "deploy first; or use credentials of the account in which it was deployed"):
+        cluster = described_cluster(aws, plan.environment, plan.cluster)
+    if cluster.state not in LIVES:
+        raise OperationFailed(
+            f"cluster {cluster.id} of {plan.environment} {plan.cluster} is {cluster.state}: nothing runs\n"
+            "  fix: warmbase status says what is left of it"
+        )
+    return Running(cluster=cluster, subject=_subject(cluster), settled=tuple(_settled(cluster, launch.environment)))
+
+
+def live(aws: Aws, launch: Launch) -> Live:
+    """Asks CloudWatch, S3 and CloudFormation as well, which takes a minute or more to look at all that it made.
+
+    Raises OperationFailed as `running`.
+    """
+    plan, found = launch.plan, running(aws, launch)
+    unread = f"what was deployed around {plan.environment} {plan.cluster} could not be read"
+    with answered(unread, "use credentials of the account in which it was deployed"):
+        beside = (*around(aws, launch, found.cluster), *edits(aws, plan.environment, plan.cluster))
+    return Live(running=found, around=beside)
+
+
+def _settled(cluster: DescribedCluster, environment: Environment) -> Iterator[Change]:
+    """A file that names no operating system has no objection to the one that EMR took."""
+    was = cluster.settled
+    return settled_changes(replace(was, os_release=NEWEST) if environment.os_release is None else was, environment)
+
+
+def _subject(cluster: DescribedCluster) -> Subject:
+    return described_subject(
+        source=f"{cluster.id}, {cluster.state}{_pending(cluster)}",
+        release=cluster.release,
+        applications=(),
+        settings=cluster.settings,
+        groups=tuple(_group(role, group) for role, group in cluster.groups.items()),
+    )
+
+
+def _pending(cluster: DescribedCluster) -> str:
+    """What is asked for is not what runs, until EMR has applied it."""
+    named = [f"{role} {group.state}" for role, group in cluster.groups.items() if group.pending]
+    return f", with settings that are not applied ({', '.join(named)})" if named else ""
+
+
+def _group(role: str, group: DescribedGroup) -> NodeGroup:
+    return NodeGroup(
+        role=role,
+        instance_type=group.instance_type,
+        count=group.count,
+        volumes=tuple(_volumes(group)),
+        settings=settings_of(group.settings),
+    )
+
+
+def _volumes(group: DescribedGroup) -> Iterator[NodeVolume]:
+    """EMR lists each by itself; equal ones are counted, as a plan does."""
+    for each in dict.fromkeys(group.volumes):
+        yield NodeVolume(
+            type=each.type,
+            size_gib=each.size_gib,
+            iops=each.iops,
+            throughput_mib_s=each.throughput_mib_s,
+            count=group.volumes.count(each),
+        )

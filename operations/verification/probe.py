@@ -1,0 +1,73 @@
+"""The look at each core node, by a program that Systems Manager runs there, and at a primary, by a step."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from operations.aws import Aws
+from operations.cluster_step import Primary
+from operations.progress import Say
+from operations.verification.check import Facts, Nodes
+from sizing.problem import OperationFailed
+
+__all__ = ["PROGRAM", "looked_at", "looked_at_primary"]
+
+PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "probe.py"
+# judgement: Systems Manager delivers within seconds, and the look takes two.
+ANSWER_SECONDS: Final = 120.0
+POLL_SECONDS: Final = 2.0
+
+
+def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
+    """What the program sees on each core node. Raises botocore's errors."""
+    pages: Any = aws.emr.get_paginator("list_instances").paginate(
+        ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+    )
+    instances = [each["Ec2InstanceId"] for page in pages for each in page["Instances"]]
+    program = base64.b64encode(PROGRAM.read_bytes()).decode()
+    command = f"echo {program} | base64 -d | /usr/bin/python3 - {' '.join(keys)}"
+    found: dict[str, Facts | None] = dict.fromkeys(instances)
+    sent: dict[str, str] = {}
+    say(f"looking at {len(instances)} core nodes")
+    for instance in instances:
+        # One by one: an instance that Systems Manager does not know would end the command for all others.
+        with suppress(aws.ssm.exceptions.InvalidInstanceId):
+            sent[instance] = aws.ssm.send_command(
+                InstanceIds=[instance], DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
+            )["Command"]["CommandId"]
+    for instance, identity in sent.items():
+        found[instance] = _came_back(aws, identity, instance)
+    return found
+
+
+def looked_at_primary(primary: Primary, say: Say) -> Facts | str:
+    """What the step's script sees; where it does not answer, why."""
+    try:
+        return primary.run("inspect-primary", say)
+    except OperationFailed as failed:
+        return str(failed).splitlines()[0]
+
+
+def _came_back(aws: Aws, command: str, instance: str) -> Facts | None:
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < deadline:
+        # A command that was just sent is not known everywhere yet.
+        with suppress(aws.ssm.exceptions.InvocationDoesNotExist):
+            said = aws.ssm.get_command_invocation(CommandId=command, InstanceId=instance)
+            if said["Status"] not in {"Pending", "InProgress", "Delayed"}:
+                return _facts(said["StandardOutputContent"])
+        time.sleep(POLL_SECONDS)
+    return None
+
+
+def _facts(text: str) -> Facts | None:
+    try:
+        facts: Facts = json.loads(text)
+    except ValueError:
+        return None
+    return facts if isinstance(facts, dict) else None

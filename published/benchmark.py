@@ -1,0 +1,251 @@
+"""The published EMR benchmark, as the calculator sees it under each reading of the source.
+
+The source contradicts itself about the size of a row and does not give its cache size, handlers or region count.
+Nothing here is fitted to what it measured: a reading changes an input that the source leaves open, and no constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from published.stated import FIELD_BYTES, FIELDS, RECORDS, STORED_BYTES
+from sizing import gp3
+from sizing.calculator import plan
+from sizing.candidate import Candidate
+from sizing.cluster import Volume
+from sizing.disks import layouts
+from sizing.heap import index_bytes_per_block
+from sizing.hit_ratio import Swing, hit_ratio
+from sizing.inputs import Question
+from sizing.plan import Plan
+from sizing.popularity import YCSB_RANKS, RowPopularity, Zipf, block_popularity
+from sizing.queueing import Handlers, closed_load, network
+from sizing.requirements import Requirements, World
+from sizing.resource import (
+    Cluster,
+    Hits,
+    Read,
+    Resource,
+    Timings,
+    bottleneck,
+    delay_seconds,
+    disk_bytes_per_read,
+    disk_ios_per_read,
+    resources,
+)
+from sizing.stored_blocks import stored_blocks
+from sizing.units import MIB
+from sizing.workload import ClosedLoad, Workload
+
+__all__ = ["HANDLERS", "ROUND_TRIPS_MS", "YCSB_ZIPF", "ZIPF", "Benchmark", "Provisioned", "Reading", "Uncached"]
+
+# What the source does not state: HBase's default of 30 and what is commonly set; S3 near to far, idle to busy.
+HANDLERS: Final = (30, 64, 100, 200)
+ROUND_TRIPS_MS: Final = (20, 50, 100, 200)
+EVERYWHERE: Final = 240  # prefixes, one for each region: enough that S3's limit for each never binds
+ZIPF: Final = Zipf(theta=0.99)
+YCSB_ZIPF: Final = Zipf(theta=0.99, ranks=YCSB_RANKS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the cluster does under one reading: `limits` are all resources, `bottleneck` the first to give out."""
+
+    row_bytes: float
+    disk_bytes: float
+    reads_per_second: float
+    latency_seconds: float
+    limits: tuple[Resource, ...]
+
+    @property
+    def bottleneck(self) -> Resource:
+        """The resource that allows the fewest reads a second."""
+        return bottleneck(self.limits)
+
+    @property
+    def in_flight(self) -> float:
+        """Requests in flight by Little's law."""
+        return self.reads_per_second * self.latency_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncached:
+    """The cluster without a cache, for one number of handlers on each node and one time to S3's first byte.
+
+    `several_prefixes` is the same where S3's limit for one prefix does not bind.
+    """
+
+    handlers: int
+    round_trip_ms: int
+    one_prefix: Reading
+    several_prefixes: Reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provisioned:
+    """The same cluster with volumes that use what the instance sustains."""
+
+    volume: Volume
+    predicted: Reading
+    usd_per_month_more: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """The pinned cluster of the source, whose requirements and world are given."""
+
+    requirements: Requirements
+    world: World
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The calculator's own answer."""
+        return plan(self.requirements, self.world)
+
+    @cached_property
+    def candidate(self) -> Candidate:
+        """The cluster as the calculator evaluates it."""
+        return _candidate(self.requirements, self.world)
+
+    @property
+    def workload(self) -> Workload:
+        """What the cluster is asked."""
+        return self.requirements.workload
+
+    @property
+    def records_row_bytes(self) -> float:
+        """A row if the stated bytes are spread over the stated records."""
+        return STORED_BYTES / RECORDS
+
+    @property
+    def page_cache_bytes(self) -> int:
+        """Page cache of all nodes, which the plan leaves free and counts on for nothing."""
+        return self.plan.memory.parts["page_cache"] * self.plan.core.count
+
+    @property
+    def cache_volume(self) -> Volume:
+        """The volume of each node that its cache lies on."""
+        return next(volume for volume in self.plan.core.volumes if volume.purpose == "cache")
+
+    def as_published(self) -> Reading:
+        """850 kB a row, its blocks in neighbouring slots."""
+        return _reading(self.candidate, self.candidate.question.read)
+
+    def scattered(self) -> Reading:
+        """The same row, each block in a slot of its own somewhere, so that edge pages are not shared."""
+        read = self.candidate.question.read
+        return _reading(self.candidate, replace(read, runs=read.blocks))
+
+    def missing(self, hit_ratio: float) -> Reading:
+        """The same row from caches that answer so many block reads; the others are read from S3 and cached."""
+        return _reading(self.candidate, self.candidate.question.read, Hits(ratio=hit_ratio))
+
+    def serialised(self) -> Reading:
+        """Values of 850 kB with the key that HBase stores beside each cell."""
+        return self._with_row(self._serialised_row_bytes)
+
+    def together(self, hits: Hits) -> Reading:
+        """Cells with their keys, slots apart, and these hits: all that the prediction leaves out."""
+        candidate = self._candidate_with(self._serialised_row_bytes)
+        read = candidate.question.read
+        return _reading(candidate, replace(read, runs=read.blocks), hits)
+
+    def by_records(self) -> Reading:
+        """Rows of stated bytes over stated records."""
+        return self._with_row(round(self.records_row_bytes))
+
+    def page_cached(self, popularity: RowPopularity, row_bytes: float) -> tuple[float, Reading]:
+        """The share of block reads that the page cache answers under that skew, and what follows for 850 kB rows."""
+        rows = block_popularity(popularity, STORED_BYTES / row_bytes, 1.0)
+        held = self.page_cache_bytes / row_bytes
+        share = hit_ratio(rows, Swing(full_blocks=held, kept_blocks=held))
+        hits = Hits(ratio=1.0, page_cache_fraction=share)
+        return share, _reading(self.candidate, self.candidate.question.read, hits)
+
+    def compressed_heap_bytes(self) -> float:
+        """Heap of one RegionServer's cache index if the stated bytes were the values, compressed and cached so."""
+        ratio = RECORDS * FIELDS * FIELD_BYTES / STORED_BYTES
+        blocks = stored_blocks(replace(self.workload, codec="zstd", compression_ratio=ratio)).count
+        return blocks / self.candidate.count * index_bytes_per_block(self.world.release.collector)
+
+    def uncached(self) -> tuple[Uncached, ...]:
+        """Every stated combination of handlers and round trips."""
+        return tuple(self._uncached(handlers, trip) for handlers in HANDLERS for trip in ROUND_TRIPS_MS)
+
+    def provisioned(self) -> Provisioned:
+        """Throughput to the instance's sustained limit, and the first step of IOPS that carries it."""
+        instance, read = self.candidate.instance, self.candidate.question.read
+        throughput_mib_s = instance.ebs_sustained_bytes_per_second // MIB
+        hits = Hits(ratio=1.0)
+        ios_per_byte = disk_ios_per_read(read, hits, "ebs") / disk_bytes_per_read(read, hits)
+        iops = next(step for step in gp3.IOPS if step >= throughput_mib_s * MIB * ios_per_byte)
+        volume = replace(self.cache_volume, throughput_mib_s=throughput_mib_s, iops=iops)
+        others = (other for other in self.plan.core.volumes if other.purpose != "cache")
+        changed = self._with_volumes((volume, *others))
+        candidate = _candidate(changed, self.world)
+        more = plan(changed, self.world).cost.usd_per_month - self.plan.cost.usd_per_month
+        return Provisioned(
+            volume=volume, predicted=_reading(candidate, candidate.question.read), usd_per_month_more=more
+        )
+
+    @property
+    def _serialised_row_bytes(self) -> int:
+        return FIELDS * self.workload.key_value_bytes
+
+    def _candidate_with(self, row_bytes: int) -> Candidate:
+        changed = replace(self.requirements, workload=replace(self.workload, row_bytes=row_bytes))
+        return _candidate(changed, self.world)
+
+    def _with_row(self, row_bytes: int) -> Reading:
+        candidate = self._candidate_with(row_bytes)
+        return _reading(candidate, candidate.question.read)
+
+    def _with_volumes(self, volumes: tuple[Volume, ...]) -> Requirements:
+        cluster = self.requirements.cluster
+        return replace(self.requirements, cluster=replace(cluster, core=replace(cluster.core, volumes=volumes)))
+
+    def _uncached(self, handlers: int, round_trip_ms: int) -> Uncached:
+        candidate = self.candidate
+        timings = replace(candidate.question.timings, s3_first_byte_seconds=round_trip_ms / 1000)
+        one = replace(candidate.cluster(candidate.count), disk=None, handlers=handlers)
+        found = [
+            _load(candidate, cluster, candidate.question.read, Hits(ratio=0.0), timings)
+            for cluster in (one, replace(one, s3_prefixes=EVERYWHERE))
+        ]
+        return Uncached(handlers=handlers, round_trip_ms=round_trip_ms, one_prefix=found[0], several_prefixes=found[1])
+
+
+def _candidate(requirements: Requirements, world: World) -> Candidate:
+    """The pinned cluster under these requirements. Raises ValueError where it is not pinned."""
+    core, question = requirements.cluster.core, Question.of(requirements, world)
+    if core.type is None or core.count is None or core.volumes is None:
+        raise ValueError("the published cluster must be pinned")
+    instance = world.instance_types[core.type]
+    layout = next(next(layouts(question, instance, core.count)))
+    return Candidate(question=question, instance=instance, count=core.count, layout=layout, exact=True)
+
+
+def _reading(candidate: Candidate, read: Read, hits: Hits | None = None) -> Reading:
+    """A read on the warm cluster."""
+    warm = hits or Hits(ratio=candidate.hit_ratio(candidate.count))
+    return _load(candidate, candidate.cluster(candidate.count), read, warm, candidate.question.timings)
+
+
+def _load(candidate: Candidate, cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> Reading:
+    load = candidate.question.requirements.workload.load
+    if not isinstance(load, ClosedLoad):
+        raise TypeError("the benchmark keeps a fixed number of requests in flight")
+    limits = resources(cluster, read, hits, timings)
+    delay = delay_seconds(cluster, read, hits, timings)
+    stations = network(limits, cluster.servers, candidate.instance.vcpus, delay)
+    handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers)
+    found = closed_load(stations, load.concurrency, handlers)
+    return Reading(
+        row_bytes=read.answer_bytes,
+        disk_bytes=disk_bytes_per_read(read, hits),
+        reads_per_second=found.reads_per_second,
+        latency_seconds=found.latency_seconds,
+        limits=limits,
+    )

@@ -1,0 +1,21 @@
+"""The five sources."""
+
+from __future__ import annotations
+
+from published import cloudera, emr, hubspot, intel, rubix
+from published.benchmark import Benchmark
+from published.cod import Cod
+from published.figure import Results
+
+__all__ = ["all_results"]
+
+
+def all_results(benchmark: Benchmark) -> tuple[Results, ...]:
+    """Every figure that can be computed, source by source."""
+    return (
+        emr.results(benchmark),
+        cloudera.results(Cod(like=benchmark.requirements, world=benchmark.world)),
+        hubspot.results(),
+        intel.results(),
+        rubix.results(),
+    )

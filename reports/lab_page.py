@@ -1,0 +1,236 @@
+"""docs/lab-results.md: a committed run of the lab, figure by figure, with its curves in docs/pictures/."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from lab.hbase.report import amounts, wording
+from lab.hbase.result import Chart, Figure, Kind, Run, Scenario
+from reports.markdown import bullets, paragraph, section, table
+from sizing.problem import InvalidInput, Problem
+
+__all__ = ["DOCS", "lab_page", "lab_pictures", "lab_results_files", "lab_results_page", "write_lab_results"]
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+RUN: Final = "lab-results.json"
+PAGE: Final = "lab-results.md"
+LEARNT: Final = "lab-learnt.md"
+"""What is told of the run in words of ours, if anything, below the targets."""
+PICTURES: Final = "pictures"
+MANY_FACTS: Final = 20
+"""Above it they would hide the targets that say something."""
+TARGETS: Final = ("scenario", "case", "figure", "target", "measured", "predicted", "outcome")
+FIGURES: Final = ("", "case", "figure", "measured", "predicted", "ratio", "target", "outcome")
+
+
+def lab_results_page(docs: Path) -> str:
+    """The page of the run that is committed there. Raises InvalidInput where there is none, or none can be read."""
+    learnt = docs / LEARNT
+    return lab_page(committed_run(docs / RUN), learnt.read_text(encoding="utf-8") if learnt.exists() else "")
+
+
+def lab_results_files(docs: Path) -> Mapping[Path, str]:
+    """The page and every picture on it, by where they belong; nothing where no run is committed."""
+    if not (docs / RUN).exists():
+        return {}
+    pictures = lab_pictures(committed_run(docs / RUN))
+    return {docs / PAGE: lab_results_page(docs)} | {docs / PICTURES / name: made for name, made in pictures.items()}
+
+
+def write_lab_results(docs: Path) -> None:
+    """Write the page and its pictures, and remove those of an earlier run. Raises as the page does."""
+    committed_run(docs / RUN)
+    made = lab_results_files(docs)
+    for file in there(docs) - made.keys():
+        file.unlink()
+    (docs / PICTURES).mkdir(exist_ok=True)
+    for file, text in made.items():
+        file.write_text(text, encoding="utf-8")
+
+
+def there(docs: Path) -> set[Path]:
+    """Page and pictures that were written, of this run or of an earlier one."""
+    return {*docs.glob(PAGE), *docs.glob(f"{PICTURES}/lab-*.svg")}
+
+
+def committed_run(file: Path) -> Run:
+    """The run that a file holds. Raises InvalidInput for what cannot be read as one."""
+    fix = "write the JSON of a run of `warmbase lab` there"
+    try:
+        return Run.of_json(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        why = error.strerror or str(error)
+    except (ValueError, KeyError, TypeError) as error:
+        why = f"this is no run of the lab: {type(error).__name__}: {error}"
+    raise InvalidInput([Problem(where=str(file), what="a run of the lab", why=why, fix=fix)])
+
+
+def lab_page(run: Run, learnt: str = "") -> str:
+    """The page, in Markdown; `learnt` is Markdown of ours, everything else text of the run."""
+    told = ("## What was learnt", learnt.strip()) if learnt.strip() else ()
+    return (
+        section(
+            *_targets(run),
+            *told,
+            *_what_ran(run),
+            *_scale(run),
+            *(part for scenario in run.scenarios for part in _scenario(scenario)),
+            *_properties(run),
+        )
+        + "\n"
+    )
+
+
+def lab_pictures(run: Run) -> Mapping[str, str]:
+    """Each chart as SVG, by the name of its file."""
+    from lab.hbase.report.charts import picture  # noqa: PLC0415 - half a second that the text does not need
+
+    drawn = (
+        (_picture_name(scenario, number), chart) for scenario in run.scenarios for number, chart in _charts(scenario)
+    )
+    return {name: f"{picture(chart)}\n" for name, chart in drawn}
+
+
+def _targets(run: Run) -> Iterator[str]:
+    """Every target first of all, in one table, whether it held or not."""
+    yield "# What the lab measured"
+    yield f"**{wording.verdict(run)}**"
+    rows = [row for scenario in run.scenarios for row in _target_rows(scenario)]
+    if rows:
+        yield table(TARGETS, rows, right=(4, 5))
+    yield paragraph(
+        "Below, each scenario with all its figures. **ratio** is measured over predicted; what a prediction is made "
+        "of, or how a figure without one was measured, stands under the table."
+    )
+
+
+def _target_rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
+    """A scenario and a case are named where they begin; many facts that are as predicted are one row."""
+    link = f"[{_cell(scenario.title)}](#{_anchor(scenario.title)})"
+    facts = [each for each in scenario.figures if each.holds and each.target and each.target.kind is Kind.SAME]
+    told_one_by_one = [each for each in scenario.figures if each.target]
+    if len(facts) > MANY_FACTS:
+        cases, name = len(wording.by_case(facts)), f"{len(facts):,} facts, each below"
+        yield (link, f"{cases} cases", name, amounts.target_text(facts[0]), "", "", _outcome(facts[0]))
+        told_one_by_one, link = [each for each in told_one_by_one if each not in facts], ""
+    for case, figures in wording.by_case(told_one_by_one).items():
+        named = _cell(case) or amounts.NOTHING
+        for figure in figures:
+            told = (amounts.target_text(figure), amounts.measured_text(figure), amounts.predicted_text(figure))
+            yield (link, named, _cell(figure.name), *map(_cell, told), _outcome(figure))
+            link = named = ""
+
+
+def _outcome(figure: Figure) -> str:
+    said = wording.outcome(figure)
+    return f"**{said}**" if figure.holds is False else said or amounts.NOTHING
+
+
+def _scenario(scenario: Scenario) -> Iterator[str]:
+    yield f"## {_plain(scenario.title)}"
+    yield paragraph(_plain(scenario.question))
+    if scenario.figures:
+        grouped = wording.by_case(scenario.figures)
+        yield table(FIGURES, _rows(grouped), right=(0, 3, 4, 5))
+        yield bullets(*_reasons(figure for figures in grouped.values() for figure in figures))
+    for number, chart in _charts(scenario):
+        yield f"![{_plain(chart.title)}](pictures/{_picture_name(scenario, number)})"
+        yield paragraph(f"*{_plain(chart.title)}.*")
+    if scenario.limits:
+        yield "What this does not show:"
+        yield bullets(*map(_plain, scenario.limits))
+    if scenario.tried:
+        yield "What it set otherwise than the lab does:"
+        yield bullets(*map(_plain, wording.tried_text(scenario.tried)))
+    yield paragraph(_plain(wording.times_of(scenario)))
+
+
+def _rows(grouped: Mapping[str, Sequence[Figure]]) -> Iterator[tuple[str, ...]]:
+    number = 0
+    for case, figures in grouped.items():
+        for place, figure in enumerate(figures):
+            number += 1
+            yield (
+                str(number),
+                "" if place else _cell(case) or amounts.NOTHING,
+                f"**{_cell(figure.name)}**",
+                _cell(amounts.measured_text(figure)),
+                _cell(amounts.predicted_text(figure)),
+                amounts.ratio_text(figure),
+                _cell(amounts.target_text(figure)),
+                _outcome(figure),
+            )
+
+
+def _reasons(figures: Iterable[Figure]) -> Iterator[str]:
+    """Each reason once, behind the numbers of the figures that have it."""
+    numbers: dict[str, list[str]] = {}
+    for number, figure in enumerate(figures, 1):
+        numbers.setdefault(figure.because, []).append(str(number))
+    return (f"**{', '.join(found)}**: {_plain(because)}." for because, found in numbers.items())
+
+
+def _what_ran(run: Run) -> Iterator[str]:
+    yield "## What ran"
+    yield paragraph(
+        f"Generated by `warmbase reference lab-results` from [a run](lab-results.json) of {_plain(run.environment)} on "
+        f"{_plain(run.release)}: {_plain(wording.when(run))}, on {_plain(wording.machine_text(run.machine))}. "
+        "This makes another, on your machine:"
+    )
+    yield f"```console\n$ {' '.join(run.command.split())}\n```"
+    if run.substitution:
+        yield paragraph(_plain(run.substitution))
+    yield table(("software", "version"), ((_cell(name), _cell(version)) for name, version in run.software))
+    yield paragraph(_plain(wording.limits_of_the_machine(run.machine)))
+
+
+def _scale(run: Run) -> Iterator[str]:
+    if run.scale:
+        yield "## The scale"
+        yield table(("what", "in the plan", "here"), (tuple(map(_cell, row)) for row in run.scale))
+
+
+def _properties(run: Run) -> Iterator[str]:
+    yield "## Properties"
+    yield paragraph(_plain(wording.properties_text(run)))
+    for why, substitutions in wording.differences_by_reason(run.substitutions).items():
+        lines = [f"{sign} {text}" for each in substitutions for sign, text in wording.difference(each)]
+        fence = "`" * max(3, 1 + max(len(ticks) for ticks in re.findall("`*", "\n".join(lines))))
+        yield paragraph(f"{_plain(why)}:")
+        yield "\n".join((f"{fence}diff", *lines, fence))
+
+
+def _charts(scenario: Scenario) -> Iterator[tuple[int, Chart]]:
+    return enumerate(scenario.charts, 1)
+
+
+def _picture_name(scenario: Scenario, number: int) -> str:
+    return f"lab-{wording.slug(scenario.name)}-{number}.svg"
+
+
+def _anchor(title: str) -> str:
+    """The address that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown takes for text; what stands between backticks stays code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return _escaped(text.replace("`", "'"))
+    return "`".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    entities = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    marks = re.sub(r"[\\*\[\]~|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", entities)
+    # What would begin a list or a heading if a line began with it.
+    return re.sub(r"(?<!\S)[-+#](?=\s)", r"\\\g<0>", marks)
+
+
+def _cell(text: str) -> str:
+    """The same in one line, with no end of a cell in it."""
+    return re.sub(r"(?<!\\)\|", r"\\|", _plain(" ".join(text.split())))

@@ -1,0 +1,107 @@
+"""What would have to change for an infeasible question to have an answer: one change at a time, each tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sizing.inputs import UTILISATION, Question
+from sizing.resource import bottleneck
+from sizing.search import MOST_NODES, Found, Try, search
+from sizing.targets import Targets
+from sizing.units import format_duration, format_percent, format_usd
+from sizing.workload import OpenLoad
+
+__all__ = ["nearest_changes"]
+
+LOWER_LOADS = (0.75, 0.5, 0.25, 0.1, 0.02)
+LOWER_HIT_RATIOS = (0.95, 0.9, 0.8, 0.5)
+
+
+def nearest_changes(found: Found) -> tuple[str, ...]:
+    """The single changes with which the search succeeds, or, where none does alone, what is missed as it stands."""
+    question = found.best.candidate.question
+    changes = tuple(text for text in _changes(question, found.best) if text)
+    return changes or (*_ceiling(found.best), *(shortfall.reason for shortfall in found.best.shortfalls))
+
+
+def _ceiling(best: Try) -> tuple[str, ...]:
+    """What ends the load however many nodes there are, where the load is what is missed."""
+    if all(shortfall.target != "reads" for shortfall in best.shortfalls):
+        return ()
+    limit = bottleneck(replace(best.candidate, count=MOST_NODES).resources(MOST_NODES))
+    return (f"at most {UTILISATION * limit.max_reads_per_second:,.0f} reads/s on {MOST_NODES} nodes, by {limit.name}",)
+
+
+def _changes(question: Question, best: Try) -> Iterator[str]:
+    targets = question.requirements.targets
+    missed = {shortfall.target for shortfall in best.shortfalls}
+    yield _pinned_count(question)
+    if targets.budget_usd_per_month is not None:
+        yield _with(question, replace(targets, budget_usd_per_month=None), _budget)
+    if targets.p99_seconds is not None:
+        yield _with(question, replace(targets, p99_seconds=None), _p99)
+    if targets.warm_up_seconds is not None:
+        yield _with(question, replace(targets, warm_up_seconds=None), _warm_up)
+    if targets.lost_nodes:
+        yield _with(question, replace(targets, lost_nodes=0), lambda _: "no spare node: lost_nodes 0")
+    if missed & {"hit_ratio", "budget"}:
+        yield _lower_hit_ratio(question)
+    if "reads" in missed:
+        yield _fewer_reads(question)
+
+
+def _with(question: Question, targets: Targets, text: object) -> str:
+    served = _served(replace(question, requirements=replace(question.requirements, targets=targets)))
+    return text(served) if served and callable(text) else ""
+
+
+def _served(question: Question) -> Try | None:
+    try:
+        found = search(question)
+    except LookupError:
+        return None
+    return found.best if found.best.serves else None
+
+
+def _pinned_count(question: Question) -> str:
+    cluster = question.requirements.cluster
+    if cluster.core.count is None:
+        return ""
+    freed = replace(cluster, core=replace(cluster.core, count=None))
+    served = _served(replace(question, requirements=replace(question.requirements, cluster=freed)))
+    return f"{served.candidate.count} nodes instead of {cluster.core.count}" if served else ""
+
+
+def _budget(served: Try) -> str:
+    return f"a budget of {format_usd(served.usd_per_month)}"
+
+
+def _p99(served: Try) -> str:
+    return f"a p99 of {format_duration(served.candidate.performance(served.candidate.survivors).p99_seconds)}"
+
+
+def _warm_up(served: Try) -> str:
+    return f"a warm-up of {format_duration(served.candidate.warm_up_seconds(served.candidate.survivors))}"
+
+
+def _lower_hit_ratio(question: Question) -> str:
+    targets = question.requirements.targets
+    for ratio in LOWER_HIT_RATIOS:
+        if ratio < targets.hit_ratio:
+            lower = replace(targets, hit_ratio=ratio)
+            if _served(replace(question, requirements=replace(question.requirements, targets=lower))):
+                return f"a hit ratio of {format_percent(ratio)}"
+    return ""
+
+
+def _fewer_reads(question: Question) -> str:
+    offered = question.offered_reads_per_second or 0.0
+    workload = question.requirements.workload
+    for share in LOWER_LOADS:
+        reads = replace(workload.reads, load=OpenLoad(reads_per_second=offered * share))
+        lower = replace(question.requirements, workload=replace(workload, reads=reads))
+        served = _served(Question.of(lower, question.world))
+        if served:
+            return f"{offered * share:,.0f} reads/s, on {served.candidate.count} nodes"
+    return ""

@@ -1,0 +1,118 @@
+"""A recorded cluster in today's stacks: made of what it was launched with, and looked at once more in the templates."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from aws_cdk import aws_emr as emr
+
+from environments.launch_record import Frozen, LaunchRecord
+from sizing.problem import Refused
+from stacks.create_only import CREATE_ONLY
+from stacks.references import CLUSTER_TYPE, Templates, reached, settled
+
+__all__ = ["Launched", "hold", "read_templates", "refuse_otherwise"]
+
+SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
+UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
+"""An asset's name in a bootstrap action: its content's hash."""
+
+
+class Launched:
+    """What of a record concerns the cluster's own stack."""
+
+    def __init__(self, record: LaunchRecord, stack: str) -> None:
+        self.record = record
+        found = {each.type: each for each in record.resources[stack].values()}
+        self.cluster = found[CLUSTER_TYPE]
+        self.security: dict[str, Any] = found[SECURITY_TYPE].properties["SecurityConfiguration"]
+
+    @property
+    def certificates(self) -> str | None:
+        """Where nodes find theirs: those that join later look there too, whatever the file says by then."""
+        in_transit = self.security["EncryptionConfiguration"].get("InTransitEncryptionConfiguration", {})
+        url: str | None = in_transit.get("TLSCertificateConfiguration", {}).get("S3Object")
+        return url
+
+
+def hold(cluster: emr.CfnCluster, launched: Frozen) -> None:
+    """Gives the cluster the recorded properties, and none beside them whose change would replace it."""
+    for name in CREATE_ONLY[CLUSTER_TYPE] - launched.properties.keys():
+        cluster.add_property_deletion_override(name)
+    for name, value in launched.properties.items():
+        if name == "Instances":
+            for key, inner in value.items():
+                cluster.add_property_override(f"Instances.{key}", inner)
+        else:
+            cluster.add_property_override(name, value)
+
+
+def read_templates(assembly: Path) -> Templates:
+    """What was synthesised into a directory, by stack name."""
+    files = sorted(assembly.glob("*.template.json"))
+    return {file.name.removesuffix(".template.json"): json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
+    """Raises Refused where the templates would replace the recorded cluster, or what it stands on.
+
+    They cannot be deployed then.
+    """
+    templates = read_templates(assembly)
+    [(stack, name)] = _cluster_of(record)
+    try:
+        found = [*_differences(record, reached(templates, stack, name)), *_not_uploaded(assembly, record)]
+    except LookupError as missing:
+        found = [str(missing.args[0])]
+    if found:
+        identity = record.identity
+        # What is refused must not be deployed from where it lies.
+        (assembly / "manifest.json").unlink(missing_ok=True)
+        raise Refused(
+            f"what is synthesised would replace the running cluster {record.cluster_id}"
+            f" ({identity.environment} {identity.cluster}):\n  "
+            + "\n  ".join(found)
+            + "\n  fix: deploy with the version of this checkout that launched it; where a newer one only looks at"
+            " more, write the record anew with `warmbase pin`; for anything else, launch a cluster of another colour as"
+            " a replica, and change over"
+        )
+
+
+def _cluster_of(record: LaunchRecord) -> list[tuple[str, str]]:
+    return [
+        (stack, name)
+        for stack, found in record.resources.items()
+        for name, each in found.items()
+        if each.type == CLUSTER_TYPE
+    ]
+
+
+def _differences(record: LaunchRecord, now: dict[str, dict[str, Frozen]]) -> Iterator[str]:
+    """What differs once account and region are filled in: a file may come to name the account that it is in."""
+    account, region = record.identity.account, record.identity.region
+
+    def _settled(each: Frozen, key: str) -> object:
+        return settled(each.properties.get(key), account, region)
+
+    for stack, launched in record.resources.items():
+        for name, was in launched.items():
+            found = now.get(stack, {}).get(name)
+            if found is None or found.type != was.type:
+                yield f"{stack}: {name}, {was.type}, is gone"
+                continue
+            for key in sorted(was.properties.keys() | found.properties.keys()):
+                if _settled(was, key) != _settled(found, key):
+                    yield f"{stack}: {name}, {was.type}: {key} is another"
+
+
+def _not_uploaded(assembly: Path, record: LaunchRecord) -> Iterator[str]:
+    """Bootstrap files that the cluster's new nodes would look for in vain."""
+    [(stack, name)] = _cluster_of(record)
+    actions = json.dumps(record.resources[stack][name].properties.get("BootstrapActions", []))
+    for digest, suffix in sorted(set(UPLOADED.findall(actions))):
+        if not (assembly / f"asset.{digest}{suffix}").exists():
+            yield f"{stack}: a bootstrap file is no longer uploaded, {digest}{suffix}"

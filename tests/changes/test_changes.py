@@ -1,0 +1,334 @@
+"""What each difference would take to apply, and what all of them cost."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from changes.change import Change, changes
+from changes.cost import ImpactCost, impact_cost
+from changes.equivalence import says_the_same
+from configurations.launch import Launch
+from configurations.properties import CATALOGUE
+from configurations.properties.property import Applied
+from configurations.run_job_flow import run_job_flow
+from emr.classification import flattened
+from facts.prices import price_table
+from facts.releases import releases
+from lint.planned import planned_subject
+from lint.reader import read_subject
+from sizing.prefetching import GET_BYTES
+from sizing.units import HOURS_PER_MONTH, MIB
+
+Launches = Callable[[str], Launch]
+Edit = Callable[[dict[str, Any]], None]
+
+
+def group(document: dict[str, Any], role: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        each for each in document["Instances"]["InstanceGroups"] if each["InstanceRole"] == role
+    )
+    return found
+
+
+def setting(role: str, classification: str, key: str, value: str | None) -> Edit:
+    """Sets a property of a group, or takes it away."""
+
+    def edit(document: dict[str, Any]) -> None:
+        [properties] = [
+            each["Properties"]
+            for each in group(document, role)["Configurations"]
+            if each["Classification"] == classification
+        ]
+        if value is None:
+            del properties[key]
+        else:
+            properties[key] = value
+
+    return edit
+
+
+def before(launch: Launch, path: Path, *edits: Edit) -> tuple[tuple[Change, ...], ImpactCost]:
+    """What the launch would change in a cluster that was rendered with the edits."""
+    document = run_job_flow(launch)
+    for edit in edits:
+        edit(document)
+    file = path / "before.json"
+    file.write_text(json.dumps(document))
+    subject = read_subject(file, None)
+    found = changes(subject, planned_subject(launch), ("primary", "core"), releases()[launch.plan.release])
+    return found, impact_cost(found, subject, launch.plan, price_table("us-east-1"))
+
+
+def test_a_rendering_does_not_differ_from_its_own_plan(launches: Launches, tmp_path: Path) -> None:
+    found, cost = before(launches("prod"), tmp_path)
+    assert found == ()
+    assert (cost.applied, cost.restart_seconds, cost.cache_lost_bytes, cost.usd) == (None, 0, 0, 0)
+
+
+def shuffled(document: dict[str, Any]) -> None:
+    for each in document["Instances"]["InstanceGroups"]:
+        random.Random(7).shuffle(each["Configurations"])
+        for classification in each["Configurations"]:
+            pairs = list(classification["Properties"].items())[::-1]
+            classification["Properties"] = dict(pairs)
+    document["Instances"]["InstanceGroups"].reverse()
+
+
+def respelt(document: dict[str, Any]) -> None:
+    site = next(
+        each["Properties"]
+        for each in group(document, "CORE")["Configurations"]
+        if each["Classification"] == "hbase-site"
+    )
+    site["hbase.bucketcache.bucket.sizes"] = ", ".join(reversed(site["hbase.bucketcache.bucket.sizes"].split(",")))
+    site["hfile.block.cache.size"] += "0"
+    site["hbase.rs.prefetchblocksonopen"] = " TRUE "
+    root = next(each for each in document["Configurations"] if "hbase.rootdir" in each["Properties"])["Properties"]
+    root["hbase.rootdir"] = root["hbase.rootdir"].replace("${AWS::AccountId}", "111122223333")
+
+
+@pytest.mark.parametrize("edit", [shuffled, respelt])
+def test_order_and_spelling_are_no_differences(edit: Edit, launches: Launches, tmp_path: Path) -> None:
+    found, _ = before(launches("prod"), tmp_path, edit)
+    assert found == ()
+
+
+LIVE = setting("CORE", "hbase-site", "hbase.rs.cacheblocksonwrite", "false")
+RESTART = setting("CORE", "hbase-site", "hbase.regionserver.handler.count", "25")
+OF_MASTERS = setting("MASTER", "hbase-site", "hbase.master.scp.retain.assignment.force.retries", "10")
+OF_HDFS = setting("CORE", "hdfs-site", "dfs.replication", "3")
+EMPTIES = setting("CORE", "hbase-site", "hbase.bucketcache.size", "409600")
+UNKNOWN = setting("CORE", "hbase-site", "com.example.cache", "7")
+NOT_KEPT = setting("CORE", "hbase-site", "hbase.bucketcache.persistent.path", None)
+
+
+def older_release(document: dict[str, Any]) -> None:
+    document["ReleaseLabel"] = "emr-7.11.0"
+
+
+def another_root(document: dict[str, Any]) -> None:
+    for each in document["Configurations"]:
+        if "hbase.rootdir" in each["Properties"]:
+            each["Properties"]["hbase.rootdir"] = "s3://elsewhere/hbase/"
+
+
+def fewer_nodes(document: dict[str, Any]) -> None:
+    group(document, "CORE")["InstanceCount"] -= 1
+
+
+def more_nodes(document: dict[str, Any]) -> None:
+    group(document, "CORE")["InstanceCount"] += 3
+
+
+def managed(document: dict[str, Any]) -> None:
+    document["ManagedScalingPolicy"] = {"ComputeLimits": {"UnitType": "Instances"}}
+
+
+def with_tasks(document: dict[str, Any]) -> None:
+    document["Instances"]["InstanceGroups"].append(
+        {"InstanceRole": "TASK", "InstanceType": "r8g.xlarge", "InstanceCount": 2}
+    )
+
+
+def another_bean(document: dict[str, Any]) -> None:
+    [metrics] = [each for each in group(document, "CORE")["Configurations"] if each["Classification"] == "emr-metrics"]
+    metrics["Configurations"][0]["Properties"]["Hadoop:service=HBase,name=RegionServer,sub=WAL"] = "appendCount"
+
+
+def size_not_known(document: dict[str, Any]) -> None:
+    older_release(document)
+    setting("CORE", "hbase-site", "hbase.bucketcache.size", "<your-cache-size>")(document)
+
+
+def smaller_volume(document: dict[str, Any]) -> None:
+    device = group(document, "CORE")["EbsConfiguration"]["EbsBlockDeviceConfigs"][0]
+    device["VolumeSpecification"]["SizeInGB"] = 500
+
+
+def another_type(document: dict[str, Any]) -> None:
+    group(document, "CORE")["InstanceType"] = "r8g.2xlarge"
+
+
+KINDS = [
+    # edit, key, applied, restarts, empties the cache
+    (LIVE, "hbase.rs.cacheblocksonwrite", Applied.LIVE, "", False),
+    (fewer_nodes, "InstanceCount", Applied.LIVE, "", False),
+    (more_nodes, "InstanceCount", Applied.LIVE, "", False),
+    (managed, "ManagedScalingPolicy", Applied.LIVE, "", False),
+    (with_tasks, "TaskInstanceGroups", Applied.LIVE, "", False),
+    (another_bean, "Hadoop:service=HBase,name=RegionServer,sub=WAL", Applied.LIVE, "", False),
+    (RESTART, "hbase.regionserver.handler.count", Applied.ROLLING_RESTART, "HBase", False),
+    (OF_MASTERS, "hbase.master.scp.retain.assignment.force.retries", Applied.ROLLING_RESTART, "HBase", False),
+    (OF_HDFS, "dfs.replication", Applied.ROLLING_RESTART, "HDFS", False),
+    (UNKNOWN, "com.example.cache", Applied.ROLLING_RESTART, "HBase", False),
+    (EMPTIES, "hbase.bucketcache.size", Applied.ROLLING_RESTART, "HBase", True),
+    (older_release, "ReleaseLabel", Applied.NEW_CLUSTER, "", True),
+    (another_root, "hbase.rootdir", Applied.NEW_CLUSTER, "", True),
+    (smaller_volume, "EbsConfiguration", Applied.NEW_CLUSTER, "", True),
+    (another_type, "InstanceType", Applied.NEW_CLUSTER, "", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [(edit, expected) for edit, *expected in KINDS],
+    ids=[f"{kind[1]}-{kind[2]}" for kind in KINDS],
+)
+def test_each_difference_says_how_it_is_applied(
+    edit: Edit, expected: list[object], launches: Launches, tmp_path: Path
+) -> None:
+    [found], _ = before(launches("prod"), tmp_path, edit)
+    assert [found.key, found.applied, found.restarts, found.empties_cache] == expected
+
+
+def test_a_change_of_both_groups_is_one_line(launches: Launches, tmp_path: Path) -> None:
+    policy = "fs.s3a.experimental.input.fadvise"
+    edits = [setting(role, "hbase-site", policy, "random") for role in ("MASTER", "CORE")]
+    [found], _ = before(launches("prod"), tmp_path, *edits)
+    assert found.groups == ("primary", "core")
+
+
+def test_what_is_live_costs_nothing(launches: Launches, tmp_path: Path) -> None:
+    _, cost = before(launches("prod"), tmp_path, LIVE)
+    assert (cost.restart_seconds, cost.cache_lost_bytes, cost.usd) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("edit", [OF_MASTERS, OF_HDFS], ids=["masters", "hdfs"])
+def test_other_daemons_restart_without_a_region_server(edit: Edit, launches: Launches, tmp_path: Path) -> None:
+    _, cost = before(launches("prod"), tmp_path, edit)
+    assert cost.applied is Applied.ROLLING_RESTART
+    assert (cost.restart_seconds, cost.cache_lost_bytes) == (0, 0)
+
+
+def test_a_rolling_restart_takes_each_server_in_turn_and_keeps_the_cache(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, RESTART)
+    assert cost.restart_seconds == pytest.approx(launch.plan.core.count * launch.plan.restart.seconds)
+    assert (cost.cache_lost_bytes, cost.usd) == (0, 0)
+
+
+def test_one_restart_serves_all_that_need_one(launches: Launches, tmp_path: Path) -> None:
+    _, one = before(launches("prod"), tmp_path, RESTART)
+    _, two = before(launches("prod"), tmp_path, RESTART, UNKNOWN, LIVE)
+    assert two.restart_seconds == one.restart_seconds
+
+
+def test_an_emptied_cache_is_filled_again_by_gets(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, EMPTIES)
+    assert cost.cache_lost_bytes == 409_600 * MIB * launch.plan.core.count
+    assert cost.warm_up_seconds == launch.plan.warm_up.prefetch_seconds
+    gets = launch.plan.cache.size_bytes * launch.plan.core.count / GET_BYTES
+    assert cost.usd == pytest.approx(gets * price_table("us-east-1").usd("s3-get"))
+
+
+def test_a_cache_that_was_not_kept_is_lost_by_any_restart(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, NOT_KEPT)
+    assert cost.cache_lost_bytes == launch.plan.cache.size_bytes * launch.plan.core.count
+
+
+def test_nodes_that_go_take_their_caches_along(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, more_nodes)
+    assert cost.cache_lost_bytes == 3 * launch.plan.cache.size_bytes
+    assert (cost.restart_seconds, cost.usd) == (0, 0)
+
+
+def test_what_is_lost_is_the_old_clusters(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, EMPTIES, more_nodes)
+    assert cost.cache_lost_bytes == 409_600 * MIB * (launch.plan.core.count + 3)
+
+
+def test_nodes_that_go_empty_no_other_nodes_cache(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, RESTART, more_nodes)
+    assert cost.cache_lost_bytes == 3 * launch.plan.cache.size_bytes
+    assert cost.restart_seconds == pytest.approx(launch.plan.core.count * launch.plan.restart.seconds)
+    assert (cost.warm_up_seconds, cost.usd) == (0, 0)
+
+
+def test_task_nodes_have_caches_too(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, with_tasks)
+    assert cost.cache_lost_bytes == 2 * launch.plan.cache.size_bytes
+
+
+@pytest.mark.parametrize("size", ["0.4", "-5", "1e400"])
+def test_a_size_that_is_none_is_not_known(size: str, launches: Launches, tmp_path: Path) -> None:
+    _, cost = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", "hbase.bucketcache.size", size))
+    assert cost.cache_lost_bytes is None
+
+
+def test_a_cache_of_a_size_that_is_not_stated_is_not_said_to_be_kept(launches: Launches, tmp_path: Path) -> None:
+    _, cost = before(launches("prod"), tmp_path, size_not_known)
+    assert cost.cache_lost_bytes is None
+
+
+def test_fleets_are_another_cluster(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    file = tmp_path / "fleets.json"
+    fleets = {"InstanceFleets": [{"InstanceFleetType": "CORE", "TargetOnDemandCapacity": 3}]}
+    file.write_text(json.dumps({"ReleaseLabel": launch.plan.release, "Instances": fleets}))
+    found = changes(read_subject(file, None), planned_subject(launch), (), releases()[launch.plan.release])
+    assert [(change.key, change.applied) for change in found] == [("InstanceFleets", Applied.NEW_CLUSTER)]
+
+
+SECRET_KEYS = ["fs.s3a.secret.key", "fs.s3a.sercet.key", "fs.s3a.encryption.key", "fs.azure.account.key.x", "a.passwd"]
+
+
+@pytest.mark.parametrize("key", SECRET_KEYS)
+def test_no_credential_is_shown(key: str, launches: Launches, tmp_path: Path) -> None:
+    found, _ = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", key, "wJalrXUtnFEMI"))
+    assert "wJalrXUtnFEMI" not in str(found)
+
+
+def test_a_new_cluster_runs_beside_the_old_one_until_it_is_warm(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    _, cost = before(launch, tmp_path, older_release, RESTART)
+    nodes = sum(line.usd_per_month for line in launch.plan.cost.lines if line.item.startswith(("core ", "primary ")))
+    assert cost.applied is Applied.NEW_CLUSTER
+    assert cost.restart_seconds == 0
+    assert cost.node_usd == pytest.approx(nodes / HOURS_PER_MONTH * launch.plan.warm_up.prefetch_seconds / 3600)
+    assert cost.usd == cost.node_usd + cost.get_usd
+
+
+def test_an_hbase_site_alone_is_compared_with_hbase_site_alone(launches: Launches, tmp_path: Path) -> None:
+    launch = launches("prod")
+    site = {key: value for path, key, value in flattened(launch.settings.effective("core")) if path == "hbase-site"}
+    body = "".join(f"<property><name>{key}</name><value>{value}</value></property>" for key, value in site.items())
+    file = tmp_path / "hbase-site.xml"
+    file.write_text(f"<configuration>{body}</configuration>")
+    release = releases()[launch.plan.release]
+    assert changes(read_subject(file, None), planned_subject(launch), ("core",), release) == ()
+
+
+SAME = [
+    ("hbase-site", "hbase.bucketcache.size", "1024", "1024.0"),
+    ("hbase-site", "hbase.bucketcache.bucket.sizes", "5120,9216", "9216, 5120"),
+    ("hbase-env/export", "HBASE_REGIONSERVER_OPTS", '"-Xms1g  -Xmx1g"', '"-Xms1g -Xmx1g"'),
+    ("hbase-site", "hbase.rs.evictblocksonclose", "False", "false"),
+]
+DIFFERENT = [
+    ("hbase-site", "hbase.bucketcache.ioengine", "files:/a,/b", "files:/b,/a"),
+    ("hbase-env/export", "HBASE_REGIONSERVER_OPTS", '"-Xms1g -Xmx1g"', '"-Xmx1g -Xms1g"'),
+    ("hbase-site", "com.example.list", "a,b", "b,a"),
+    ("hbase-site", "hbase.bucketcache.size", "1024", "<your-cache-size>"),
+]
+
+
+@pytest.mark.parametrize(("classification", "key", "one", "other"), SAME)
+def test_spelling_makes_no_difference(classification: str, key: str, one: str, other: str) -> None:
+    assert says_the_same(CATALOGUE.get((classification, key)), one, other)
+
+
+@pytest.mark.parametrize(("classification", "key", "one", "other"), DIFFERENT)
+def test_what_counts_makes_one(classification: str, key: str, one: str, other: str) -> None:
+    assert not says_the_same(CATALOGUE.get((classification, key)), one, other)

@@ -1,0 +1,154 @@
+"""That dashboards and alarms tell the truth: on counters of a real HBase that warms, is restarted, and is killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from configurations.launch import Launch
+from dashboards.boards import boards
+from dashboards.cache import cache_graphs
+from lab.preview.cloudwatch import Series, Store, drawn
+from lab.preview.reference_ratio import lifetime_ratio, true_ratio
+from lab.preview.replay import MINUTE, Server, played, recording, three_servers
+from lab.preview.timeline import timeline as minutes_in_alarm
+from sizing.plan import Plan
+
+RESTARTS = (
+    Server.playing("i-clean", recording("restart", "clean restart")),
+    Server.playing("i-killed", recording("restart", "kill -9")),
+    Server.playing("i-clean-too", recording("restart", "clean restart")),
+)
+LOST = (
+    *RESTARTS[:2],
+    Server.playing("i-lost", recording("restart", "clean restart, neither persistence nor prefetch")),
+)
+WARMING = tuple(Server.playing(f"i-{number}", recording("warm-up", "warming by reads")) for number in range(3))
+
+
+@pytest.fixture(scope="module")
+def plan(launches: Callable[[str], Launch]) -> Plan:
+    """Of prod, had it three nodes that restart as quickly as those that were recorded."""
+    plan = launches("prod").plan
+    quick = replace(plan.restart, stop_seconds=1.0, away_seconds=20.0)
+    return replace(plan, core=replace(plan.core, count=3), restart=quick)
+
+
+def curve(store: Store, plan: Plan, title: str, label: str) -> Series:
+    """Of the dashboard of the cache."""
+    [graph] = [each for each in cache_graphs(plan) if each.title.startswith(title)]
+    [found] = [each.series for each in drawn(graph, store) if each.label == label]
+    return found
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [RESTARTS, LOST, WARMING, three_servers()],
+    ids=["restarts", "a cache lost", "warming", "one after the other"],
+)
+def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[Server, ...], plan: Plan) -> None:
+    shown = curve(played(servers), plan, "Hit ratio by the minute, all", "hit ratio")
+    true = {begins: true_ratio(servers, begins) for begins in range(0, servers[0].seconds, MINUTE)}
+    assert len(shown) >= 12
+    for begins, ratio in shown.items():
+        assert ratio == pytest.approx(true[begins], abs=0.002)
+        assert 0 <= ratio <= 1
+
+
+def test_a_mean_over_each_servers_life_is_not(plan: Plan) -> None:
+    """What l2CacheHitRatio would show, averaged: 30 points off while a cache warms, and after a restart."""
+    for servers in (LOST, WARMING):
+        shown = curve(played(servers), plan, "Hit ratio by the minute, all", "hit ratio")
+        off = [abs((lifetime_ratio(servers, begins + MINUTE) or 0.0) - ratio) for begins, ratio in shown.items()]
+        assert max(off) > 0.25
+
+
+def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
+    store = played(LOST)
+    worst = curve(store, plan, "Hit ratio by the minute, the worst", "worst hit ratio")
+    alone = curve(played(LOST[2:]), plan, "Hit ratio by the minute, all", "hit ratio")
+    assert min(worst.values()) < 0.9
+    assert {begins: worst[begins] for begins in alone if alone[begins] < 0.95} == {
+        begins: ratio for begins, ratio in alone.items() if ratio < 0.95
+    }
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [RESTARTS, LOST, WARMING, three_servers()],
+    ids=["restarts", "a cache lost", "warming", "one after the other"],
+)
+def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[Server, ...], plan: Plan) -> None:
+    store = played(servers)
+    for graph in cache_graphs(plan):
+        for each in drawn(graph, store):
+            assert all(value >= 0 for value in each.series.values()), graph.title
+            if graph.unit in {"0 to 1", "of the slots"}:
+                assert all(value <= 1 for value in each.series.values()), graph.title
+
+
+def test_every_expression_of_every_dashboard_is_one_that_is_known(plan: Plan) -> None:
+    store = played(RESTARTS)
+    for graphs in boards(plan, "bucket").values():
+        for graph in graphs:
+            drawn(graph, store)
+
+
+def timeline(servers: tuple[Server, ...], plan: Plan) -> dict[str, list[int]]:
+    """By names without the cluster's."""
+    found = minutes_in_alarm(servers, plan, "bucket")
+    return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in found.items()}
+
+
+DAY = 86_400.0
+AWAY = (*RESTARTS[:2], replace(RESTARTS[2], instance="i-gone", moments=RESTARTS[2].moments[:30]))
+UNEXPECTED = tuple(replace(server, up_before=DAY) for server in WARMING)
+"""The caches of servers that are up for a day answer less and less, and then more: nobody restarted them."""
+
+
+def test_restarts_that_keep_the_cache_call_nobody(plan: Plan) -> None:
+    """They are away for under two minutes, and what they had cached is there again."""
+    found = timeline(tuple(replace(server, up_before=DAY) for server in RESTARTS), plan)
+    assert not any(name.startswith("call-") for name in found), found
+    assert not {"hit-ratio-low", "server-cold", "cache-lost", "server-silent"} & found.keys()
+
+
+def test_a_cold_start_is_called_warming_and_calls_nobody(plan: Plan) -> None:
+    found = timeline(WARMING, plan)
+    assert {"cache-filling", "server-young", "hit-ratio-low"} <= found.keys()
+    assert not any(name.startswith("call-") for name in found), found
+
+
+def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refilled(plan: Plan) -> None:
+    found = timeline(LOST, plan)
+    assert {name for name in found if name.startswith("call-")} == {"call-cache"}
+    lost = curve(played(LOST), plan, "RegionServers that are cool", "lost their cache")
+    minutes = [begins // MINUTE for begins, servers in lost.items() if servers]
+    # Five minutes must be so, and a minute is looked at when it is over.
+    assert found["call-cache"] == found["cache-lost"] == list(range(minutes[0] + 5, minutes[-1] + 2))
+
+
+def test_a_cold_cache_of_servers_that_are_long_up_calls(plan: Plan) -> None:
+    found = timeline(UNEXPECTED, plan)
+    assert {name for name in found if name.startswith("call-")} == {"call-cache"}
+    ratios = curve(played(UNEXPECTED), plan, "Hit ratio by the minute, all", "hit ratio")
+    low = [begins // MINUTE for begins, ratio in ratios.items() if ratio < 0.9]
+    assert found["hit-ratio-low"] == list(range(low[0] + 5, low[-1] + 2))
+    assert set(found["call-cache"]) == set(found["hit-ratio-low"]) | set(found["server-cold"])
+
+
+def test_a_server_that_is_gone_calls_once_and_not_for_its_cache(plan: Plan) -> None:
+    found = timeline(AWAY, plan)
+    gone = int(AWAY[2].moments[-1].second) // MINUTE
+    assert {name for name in found if name.startswith("call-")} == {"call-servers"}
+    assert found["server-silent"][0] in range(gone + 3, gone + 6)
+    assert found["call-servers"] == found["server-silent"]
+
+
+def test_while_a_server_is_gone_the_misses_of_the_others_call_nobody_else(plan: Plan) -> None:
+    gone = replace(UNEXPECTED[2], moments=UNEXPECTED[2].moments[:8])
+    found = timeline((*UNEXPECTED[:2], gone), plan)
+    assert set(found["hit-ratio-low"]) & set(found["server-silent"])
+    assert not set(found.get("call-cache", ())) & set(found["call-servers"])

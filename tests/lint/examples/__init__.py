@@ -1,0 +1,18 @@
+"""For every rule the smallest file that makes it speak, and it alone."""
+
+from __future__ import annotations
+
+from tests.lint.examples.bugs import BUGS
+from tests.lint.examples.cache import CACHE
+from tests.lint.examples.case import Case
+from tests.lint.examples.cluster import CLUSTER
+from tests.lint.examples.file import File
+from tests.lint.examples.java import JAVA
+from tests.lint.examples.keys import KEYS
+from tests.lint.examples.metrics import METRICS
+from tests.lint.examples.restart import RESTART
+from tests.lint.examples.storage import STORAGE
+
+__all__ = ["CASES", "Case", "File"]
+
+CASES = tuple(sorted((*KEYS, *CACHE, *RESTART, *JAVA, *BUGS, *STORAGE, *CLUSTER, *METRICS), key=lambda case: case.id))

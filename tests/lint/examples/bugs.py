@@ -1,0 +1,33 @@
+"""Bugs of HBase 2.6.2: a cluster that meets each, and one that does not."""
+
+from __future__ import annotations
+
+from tests.lint.examples.case import Case
+from tests.lint.examples.file import BALANCER, NO_CACHE, NOT_KEPT, File
+
+UNCACHED = File(site=NO_CACHE)
+LOST_AT_A_RESTART = File(site=NOT_KEPT)
+NOT_PREFETCHED = File(site={"hbase.rs.prefetchblocksonopen": "false"})
+CACHE_AWARE = File(site={"hbase.master.loadbalancer.class": BALANCER})
+CACHED_ON_WRITE = File(
+    site={"hbase.rs.cacheblocksonwrite": "true", "hbase.rs.cachecompactedblocksonwrite": "true"},
+)
+
+BUGS = (
+    Case(id="WB501", wrong=File(), right=UNCACHED, says="a full scan flushes hot blocks"),
+    Case(id="WB502", wrong=File(), right=LOST_AT_A_RESTART, says="restored before the RegionServer registers"),
+    Case(id="WB503", wrong=File(), right=LOST_AT_A_RESTART, says="look oldest and are evicted first"),
+    Case(id="WB504", wrong=File(), right=NOT_PREFETCHED, says="never count as fully cached"),
+    Case(id="WB505", wrong=File(), right=NOT_PREFETCHED, says="is not prefetched again"),
+    Case(id="WB506", wrong=File(), right=UNCACHED, says="splits and merges", with_it=("WB501",)),
+    Case(id="WB507", wrong=CACHE_AWARE, says="a storm of reads"),
+    Case(id="WB508", wrong=File(), right=UNCACHED, says="fails the client's read", with_it=("WB501",)),
+    Case(id="WB509", wrong=CACHED_ON_WRITE, says="BLOCKCACHE=false"),
+    Case(id="WB510", wrong=CACHE_AWARE, says="drifts", with_it=("WB507",)),
+    Case(id="WB511", wrong=CACHE_AWARE, says="chooses moves at random", with_it=("WB507",)),
+    Case(id="WB512", wrong=File(), right=LOST_AT_A_RESTART, says="whose stamp does not match"),
+    Case(id="WB513", wrong=CACHED_ON_WRITE, says="leak references"),
+    Case(id="WB514", wrong=File(), right=UNCACHED, says="damaged header byte", with_it=("WB501",)),
+    Case(id="WB515", wrong=File(), right=UNCACHED, says="JSON", with_it=("WB501",)),
+    Case(id="WB516", wrong=File(), right=UNCACHED, says="without a restart", with_it=("WB501",)),
+)

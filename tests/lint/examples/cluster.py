@@ -1,0 +1,99 @@
+"""Instances, volumes, and what EMR does to a cluster by itself."""
+
+from __future__ import annotations
+
+from tests.lint.examples.case import Case
+from tests.lint.examples.file import File
+
+VOLUME = " VolumeSpecification"
+YARN = "yarn.nodemanager.resource.memory-mb"
+
+CLUSTER = (
+    Case(
+        id="WB701",
+        wrong=File(cluster={"ManagedScalingPolicy": {"ComputeLimits": {"UnitType": "Instances"}}}),
+        at=" ManagedScalingPolicy",
+        says="by what YARN needs",
+    ),
+    Case(
+        id="WB702",
+        wrong=File(volume={"Throughput": 300}),
+        right=File(volume={"Throughput": 298}),
+        at=VOLUME,
+        says="300 MiB/s of volumes on r8g.2xlarge, which sustains 298",
+    ),
+    Case(
+        id="WB703",
+        wrong=File(volume={"Iops": 12001}),
+        right=File(volume={"Iops": 12000}),
+        at=VOLUME,
+        says="12,001 IOPS of volumes on r8g.2xlarge",
+    ),
+    Case(
+        id="WB704",
+        wrong=File(volume={"Throughput": None}),
+        right=File(volume={"Throughput": 125}),
+        at=VOLUME,
+        says="gp3 without a throughput has 125 MiB/s",
+    ),
+    Case(
+        id="WB705",
+        wrong=File(volume={"Throughput": 751}, core={"InstanceType": "r8g.8xlarge"}),
+        right=File(volume={"Throughput": 750}, core={"InstanceType": "r8g.8xlarge"}),
+        at=VOLUME,
+        says="751 MiB/s need 3,004 IOPS",
+    ),
+    Case(
+        id="WB706",
+        wrong=File(volume={"SizeInGB": 1025}),
+        right=File(volume={"SizeInGB": 1024}),
+        at=VOLUME,
+        says="this one has 1,025 GiB",
+    ),
+    Case(
+        id="WB707",
+        wrong=File(volume={"VolumeType": "gp2", "Throughput": None}),
+        right=File(volume={"VolumeType": "gp3", "Throughput": 125}),
+        at=VOLUME,
+        says="the cache would be on gp2",
+    ),
+    Case(
+        id="WB708",
+        wrong=File(primary={"InstanceType": "i8ge.xlarge"}),
+        right=File(primary={"InstanceType": "i8g.xlarge"}),
+        at=" InstanceType",
+        says="emr-7.12.0 does not list i8ge.xlarge",
+    ),
+    Case(
+        id="WB709",
+        wrong=File(applications=("HBase", "ZooKeeper")),
+        at="emr-metrics Applications",
+        says="AmazonCloudWatchAgent is not among the applications",
+    ),
+    Case(
+        id="WB710",
+        wrong=File(applications=("AmazonCloudWatchAgent", "ZooKeeper")),
+        at=" Applications",
+        says="HBase is not among the applications",
+    ),
+    Case(
+        id="WB711",
+        wrong=File(others={"yarn-site": {YARN: None}}),
+        at=f"yarn-site {YARN}",
+        says="YARN's share is not",
+    ),
+    Case(id="WB712", wrong=File(instances={"Ec2KeyName": "key"}), at=" KeyName", says="an SSH key"),
+    Case(
+        id="WB713",
+        wrong=File(groups=({"InstanceRole": "TASK", "InstanceType": "r8g.2xlarge", "InstanceCount": 2},)),
+        at=" InstanceGroups",
+        says="task nodes run RegionServers",
+    ),
+    Case(
+        id="WB714",
+        wrong=File(primary={"InstanceCount": 1}),
+        right=File(primary={"InstanceCount": 3}),
+        at=" InstanceGroups",
+        says="one primary node",
+    ),
+)

@@ -1,0 +1,117 @@
+"""The Java of the RegionServer."""
+
+from __future__ import annotations
+
+from tests.lint.examples.case import Case
+from tests.lint.examples.file import OPTIONS, File
+
+EXPORT = "hbase-env/export"
+GC = "HBASE_REGIONSERVER_GC_OPTS"
+OPTS = "HBASE_REGIONSERVER_OPTS"
+UNFIXED = {"hbase.regionserver.fixed.heap.enabled": None}
+
+
+def export(**variables: str | None) -> File:
+    """A file with these variables."""
+    return File(others={EXPORT: variables})
+
+
+JAVA = (
+    Case(
+        id="WB401",
+        wrong=export(JAVA_HOME="/usr/lib/jvm/jre-17"),
+        right=export(JAVA_HOME="/usr/lib/jvm/jre-21"),
+        at=f"{EXPORT} {GC}",
+        says="Java 17 (stated) has no generational ZGC",
+    ),
+    Case(
+        id="WB402",
+        wrong=File(others={EXPORT: {GC: '"-XX:+UseZGC"'}, "hbase": UNFIXED}, release="emr-7.9.0"),
+        right=File(others={EXPORT: {GC: '"-XX:+UseG1GC"'}, "hbase": UNFIXED}, release="emr-7.9.0"),
+        at=f"{EXPORT} {GC}",
+        says="emr-7.9.0 documents neither ZGC nor Java 21",
+    ),
+    Case(
+        id="WB403",
+        wrong=export(HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC -XX:+UseParallelGC"'),
+        right=export(HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"'),
+        at=f"{EXPORT} {GC}",
+        says="2 collectors: UseG1GC, UseParallelGC",
+    ),
+    Case(
+        id="WB404",
+        wrong=export(HBASE_REGIONSERVER_OPTS='"-Xms16g -Xmx16g"'),
+        right=export(HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xms16g -Xmx16g"'),
+        at=f"{EXPORT} {OPTS}",
+        says="what others put into the variable is gone",
+    ),
+    Case(
+        id="WB405",
+        wrong=export(HBASE_HEAPSIZE="12288m"),
+        right=export(HBASE_HEAPSIZE="16384m"),
+        at=f"{EXPORT} HBASE_HEAPSIZE",
+        says="12,288 MiB here and 16,384 MiB by -Xmx",
+    ),
+    Case(
+        id="WB406",
+        wrong=export(HBASE_REGIONSERVER_OPTS=OPTIONS.strip('"')),
+        right=export(HBASE_REGIONSERVER_OPTS=OPTIONS),
+        at=f"{EXPORT} {OPTS}",
+        says="has blanks and no quotes of its own",
+    ),
+    Case(
+        id="WB407",
+        wrong=File(others={"hbase": UNFIXED, EXPORT: {OPTS: '"$HBASE_REGIONSERVER_OPTS -Xmx16g"'}}),
+        right=File(others={"hbase": UNFIXED}),
+        at=f"{EXPORT} {GC}",
+        says="the heap may shrink",
+    ),
+    Case(
+        id="WB408",
+        wrong=File(others={"yarn-site": {"yarn.nodemanager.resource.memory-mb": "49153"}}),
+        right=File(others={"yarn-site": {"yarn.nodemanager.resource.memory-mb": "49152"}}),
+        at=f"{EXPORT} {OPTS}",
+        says="of 64 on r8g.2xlarge",
+    ),
+    Case(
+        id="WB409",
+        wrong=export(HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xms8g -Xmx8g"'),
+        right=export(HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xms10g -Xmx10g"'),
+        at=f"{EXPORT} {OPTS}",
+        says="the cache's index, 3.9 GiB (estimate)",
+    ),
+    Case(
+        id="WB410",
+        wrong=export(
+            HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"',
+            HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx32g"',
+        ),
+        right=export(
+            HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"',
+            HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx31g"',
+        ),
+        at=f"{EXPORT} {OPTS}",
+        says="32 GiB of heap have no compressed pointers",
+    ),
+    Case(
+        id="WB411",
+        wrong=export(HBASE_OPTS='"$HBASE_OPTS -XX:+HeapDumpOnOutOfMemoryError"'),
+        right=export(HBASE_OPTS='"$HBASE_OPTS -XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath=/mnt/dumps"'),
+        at=f"{EXPORT} HBASE_OPTS",
+        says="goes to the working directory",
+    ),
+    Case(
+        id="WB412",
+        wrong=export(HBASE_REGIONSERVER_OPTS=None),
+        right=export(HBASE_REGIONSERVER_OPTS=None, HBASE_HEAPSIZE="16384m"),
+        at=f"{EXPORT} {OPTS}",
+        says="nothing states the heap",
+    ),
+    Case(
+        id="WB413",
+        wrong=File(others={"hbase-env/export": {"HBASE_MASTER_OPTS": "'$HBASE_MASTER_OPTS -Xmx4g'"}}),
+        right=File(others={"hbase-env/export": {"HBASE_MASTER_OPTS": '"$HBASE_MASTER_OPTS -Xmx4g"'}}),
+        at="hbase-env/export HBASE_MASTER_OPTS",
+        says="puts nothing in for a variable",
+    ),
+)

@@ -1,0 +1,117 @@
+"""Keys and values, each by itself; and secrets."""
+
+from __future__ import annotations
+
+from tests.lint.examples.case import Case
+from tests.lint.examples.file import File
+
+KEYS = (
+    Case(
+        id="WB101",
+        wrong=File(site={"hbase.regionserver.handlers.count": "60"}),
+        right=File(site={"hbase.regionserver.handler.count": "60"}),
+        at="hbase.regionserver.handlers.count",
+        says="hbase.regionserver.handler.count is a key",
+    ),
+    Case(
+        id="WB102",
+        wrong=File(site={"hbase.regionserver.datatiering.enable": "true"}),
+        right=File(site={"hbase.regionserver.datatiering.enable": "true"}, release="emr-7.13.0"),
+        at="hbase.regionserver.datatiering.enable",
+        says="is not a key of emr-7.12.0",
+    ),
+    Case(
+        id="WB103",
+        wrong=File(site={"phoenix.functions.allowUserDefinedFunctions": "true"}),
+        at="phoenix.functions.allowUserDefinedFunctions",
+        says="neither HBase, Hadoop nor EMR reads",
+    ),
+    Case(
+        id="WB104",
+        wrong=File(site={"hbase.regionserver.handler.count": "many"}),
+        right=File(site={"hbase.regionserver.handler.count": "60"}),
+        at="hbase.regionserver.handler.count",
+        says="'many' is not a whole number",
+    ),
+    Case(
+        id="WB105",
+        wrong=File(others={"hdfs-site": {"hbase.regionserver.handler.count": "60"}}),
+        right=File(others={"core-site": {"hbase.regionserver.handler.count": "60"}}),
+        at="hdfs-site hbase.regionserver.handler.count",
+        says="HBase does not read hbase.regionserver.handler.count from hdfs-site",
+    ),
+    Case(
+        id="WB106",
+        wrong=File(site={"hbase.regionserver.handler.count": "<your-threads>"}),
+        right=File(site={"hbase.regionserver.handler.count": "60"}),
+        at="hbase.regionserver.handler.count",
+        says="still to be filled in",
+    ),
+    Case(
+        id="WB107",
+        wrong=File(
+            site={"hbase.regionserver.handler.count": "60"},
+            again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "90"}},),
+        ),
+        right=File(again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "90"}},)),
+        at="hbase.regionserver.handler.count",
+        says="is stated before",
+    ),
+    Case(
+        id="WB108",
+        wrong=File(others={"hbase-log4j": {"log4j.logger.x": "DEBUG"}}),
+        right=File(others={"hbase-log4j2": {"logger.x.level": "DEBUG"}}),
+        at="hbase-log4j ",
+        says="was removed",
+    ),
+    Case(
+        id="WB109",
+        wrong=File(others={"hbase-log4j2": {"logger.x.level": "DEBUG"}}, release="emr-7.8.0"),
+        right=File(others={"hbase-log4j": {"log4j.logger.x": "DEBUG"}}, release="emr-7.8.0"),
+        at="hbase-log4j2 ",
+        says="came with EMR 7.9",
+    ),
+    Case(id="WB110", wrong=File(release=None), at=" ", says="nothing says which release"),
+    Case(
+        id="WB111",
+        wrong=File(others={"hdfs-site": {"dfs.datanode.max.xcievers": "4096"}}),
+        right=File(others={"hdfs-site": {"dfs.datanode.max.transfer.threads": "4096"}}),
+        at="hdfs-site dfs.datanode.max.xcievers",
+        says="an old name of dfs.datanode.max.transfer.threads",
+    ),
+    Case(
+        id="WB112",
+        wrong=File(others={"Hdfs-site": {"dfs.replication": "2"}}),
+        right=File(others={"hdfs-site": {"dfs.replication": "2"}}),
+        at="Hdfs-site ",
+        says="there is no classification Hdfs-site; hdfs-site is one",
+    ),
+    Case(
+        id="WB113",
+        wrong=File(others={"zoo.cfg": {"maxClientCnxns": "60"}}),
+        right=File(others={"zookeeper-config": {"maxClientCnxns": "60"}}),
+        at="zoo.cfg ",
+        says="EMR documents no classification zoo.cfg",
+    ),
+    Case(
+        id="WB114",
+        wrong=File(others={"hbase-env": {"HBASE_MANAGES_ZK": "false"}}),
+        right=File(others={"hbase-env/export": {"HBASE_MANAGES_ZK": "false"}}),
+        at="hbase-env HBASE_MANAGES_ZK",
+        says="stands in hbase-env itself",
+    ),
+    Case(
+        id="WB115",
+        wrong=File(again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": 60}},)),
+        right=File(again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "60"}},)),
+        at="hbase.regionserver.handler.count",
+        says="is a number or a switch of JSON",
+    ),
+    Case(
+        id="WB901",
+        wrong=File(others={"core-site": {"fs.s3a.secret.key": "x"}}),
+        right=File(others={"core-site": {"fs.s3a.encryption.algorithm": "SSE-KMS"}}),
+        at="core-site fs.s3a.secret.key",
+        says="holds a credential",
+    ),
+)

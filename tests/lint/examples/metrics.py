@@ -1,0 +1,57 @@
+"""What is published."""
+
+from __future__ import annotations
+
+from tests.lint.examples.case import Case
+from tests.lint.examples.file import File
+
+METRICS = (
+    Case(
+        id="WB801",
+        wrong=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics/emr-system-metrics": {}}),
+        at="emr-metrics/emr-system-metrics ",
+        says="publishes no system metric",
+    ),
+    Case(
+        id="WB802",
+        wrong=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics": {}}),
+        at="emr-metrics ",
+        says="is the default",
+    ),
+    Case(
+        id="WB803",
+        wrong=File(
+            others={
+                "emr-metrics/emr-hbase-region-server-metrics": {
+                    "Hadoop:service=HBase,name=RegionServer,sub=Server": "l2CacheHitCount,l2CacheHitRatio"
+                }
+            }
+        ),
+        right=File(
+            others={
+                "emr-metrics/emr-hbase-region-server-metrics": {
+                    "Hadoop:service=HBase,name=RegionServer,sub=Server": "l2CacheHitCount,l2CacheMissCount"
+                }
+            }
+        ),
+        at="emr-metrics/emr-hbase-region-server-metrics Hadoop:service=HBase,name=RegionServer,sub=Server",
+        says="average since each RegionServer's start",
+    ),
+    Case(
+        id="WB804",
+        wrong=File(
+            others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "30000"}},
+        ),
+        right=File(
+            others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "60000"}},
+        ),
+        at="emr-metrics/emr-hbase-region-server-metrics otel.metric.export.interval",
+        says="every 30 s",
+    ),
+    Case(
+        id="WB805",
+        wrong=File(others={"emr-metrics/emr-system-metrics/disk": None}),
+        at="emr-metrics emr-system-metrics",
+        says="34 system metrics of every node",
+    ),
+)

@@ -1,0 +1,127 @@
+"""Restarts that keep the cache."""
+
+from __future__ import annotations
+
+from tests.lint.examples.case import Case
+from tests.lint.examples.file import BALANCER, NOT_KEPT, File
+
+PATH = "hbase.bucketcache.persistent.path"
+FORCE = "hbase.master.scp.retain.assignment.force"
+RETRIES = "hbase.master.scp.retain.assignment.force.retries"
+LEAST = "hbase.master.wait.on.regionservers.mintostart"
+MOST = "hbase.master.wait.on.regionservers.maxtostart"
+TIMEOUT = "hbase.master.wait.on.regionservers.timeout"
+OLD_JAVA = {
+    "hbase": {"hbase.regionserver.fixed.heap.enabled": None},
+    "hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS": None},
+}
+
+RESTART = (
+    Case(
+        id="WB301",
+        wrong=File(release="emr-7.5.0", others=OLD_JAVA),
+        right=File(release="emr-7.6.0", others=OLD_JAVA),
+        at=PATH,
+        says="emr-7.5.0 has no cache that survives a restart",
+    ),
+    Case(
+        id="WB302",
+        wrong=File(site={"hbase.bucketcache.ioengine": "offheap"}),
+        right=File(site={"hbase.bucketcache.ioengine": "file:/mnt1/hbase/cache"}),
+        at=PATH,
+        says="engine offheap keeps nothing",
+    ),
+    Case(
+        id="WB303",
+        wrong=File(site={"hbase.bucketcache.ioengine": "mmap:/mnt1/hbase/cache"}),
+        right=File(site={"hbase.bucketcache.ioengine": "file:/mnt1/hbase/cache"}),
+        at="hbase.bucketcache.ioengine",
+        says="mmap writes its index at a clean stop only",
+    ),
+    Case(
+        id="WB304",
+        wrong=File(site={"hbase.bucketcache.persist.intervalinmillis": None}),
+        right=File(site={"hbase.bucketcache.persist.intervalinmillis": "300000"}),
+        at="hbase.bucketcache.persist.intervalinmillis",
+        says="written anew every 1 s",
+    ),
+    Case(
+        id="WB305",
+        wrong=File(site={"hbase.bucketcache.persistence.chunksize": None}),
+        right=File(site={"hbase.bucketcache.persistence.chunksize": "5000000"}),
+        at="hbase.bucketcache.persistence.chunksize",
+        says="a dump of 7.7 million blocks holds 1.4 GiB",
+    ),
+    Case(
+        id="WB306",
+        wrong=File(site={"hbase.rs.evictblocksonclose": "true"}),
+        right=File(site={"hbase.rs.evictblocksonclose": "false"}),
+        at="hbase.rs.evictblocksonclose",
+        says="throws its cached blocks away",
+    ),
+    Case(
+        id="WB307",
+        wrong=File(site={RETRIES: None}),
+        right=File(site={RETRIES: "25"}),
+        at=RETRIES,
+        says="600 retries that double from 50 ms never end",
+    ),
+    Case(
+        id="WB308",
+        wrong=File(site={RETRIES: "10"}),
+        right=File(site={RETRIES: "11"}),
+        at=RETRIES,
+        says="10 retries wait 51.2 s, a restart takes 1.66 min",
+    ),
+    Case(
+        id="WB309",
+        wrong=File(site={**NOT_KEPT, FORCE: "true", RETRIES: "12"}),
+        right=File(site={**NOT_KEPT, FORCE: "true", RETRIES: "12", "hbase.master.scp.retain.assignment": "true"}),
+        at=FORCE,
+        says="it does nothing",
+    ),
+    Case(id="WB310", wrong=File(site={FORCE: "false"}), at=FORCE, says="finds its regions elsewhere"),
+    Case(
+        id="WB311",
+        wrong=File(site={**NOT_KEPT, "hbase.master.loadbalancer.class": BALANCER}),
+        right=File(site={"hbase.master.loadbalancer.class": BALANCER}),
+        at="hbase.master.loadbalancer.class",
+        says="its cache cost is then 0",
+    ),
+    Case(
+        id="WB312",
+        wrong=File(site={TIMEOUT: "99000"}),
+        right=File(site={TIMEOUT: "100000"}),
+        at=TIMEOUT,
+        says="the master waits 1.65 min, a restart takes 1.66 min (estimate)",
+    ),
+    Case(
+        id="WB313",
+        wrong=File(site={LEAST: "3", MOST: "2"}),
+        right=File(site={LEAST: "3", MOST: "3"}),
+        at=MOST,
+        says="2 is below mintostart, 3",
+    ),
+    Case(id="WB314", wrong=File(), right=File(site=NOT_KEPT), at=PATH, says="stops the RegionServer from starting"),
+    Case(
+        id="WB315",
+        wrong=File(site={RETRIES: "17"}),
+        right=File(site={RETRIES: "16"}),
+        at=RETRIES,
+        says="17 retries keep the regions of a lost server offline for 1.82 h",
+    ),
+    Case(
+        id="WB316",
+        wrong=File(site={LEAST: "7", MOST: "7"}),
+        right=File(site={LEAST: "6", MOST: "6"}),
+        at=LEAST,
+        says="7 RegionServers are waited for, and there are 6",
+    ),
+    Case(
+        id="WB317",
+        wrong=File(site={LEAST: "4"}),
+        right=File(site={LEAST: "3"}),
+        at=LEAST,
+        says="with more than 2 of 6 RegionServers lost",
+    ),
+)

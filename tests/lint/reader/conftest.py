@@ -1,0 +1,40 @@
+"""What tests of the reader share: a text as a Subject, or as its problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emr.cluster_spec import Subject
+from lint.reader import read_subject
+from sizing.problem import InvalidInput
+
+Read = Callable[..., Subject]
+Problems = Callable[..., str]
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Reads a text as the file of that name."""
+    monkeypatch.chdir(tmp_path)
+
+    def reading(text: str | bytes, name: str = "try.txt", release: str | None = None) -> Subject:
+        content = text if isinstance(text, bytes) else text.encode()
+        Path(name).write_bytes(content)
+        return read_subject(Path(name), release)
+
+    return reading
+
+
+@pytest.fixture
+def problems(read: Read) -> Problems:
+    """What is said about a text that is refused."""
+
+    def refusing(text: str | bytes, name: str = "try.txt", release: str | None = None) -> str:
+        with pytest.raises(InvalidInput) as caught:
+            read(text, name, release)
+        return str(caught.value)
+
+    return refusing

@@ -1,0 +1,264 @@
+"""Whatever is wrong with a file is said with its line, and nothing ends in a traceback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lint.reader import read_subject
+from sizing.problem import InvalidInput
+
+Problems = Callable[..., str]
+
+COMMAND = "aws emr create-cluster \\\n "
+LAUGHS = "[&a0 x" + "".join(f", &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}]" for n in range(1, 21)) + "]"
+
+FILES = [
+    (b"", "try.txt:1  is empty"),
+    (b" \n\t\n", "try.txt:1  is empty"),
+    (b"one\ntwo \xff", "try.txt:2  is not text"),
+    ("[]".encode("utf-16"), "is not text"),
+    (b"[\0]", "zero bytes"),
+    (b" " * (4 * 2**20 + 1), "is over 4 MiB"),
+    ("# aws emr create-cluster --name x", "is no configuration"),
+    ("Use aws emr create-cluster to launch.", "is no configuration"),
+    ("hello", "is no configuration"),
+    ("3", "is no configuration"),
+    ('{"a": 1}', "none of the keys"),
+    ("---\nConfigurations: [", "is not YAML"),
+    ("Configurations:\n\t- x", "try.txt:2  is not YAML"),
+    ("Configurations: [x]\n---\na: b", "is not YAML"),
+    ("Properties: &a {b: *a}", "multiply"),
+    (f"Configurations: {LAUGHS}", "multiply"),
+    ("Configurations:\n  <<: {}", "merges"),
+    ("Configurations:\n  ? [a]\n  : b", "a key is a word"),
+    ('{"Resources": {}}', "0 resources"),
+]
+JSON = [
+    ("[\n{", "try.txt:2  is not JSON: it ends too early"),
+    ("[1,]", "a value is expected"),
+    ('{"a": 1,}', "a key is expected"),
+    ("[\n\u201ca\u201d]", "try.txt:2  is not JSON at '\u201ca\u201d]'\n  a typographic quote"),
+    ('[] "more"', "the value ends before this"),
+    ('["a\nb"]', "Invalid control character"),
+    (r'["\ud800"]', "surrogate"),
+    ("[yes]", "a value is expected"),
+    ('["a" "b"]', "a comma or ] is expected"),
+    ('{"a" "b"}', "a colon is expected"),
+    ("[" * 100_000, "nests deeper"),
+    ("# x\nConfigurations: " + "[" * 100_000, "nests deeper"),
+]
+STRUCTURE = [
+    ('[{"Properties": {}}]', "an entry has no Classification"),
+    ('[{"Classification": ["a"]}]', "an entry has no Classification"),
+    ('["a"]', "a classification is an object"),
+    ('[{"Classification": "a",\n"Properties": []}]', "try.txt:2  a\n  Properties is not an object"),
+    ('[{"Classification": "a", "Propertys": {}}]', "did you mean Properties?"),
+    ('[{"Classification": "a", "hbase.rootdir": "x"}]', "move it into Properties"),
+    ('[{"Classification": "a", "Properties": {"k": ["v"]}}]', "the value of 'k' is a list"),
+    ('[{"Classification": "a", "Configurations": {}}]', "Configurations is not a list"),
+    ('{"Configurations": "a"}', "Configurations is not a list"),
+    ('{"Instances": []}', "Instances\n  it is not an object"),
+    ('{"Instances": {"InstanceGroups": {}}}', "InstanceGroups\n  it is not a list"),
+    ('{"Instances": {"InstanceGroups": ["CORE"]}}', "InstanceGroups[0]\n  it is not an object"),
+    ('{"Instances": {"InstanceGroups": [{}]}}', "the group has no role"),
+    ('{"Instances": {"InstanceGroups": [{"InstanceRole": "WORKER"}]}}', "'WORKER' is no role"),
+    ('{"Instances": {"CoreInstanceGroup": {\n"InstanceCount": "abc"}}}', "try.txt:2  InstanceCount\n  'abc' is not"),
+    ('{"Instances": {"CoreInstanceGroup": {"InstanceCount": 1.5}}}', "'1.5' is not a whole number"),
+    ('{"Instances": {"CoreInstanceGroup": {"InstanceCount": -1}}}', "'-1' is not a whole number"),
+    ('{"Instances": {"CoreInstanceGroup": {"InstanceType": []}}}', "it is a list or an object"),
+    (
+        '{"Instances": {"CoreInstanceGroup": {"EbsConfiguration": {"EbsBlockDeviceConfigs": [{}]}}}}',
+        "have no VolumeSpecification",
+    ),
+    ('{"ReleaseLabel": "a",\n"ReleaseLabel": "b"}', "try.txt:2  ReleaseLabel\n  stands in line 1 already"),
+    ('{"Applications": [{}]}', "an application has no Name"),
+]
+COMMANDS = [
+    (f"{COMMAND}--name 'x", "try.txt:2  is no command\n  the quote ' is never closed"),
+    (f'{COMMAND}--name "x', 'the quote " is never closed'),
+    (f"{COMMAND}--name x \\ \n --release-label y", "try.txt:2  is no continuation"),
+    (f"{COMMAND}--name x\n --release-label y", "try.txt:3  is no part of the command"),
+    (f"{COMMAND}--name x \\\n# no\n --release-label y", "try.txt:4  is no part of the command"),
+    (f"{COMMAND}\u00a0--name x", "U+00A0 looks like a blank"),
+    (f"{COMMAND}--name x\n{COMMAND}--name y", "try.txt:3  is a second cluster"),
+    (f"{COMMAND}--configurations", "it has no value"),
+    (f"{COMMAND}--configurations '[\n' --name x", "try.txt:2  is not JSON: it ends too early"),
+    (f"{COMMAND}--configurations '[\n}}]'", "try.txt:3  is not JSON at '}]'"),
+    (f"{COMMAND}--configurations '[]' '[]'", "the JSON ends before '[]'"),
+    (f"{COMMAND}--configurations https://x/y.json", "download it"),
+    (f"{COMMAND}--configurations s3://x/y.json", "download it"),
+    (f"{COMMAND}--configurations file://none.json", "try.txt:2  none.json cannot be read"),
+    (f"{COMMAND}--configurations file://try.txt", "try.txt:1  is not JSON"),
+    (f'{COMMAND}--configurations "$(cat x.json)"', "only the shell knows"),
+    (f"{COMMAND}--configurations abc", "is not shorthand of the AWS CLI at 'abc'"),
+    (f"{COMMAND}--applications Name=[a", "is shorthand that ends too early"),
+    (f"{COMMAND}--applications Name=" + "[" * 1_000, "nests deeper"),
+    (f"{COMMAND}--applications Name=a}}", "a comma is expected"),
+    (f"{COMMAND}--applications Name=a --applications Name=b", "stands in line 2 already"),
+    (f"{COMMAND}--cli-input-json '[]'", "it is not an object"),
+]
+XML = [
+    ("<configuration>\n<property>", "try.txt:2  is not XML"),
+    ("<configuration/>\n<x/>", "junk after document element"),
+    ("<property/>", "its outermost element is 'property'"),
+    ("<!DOCTYPE x [<!ENTITY y 'z'>]><configuration/>", "document type"),
+    ("<configuration>&x;</configuration>", "undefined entity"),
+    (
+        "<configuration>\n<property><name>a</name></property></configuration>",
+        "try.txt:2  a\n  a property has no <value>",
+    ),
+    ("<configuration><property><value>a</value></property></configuration>", "a property has no <name>"),
+    ("<configuration><xi:include href='x'/></configuration>", "includes another file"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), [*FILES, *JSON, *STRUCTURE, *COMMANDS, *XML])
+def test_what_is_wrong_is_said(problems: Problems, content: str | bytes, message: str) -> None:
+    said = problems(content)
+    assert message in said
+    assert said.startswith("try.txt:")
+    assert "\n  fix: " in said
+
+
+def test_a_fault_in_a_named_file_has_the_line_there(problems: Problems, tmp_path: Path) -> None:
+    (tmp_path / "ours.json").write_text('[\n{"Properties": {}}]')
+    assert problems(f"{COMMAND}--configurations file://ours.json").startswith("ours.json:2  Configurations")
+
+
+def test_all_problems_come_at_once_in_the_order_of_lines(problems: Problems) -> None:
+    said = problems(
+        f"{COMMAND}--instance-groups InstanceGroupType=X \\\n"
+        "--configurations '[{},\n{}]' \\\n--applications '[{}]'"
+    )
+    assert [line for line in said.splitlines() if line.startswith("try.txt")] == [
+        "try.txt:2  InstanceGroupType",
+        "try.txt:3  Configurations",
+        "try.txt:4  Configurations",
+        "try.txt:5  Applications",
+    ]
+    said = problems(f"{COMMAND}--instance-groups InstanceGroupType \\\n--configurations '['")
+    assert "try.txt:2  is not shorthand" in said
+    assert "try.txt:3  is not JSON" in said
+
+
+@pytest.mark.parametrize("path", [Path(), Path("none.json"), Path("a\0b"), Path("/dev/zero")])
+def test_what_is_no_file_is_refused(path: Path) -> None:
+    with pytest.raises(InvalidInput):
+        read_subject(path, None)
+
+
+WORDS = st.sampled_from(
+    [
+        *(
+            "aws emr create-cluster --name x",
+            "--configurations ",
+            "--instance-groups ",
+            "\\\n",
+            "\n",
+            "'",
+            '"',
+            "`",
+            "$(",
+        ),
+        *("[", "]", "{", "}", ",", ":", "=", "<", ">", "\\", " ", "\t", "#", "&", "*", "- ", "| ", "!Ref ", ")", "${"),
+        *(
+            '"Classification"',
+            "Classification: ",
+            '"Properties"',
+            '"Configurations"',
+            '"Instances"',
+            '"InstanceGroups"',
+        ),
+        *(
+            "<configuration>",
+            "</configuration>",
+            "<property>",
+            "<name>",
+            "</name>",
+            "<value>",
+            "<?xml",
+            "<!--",
+            "a",
+            "1",
+        ),
+    ]
+)
+TEXTS = st.text() | st.lists(WORDS, max_size=30).map("".join)
+STARTS = st.sampled_from(["", "[", '{"Configurations": [', "Configurations:\n", COMMAND, "<configuration>"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *(
+                        "Classification",
+                        "Properties",
+                        "Configurations",
+                        "Instances",
+                        "InstanceGroups",
+                        "InstanceRole",
+                        "Ref",
+                    ),
+                    *(
+                        "CoreInstanceGroup",
+                        "EbsConfiguration",
+                        "EbsBlockDeviceConfigs",
+                        "VolumeSpecification",
+                        "SizeInGB",
+                    ),
+                    *("Applications", "Name", "ReleaseLabel", "Type", "Resources", "InstanceCount", "Ec2KeyName"),
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+def tried(content: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "try.txt")
+        file.write_bytes(content)
+        with suppress(InvalidInput):
+            read_subject(file, "emr-7.12.0")
+
+
+@given(start=STARTS, text=TEXTS)
+@example(start="Configurations:\n", text="\x07")
+@example(start="<configuration>", text="\x00")
+@example(start=COMMAND, text="-")
+def test_any_text_is_read_or_refused(start: str, text: str) -> None:
+    tried((start + text).encode())
+
+
+@given(content=st.binary())
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    tried(content)
+
+
+@given(value=VALUES)
+def test_any_structure_is_read_or_refused(value: object) -> None:
+    tried(json.dumps(value).encode())
+
+
+NO_LABELS = [("7.12.0", "emr-7.12.0"), ("emr-7.12", "emr-7.12.0"), ("EMR-7.6.0", "emr-7.6.0"), ("newest", "emr-7.12.0")]
+
+
+@pytest.mark.parametrize(("release", "meant"), NO_LABELS)
+def test_a_release_that_is_no_label_is_refused(problems: Problems, release: str, meant: str) -> None:
+    said = problems('[{"Classification": "hbase-site"}]', release=release)
+    assert said.startswith(f"--release  {release!r} is no release label")
+    assert "emr- and three numbers" in said
+    assert f"write {meant}" in said

@@ -1,0 +1,155 @@
+"""Every plan passes its own lint, and an override that does not is refused with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from configurations.launch import Launch, launch_of
+from environments.reader import read_environment
+from facts.releases import releases
+from lint.finding import Finding, Severity
+from lint.gate import refuse_errors
+from lint.lint import lint
+from lint.planned import planned_subject
+from sizing.problem import Infeasible, InvalidInput
+from tests.configurations.variants import VARIANTS, Variant, variant_launch
+from tests.shipped import ENVIRONMENTS
+
+
+def errors(launch: Launch) -> list[tuple[str, str]]:
+    return [(found.id, found.message) for found in lint(planned_subject(launch)).of(Severity.ERROR)]
+
+
+@pytest.mark.parametrize("label", list(releases()))
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_plan_passes_its_own_lint(variant: Variant, label: str) -> None:
+    assert errors(variant_launch(variant, label)) == []
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_environment_that_ships_passes_lint(name: str) -> None:
+    environment = read_environment(name)
+    for cluster in environment.clusters.values():
+        launch = launch_of(environment, cluster)
+        assert errors(launch) == []
+        refuse_errors(launch)
+
+
+ENVIRONMENT = """\
+name: tried
+region: us-east-1
+release: {release}
+network: {{availability_zone: us-east-1a}}
+workload:
+  stored: {stored_gib} GiB
+  block_size: {block_kib} KiB
+  cell: {cell} B
+  row: {row} B
+  reads: {{per_second: {reads}}}
+  regions: {regions}
+targets: {{hit_ratio: {hit_ratio}, lost_nodes: {lost_nodes}}}
+clusters:
+  blue: {{primaries: {primaries}}}
+"""
+
+
+def launched(text: str, folder: Path) -> Launch:
+    """The launch of the one cluster of an environment file."""
+    file = folder / "tried.yaml"
+    file.write_text(text, encoding="utf-8")
+    environment = read_environment(str(file))
+    return launch_of(environment, environment.active)
+
+
+@settings(max_examples=15)
+@given(
+    release=st.sampled_from(list(releases())),
+    stored_gib=st.integers(min_value=1, max_value=50_000),
+    block_kib=st.sampled_from([8, 16, 32, 64, 128, 256]),
+    cell=st.integers(min_value=50, max_value=4_000),
+    cells=st.integers(min_value=1, max_value=50),
+    reads=st.integers(min_value=1, max_value=50_000),
+    regions=st.integers(min_value=1, max_value=2_000),
+    hit_ratio=st.sampled_from([0.5, 0.8, 0.95]),
+    lost_nodes=st.integers(min_value=0, max_value=2),
+    primaries=st.sampled_from([1, 3]),
+)
+def test_whatever_the_workload_its_plan_passes(cell: int, cells: int, **asked: float | str) -> None:
+    text = ENVIRONMENT.format(cell=cell, row=cell * cells, **asked)
+    with TemporaryDirectory() as folder:
+        try:
+            launch = launched(text, Path(folder))
+        except Infeasible:
+            assume(condition=False)
+        assert errors(launch) == []
+
+
+OVERRIDDEN = """\
+name: tried
+region: us-east-1
+release: emr-7.12.0
+network: {availability_zone: us-east-1a}
+workload:
+  stored: 200 GiB
+  block_size: 64 KiB
+  cell: 1 KiB
+  row: 10 KiB
+  reads: {per_second: 200}
+  regions: 40
+targets: {hit_ratio: 0.9, lost_nodes: 0}
+clusters:
+  blue: {primaries: 1}
+overrides:
+  hbase-env/export:
+    HBASE_MASTER_OPTS: '"$HBASE_MASTER_OPTS -Xmx4g"'
+  hbase-site:
+    hbase.regionserver.handler.count: "60"
+    hbase.bucketcache.size: "0.4"
+    hbase.master.scp.retain.assignment.force.retries: "600"
+"""
+
+
+def overridden(report: tuple[Finding, ...]) -> dict[str, int | None]:
+    return {found.id: found.line for found in report if found.overridden}
+
+
+def test_an_override_is_blamed_in_its_own_line(tmp_path: Path) -> None:
+    launch = launched(OVERRIDDEN, tmp_path)
+    subject = planned_subject(launch)
+    refused = lint(subject).of(Severity.ERROR)
+    assert overridden(refused) == {"WB201": 20, "WB307": 21}
+    written = OVERRIDDEN.splitlines()
+    for found in refused:
+        if found.overridden:
+            assert f"{found.property}: " in written[(found.line or 0) - 1]
+
+
+def test_a_plan_has_no_line_where_no_override_is(tmp_path: Path) -> None:
+    settings_of_core = planned_subject(launched(OVERRIDDEN, tmp_path)).effective("core").values()
+    assert {setting.key: setting.line for setting in settings_of_core if setting.overridden} == {
+        "hbase.regionserver.handler.count": 19,
+        "hbase.bucketcache.size": 20,
+    }
+    assert all(setting.line is None for setting in settings_of_core if not setting.overridden)
+
+
+def test_an_error_is_refused_by_file_and_line(tmp_path: Path) -> None:
+    launch = launched(OVERRIDDEN, tmp_path)
+    with pytest.raises(InvalidInput) as caught:
+        refuse_errors(launch)
+    said = str(caught.value)
+    file = launch.environment.source
+    assert f"{file}:20  WB201 hbase-site hbase.bucketcache.size" in said
+    assert f"{file}:21  WB307 hbase-site hbase.master.scp.retain.assignment.force.retries" in said
+    assert "0.4 MiB: the old share of heap is gone" in said
+    assert "fix: state MiB for each RegionServer" in said
+
+
+def test_an_override_that_is_right_is_let_through(tmp_path: Path) -> None:
+    right = OVERRIDDEN.replace('"0.4"', '"4096"').replace('"600"', '"13"')
+    refuse_errors(launched(right, tmp_path))

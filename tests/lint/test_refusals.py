@@ -1,0 +1,438 @@
+"""What must never be deployed, by the words of it: each file is refused, and the nearest that is right is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lint.finding import Finding, Severity
+from lint.lint import lint
+from lint.reader import read_subject
+from tests.lint.examples.file import NOT_KEPT, SITE, File, Properties
+
+FORCE = "hbase.master.scp.retain.assignment.force"
+RETRIES = "hbase.master.scp.retain.assignment.force.retries"
+MEMSTORE = "hbase.regionserver.global.memstore.size"
+SLOTS = "hbase.bucketcache.bucket.sizes"
+ENGINE = "hbase.bucketcache.ioengine"
+SYSTEM = "emr-metrics/emr-system-metrics"
+HALF_GONE = {"hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS": None}}
+
+
+def site(**properties: str | None) -> File:
+    """A file with these properties in hbase-site, `_` for each point of a key."""
+    return File(site={key.replace("_", "."): value for key, value in properties.items()})
+
+
+def factors(single: str, multi: str, memory: str) -> File:
+    keys = [f"hbase.bucketcache.{name}.factor" for name in ("single", "multi", "memory")]
+    return File(site=dict(zip(keys, (single, multi, memory), strict=True)))
+
+
+def heap(l1: str, memstore: str, more: Properties | None = None, release: str = "emr-7.12.0") -> File:
+    shares = {"hfile.block.cache.size": l1, "hbase.regionserver.global.memstore.size": memstore}
+    return File(site={**shares, **(more or {})}, release=release)
+
+
+def java(home: str | None, options: str, release: str = "emr-7.12.0") -> File:
+    variables = {"JAVA_HOME": home, "HBASE_REGIONSERVER_GC_OPTS": options}
+    fixed = {"hbase.regionserver.fixed.heap.enabled": "true" if release >= "emr-7.10.0" else None}
+    return File(others={"hbase-env/export": variables, "hbase": fixed}, release=release)
+
+
+def hadoop(path: str, key: str, value: str | None) -> File:
+    return File(others={path: {key: value}})
+
+
+def copies(number: str | None, nodes: int, stated: Mapping[str, str] | None = None) -> File:
+    others = {"hdfs-site": {"dfs.replication": number}, "hbase": stated or {}}
+    return File(others=others, core={"InstanceCount": nodes}, site={"emr.wal.workspace": "warmbase"})
+
+
+def waiting(least: str | None = None, most: str | None = None, timeout: str | None = None) -> File:
+    keys = [f"hbase.master.wait.on.regionservers.{name}" for name in ("mintostart", "maxtostart", "timeout")]
+    return File(site=dict(zip(keys, (least, most, timeout), strict=True)))
+
+
+GENERATIONAL = '"-XX:+UseZGC -XX:+ZGenerational"'
+NINE_GIB = '"$HBASE_REGIONSERVER_OPTS -Xms16g -Xmx16g"'
+TWO_FILES = "files:/mnt1/hbase/cache,/mnt2/hbase/cache"
+
+# What is wrong: a file that has it, the rule that refuses it, and files as like to it as can be that are right.
+REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
+    "persistence on a release too old": (
+        File(release="emr-7.5.0", others=HALF_GONE), "WB301", (File(release="emr-7.6.0", others=HALF_GONE),),
+    ),
+    "generational ZGC on Java 17 by default": (
+        java(None, GENERATIONAL), "WB401", (java("/usr/lib/jvm/jre-21", GENERATIONAL), java(None, '"-XX:+UseZGC"')),
+    ),
+    "generational ZGC on Java 17, stated": (
+        java("/usr/lib/jvm/java-17-amazon-corretto", GENERATIONAL), "WB401",
+        (java("/usr/lib/jvm/java-21-amazon-corretto", GENERATIONAL),),
+    ),
+    "generational ZGC on Java 8": (
+        java("/usr/lib/jvm/java-1.8.0", GENERATIONAL), "WB401", (java("<your-java>", GENERATIONAL),),
+    ),
+    "a cache larger than its volume": (
+        File(volume={"SizeInGB": 499}), "WB213", (File(volume={"SizeInGB": 600}), File(volume=None)),
+    ),
+    "half a cache larger than its volume": (
+        File(site={ENGINE: TWO_FILES}, volume={"SizeInGB": 249}, volumes=2), "WB213",
+        (File(site={ENGINE: TWO_FILES}, volume={"SizeInGB": 300}, volumes=2),),
+    ),
+    "a cache larger than EMR's choice of volumes": (
+        File(site={ENGINE: None}, volume={"SizeInGB": 160}, volumes=4), "WB213",
+        (File(site={ENGINE: None}, volume={"SizeInGB": 200}, volumes=4),),
+    ),
+    "a persistent path with a cache in memory": (
+        File(site={ENGINE: "offheap"}), "WB302",
+        (File(site={ENGINE: "file:/mnt1/cache"}), File(site={ENGINE: "<your-engine>"}), File(site={ENGINE: None})),
+    ),
+    "a bucket size that is no multiple of 256": (
+        File(site={SLOTS: "66560,532500"}), "WB202", (File(site={SLOTS: "66560,532480"}),),
+    ),
+    "a bucket size of zero": (File(site={SLOTS: "0,66560"}), "WB202", (File(site={SLOTS: "256,66560"}),)),
+    "bucket sizes smaller than a block": (
+        File(site={SLOTS: "17408,33792"}), "WB203",
+        (File(site={SLOTS: "17408,33792", "hbase.blockcache.minblocksize": "16438"}),),
+    ),
+    "a cache as a share of heap": (
+        site(hbase_bucketcache_size="0.4"), "WB201", (File(site={"hbase.bucketcache.size": "1", SLOTS: None}),),
+    ),
+    "factors that float32 does not add up": (
+        factors("0.15", "0.65", "0.20"), "WB206", (factors("0.25", "0.5", "0.25"), factors("0.2", "0.5", "0.3")),
+    ),
+    "other factors that float32 does not add up": (
+        factors("0.35", "0.45", "0.20"), "WB206",
+        (factors("0.35", "0.45", "<your-share>"), factors("0.4", "0.4", "0.2")),
+    ),
+    "L1 and memstore of 81 percent": (
+        heap("0.41", "0.40"), "WB209",
+        (
+            heap("0.40", "0.40"),
+            heap("0.53", "0.28"),  # float32 cuts 0.53 off to 52 percent
+            heap("0.59", "0.22"),
+            heap("<your-share>", "0.40"),
+            heap("0.41", "0.40", {"hfile.block.cache.memory.size": "1g"}),
+            heap("0.41", "0.40", {"hbase.regionserver.free.heap.min.memory.size": "2g"}, "emr-7.13.0"),
+        ),
+    ),
+    "L1 and memstore of 81 percent, one by default": (
+        File(site={"hfile.block.cache.size": "0.41", "hbase.regionserver.global.memstore.size": None}), "WB209",
+        (File(site={"hfile.block.cache.size": None, "hbase.regionserver.global.memstore.size": "0.40"}),),
+    ),
+    "L1 and memstore of 81 percent, one under its old name": (
+        File(site={MEMSTORE: None, "hbase.regionserver.global.memstore.upperLimit": "0.61"}),
+        "WB209",
+        (File(site={"hbase.regionserver.global.memstore.upperLimit": "0.61"}),),
+    ),
+    "a reserve of heap that HBase 2.6.2 does not read": (
+        heap("0.41", "0.40", {"hbase.regionserver.free.heap.min.memory.size": "2g"}), "WB209", (),
+    ),
+    "no L1 and a cache": (
+        site(hfile_block_cache_size="0"), "WB208",
+        (
+            site(hfile_block_cache_size="0.05"),
+            File(site={"hfile.block.cache.size": "0", "hfile.block.cache.memory.size": "1g"}),
+        ),
+    ),
+    "regions that do not wait for a restart": (
+        File(site={RETRIES: "10"}), "WB308",
+        (
+            File(site={RETRIES: "11"}),
+            File(site={RETRIES: "10", "hbase.master.scp.retain.assignment.force.wait-interval": "100"}),
+        ),
+    ),
+    "retries by default": (File(site={RETRIES: None}), "WB307", (File(site={RETRIES: None, FORCE: "false"}),)),
+    "retries as by default": (File(site={RETRIES: "600"}), "WB307", (File(site={RETRIES: "14"}),)),
+    "retries by default, nothing else said": (
+        File(site={**NOT_KEPT, FORCE: "true"}), "WB307", (File(site={**NOT_KEPT, FORCE: "true", RETRIES: "12"}),),
+    ),
+    "paths of a cache with colons between": (
+        File(site={ENGINE: "files:/mnt1/cache:/mnt2/cache"}), "WB210",
+        (File(site={ENGINE: "files:/mnt1/cache,/mnt2/cache"}), File(site={ENGINE: "files:/mnt1/cache"})),
+    ),
+    "RubiX for Trino": (
+        hadoop("trino-connector-hive", "hive.cache.enabled", "true"), "WB612",
+        (
+            hadoop("trino-connector-hive", "fs.cache.enabled", "true"),
+            File(release="emr-7.2.0", others={**HALF_GONE, "trino-connector-hive": {"hive.cache.enabled": "true"}}),
+        ),
+    ),
+    "RubiX for Presto": (
+        hadoop("presto-connector-hive", "hive.cache.location", "/mnt/rubix"), "WB612",
+        (hadoop("hive-site", "hive.cache.expr.evaluation", "true"),),
+    ),
+    "a classification with a slip": (
+        hadoop("hbase-enw", "x", "y"), "WB112", (hadoop("hbase-policy", "x", "y"), hadoop("hbase-mine", "x", "y")),
+    ),
+    "a classification in capitals": (hadoop("Hbase-site", "hbase.regionserver.handler.count", "60"), "WB112", ()),
+    "a nested classification with a slip": (
+        hadoop("hbase-env/exprot", "JAVA_HOME", "/usr/lib/jvm/jre-21"), "WB112",
+        (hadoop("hadoop-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
+    ),
+    "an export in nothing": (
+        hadoop("export", "JAVA_HOME", "/usr/lib/jvm/jre-21"), "WB112",
+        (hadoop("yarn-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
+    ),
+    "Java in hbase-env itself": (
+        hadoop("hbase-env", "JAVA_HOME", "/usr/lib/jvm/jre-21"), "WB114",
+        (hadoop("hbase-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
+    ),
+    "EMR's storage mode in hbase-site": (
+        File(site={"hbase.emr.storageMode": "s3"}), "WB105", (hadoop("hbase", "hbase.emr.storageMode", "s3"),),
+    ),
+    "EMR's fixed heap in hbase-site": (
+        File(site={"hbase.regionserver.fixed.heap.enabled": "true"}), "WB105",
+        (hadoop("hbase", "hbase.regionserver.fixed.heap.enabled", "true"),),
+    ),
+    "the workspace of EMR WAL in hbase": (
+        hadoop("hbase", "emr.wal.workspace", "orders"), "WB105", (File(site={"emr.wal.workspace": "orders"}),),
+    ),
+    "a key of YARN in hbase-site": (
+        File(site={"yarn.nodemanager.resource.memory-mb": "8192"}), "WB105",
+        (hadoop("core-site", "yarn.nodemanager.resource.memory-mb", "8192"),),
+    ),
+    "more RegionServers than there are": (
+        waiting(least="7"), "WB316", (waiting(least="6"), waiting(least="<servers>"), waiting(least="1")),
+    ),
+    "RubiX for Hadoop": (hadoop("core-site", "rubix.cluster.type", "1"), "WB612", ()),
+    "a credential in hbase-site": (
+        File(site={"fs.s3a.access.key": "x"}), "WB901", (File(site={"fs.s3a.encryption.key": "arn:aws:kms:x"}),),
+    ),
+    "a credential of a bucket in core-site": (
+        hadoop("core-site", "fs.s3a.bucket.data.secret.key", "x"), "WB901",
+        (hadoop("core-site", "fs.s3a.aws.credentials.provider", "x"),),
+    ),
+    "a credential of EMRFS": (hadoop("emrfs-site", "fs.s3.awsSecretAccessKey", "x"), "WB901", ()),
+    "a credential in an environment": (
+        hadoop("hbase-env/export", "AWS_SECRET_ACCESS_KEY", "x"), "WB901",
+        (hadoop("hbase-env/export", "AWS_REGION", "eu-west-1"),),
+    ),
+    "a credential among options": (
+        hadoop("hbase-env/export", "HBASE_OPTS", '"-Dx=AKIAIOSFODNN7EXAMPLE"'), "WB901",
+        (hadoop("hbase-env/export", "HBASE_OPTS", '"-Dx=AKIA"'),),
+    ),
+    "a credential as an option of Java": (
+        hadoop("hbase-env/export", "HBASE_OPTS", '"-Dfs.s3a.secret.key=x"'), "WB901",
+        (hadoop("hbase-env/export", "HBASE_OPTS", '"-Dfs.s3a.encryption.key=x"'),),
+    ),
+    "two collectors in two variables": (
+        hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", NINE_GIB.replace("-Xms", "-XX:+UseG1GC -Xms")), "WB403",
+        (hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", NINE_GIB.replace("-Xms", "-XX:+UseZGC -Xms")),),
+    ),
+    "two collectors in one": (
+        java("/usr/lib/jvm/jre-17", '"-XX:+UseG1GC -XX:+UseParallelGC"'), "WB403",
+        (java("/usr/lib/jvm/jre-17", '"-XX:-UseG1GC -XX:+UseParallelGC"'),),
+    ),
+    "an empty emr-system-metrics": (
+        File(others={f"{SYSTEM}/disk": None, SYSTEM: {}}), "WB801",
+        (File(others={f"{SYSTEM}/disk": None, SYSTEM: {"metrics_collection_interval": "60"}}), File()),
+    ),
+    "managed scaling": (
+        File(cluster={"ManagedScalingPolicy": {"ComputeLimits": {}}}), "WB701",
+        (File(cluster={"AutoScalingRole": "x"}),),
+    ),
+    "3 copies on 2 nodes": (copies("3", 2), "WB601", (copies("3", 3), copies("2", 2), copies("<copies>", 2))),
+    "one copy of an active cluster's log": (
+        copies("1", 6), "WB602",
+        (
+            copies("1", 6, {"hbase.emr.readreplica.enabled": "true"}),
+            copies("1", 6, {"hbase.emr.wal.enabled": "true"}),
+            copies("1", 6, {"hbase.emr.readreplica.enabled": "<true-or-false>"}),
+        ),
+    ),
+    "one copy of an active cluster's log, by EMR's default": (
+        copies(None, 3), "WB602", (copies(None, 4), copies("2", 3)),
+    ),
+}  # fmt: skip
+each_refused = pytest.mark.parametrize(("file", "rule", "right"), REFUSED.values(), ids=REFUSED.keys())
+
+
+def found(file: File, folder: Path, rule: str) -> list[Finding]:
+    return [each for each in lint(file.subject(folder)).findings if each.id == rule]
+
+
+@each_refused
+def test_what_must_never_be_deployed_is_an_error(
+    file: File, rule: str, right: tuple[File, ...], tmp_path: Path
+) -> None:
+    refused = found(file, tmp_path, rule)
+    assert [each.severity for each in refused] == [Severity.ERROR]
+    for near in right:
+        assert not found(near, tmp_path, rule), near
+
+
+def test_volumes_faster_than_their_instance_are_a_warning(tmp_path: Path) -> None:
+    (one,) = found(File(volume={"Throughput": 299}), tmp_path, "WB702")
+    assert one.severity is Severity.WARNING
+    (two,) = found(File(volume={"Throughput": 150}, volumes=2), tmp_path, "WB702")
+    assert "300 MiB/s of volumes on r8g.2xlarge, which sustains 298 in all" in two.message
+    assert not found(File(volume={"Throughput": 149}, volumes=2), tmp_path, "WB702")
+    assert not found(File(volume={"Throughput": 125}, volumes=8), tmp_path, "WB702")  # what is included is not bought
+
+
+# What a master waits for at a full restart of six servers that take 1.55 min, and what is told of it.
+WAITS = [
+    (waiting(), ["WB312"]),
+    (waiting(most="5"), ["WB312"]),
+    (waiting(most="5", timeout="60000"), ["WB312"]),
+    (waiting(most="5", timeout="150000"), []),
+    (waiting(most="5", timeout="<milliseconds>"), []),
+    (waiting(timeout="150000"), []),
+    (waiting(least="<servers>"), []),
+    (waiting(least="3"), []),
+    (waiting(least="4"), ["WB317"]),
+    (waiting(least="6"), ["WB317"]),
+    (waiting(least="7"), ["WB316"]),
+]
+
+
+@pytest.mark.parametrize(("file", "told"), WAITS)
+def test_a_full_restart_waits_for_the_caches_and_not_for_ever(file: File, told: list[str], tmp_path: Path) -> None:
+    findings = lint(file.subject(tmp_path)).findings
+    assert [each.id for each in findings if each.id in {"WB312", "WB316", "WB317"}] == told
+
+
+# A value of hbase-env/export, and what is told of it; with its fix.
+WORDS = [
+    ('"-Xmx9g -Xms9g"', None, ""),
+    ("'-Xmx9g -Xms9g'", None, ""),
+    ("-Xmx9g\\ -Xms9g", None, ""),
+    ("-Xmx9g", None, ""),
+    ("$(nproc --all)", None, ""),
+    ('"-Xmx<your heap>m -Xms9g"', None, ""),
+    ("-Xmx9g -Xms9g", "has blanks and no quotes of its own", 'write \\"-Xmx9g -Xms9g\\"'),
+    ('"-Xmx9g" "-Xms9g"', "has blanks and no quotes of its own", "put quotes around the whole value"),
+    ('-Dx="a b" -Xms9g', "has blanks and no quotes of its own", "put quotes around the whole value"),
+    ('"-Xmx9g -Xms9g', "opens a quote that nothing closes", "put quotes around the whole value"),
+]
+
+
+@pytest.mark.parametrize(("value", "says", "fix"), WORDS)
+def test_a_variable_is_one_word_of_the_shell(value: str, says: str | None, fix: str, tmp_path: Path) -> None:
+    told = found(hadoop("hbase-env/export", "HBASE_MASTER_OPTS", value), tmp_path, "WB406")
+    assert len(told) == (says is not None)
+    for each in told:
+        assert (says or "") in each.message
+        assert each.fix.startswith(fix)
+
+
+@pytest.mark.parametrize("value", ['"-Xmx16g -Xms16g"', "'-Xmx16g -Xms16g'", "-Xmx16g -Xms16g"])
+def test_no_fix_puts_quotes_into_quotes(value: str, tmp_path: Path) -> None:
+    (told,) = found(hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", value), tmp_path, "WB404")
+    assert told.fix.endswith('"$HBASE_REGIONSERVER_OPTS -Xmx16g -Xms16g"')
+
+
+EMRFS = {"core-site": {"fs.s3.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"}}
+POLICY = {"fs.s3a.experimental.input.fadvise": None}
+CONSISTENT = {"emrfs-site": {"fs.s3.consistent": "true"}}
+CONNECTORS = [
+    (File(site=POLICY), "WB605", True),
+    (File(site=POLICY, others=EMRFS), "WB605", False),
+    (File(site={**POLICY, "hbase.rootdir": "s3a://bucket/x/"}, others=EMRFS), "WB605", True),
+    (File(site=POLICY, others={"core-site": {"fs.s3.impl": "<your-class>"}}), "WB605", False),
+    (File(others=CONSISTENT), "WB611", True),
+    (File(others={**CONSISTENT, **EMRFS}), "WB611", False),
+    (File(others={"emrfs-site": {"fs.s3.consistent": "false"}}), "WB611", False),
+]
+
+
+@pytest.mark.parametrize(("file", "rule", "speaks"), CONNECTORS)
+def test_a_rule_about_s3a_is_silent_on_emrfs(file: File, rule: str, *, speaks: bool, tmp_path: Path) -> None:
+    assert bool(found(file, tmp_path, rule)) == speaks
+
+
+SHORT_CIRCUIT = "dfs.client.read.shortcircuit"
+SOCKET = "dfs.domain.socket.path"
+
+
+def test_short_circuit_reads_without_a_socket_stop_the_client(tmp_path: Path) -> None:
+    in_hdfs = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
+    root = {"hbase.rootdir": None}
+    (told,) = found(File(site=root, others={**in_hdfs, "hdfs-site": {SHORT_CIRCUIT: "true"}}), tmp_path, "WB615")
+    assert "HadoopIllegalArgumentException, unless EMR's own hdfs-site sets the path" in told.message
+    stated = {SHORT_CIRCUIT: "true", SOCKET: "/var/run/hdfs/socket"}
+    assert not found(File(site=root, others={**in_hdfs, "hdfs-site": stated}), tmp_path, "WB615")
+    assert len(found(hadoop("hdfs-site", SHORT_CIRCUIT, "true"), tmp_path, "WB615")) == 2  # in S3 both are told
+
+
+def test_a_site_of_hbase_alone_does_not_show_the_socket(tmp_path: Path) -> None:
+    file = tmp_path / "hbase-site.xml"
+    switch = f"<property><name>{SHORT_CIRCUIT}</name><value>true</value></property>"
+    file.write_text(f"<configuration>{switch}</configuration>", encoding="utf-8")
+    assert lint(read_subject(file, "emr-7.12.0")).of(Severity.WARNING) == ()
+
+
+@pytest.mark.parametrize("key", ["fs.gs.impl", "fs.AbstractFileSystem.oss.impl", "fs.cosn.impl.disable.cache"])
+def test_a_file_system_of_somebody_is_no_slip(key: str, tmp_path: Path) -> None:
+    assert not [each for each in lint(hadoop("core-site", key, "x").subject(tmp_path)).findings if each.property == key]
+
+
+def test_a_key_of_hadoop_is_not_said_to_be_of_an_hbase(tmp_path: Path) -> None:
+    (told,) = found(hadoop("hdfs-site", "dfs.support.append", "true"), tmp_path, "WB102")
+    assert told.message.endswith("of an older Hadoop")
+
+
+# A key as somebody wrote it, and the one that exists.
+SLIPS = [
+    ("hbase-site", "hbase.bucketcahce.size", "hbase.bucketcache.size"),
+    ("hbase-site", "hbase.bucketcache.bucketsizes", "hbase.bucketcache.bucket.sizes"),
+    ("hbase-site", "hfile.block.cache.sise", "hfile.block.cache.size"),
+    ("hdfs-site", "dfs.replicaton", "dfs.replication"),
+    ("hbase-site", "hbase.regionserver.handlers.count", "hbase.regionserver.handler.count"),
+]
+
+
+@pytest.mark.parametrize(("path", "written", "meant"), SLIPS)
+def test_a_slip_names_the_key_that_was_meant(path: str, written: str, meant: str, tmp_path: Path) -> None:
+    file = hadoop(path, written, "1") if path != "hbase-site" else File(site={written: "1"})
+    (slip,) = [each for each in lint(file.subject(tmp_path)).findings if each.property == written]
+    assert (slip.id, slip.severity) == ("WB101", Severity.ERROR)
+    assert f"{meant} is a key" in slip.message
+    assert meant in slip.fix
+
+
+OF_OTHERS = [
+    "phoenix.query.timeoutMs",
+    "phoenix.functions.allowUserDefinedFunctions",
+    "hbase.mycompany.coprocessor.cache.seconds",
+    "com.example.observer.enabled",
+]
+
+
+@pytest.mark.parametrize("key", OF_OTHERS)
+def test_a_key_of_phoenix_or_a_coprocessor_is_a_warning(key: str, tmp_path: Path) -> None:
+    (unknown,) = [each for each in lint(File(site={key: "1"}).subject(tmp_path)).findings if each.property == key]
+    assert (unknown.id, unknown.severity) == ("WB103", Severity.WARNING)
+
+
+OF_ANOTHER_VERSION = [
+    ("hbase.regionserver.datatiering.enable", "true", "emr-7.12.0", "emr-7.13.0"),
+    ("hbase.rs.evictblocksonsplit", "false", "emr-7.12.0", "emr-7.13.0"),
+    ("hbase.regionserver.global.memstore.memory.size", "4g", "emr-7.14.0", None),
+    ("hbase.bucketcache.percentage.in.combinedcache", "0.9", "emr-7.12.0", None),
+    ("hbase.offheapcache.minblocksize", "65536", "emr-7.3.0", None),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "without", "with_it"), OF_ANOTHER_VERSION)
+def test_a_key_of_another_version_is_an_error(
+    key: str, value: str, without: str, with_it: str | None, tmp_path: Path
+) -> None:
+    file = File(site={key: value}, release=without)
+    (wrong,) = [each for each in lint(file.subject(tmp_path)).findings if each.property == key]
+    assert (wrong.id, wrong.severity) == ("WB102", Severity.ERROR)
+    if with_it:
+        assert not found(File(site={key: value}, release=with_it), tmp_path, "WB102")
+
+
+def test_a_form_that_says_less_is_judged_by_what_it_says(tmp_path: Path) -> None:
+    """An hbase-site.xml knows nothing of volumes, Java, YARN or applications, and is not blamed for that."""
+    file = tmp_path / "hbase-site.xml"
+    properties = (f"<property><name>{key}</name><value>{value}</value></property>" for key, value in SITE.items())
+    file.write_text(f"<configuration>{''.join(properties)}</configuration>", encoding="utf-8")
+    faults = lint(read_subject(file, "emr-7.12.0"))
+    assert [each.id for each in (*faults.of(Severity.ERROR), *faults.of(Severity.WARNING))] == ["WB501"]

@@ -1,0 +1,200 @@
+"""A cluster made by a template is the cluster that EMR's API shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.local_aws.aws_bench import CLUSTER, PROTECTED, Bench, cluster_template, error_code
+
+VOLUME = {"VolumeType": "gp3", "SizeInGB": 512, "Iops": 6000, "Throughput": 500}
+
+
+def launched(aws: Bench, *path_and_value: Any) -> str:
+    aws.create(cluster_template(*path_and_value))
+    return aws.physical_id("Cluster")
+
+
+def described(aws: Bench, *path_and_value: Any) -> dict[str, Any]:
+    cluster_id = launched(aws, *path_and_value)
+    cluster: dict[str, Any] = aws.emr.describe_cluster(ClusterId=cluster_id)["Cluster"]
+    return cluster
+
+
+def test_cluster_waits(aws: Bench) -> None:
+    assert described(aws)["Status"]["State"] == "WAITING"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OSReleaseLabel", "2023.8.20250715.0"),
+        ("LogUri", "s3://logs/"),
+        ("LogEncryptionKmsKeyId", "arn:aws:kms:us-east-1:123456789012:key/k"),
+        ("SecurityConfiguration", "security"),
+        ("EbsRootVolumeSize", 50),
+        ("EbsRootVolumeIops", 3000),
+        ("EbsRootVolumeThroughput", 125),
+        ("ScaleDownBehavior", "TERMINATE_AT_TASK_COMPLETION"),
+        ("StepConcurrencyLevel", 3),
+        ("CustomAmiId", "ami-1"),
+        ("VisibleToAllUsers", True),
+        ("Tags", [{"Key": "team", "Value": "data"}]),
+    ],
+)
+def test_property_is_shown_as_given(aws: Bench, name: str, value: Any) -> None:
+    assert described(aws, name, value)[name] == value
+
+
+def test_configurations_are_spelt_as_the_api_does(aws: Bench) -> None:
+    assert described(aws)["Configurations"] == [
+        {"Classification": "hbase", "Properties": {"hbase.emr.storageMode": "s3"}},
+        {
+            "Classification": "hbase-env",
+            "Properties": {},
+            "Configurations": [{"Classification": "export", "Properties": {"HBASE_HEAPSIZE": "24g"}}],
+        },
+    ]
+
+
+def test_applications_and_placement_are_kept(aws: Bench) -> None:
+    spread = [{"InstanceRole": "MASTER", "PlacementStrategy": "SPREAD"}]
+    assert described(aws, "PlacementGroupConfigs", spread)["PlacementGroups"] == spread
+
+
+def test_bootstrap_actions_are_listed(aws: Bench) -> None:
+    action = {"Name": "claim", "ScriptBootstrapAction": {"Path": "s3://b/claim.sh", "Args": ["--root=s3://r/"]}}
+    cluster_id = launched(aws, "BootstrapActions", [action])
+    listed = aws.emr.list_bootstrap_actions(ClusterId=cluster_id)["BootstrapActions"]
+    assert listed == [{"Name": "claim", "ScriptPath": "s3://b/claim.sh", "Args": ["--root=s3://r/"]}]
+
+
+def test_group_shows_its_configurations(aws: Bench) -> None:
+    group = aws.group(launched(aws))
+    assert group["Configurations"] == [{"Classification": "hbase-site", "Properties": {"a": "1", "b": "2"}}]
+    assert group["LastSuccessfullyAppliedConfigurations"] == group["Configurations"]
+
+
+def test_group_shows_each_volume_with_its_throughput(aws: Bench) -> None:
+    ebs = {
+        "EbsOptimized": True,
+        "EbsBlockDeviceConfigs": [{"VolumesPerInstance": 2, "VolumeSpecification": VOLUME}],
+    }
+    group = aws.group(launched(aws, "Instances", "CoreInstanceGroup", "EbsConfiguration", ebs))
+    assert [device["VolumeSpecification"] for device in group["EbsBlockDevices"]] == [VOLUME, VOLUME]
+    assert group["EbsOptimized"]
+
+
+def test_nodes_are_listed_by_role(aws: Bench) -> None:
+    cluster_id = launched(aws)
+    nodes = aws.emr.list_instances(ClusterId=cluster_id, InstanceGroupTypes=["CORE"])["Instances"]
+    assert [node["Status"]["State"] for node in nodes] == ["RUNNING"] * 3
+
+
+def test_managed_scaling_policy_is_kept(aws: Bench) -> None:
+    limits = {"ComputeLimits": {"UnitType": "Instances", "MinimumCapacityUnits": 2, "MaximumCapacityUnits": 5}}
+    cluster_id = launched(aws, "ManagedScalingPolicy", limits)
+    assert aws.emr.get_managed_scaling_policy(ClusterId=cluster_id)["ManagedScalingPolicy"] == limits
+
+
+def test_auto_termination_policy_is_kept(aws: Bench) -> None:
+    cluster_id = launched(aws, "AutoTerminationPolicy", {"IdleTimeout": 3600})
+    assert aws.emr.get_auto_termination_policy(ClusterId=cluster_id)["AutoTerminationPolicy"] == {"IdleTimeout": 3600}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_unhealthy_node_replacement_is_kept(aws: Bench, *, asked: bool) -> None:
+    assert described(aws, "Instances", "UnhealthyNodeReplacement", asked)["UnhealthyNodeReplacement"] is asked
+
+
+def test_numbers_and_flags_may_be_text(aws: Bench) -> None:
+    cluster_id = launched(aws, "Instances", "CoreInstanceGroup", "InstanceCount", "4")
+    assert aws.group(cluster_id)["RequestedInstanceCount"] == 4
+
+
+def test_protected_cluster_is_not_terminated(aws: Bench) -> None:
+    cluster_id = launched(aws, *PROTECTED)
+    with pytest.raises(ClientError, match="termination protected"):
+        aws.emr.terminate_job_flows(JobFlowIds=[cluster_id])
+    assert aws.cluster_states() == {cluster_id: "WAITING"}
+
+
+def test_terminated_cluster_has_no_running_node(aws: Bench) -> None:
+    cluster_id = launched(aws)
+    aws.emr.terminate_job_flows(JobFlowIds=[cluster_id])
+    assert aws.group(cluster_id)["RunningInstanceCount"] == 0
+    nodes = aws.emr.list_instances(ClusterId=cluster_id)["Instances"]
+    assert {node["Status"]["State"] for node in nodes} == {"TERMINATED"}
+
+
+@pytest.mark.parametrize("operation", ["describe_cluster", "list_instance_groups", "list_instances", "list_steps"])
+def test_unknown_cluster_is_an_invalid_request(aws: Bench, operation: str) -> None:
+    with pytest.raises(ClientError) as refused:
+        getattr(aws.emr, operation)(ClusterId="j-UNKNOWN")
+    assert error_code(refused.value) == "InvalidRequestException"
+
+
+def test_failing_bootstrap_fails_the_stack(aws: Bench) -> None:
+    template = cluster_template("Tags", [{"Key": "local-aws:bootstrap", "Value": "fail"}])
+    assert aws.create(template) == "ROLLBACK_COMPLETE"
+    assert list(aws.cluster_states().values()) == ["TERMINATED_WITH_ERRORS"]
+
+
+def test_fleets_are_refused(aws: Bench) -> None:
+    template = cluster_template("Instances", {"MasterInstanceFleet": {"TargetOnDemandCapacity": 1}})
+    assert aws.create(template) == "ROLLBACK_COMPLETE"
+    assert "fleet" in " ".join(aws.reasons("Cluster")).lower()
+
+
+def test_step_runs_and_completes(aws: Bench) -> None:
+    cluster_id = launched(aws)
+    step = {
+        "Name": "s",
+        "ActionOnFailure": "CONTINUE",
+        "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["true"]},
+    }
+    step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
+    looks = [aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"] for _ in range(2)]
+    assert looks == ["RUNNING", "COMPLETED"]
+    assert aws.cluster_states() == {cluster_id: "WAITING"}
+
+
+def test_step_fails_on_request(aws: Bench) -> None:
+    cluster_id = launched(aws, "Tags", [{"Key": "local-aws:step", "Value": "FAILED"}])
+    step = {"Name": "s", "ActionOnFailure": "CONTINUE", "HadoopJarStep": {"Jar": "command-runner.jar"}}
+    step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
+    looks = [aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"] for _ in range(2)]
+    assert looks[-1] == "FAILED"
+
+
+def test_step_and_task_group_are_resources(aws: Bench) -> None:
+    step = {
+        "Type": "AWS::EMR::Step",
+        "Properties": {
+            "Name": "s",
+            "JobFlowId": {"Ref": "Cluster"},
+            "ActionOnFailure": "CONTINUE",
+            "HadoopJarStep": {"Jar": "command-runner.jar", "StepProperties": [{"Key": "k", "Value": "v"}]},
+        },
+    }
+    group = {
+        "Type": "AWS::EMR::InstanceGroupConfig",
+        "Properties": {
+            "JobFlowId": {"Ref": "Cluster"},
+            "InstanceRole": "TASK",
+            "InstanceType": "m8g.xlarge",
+            "InstanceCount": 2,
+            "Configurations": [{"Classification": "hbase-site", "ConfigurationProperties": {"c": "3"}}],
+        },
+    }
+    assert aws.create(cluster_template(Step=step, Task=group)) == "CREATE_COMPLETE"
+    task = aws.group(aws.physical_id("Cluster"), "TASK")
+    assert task["Id"] == aws.physical_id("Task")
+    assert task["Configurations"] == [{"Classification": "hbase-site", "Properties": {"c": "3"}}]
+    assert aws.physical_id("Step").startswith("s-")
+
+
+def test_template_and_cluster_agree_on_the_name(aws: Bench) -> None:
+    assert described(aws)["Name"] == CLUSTER["Name"]

@@ -1,0 +1,184 @@
+"""Published figures beside ours: how many, how the ratio comes about, and the benchmark that nothing was fitted to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from environments.planning import requirements, world
+from environments.reader import read_environment
+from published.benchmark import HANDLERS, ROUND_TRIPS_MS, YCSB_ZIPF, ZIPF, Benchmark
+from published.cod import PRODUCTION_READS, RECOVERY_READS, Cod
+from published.figure import Amount, Figure, Kind, Results, Verdict
+from published.open_questions import slots, worth
+from published.sources import all_results
+from published.stated import WARM, WARM_MS
+from sizing.mode import Mode
+from sizing.resource import Hits
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Benchmark:
+    environment = read_environment("published-emr")
+    return Benchmark(requirements=requirements(environment, environment.active), world=world(environment))
+
+
+@pytest.fixture(scope="module")
+def found(benchmark: Benchmark) -> tuple[Results, ...]:
+    return all_results(benchmark)
+
+
+FIGURE = Figure(what="", place="", stated="2", ours=2.0, unit="", kind=Kind.MODEL, how="")
+
+
+def figure(found: tuple[Results, ...], what: str) -> Figure:
+    [one] = [each for results in found for each in results.figures if each.what == what]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("stated", "least", "most"),
+    [("888.67", 888.67, 888.67), ("95,000", 95_000, 95_000), ("~70", 70, 70), ("<1,000", 1_000, 1_000), ("3-5", 3, 5)],
+)
+def test_what_is_stated_is_the_number_of_the_ratio(stated: str, least: float, most: float) -> None:
+    assert Amount.parsed(stated) == Amount(least=least, most=most)
+
+
+@pytest.mark.parametrize(
+    ("stated", "ours", "verdict"),
+    [
+        ("2", 2.09, Verdict.CLOSE),
+        ("2", 2.11, Verdict.APART),
+        ("2", 1.89, Verdict.APART),
+        ("2", (1.0, 3.0), Verdict.RANGE),
+        ("2", (3.0, 4.0), Verdict.APART),
+        ("<2", 0.5, Verdict.CLOSE),
+        ("<2", 2.01, Verdict.APART),
+        (">2", 9.0, Verdict.CLOSE),
+        (">2", 1.99, Verdict.APART),
+        ("3-5", 4.0, Verdict.CLOSE),
+        ("3-5", 2.8, Verdict.APART),
+    ],
+)
+def test_a_verdict_is_that_of_the_ratio_or_of_the_bound(
+    stated: str, ours: float | tuple[float, float], verdict: Verdict
+) -> None:
+    assert replace(FIGURE, stated=stated, ours=ours).verdict is verdict
+
+
+def test_there_are_at_least_twenty_figures_from_five_sources(found: tuple[Results, ...]) -> None:
+    assert len({results.source.title for results in found}) == 5
+    assert all(results.figures for results in found)
+    assert sum(len(results.figures) for results in found) >= 20
+    assert sum(one.kind is Kind.MODEL for results in found for one in results.figures) >= 20
+
+
+def test_every_figure_is_computed_and_says_how(found: tuple[Results, ...]) -> None:
+    for one in (each for results in found for each in results.figures):
+        assert one.what, one
+        assert one.place, one
+        assert one.how, one
+        assert 0 < one.ratio.least <= one.ratio.most < math.inf, one
+        assert Amount.parsed(one.stated).least * one.ratio.most == pytest.approx(one.computed.most), one
+
+
+@pytest.mark.parametrize(
+    ("what", "ratio", "within"),
+    [
+        ("size of the data set", 5.36, 0.01),
+        ("requests in flight with cache", 1_002 / 1_500, 0.001),
+        ("requests in flight without cache", 997 / 1_500, 0.001),
+        ("improvement of throughput", 138.93 / 138.80, 0.0002),
+        ("GETs an hour at the start", 14.1, 0.05),
+        ("hit ratio after 12 h", 83.3 / 85, 0.005),
+        ("hit ratio after 24 h", 87.5 / 95, 0.005),
+        ("response time when tuned, 100 users", 3.3 / 5, 0.002),
+        ("cache of one worker", 1.0, 1e-9),
+        ("refreshes of block locations", 0.972, 0.001),
+    ],
+)
+def test_contradictions_are_as_large_as_they_were_found(
+    found: tuple[Results, ...], what: str, ratio: float, within: float
+) -> None:
+    assert figure(found, what).ratio.most == pytest.approx(ratio, abs=within)
+
+
+# -- the benchmark
+
+
+def test_the_benchmark_is_predicted_within_six_percent(benchmark: Benchmark) -> None:
+    predicted = benchmark.as_published()
+    assert predicted.reads_per_second == pytest.approx(WARM, rel=0.06)
+    assert 1000 * predicted.latency_seconds == pytest.approx(WARM_MS, rel=0.06)
+    assert predicted.in_flight == pytest.approx(1_000)
+    assert predicted.bottleneck.name == "ebs-throughput"
+
+
+def test_the_reading_as_published_is_the_plan(benchmark: Benchmark) -> None:
+    throughput, predicted = benchmark.plan.throughput, benchmark.as_published()
+    assert predicted.reads_per_second == pytest.approx(throughput.reads_per_second)
+    assert 1000 * predicted.latency_seconds == pytest.approx(throughput.mean_latency_ms)
+    assert predicted.bottleneck.name == throughput.bottleneck
+
+
+def test_what_is_left_out_pulls_both_ways(benchmark: Benchmark) -> None:
+    published = benchmark.as_published().reads_per_second
+    for slower in (benchmark.scattered(), benchmark.serialised(), benchmark.missing(0.95)):
+        assert slower.reads_per_second < published
+    for skew in (ZIPF, YCSB_ZIPF):
+        share, faster = benchmark.page_cached(skew, 850_000)
+        assert 0.4 < share < 0.8
+        assert faster.reads_per_second > 1.5 * published
+        both = benchmark.together(Hits(ratio=0.95, page_cache_fraction=share))
+        assert published < both.reads_per_second < faster.reads_per_second
+
+
+def test_smaller_rows_leave_the_limit_elsewhere(benchmark: Benchmark) -> None:
+    assert benchmark.records_row_bytes == pytest.approx(158_500, rel=0.001)
+    assert benchmark.by_records().reads_per_second > 3 * WARM
+
+
+def test_without_the_cache_there_is_a_range_over_every_stated_input(benchmark: Benchmark) -> None:
+    every = benchmark.uncached()
+    assert [(one.handlers, one.round_trip_ms) for one in every] == [
+        (handlers, trip) for handlers in HANDLERS for trip in ROUND_TRIPS_MS
+    ]
+    assert (HANDLERS[0], HANDLERS[-1], ROUND_TRIPS_MS[0], ROUND_TRIPS_MS[-1]) == (30, 200, 20, 200)
+    assert all(one.one_prefix.reads_per_second <= one.several_prefixes.reads_per_second + 0.01 for one in every)
+
+
+def test_the_sustained_limit_needs_iops_and_costs_what_gp3_does(benchmark: Benchmark) -> None:
+    bought = benchmark.provisioned()
+    volume, prices = bought.volume, benchmark.world.prices
+    assert volume.throughput_mib_s == 298
+    assert bought.predicted.bottleneck.name == "ebs-throughput"
+    more = (volume.throughput_mib_s - 125) * prices.usd("gp3-mib-s-month")
+    more += (volume.iops - 3_000) * prices.usd("gp3-iops-month")
+    assert bought.usd_per_month_more == pytest.approx(6 * more)
+
+
+# -- what rests on more than one plan
+
+
+def test_costs_are_compared_of_clusters_that_serve(benchmark: Benchmark) -> None:
+    cod = Cod(like=benchmark.requirements, world=benchmark.world)
+    for mode, reads in (
+        (Mode.HDFS, PRODUCTION_READS),
+        (Mode.S3_CACHED, PRODUCTION_READS),
+        (Mode.HDFS, RECOVERY_READS),
+        (Mode.S3_PLAIN, RECOVERY_READS),
+    ):
+        assert all(each.feasible for each in cod.plans(mode, reads)), mode
+
+
+def test_our_bucket_sizes_never_waste_more_than_the_default_list() -> None:
+    for each in slots():
+        assert each.ours_fraction >= max(0.98, each.default_fraction)
+        assert each.more_blocks_fraction >= 0
+
+
+def test_saved_gets_are_worth_less_than_the_cache_costs(benchmark: Benchmark) -> None:
+    for each in worth(benchmark):
+        assert each.usd_per_month < each.cache_usd_per_month

@@ -1,0 +1,223 @@
+"""docs/lab-results.md: current, whole, and Markdown whatever a run says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cli.reference
+from cli.reference import reference
+from lab.hbase.result import Figure, Kind, Run, Target
+from reports.lab_page import (
+    DOCS,
+    committed_run,
+    lab_page,
+    lab_pictures,
+    lab_results_files,
+    lab_results_page,
+    there,
+    write_lab_results,
+)
+from sizing.problem import InvalidInput
+from tests.lab.hbase.sample_run import RUN, hostile_run
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return lab_page(RUN, "Retention is **not** free.\n")
+
+
+@pytest.fixture(scope="module")
+def pictures() -> Mapping[str, str]:
+    return lab_pictures(RUN)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """A docs/ where the sample run is committed."""
+    (tmp_path / "lab-results.json").write_text(RUN.to_json(), encoding="utf-8")
+    return tmp_path
+
+
+def written(docs: Path) -> dict[Path, str]:
+    return {file: file.read_text(encoding="utf-8") for file in there(docs)}
+
+
+def test_page_and_pictures_are_those_of_the_committed_run_and_without_one_there_are_none(
+    request: pytest.FixtureRequest,
+) -> None:
+    made = lab_results_files(DOCS)
+    if made and request.config.getoption("--update-golden"):
+        write_lab_results(DOCS)
+    assert written(DOCS) == made
+
+
+def test_page_and_pictures_are_written_and_those_of_an_earlier_run_removed(
+    docs: Path, pictures: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli.reference, "DOCS", docs)
+    (docs / "pictures").mkdir()
+    for name in ("lab-warm-up-9.svg", "architecture.svg"):
+        (docs / "pictures" / name).write_text("<svg/>")
+    done = CliRunner().invoke(reference, ["lab-results", "--write"])
+    assert (done.exit_code, done.stdout) == (0, "")
+    page = {docs / "lab-results.md": lab_page(RUN)}
+    assert written(docs) == page | {docs / "pictures" / name: made for name, made in pictures.items()}
+    assert (docs / "pictures/architecture.svg").exists()
+
+
+def test_what_was_learnt_is_told_below_the_targets(docs: Path) -> None:
+    (docs / "lab-learnt.md").write_text("Retention is **not** free.\n")
+    assert "\n\n## What was learnt\n\nRetention is **not** free.\n\n## What ran\n" in lab_results_page(docs)
+
+
+def test_everything_of_a_run_is_on_its_page(page: str) -> None:
+    said = " ".join(page.replace("\\", "").split())
+    for scenario in RUN.scenarios:
+        assert f"## {scenario.title}" in said
+        texts = [scenario.question, *scenario.limits, *(chart.title for chart in scenario.charts)]
+        texts += [text for each in scenario.tried for text in (each.key, each.why)]
+        texts += [text for each in scenario.figures for text in (each.case, each.name, each.because)]
+        assert [text for text in texts if text not in said] == []
+    pairs = (*RUN.software, *RUN.scale, *((each.key, each.why) for each in RUN.substitutions))
+    assert [text for each in pairs for text in each if text not in said] == []
+    assert f"$ {RUN.command}" in page
+    assert "**3 of 6 targets held, all 5 facts as said.**" in page
+    assert "Retention is **not** free." in page
+
+
+def test_the_page_begins_with_every_target_and_whether_it_held(page: str) -> None:
+    top = page.partition("\n## ")[0]
+    assert top.startswith(
+        "# What the lab measured\n\n**3 of 6 targets held, all 5 facts as said.**\n\n"
+        "| scenario | case | figure | target |"
+    )
+    rows = [line for line in top.splitlines() if line.endswith(("| held |", "| **missed** |"))]
+    asked = [figure for scenario in RUN.scenarios for figure in scenario.figures if figure.target]
+    assert len(rows) == len(asked) == 11
+    for row, figure in zip(rows, asked, strict=True):
+        assert f"| {figure.name} |" in row
+        assert row.endswith("| held |" if figure.holds else "| **missed** |")
+
+
+def test_a_missed_target_is_bold_at_the_top_and_in_its_scenario(page: str) -> None:
+    missed = [figure for scenario in RUN.scenarios for figure in scenario.missed]
+    assert page.count("| **missed** |") == 2 * len(missed) == 6
+    assert "| time until 95 % of the blocks are cached | within 20 % | 41.07 s | 33.6 s | **missed** |" in page
+
+
+def test_a_case_is_named_where_it_begins_and_figures_of_none_are_of_no_other() -> None:
+    def figure(case: str, name: str) -> Figure:
+        return Figure(case=case, name=name, unit="", measured=1.0, because="")
+
+    figures = (figure("one", "a"), figure("", "b"), figure("one", "c"))
+    made = lab_page(replace(RUN, scenarios=(replace(RUN.scenarios[0], figures=figures),)))
+    cells = [line.split(" | ")[1:3] for line in made.splitlines() if re.match(r"\| \d", line)]
+    assert cells == [["one", "**a**"], ["", "**c**"], ["-", "**b**"]]
+
+
+def test_every_picture_is_named_once_and_is_one_of_those_drawn(page: str, pictures: Mapping[str, str]) -> None:
+    named = re.findall(r"!\[[^]]+\]\(pictures/([^)]+)\)", page)
+    assert sorted(named) == sorted(pictures)
+    assert len(named) == sum(len(scenario.charts) for scenario in RUN.scenarios)
+    assert all(re.fullmatch(r"lab-[a-z0-9-]+-\d+\.svg", name) for name in named)
+
+
+def test_every_link_to_a_scenario_leads_to_its_heading(page: str) -> None:
+    headings = {
+        re.sub(r"[^\w\- ]", "", line[3:].lower()).replace(" ", "-") for line in page.splitlines() if "## " in line
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings
+
+
+@pytest.mark.parametrize("run", [RUN, hostile_run()], ids=["sample", "hostile"])
+def test_every_row_of_a_table_has_the_cells_of_its_header(run: Run) -> None:
+    tables = [part.splitlines() for part in lab_page(run).split("\n\n") if part.startswith("|")]
+    assert len(tables) >= 3
+    for lines in tables:
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {lines[0].count("|")}
+
+
+def test_no_text_of_a_run_becomes_markup() -> None:
+    outside_code = re.sub(r"^```.*?^```$", "", lab_page(hostile_run()), flags=re.DOTALL | re.MULTILINE)
+    assert "<" not in outside_code
+    assert "&lt;script&gt;" in outside_code
+
+
+def test_a_value_cannot_end_the_block_that_it_stands_in() -> None:
+    fenced = replace(RUN.substitutions[0], rendered="a\n```\n# no heading", lab="``")
+    made = lab_page(replace(RUN, substitutions=(fenced,)))
+    assert "````diff\n  hbase.rootdir\n- a\n- ```\n- # no heading\n+ ``\n````" in made
+
+
+def test_prose_is_wrapped_and_no_line_of_it_begins_a_list_by_chance() -> None:
+    scenario = replace(RUN.scenarios[0], question="1 - 2 + 3 # four " * 40)
+    made = lab_page(replace(RUN, scenarios=(scenario,)))
+    question = made.partition("## Warming by reads and by prefetch\n\n")[2].partition("\n\n")[0]
+    assert len(question.splitlines()) > 4
+    assert max(map(len, question.splitlines())) <= 125
+    assert not [line for line in question.splitlines() if re.match(r"[-+#] ", line)]
+
+
+@pytest.mark.parametrize("arguments", [["lab-results"], ["lab-results", "--write"]], ids=" ".join)
+def test_without_a_committed_run_the_command_says_what_is_missing(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli.reference, "DOCS", tmp_path)
+    done = CliRunner().invoke(reference, arguments)
+    assert isinstance(done.exception, InvalidInput)
+    assert "lab-results.json" in str(done.exception)
+    assert "fix: write the JSON of a run of `warmbase lab` there" in str(done.exception)
+    assert lab_results_files(tmp_path) == written(tmp_path) == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"software": 1}', "nonsense"])
+def test_what_is_no_run_is_refused_as_input(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match="this is no run of the lab"):
+        committed_run(file)
+
+
+def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nimport cli.reference\nfrom cli.main import warmbase\n"
+        f"cli.reference.DOCS = Path({str(docs)!r})\n"
+        "warmbase(['reference', 'lab-results'], standalone_mode=False)\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert done.stdout == lab_page(RUN)
+    assert not {"altair", "vl_convert"} & set(done.stderr.split())
+
+
+def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
+    for arguments in (["--help"], ["plan", "prod"]):
+        code = (
+            "import sys\nfrom cli.main import warmbase\n"
+            f"warmbase({arguments!r}, standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+        assert not {"altair", "vl_convert", "lab.hbase.report.page"} & set(done.stderr.split())
+
+
+@pytest.mark.parametrize(("facts", "rows"), [(20, 20), (21, 1)])
+def test_many_facts_that_are_as_predicted_are_one_row_of_targets(facts: int, rows: int) -> None:
+    same = Target(kind=Kind.SAME)
+    fact = Figure(case="", name="engine", unit="", measured="files", predicted="files", because="so", target=same)
+    held = [replace(fact, case=f"case {each}") for each in range(facts)]
+    missed = replace(fact, case="the odd one", measured="file")
+    scenario = replace(RUN.scenarios[0], figures=(*held, missed))
+    targets, _, _ = lab_page(replace(RUN, scenarios=(scenario,))).partition("Below, each scenario")
+    assert targets.count("| held |") == rows
+    assert targets.count("| **missed** |") == 1
+    assert "the odd one" in targets
