@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, launch_records, placed
+from environments.launch_record import LaunchRecord, in_recorded_zones, launch_records
 from environments.reader import read_environment
 from lint.deployable import deployable_launch
 from sizing.problem import WarmbaseError
@@ -15,7 +15,7 @@ from stacks.app import App, new_app
 from stacks.cluster import ClusterStack
 from stacks.monitoring import MonitoringStack
 from stacks.network import NetworkStack
-from stacks.pinned import refuse_otherwise
+from stacks.pinned import check_not_replaced
 from stacks.storage import StorageStack
 
 
@@ -41,19 +41,21 @@ def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     records = launch_records(environment)
     assembly = Path(_stacks(environment, records, outdir).synth().directory)
     for record in records.values():
-        refuse_otherwise(assembly, record)
-    return Synthesised(assembly, tuple(colour for colour in environment.clusters if colour not in records))
+        check_not_replaced(assembly, record)
+    return Synthesised(
+        assembly, tuple(cluster_name for cluster_name in environment.clusters if cluster_name not in records)
+    )
 
 
 def _stacks(environment: Environment, records: Mapping[str, LaunchRecord], outdir: str | None) -> App:
-    environment = placed(environment, records.values())
+    environment = in_recorded_zones(environment, records.values())
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
-    for colour in environment.clusters:
-        record = records.get(colour)
-        seen = as_launched(environment, record)
-        launch = deployable_launch(seen, seen.clusters[colour])
+    for cluster_name in environment.clusters:
+        record = records.get(cluster_name)
+        seen = pinned_to_record(environment, record)
+        launch = deployable_launch(seen, seen.clusters[cluster_name])
         cluster = ClusterStack(app, launch, network, storage, record)
         MonitoringStack(app, launch, cluster)
     return app
@@ -70,9 +72,9 @@ def main() -> int:
     except WarmbaseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    for colour in unrecorded:
+    for cluster_name in unrecorded:
         sys.stderr.write(
-            f"{name}: cluster {colour} has no launch record; if it runs already, a deployment could replace it:"
+            f"{name}: cluster {cluster_name} has no launch record; if it runs already, a deployment could replace it:"
             f" run `warmbase pin {name}` first\n"
         )
     return 0

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from changes.equivalence import says_the_same
+from changes.equivalence import is_equivalent
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
-from emr.cluster_spec import NodeGroup, NodeVolume, Setting, Subject
-from lint.secret import shown_value
+from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting
+from lint.secret import redacted
 from sizing.release import Release
 
 __all__ = ["OF_THE_CLUSTER", "Change", "by_reconfiguration", "changes", "new_cluster"]
@@ -56,7 +56,7 @@ class Change:
 
 
 def changes(
-    before: Subject, after: Subject, roles: Iterable[str], release: Release, beside: Iterable[Change] = ()
+    before: ClusterSpec, after: ClusterSpec, roles: Iterable[str], release: Release, beside: Iterable[Change] = ()
 ) -> tuple[Change, ...]:
     """Every difference for nodes of those roles, those that ask for most first; one line where groups agree.
 
@@ -78,7 +78,7 @@ def _together(found: Iterable[Change]) -> Iterator[Change]:
     return (replace(change, groups=groups) for change, groups in seen.items())
 
 
-def _of_settings(before: Subject, after: Subject, role: str, release: Release) -> Iterator[Change]:
+def _of_settings(before: ClusterSpec, after: ClusterSpec, role: str, release: Release) -> Iterator[Change]:
     was, will = before.effective(role), after.effective(role)
     for path, key in dict.fromkeys((*was, *will)):
         old, new = was.get((path, key)), will.get((path, key))
@@ -87,7 +87,7 @@ def _of_settings(before: Subject, after: Subject, role: str, release: Release) -
 
 
 def _same(old: Setting, new: Setting) -> bool:
-    return says_the_same(CATALOGUE.get((new.classification, new.key)), old.value, new.value)
+    return is_equivalent(CATALOGUE.get((new.classification, new.key)), old.value, new.value)
 
 
 def _setting_change(old: Setting | None, new: Setting | None, role: str, release: Release) -> Change:
@@ -99,8 +99,8 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
         groups=(role,),
         classification=path,
         key=key,
-        before=_shown(old),
-        after=_shown(new),
+        before=_display(old),
+        after=_display(new),
         applied=applied,
         restarts=RESTARTS.get(path.partition("/")[0], "whatever reads it")
         if applied is Applied.ROLLING_RESTART
@@ -111,13 +111,13 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
     )
 
 
-def _shown(setting: Setting | None) -> str | None:
+def _display(setting: Setting | None) -> str | None:
     if setting is None:
         return None
-    return shown_value(setting.key, setting.value)
+    return redacted(setting.key, setting.value)
 
 
-def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> Iterator[Change]:
+def _of_nodes(before: InstanceGroup | None, after: InstanceGroup | None, role: str) -> Iterator[Change]:
     """Instance groups, where both say something of them."""
     if before is None or after is None:
         return
@@ -130,7 +130,7 @@ def _of_nodes(before: NodeGroup | None, after: NodeGroup | None, role: str) -> I
         yield _resize(role, before.count, after.count)
 
 
-def _volume_text(volume: NodeVolume) -> str:
+def _volume_text(volume: EbsVolume) -> str:
     return f"{volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, {volume.throughput_mib_s} MiB/s"
 
 
@@ -169,7 +169,7 @@ def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | Non
     )
 
 
-def _of_the_cluster(before: Subject, after: Subject) -> Iterator[Change]:
+def _of_the_cluster(before: ClusterSpec, after: ClusterSpec) -> Iterator[Change]:
     if before.release_label and before.release_label != after.release_label:
         why = "a cluster keeps its release"
         yield _for_all(new_cluster(("core",), "ReleaseLabel", before.release_label, after.release_label, why))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from changes.change import Change
 from configurations.properties.property import Applied
 from configurations.properties.values import number
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from sizing.plan import Plan
 from sizing.prefetching import GET_BYTES
 from sizing.prices import PriceTable
@@ -47,7 +47,7 @@ class ImpactCost:
         return self.get_usd + self.node_usd
 
 
-def impact_cost(found: Sequence[Change], before: Subject, plan: Plan, prices: PriceTable) -> ImpactCost:
+def impact_cost(found: Sequence[Change], before: ClusterSpec, plan: Plan, prices: PriceTable) -> ImpactCost:
     """Of all changes together: whatever needs a restart shares one, and a new cluster takes up all the rest."""
     asked = max((change.applied for change in found), key=list(Applied).index, default=None)
     new = asked is Applied.NEW_CLUSTER
@@ -74,12 +74,12 @@ def _one_restart_seconds(plan: Plan, *, cold: bool) -> float:
     return restart.seconds - (restart.restore_seconds if cold else 0.0)
 
 
-def _survives(before: Subject) -> bool:
+def _survives(before: ClusterSpec) -> bool:
     """Whether the old cache is kept over a restart."""
     return (SITE, PATH) in before.effective("core")
 
 
-def _cache_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
+def _cache_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
     """The whole of the old cache, or that of the nodes that go; None where count or size is not known."""
     nodes = _nodes_lost(before, plan, whole=whole)
     size = before.effective("core").get((SITE, SIZE))
@@ -91,7 +91,7 @@ def _cache_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
     return int(size_mib * MIB) * nodes
 
 
-def _nodes_lost(before: Subject, plan: Plan, *, whole: bool) -> int | None:
+def _nodes_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
     """Core nodes whose cache goes, with all task nodes: these run RegionServers, too. None where it is not known."""
     core, task = before.group("core"), before.group("task")
     going = task.count if task else 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from configurations.properties.property import Property
-from configurations.properties.values import Decimal, Listed, Switch, Values, Whole, number
+from configurations.properties.values import Decimal, ListOf, Switch, Values, Whole, number
 
-__all__ = ["says_the_same"]
+__all__ = ["is_equivalent"]
 
 ACCOUNT = "${AWS::AccountId}"
 
 
-def says_the_same(known: Property | None, before: str, after: str) -> bool:
+def is_equivalent(known: Property | None, before: str, after: str) -> bool:
     """Of a list the order does not count, of `files:` it does; of JVM options it does, for the last one wins."""
     values = known.values if known else None
     if _normal(values, before) == _normal(values, after):
@@ -21,8 +21,8 @@ def says_the_same(known: Property | None, before: str, after: str) -> bool:
 
 
 def _normal(values: Values | None, text: str) -> object:
-    if isinstance(values, Listed):
-        return sorted(str(_normal(values.each, part)) for part in text.split(","))
+    if isinstance(values, ListOf):
+        return sorted(str(_normal(values.member, part)) for part in text.split(","))
     if isinstance(values, (Whole, Decimal)):
         value = number(text)
         return text.strip() if value is None else value

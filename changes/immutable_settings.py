@@ -9,14 +9,14 @@ from typing import Any, Final
 from changes.change import Change, new_cluster
 from environments.environment import Environment
 
-__all__ = ["NEWEST", "Settled", "settled_changes"]
+__all__ = ["NEWEST", "ImmutableSettings", "immutable_changes"]
 
 NEWEST: Final = "the newest at launch"
 GROUPS: Final = ("primary", "core")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ImmutableSettings:
     """As a cluster was launched. `os_release` is of Amazon Linux, or NEWEST where nobody named one."""
 
     availability_zone: str
@@ -25,7 +25,9 @@ class Settled:
     encrypts_local_disks: bool
 
     @classmethod
-    def parse(cls, availability_zone: str, os_release: str, security_configuration: Mapping[str, Any]) -> Settled:
+    def parse(
+        cls, availability_zone: str, os_release: str, security_configuration: Mapping[str, Any]
+    ) -> ImmutableSettings:
         """From the document of a security configuration, as a template or EMR has it."""
         encryption = security_configuration["EncryptionConfiguration"]
         in_transit = encryption.get("InTransitEncryptionConfiguration", {}).get("TLSCertificateConfiguration", {})
@@ -38,7 +40,7 @@ class Settled:
         )
 
 
-def settled_changes(was: Settled, environment: Environment) -> Iterator[Change]:
+def immutable_changes(was: ImmutableSettings, environment: Environment) -> Iterator[Change]:
     """Each that the file asks for otherwise by now. None of them can change on a running cluster."""
     asked = (
         (

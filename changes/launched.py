@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from changes.change import Change, new_cluster
-from changes.immutable_settings import NEWEST, Settled, settled_changes
+from changes.immutable_settings import NEWEST, ImmutableSettings, immutable_changes
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
 from emr.classification import Classification, flattened
-from emr.cluster_spec import NodeGroup, NodeVolume, Setting, Settings, Subject
+from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
 from environments.launch_record import LaunchRecord
 
-__all__ = ["changes_since_launch", "described_subject", "launched_actions", "launched_subject", "settings_of"]
+__all__ = ["changes_since_launch", "recorded_actions", "recorded_spec", "settings_of", "template_spec"]
 
 CLUSTER: Final = "AWS::EMR::Cluster"
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
@@ -23,28 +23,28 @@ AS_LAUNCHED: Final = "the script as launched"
 DIGITS: Final = 12
 
 
-def launched_subject(record: LaunchRecord) -> Subject:
+def recorded_spec(record: LaunchRecord) -> ClusterSpec:
     """Release, applications, classifications, groups and volumes as they were launched."""
     properties = _properties(record, CLUSTER)
-    return described_subject(
+    return template_spec(
         source=str(record.directory),
         release=properties["ReleaseLabel"],
-        applications=tuple(each["Name"] for each in properties["Applications"]),
+        applications=tuple(application["Name"] for application in properties["Applications"]),
         settings=_classifications(properties.get("Configurations", ()), record),
         groups=tuple(_group(role, properties["Instances"][name], record) for role, name in GROUPS.items()),
     )
 
 
-def described_subject(
+def template_spec(
     *,
     source: str,
     release: str,
     applications: tuple[str, ...],
     settings: tuple[Classification, ...],
-    groups: tuple[NodeGroup, ...],
-) -> Subject:
+    groups: tuple[InstanceGroup, ...],
+) -> ClusterSpec:
     """A cluster that was launched or that runs, as changes to it are looked for."""
-    return Subject(
+    return ClusterSpec(
         source=source,
         release_label=release,
         settings=settings_of(settings),
@@ -60,18 +60,18 @@ def settings_of(level: tuple[Classification, ...]) -> Settings:
 
 def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """What no classification says: zone, encryption, bootstrap actions. None of it can change on a running cluster."""
-    was = Settled.parse(
+    was = ImmutableSettings.parse(
         record.availability_zone,
         _properties(record, CLUSTER).get("OSReleaseLabel", NEWEST),
         _properties(record, SECURITY)["SecurityConfiguration"],
     )
-    yield from settled_changes(was, launch.environment)
+    yield from immutable_changes(was, launch.environment)
     yield from _actions(record, launch)
 
 
 def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """Scripts and programs by their content, and the arguments of each action: what differs of them."""
-    was, now = dict(launched_actions(record)), {each.name: each for each in actions(launch)}
+    was, now = dict(recorded_actions(record)), {action.name: action for action in actions(launch)}
     why = "nodes that join later run what the others ran"
     for name in dict.fromkeys((*was, *now)):
         before = was.get(name)
@@ -92,7 +92,7 @@ def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
             yield f"{name}={value[:DIGITS]}" if name.endswith("-sha256") else f"{name}{equals}{value}"
 
 
-def launched_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
+def recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each bootstrap action with its arguments, but for where its programs lie."""
     for action in _properties(record, CLUSTER).get("BootstrapActions", ()):
         said = (_text(each, record) for each in action["ScriptBootstrapAction"].get("Args", ()))
@@ -110,19 +110,22 @@ def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
     return (AS_LAUNCHED if same else "another script", *filled, *programs)
 
 
-def _group(role: str, properties: Mapping[str, Any], record: LaunchRecord) -> NodeGroup:
-    return NodeGroup(
+def _group(role: str, properties: Mapping[str, Any], record: LaunchRecord) -> InstanceGroup:
+    return InstanceGroup(
         role=role,
         instance_type=properties["InstanceType"],
         count=int(properties["InstanceCount"]),
-        volumes=tuple(_volume(each) for each in properties["EbsConfiguration"]["EbsBlockDeviceConfigs"]),
+        volumes=tuple(
+            _volume(ebs_block_device_config)
+            for ebs_block_device_config in properties["EbsConfiguration"]["EbsBlockDeviceConfigs"]
+        ),
         settings=settings_of(_classifications(properties.get("Configurations", ()), record)),
     )
 
 
-def _volume(device: Mapping[str, Any]) -> NodeVolume:
+def _volume(device: Mapping[str, Any]) -> EbsVolume:
     said = device["VolumeSpecification"]
-    return NodeVolume(
+    return EbsVolume(
         type=said["VolumeType"],
         size_gib=said["SizeInGB"],
         iops=said.get("Iops"),
@@ -161,5 +164,7 @@ def _filled(text: str, account: str) -> str:
 
 def _properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
     """Of the record's one resource of that type."""
-    [found] = [each for resources in record.resources.values() for each in resources.values() if each.type == kind]
+    [found] = [
+        resource for resources in record.resources.values() for resource in resources.values() if resource.type == kind
+    ]
     return found.properties

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from changes.launched import launched_actions, launched_subject
-from emr.cluster_spec import NodeGroup
+from changes.launched import recorded_actions, recorded_spec
+from emr.cluster_spec import InstanceGroup
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, placed
+from environments.launch_record import LaunchRecord, in_recorded_zones
 from environments.planning import plan_of
 from facts.instance_types import instance_types
 from sizing.cluster import ClusterChoice, CoreChoice, Volume
@@ -22,13 +22,13 @@ from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.warning import MISSED_TARGET
 
-__all__ = ["as_launched"]
+__all__ = ["pinned_to_record"]
 
 MOUNTS = "mount-volumes"
 GUARD = "guard-regionserver"
 
 
-def as_launched(environment: Environment, record: LaunchRecord | None) -> Environment:
+def pinned_to_record(environment: Environment, record: LaunchRecord | None) -> Environment:
     """The environment as that one cluster sees it: its zone, its release, the nodes it was launched with.
 
     As many core nodes as at launch where these meet the targets and the file names no number, else as many as do; where
@@ -36,14 +36,14 @@ def as_launched(environment: Environment, record: LaunchRecord | None) -> Enviro
     """
     if record is None:
         return environment
-    colour, subject = record.identity.cluster, launched_subject(record)
-    kept = replace(placed(environment, [record]), release=str(subject.release_label))
-    choice = _launched_choice(kept, kept.clusters[colour], record)
-    return replace(kept, clusters={**kept.clusters, colour: choice})
+    cluster_name, subject = record.identity.cluster, recorded_spec(record)
+    kept = replace(in_recorded_zones(environment, [record]), release=str(subject.release_label))
+    choice = _recorded_choice(kept, kept.clusters[cluster_name], record)
+    return replace(kept, clusters={**kept.clusters, cluster_name: choice})
 
 
-def _launched_choice(environment: Environment, choice: ClusterChoice, record: LaunchRecord) -> ClusterChoice:
-    subject, arguments = launched_subject(record), _arguments(record)
+def _recorded_choice(environment: Environment, choice: ClusterChoice, record: LaunchRecord) -> ClusterChoice:
+    subject, arguments = recorded_spec(record), _arguments(record)
     primary, core = subject.group("primary"), subject.group("core")
     assert primary is not None and core is not None and core.instance_type is not None  # noqa: S101, PT018
     cache_mib = arguments[GUARD].get("cache-mib")
@@ -85,17 +85,17 @@ def _arguments(record: LaunchRecord) -> dict[str, dict[str, str]]:
     """Of each bootstrap action, by name."""
     return {
         action: {name.removeprefix("--"): value for name, _, value in (each.partition("=") for each in said)}
-        for action, said in launched_actions(record)
+        for action, said in recorded_actions(record)
     }
 
 
-def _volumes(core: NodeGroup, mounted: Mapping[str, str]) -> Iterator[Volume]:
+def _volumes(core: InstanceGroup, mounted: Mapping[str, str]) -> Iterator[Volume]:
     """What each is for, a node knows by its size; what is not among the volumes of EBS is the instance's own drive."""
     for purpose in ("cache", "data", "system"):
         size = mounted.get(f"{purpose}-volume-gib")
         if size is None:
             continue
-        found = next((each for each in core.volumes if each.size_gib == int(size)), None)
+        found = next((volume for volume in core.volumes if volume.size_gib == int(size)), None)
         if found is None:
             yield nvme_volume(instance_types()[str(core.instance_type)])
             continue

@@ -45,10 +45,10 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     found = claims.claim_of(aws, read.root)
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
-        said = wrap(_said(found), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        said = wrap(_claim_lines(found), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
         click.echo(json_text({"url": url, "claim": found}) if output == "json" else "\n".join([url, *said]))
         return
-    click.echo(f"current   {_said(found)}", err=True)
+    click.echo(f"current   {_claim_lines(found)}", err=True)
     click.echo("proposed  nobody writes to the root; the next active cluster may claim it", err=True)
     click.echo("risk      a cluster that this EMR does not know, and that writes there, is a second writer", err=True)
     if not yes:
@@ -66,7 +66,7 @@ def _no_root(read: Environment) -> Problem:
     )
 
 
-def _said(found: Claim | None) -> str:
+def _claim_lines(found: Claim | None) -> str:
     if found is None:
         return "nobody has claimed the root"
     if found.cluster == NOBODY:

@@ -16,7 +16,7 @@ __all__ = ["demo"]
 SHOWN_VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-class DemoProgress(TerminalProgress):
+class TerminalDemoProgress(TerminalProgress):
     """And the plan on stdout."""
 
     def show(self, plan: Plan) -> None:
@@ -39,11 +39,11 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
       warmbase demo
       warmbase demo dev --keep
     """
-    with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), DemoProgress()) as shown:
+    with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalDemoProgress()) as shown:
         click.echo()
         _print_comparisons(shown)
-        if shown.kept:
-            _print_kept(shown.kept)
+        if shown.is_kept:
+            _print_resume_hint(shown.is_kept)
         else:
             click.echo(f"Removed again; retained, as always: {', '.join(shown.retained_buckets)}")
 
@@ -54,7 +54,7 @@ def _print_comparisons(shown: Demo) -> None:
         click.echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} not")
 
 
-def _print_kept(local: LocalAws) -> None:
+def _print_resume_hint(local: LocalAws) -> None:
     variables = local.environment
     click.echo("\nThe local AWS is still up. To look at it with any AWS client:")
     for name in SHOWN_VARIABLES:

@@ -58,9 +58,9 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
         if not yes:
             click.confirm("Do this?", abort=True, err=True)
         carry_out(deployment(work, found), progress)
-        for colour in found.launches:
-            where = Path(found.environment.source).with_suffix(".launch") / colour
-            click.echo(f"cluster {colour} runs; its launch record is {where}: commit it")
+        for cluster_name in found.launches:
+            where = Path(found.environment.source).with_suffix(".launch") / cluster_name
+            click.echo(f"cluster {cluster_name} runs; its launch record is {where}: commit it")
 
 
 def _document(found: Proposal) -> str:
@@ -71,8 +71,8 @@ def _document(found: Proposal) -> str:
             "stacks": found.stacks,
             "bucket": found.bucket,
             "tunings": {
-                colour: {"changes": each.changes, "small": each.small, "new_cluster": each.new, "cost": each.cost}
-                for colour, each in found.tunings.items()
+                cluster_name: {"changes": each.changes, "small": each.small, "new_cluster": each.new, "cost": each.cost}
+                for cluster_name, each in found.tunings.items()
             },
             "usd_per_month": found.usd_per_month,
             "current_usd_per_month": found.current_usd_per_month,
@@ -83,31 +83,31 @@ def _document(found: Proposal) -> str:
 def _page(found: Proposal) -> Iterator[str]:
     yield "Looked at"
     for check in found.checks:
-        yield from _wrapped(f"{check.name}: {check.found}")
+        yield from _wrapped(f"{check.name}: {check.detail}")
     yield "Stacks"
     for stack in found.stacks:
-        yield from _wrapped(f"{stack.name}: {_said(stack)}")
+        yield from _wrapped(f"{stack.name}: {_result_lines(stack)}")
     for need in found.bucket:
         yield from _wrapped(f"bucket {found.environment.root.bucket}, which is yours, gets: {need}")
     yield "Clusters"
-    for colour, launch in found.launches.items():
-        if colour in found.tunings:
-            yield from (f"  {line}" for line in tuning_page(colour, found.tunings[colour], launch))
+    for cluster_name, launch in found.launches.items():
+        if cluster_name in found.tunings:
+            yield from (f"  {line}" for line in tuning_page(cluster_name, found.tunings[cluster_name], launch))
         else:
             plan = launch.plan
             nodes = (
                 f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
             )
-            yield from _wrapped(f"{colour}: a new cluster, {nodes}, {plan.release}; warmbase plan says why")
+            yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release}; warmbase plan says why")
     yield "Cost a month, at today's prices (estimate)"
-    for colour, usd in found.usd_per_month.items():
-        before = found.current_usd_per_month.get(colour, 0.0)
-        yield from _wrapped(f"{colour}: {format_usd(before)} -> {format_usd(usd)}")
+    for cluster_name, usd in found.usd_per_month.items():
+        before = found.current_usd_per_month.get(cluster_name, 0.0)
+        yield from _wrapped(f"{cluster_name}: {format_usd(before)} -> {format_usd(usd)}")
     if found.empty:
         yield "Nothing is to be done."
 
 
-def _said(stack: StackChange) -> str:
+def _result_lines(stack: StackChange) -> str:
     if stack.status is None:
         return f"new, {len(stack.added)} resources"
     parts = [

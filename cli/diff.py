@@ -12,12 +12,12 @@ import click
 
 from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
-from changes.launched import changes_since_launch, launched_subject
+from changes.launched import changes_since_launch, recorded_spec
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import Launch, launch_of
 from configurations.properties.property import Applied
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from environments.launch_record import LaunchRecord, launch_records, record_directory
 from environments.reader import read_environment
 from facts.prices import price_table
@@ -87,27 +87,27 @@ Around = Mapping[str, Sequence[str]]
 """By what is compared, each difference."""
 
 
-def _compared_with(against: str, launch: Launch) -> tuple[Subject, tuple[Change, ...], Around]:
+def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Change, ...], Around]:
     """The cluster or the file; differences that it does not state itself; and what stands around it."""
     if against == LAUNCH:
         record = _record(launch)
-        return launched_subject(record), tuple(changes_since_launch(record, launch)), {}
+        return recorded_spec(record), tuple(changes_since_launch(record, launch)), {}
     if against == LIVE:
         from operations.aws import Aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
-        from operations.plan_drift import live  # noqa: PLC0415 - see above
+        from operations.plan_drift import cluster_drift  # noqa: PLC0415 - see above
 
-        found = live(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
+        found = cluster_drift(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
         return found.running.subject, found.running.settled, {each.subject: each.differences for each in found.around}
     return read_subject(Path(against), None), (), {}
 
 
 def _record(launch: Launch) -> LaunchRecord:
     """Raises InvalidInput where the cluster has none."""
-    environment, colour = launch.environment, launch.plan.cluster
-    found = launch_records(environment).get(colour)
+    environment, cluster_name = launch.environment, launch.plan.cluster
+    found = launch_records(environment).get(cluster_name)
     if found is None:
-        where, name = str(record_directory(environment, colour)), Path(environment.source).stem
-        why = f"nothing says what cluster {colour} was launched with"
+        where, name = str(record_directory(environment, cluster_name)), Path(environment.source).stem
+        why = f"nothing says what cluster {cluster_name} was launched with"
         fix = f"if it runs, write it down: warmbase pin {name}"
         raise InvalidInput([Problem(where=where, what="no launch record", why=why, fix=fix)])
     return found
@@ -119,7 +119,7 @@ def _around(around: Around) -> Iterable[str]:
         if not differences:
             continue
         title = fill(_impact(subject), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        yield "\n".join([title, *(line for each in differences for line in wrapped(each))])
+        yield "\n".join([title, *(line for difference in differences for line in wrapped(difference))])
 
 
 def _impact(subject: str) -> str:
@@ -131,7 +131,7 @@ def _impact(subject: str) -> str:
 
 
 def _page(
-    launch: Launch, before: Subject, found: Sequence[Change], cost: ImpactCost, roles: Iterable[str]
+    launch: Launch, before: ClusterSpec, found: Sequence[Change], cost: ImpactCost, roles: Iterable[str]
 ) -> Iterable[str]:
     compared = " and ".join(roles)
     yield fill(

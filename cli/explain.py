@@ -15,10 +15,10 @@ from environments.environment import Environment
 from environments.planning import plan_of
 from environments.reader import read_environment
 from facts.releases import releases
-from lint.secret import shown_value
+from lint.secret import redacted
 from reports.amounts import quantity_text
 from reports.json_text import json_text, plain
-from sizing.explanation import Because
+from sizing.explanation import Explanation
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
 
@@ -54,7 +54,7 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
     for known in properties[:1]:
         _print_property(known, read, plan)
     if because is not None:
-        _print_because(path, because, plan)
+        _print_explanation(path, because, plan)
 
 
 def _print_property(known: Property, environment: Environment, plan: Plan) -> None:
@@ -77,13 +77,13 @@ def _rendered(known: Property, environment: Environment, plan: Plan) -> str:
         if (path, key) == (known.classification, known.key)
     ]
     return (
-        f"{shown_value(known.key, found[0])} {known.unit}".rstrip()
+        f"{redacted(known.key, found[0])} {known.unit}".rstrip()
         if found
         else "left alone: it is not rendered for this cluster"
     )
 
 
-def _print_because(path: str, because: Because, plan: Plan) -> None:
+def _print_explanation(path: str, because: Explanation, plan: Plan) -> None:
     click.echo(f"{path} = {_value(path, plan)}")
     click.echo(_indented(because.formula))
     for name, quantity in because.inputs.items():

@@ -15,8 +15,8 @@ import click
 
 from cli.options import output_option
 from environments.reader.inspection import inspection_text
-from hfile.checkpoint import Kept
-from hfile.inspection import Choice, Found, inspected
+from hfile.checkpoint import Checkpoint
+from hfile.inspection import RootReport, SamplingOptions, inspect_root
 from hfile.local_root import LocalRoot
 from reports.json_text import json_text
 from sizing.family_advice import advice
@@ -24,7 +24,7 @@ from sizing.problem import InvalidInput, Problem
 from sizing.units import format_duration
 
 if TYPE_CHECKING:
-    from hfile.layout import Store
+    from hfile.layout import RootStore
 
 __all__ = ["inspect"]
 
@@ -58,14 +58,14 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     """
     store, name = _store(root)
     target = write or DIRECTORY / f"{name}.json"
-    choice = Choice(
+    choice = SamplingOptions(
         files=chosen["files"],
         every=bool(chosen["every"]),
         headers=bool(chosen["blocks"]),
         seed=chosen["seed"],
         threads=chosen["threads"],
     )
-    found, kept = _looked(store, choice, target)
+    found, kept = _inspect(store, choice, target)
     inspection = found.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
     if not inspection.families:
         kept.remove()
@@ -85,13 +85,13 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     click.echo(f"\nwritten: {target}\nin an environment file: workload: {{inspection: {named}}}")
 
 
-def _looked(store: Store, choice: Choice, target: Path) -> tuple[Found, Kept]:
+def _inspect(store: RootStore, choice: SamplingOptions, target: Path) -> tuple[RootReport, Checkpoint]:
     """And what was read, which stays until the answer is written. Of another seed or depth it is another file."""
     about = f"{store.url} {choice.depth} {choice.seed}"
-    kept = Kept(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
+    kept = Checkpoint(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
     say = _Progress()
     try:
-        return inspected(store, choice, kept, say), kept
+        return inspect_root(store, choice, kept, say), kept
     except BaseException:
         kept.close()
         if kept.has_some:
@@ -101,7 +101,7 @@ def _looked(store: Store, choice: Choice, target: Path) -> tuple[Found, Kept]:
         say.end()
 
 
-def _store(root: str) -> tuple[Store, str]:
+def _store(root: str) -> tuple[RootStore, str]:
     """And what to call its inspection."""
     if found := S3_URL.fullmatch(root):
         from operations.aws import Aws  # noqa: PLC0415 - boto3 is for S3
@@ -116,7 +116,7 @@ def _store(root: str) -> tuple[Store, str]:
     return LocalRoot(directory.resolve()), directory.resolve().name or "root"
 
 
-def _nothing(url: str, found: Found) -> Problem:
+def _nothing(url: str, found: RootReport) -> Problem:
     first = "; the first: {}: {}".format(*found.unread[0]) if found.unread else ""
     return Problem(
         where=url,

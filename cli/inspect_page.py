@@ -8,7 +8,7 @@ from typing import Final
 
 from cli.change_lines import WIDTH
 from hfile.family_totals import FamilyTotals
-from hfile.inspection import Found
+from hfile.inspection import RootReport
 from sizing.family_advice import Advice
 from sizing.units import format_percent, format_size
 
@@ -20,7 +20,7 @@ EXACT: Final = 1e-9
 OF_BLOCKS: Final = {"blocks", "cached_bytes", "compressed_bytes"}
 
 
-def page(found: Found, advised: Sequence[Advice]) -> Iterator[str]:
+def page(found: RootReport, advised: Sequence[Advice]) -> Iterator[str]:
     """Lines of at most 80 characters, but for names of files."""
     read = sum(each.files_read for each in found.families)
     of = sum(each.files for each in found.families)
@@ -78,7 +78,7 @@ def _range(family: FamilyTotals, figure: str, said: Callable[[float], str] = for
     return "of all files, by part of their indexes" if family.partly and figure in OF_BLOCKS else "exact"
 
 
-def _apart(found: Found) -> Iterator[str]:
+def _apart(found: RootReport) -> Iterator[str]:
     if found.apart:
         yield from ("", "Left out")
         for kind, (files, size) in found.apart.items():
@@ -86,7 +86,7 @@ def _apart(found: Found) -> Iterator[str]:
                 yield f"  {kind}: {files:,} files, {format_size(size)}"
 
 
-def _unread(found: Found) -> Iterator[str]:
+def _unread(found: RootReport) -> Iterator[str]:
     if found.unread:
         yield from ("", f"Not read: {len(found.unread):,}")
         for path, why in found.unread[:MOST_UNREAD]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
-from cli.lab_options import THROUGHPUT, Chosen, asked_of, scaled
+from cli.lab_options import THROUGHPUT, Chosen, run_request, scaled
 from lab.hbase.scenarios import SCENARIOS, question
 from sizing.problem import Infeasible, InvalidInput, Problem
 from sizing.units import format_size
@@ -88,12 +88,12 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
       warmbase lab run prod
       warmbase lab run prod --scenario restart --scenario warm-up --resume
     """
-    from lab.hbase.run import Results  # noqa: PLC0415 - see above
+    from lab.hbase.run import RunFiles  # noqa: PLC0415 - see above
     from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above
 
-    asked = asked_of(chosen)
+    asked = run_request(chosen)
     began = time.monotonic()
-    files = Results(results, Path(chosen["environment"]).stem)
+    files = RunFiles(results, Path(chosen["environment"]).stem)
     made = run_scenarios(asked, files, _say(began), resume=resume)
     _print_run(made, files.page)
     missed = sum(len(scenario.missed) for scenario in made.scenarios)
@@ -121,7 +121,7 @@ def up(**chosen: Unpack[Chosen]) -> None:
     """
     from lab.hbase.background import up as stand_up  # noqa: PLC0415 - see above
 
-    stand_up(asked_of(chosen), _say(time.monotonic()))
+    stand_up(run_request(chosen), _say(time.monotonic()))
     _print_status()
 
 
@@ -179,9 +179,9 @@ def _print_run(made: Run, page: Path) -> None:
 
 
 def _print_status() -> None:
-    from lab.hbase.background import standing  # noqa: PLC0415 - see above
+    from lab.hbase.background import background_lab  # noqa: PLC0415 - see above
 
-    found = standing()
+    found = background_lab()
     if found is None:
         click.echo("no lab is up")
         return

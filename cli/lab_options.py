@@ -17,9 +17,9 @@ from sizing.problem import InvalidInput, Problem
 from sizing.units import GIB, MIB, parse_duration, parse_size
 
 if TYPE_CHECKING:
-    from lab.hbase.run import Asked
+    from lab.hbase.run import RunRequest
 
-__all__ = ["THROUGHPUT", "Chosen", "asked_of", "scaled"]
+__all__ = ["THROUGHPUT", "Chosen", "run_request", "scaled"]
 
 LEAST_MEMORY_BYTES: Final = 3 * GIB
 LEAST_DATA_BYTES: Final = 64 * MIB
@@ -41,7 +41,7 @@ class Chosen(TypedDict):
     volume_throughput: NotRequired[float]
 
 
-class Text(click.ParamType[float]):
+class UnitText(click.ParamType[float]):
     """Text with a unit, as people write it."""
 
     def __init__(self, name: str, parse: Callable[[str], float], least: float = 0) -> None:
@@ -66,10 +66,10 @@ def _per_second(text: str) -> int:
     return parse_size(text.removesuffix("/s"))
 
 
-SIZE: Final = Text("size", parse_size, LEAST_DATA_BYTES)
-MEMORY: Final = Text("size", parse_size, LEAST_MEMORY_BYTES)
-THROUGHPUT: Final = Text("throughput", _per_second, MIB)
-TIME: Final = Text("time", parse_duration)
+SIZE: Final = UnitText("size", parse_size, LEAST_DATA_BYTES)
+MEMORY: Final = UnitText("size", parse_size, LEAST_MEMORY_BYTES)
+THROUGHPUT: Final = UnitText("throughput", _per_second, MIB)
+TIME: Final = UnitText("time", parse_duration)
 
 
 def scaled(command: click.decorators.FC) -> click.decorators.FC:
@@ -98,10 +98,10 @@ def scaled(command: click.decorators.FC) -> click.decorators.FC:
     return command
 
 
-def asked_of(chosen: Chosen) -> Asked:
+def run_request(chosen: Chosen) -> RunRequest:
     """The run that was asked for. Raises InvalidInput for an environment without a cache to ask about."""
     from lab.hbase.laboratory import small_of  # noqa: PLC0415 - `--help` loads no more than it needs
-    from lab.hbase.run import Asked as AskedRun  # noqa: PLC0415 - see above
+    from lab.hbase.run import RunRequest as AskedRun  # noqa: PLC0415 - see above
     from lab.hbase.store.settings import Settings  # noqa: PLC0415 - see above
     from lab.model.scaled_plan import Small  # noqa: PLC0415 - see above
 

@@ -13,9 +13,9 @@ import click
 
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import launch_of
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from environments.reader import read_environment
-from lint.finding import Finding, Report, Severity
+from lint.finding import LintFinding, Report, Severity
 from lint.lint import ROLES
 from lint.lint import lint as linted
 from lint.planned import planned_subject
@@ -82,7 +82,7 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
         sys.exit(ANSWER_IS_NO)
 
 
-def _subject(environment: str | None, file: Path | None, release: str | None, cluster: str | None) -> Subject:
+def _subject(environment: str | None, file: Path | None, release: str | None, cluster: str | None) -> ClusterSpec:
     if (environment is None) == (file is None):
         raise click.UsageError("give either ENV or --file FILE")
     if file is not None:
@@ -95,7 +95,7 @@ def _subject(environment: str | None, file: Path | None, release: str | None, cl
     return planned_subject(launch_of(read, chosen_cluster(read, cluster)))
 
 
-def _roles(subject: Subject, group: str | None) -> Sequence[str]:
+def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:
     if group is not None and subject.groups:
         raise click.UsageError("--group is for a file without instance groups; this one has them")
     return ROLES if group is None else (group,)
@@ -121,7 +121,7 @@ def report_text(report: Report, shown: Report) -> str:
     return "\n\n".join([head, *map(_finding_text, shown.findings)])
 
 
-def _finding_text(found: Finding) -> str:
+def _finding_text(found: LintFinding) -> str:
     where = f"line {found.line}" if found.line else ""
     what = " ".join(filter(None, (found.classification, found.property)))
     marked = "an override" if found.overridden else ""

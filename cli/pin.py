@@ -18,9 +18,9 @@ __all__ = ["pin"]
 
 @click.command()
 @click.argument("env")
-@click.option("--cluster", "colour", metavar="COLOUR", help="Which cluster of the file; all of them by default.")
+@click.option("--cluster", "cluster_name", metavar="NAME", help="Which cluster of the file; all of them by default.")
 @click.option("--check", is_flag=True, help="Only say whether the record is of the cluster that runs.")
-def pin(env: str, colour: str | None, *, check: bool) -> None:
+def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
     """Write the launch record of a running cluster, which keeps deployments from replacing it.
 
     It reads the stacks as they are deployed, holds them against what EMR describes, and fetches the bootstrap files.
@@ -35,7 +35,7 @@ def pin(env: str, colour: str | None, *, check: bool) -> None:
     """
     environment = read_environment(env)
     aws = Aws(os.environ | {"AWS_REGION": environment.region})
-    for each in [colour] if colour else list(environment.clusters):
+    for each in [cluster_name] if cluster_name else list(environment.clusters):
         done = (pinning.check_pinned if check else pinning.pin)(aws, environment, each)
         for line in _lines(each, done, check=check):
             click.echo(line)
@@ -43,9 +43,9 @@ def pin(env: str, colour: str | None, *, check: bool) -> None:
             click.echo(f"  {protect(aws, environment, each)}")
 
 
-def _lines(colour: str, done: Pinned, *, check: bool) -> Iterator[str]:
+def _lines(cluster_name: str, done: Pinned, *, check: bool) -> Iterator[str]:
     record = done.record
-    yield f"{colour}: {record.cluster_id}, launched at {record.launched_at}; EMR confirms {done.confirmed} facts"
+    yield f"{cluster_name}: {record.cluster_id}, launched at {record.launched_at}; EMR confirms {done.confirmed} facts"
     if check:
         yield f"  {record.directory} is its record"
         return

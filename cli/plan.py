@@ -9,7 +9,7 @@ import click
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from environments.planning import plan_of
 from environments.reader import read_environment
-from lint.secret import shown_value
+from lint.secret import redacted
 from sizing.problem import Infeasible
 
 __all__ = ["plan"]
@@ -37,7 +37,7 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
     if output == "json":
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
-        shown = [replace(each, value=shown_value(each.key, each.value)) for each in read.overrides]
+        shown = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
         click.echo(json_text({**plain(sized), "overrides": shown}))
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from environments.override import Override
-from lint.secret import shown_value
+from lint.secret import redacted
 from reports.amounts import amount_text, number_text, quantity_text
 from sizing.cluster import Volume
 from sizing.plan import Plan
@@ -75,9 +75,9 @@ def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
 def _overrides(overrides: Sequence[Override], width: int) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=0, width=width)
     table.add_column(overflow="fold")
-    for each in overrides:
-        table.add_row(f"{each.classification} {each.key} = {shown_value(each.key, each.value)}")
-        table.add_row(f"  {each.where}")
+    for override in overrides:
+        table.add_row(f"{override.classification} {override.key} = {redacted(override.key, override.value)}")
+        table.add_row(f"  {override.where}")
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from facts.prices.change import SMALLEST_CHANGE_FRACTION, PriceChange, figures
-from operations.price_list import Refresh, Request, refresh
+from operations.price_list import PriceRequest, Refresh, refresh
 from sizing.units import format_percent
 
 __all__ = ["prices"]
@@ -42,7 +42,7 @@ def refresh_command(region: str, *, dry_run: bool) -> None:
       warmbase prices refresh --dry-run
       warmbase prices refresh --region eu-west-1
     """
-    request = Request(region=region, dry_run=dry_run)
+    request = PriceRequest(region=region, dry_run=dry_run)
     done = refresh(os.environ, request, lambda line: click.echo(line, err=True))
     shown = done.changes if dry_run else done.changes[:LARGEST]
     for line in (*_summary(done), *_changes(shown, len(done.changes)), *_without_price(done), *_files(done, request)):
@@ -75,13 +75,13 @@ def _changes(shown: Sequence[PriceChange], count: int) -> Iterator[str]:
 
 
 def _without_price(done: Refresh) -> Iterator[str]:
-    for why, names in _by_reason(done.fresh.left_out).items():
+    for why, names in _by_reason(done.fresh.omitted).items():
         yield f"Left out, {why}: {', '.join(names)}"
-    for item, why in done.fresh.kept.items():
+    for item, why in done.fresh.unchanged.items():
         yield f"Kept as it was, {why}: {item}"
 
 
-def _files(done: Refresh, request: Request) -> Iterator[str]:
+def _files(done: Refresh, request: PriceRequest) -> Iterator[str]:
     if request.dry_run:
         yield "Nothing is written: it is a dry run."
     elif not done.written:

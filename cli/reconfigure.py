@@ -6,7 +6,7 @@ import os
 
 import click
 
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from cli.options import chosen_cluster, cluster_option, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.tuning_page import tuning_page
@@ -44,17 +44,17 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     Exit codes: 3 something is in the way.
     """
     read = read_environment(environment)
-    colour = chosen_cluster(read, cluster).colour
-    seen = as_launched(read, launch_records(read).get(colour))
-    launch = deployable_launch(seen, seen.clusters[colour])
+    cluster_name = chosen_cluster(read, cluster).name
+    seen = pinned_to_record(read, launch_records(read).get(cluster_name))
+    launch = deployable_launch(seen, seen.clusters[cluster_name])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     found = tuning_of(aws, launch, everything=switches["everything"])
     if output == "json":
         said = {"changes": found.changes, "small": found.small, "new_cluster": found.new, "cost": found.cost}
-        click.echo(json_text(said | {"moves": [move.title for move in found.moves]}))
+        click.echo(json_text(said | {"moves": [move.title for move in found.group_changes]}))
     else:
-        click.echo("\n".join(tuning_page(colour, found, launch)))
-    if switches["dry_run"] or not found.moves:
+        click.echo("\n".join(tuning_page(cluster_name, found, launch)))
+    if switches["dry_run"] or not found.group_changes:
         return
     if not switches["yes"]:
         click.confirm("Do this?", abort=True, err=True)

@@ -13,7 +13,7 @@ from configurations.run_job_flow import run_job_flow
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
 from lint.gate import refuse_errors
-from lint.secret import shown_value
+from lint.secret import redacted
 
 __all__ = ["render"]
 
@@ -54,7 +54,7 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
     launch = launch_of(read, chosen_cluster(read, cluster))
     refuse_errors(launch)
     for override in read.overrides:
-        stated = f"{override.classification} {override.key}={shown_value(override.key, override.value)}"
+        stated = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
         click.echo(f"an override ({override.where}): {stated}", err=True)
     click.echo(_text(launch, form, group), nl=False)
 
@@ -67,4 +67,4 @@ def _text(launch: Launch, form: str, group: str) -> str:
     settings = launch.settings.effective(group)
     if form == "hbase-site":
         return hbase_site_xml(settings, launch.environment.overrides)
-    return json.dumps([each.document() for each in settings], indent=2) + "\n"
+    return json.dumps([setting.document() for setting in settings], indent=2) + "\n"

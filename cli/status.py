@@ -55,9 +55,9 @@ def status(environment: str, output: str, *, watch: bool) -> None:
 def _page(found: EnvironmentState) -> Iterator[str]:
     yield f"{found.environment}, {found.at}"
     yield from _entry("claim", _claim(found))
-    for each in found.clusters:
+    for cluster in found.clusters:
         yield ""
-        yield from _cluster(each)
+        yield from _cluster(cluster)
 
 
 def _claim(found: EnvironmentState) -> str:
@@ -75,7 +75,7 @@ def _cluster(found: ClusterState) -> Iterator[str]:
         yield f"{found.colour}, {found.role}: {found.why}"
         return
     yield f"{found.colour}, {found.role}: {cluster.id}, {cluster.state}, {cluster.release}"
-    yield from _entry("launched", _launched(found))
+    yield from _entry("launched", _launch_line(found))
     nodes = (
         f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
         for role, group in cluster.groups.items()
@@ -89,7 +89,7 @@ def _cluster(found: ClusterState) -> Iterator[str]:
         yield from _entry("cost", f"{format_usd(found.usd_per_month)} a month, as planned (estimate)")
 
 
-def _launched(found: ClusterState) -> str:
+def _launch_line(found: ClusterState) -> str:
     if not found.recorded:
         return "not written down: warmbase pin does that, before a deployment could replace the cluster"
     return str(found.launched_at)

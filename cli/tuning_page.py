@@ -14,18 +14,18 @@ from sizing.warning import MISSED_TARGET
 __all__ = ["tuning_page"]
 
 
-def tuning_page(colour: str, found: Tuning, launch: Launch) -> Iterator[str]:
+def tuning_page(cluster_name: str, found: Tuning, launch: Launch) -> Iterator[str]:
     """Lines, 80 columns wide."""
     cluster = found.running.cluster
-    if not found.moves:
-        yield f"{colour}: {cluster.id}, {cluster.state}: nothing to be tuned"
+    if not found.group_changes:
+        yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to be tuned"
     else:
-        yield f"{colour}: {cluster.id}, {cluster.state}"
+        yield f"{cluster_name}: {cluster.id}, {cluster.state}"
         for change in found.changes:
             yield from change_lines(change)
         yield "  What applying it costs"
         yield from cost_lines(found.cost, launch)
-        yield "  In this order: " + "; ".join(move.title for move in found.moves)
+        yield "  In this order: " + "; ".join(move.title for move in found.group_changes)
     for warning in launch.plan.warnings:
         if warning.id.startswith(MISSED_TARGET):
             said = "no number of these nodes meets every target"

@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from cli.change_lines import WIDTH
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from configurations.launch import Launch
@@ -19,7 +19,7 @@ from environments.launch_record import launch_records
 from environments.reader import read_environment
 from lint.deployable import deployable_launch
 from operations.aws import Aws
-from operations.verification import Finding, unsettled, verification
+from operations.verification import CheckResult, unsettled, verification
 from reports.json_text import json_text
 from reports.markdown import paragraph, section, table
 from sizing.problem import Drifted
@@ -48,48 +48,54 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     Exit codes: 3 something is otherwise.
     """
     read = read_environment(environment)
-    colour = chosen_cluster(read, cluster).colour
-    seen = as_launched(read, launch_records(read).get(colour))
-    launch = deployable_launch(seen, seen.clusters[colour])
+    cluster_name = chosen_cluster(read, cluster).name
+    seen = pinned_to_record(read, launch_records(read).get(cluster_name))
+    launch = deployable_launch(seen, seen.clusters[cluster_name])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     findings = verification(aws, launch, lambda line: click.echo(line, err=True))
-    report = _write(Path(read.source), colour, launch, findings)
+    report = _write(Path(read.source), cluster_name, launch, findings)
     if output == "json":
         click.echo(json_text({"findings": findings, "report": str(report)}))
     else:
         click.echo("\n".join([*_page(findings), f"report: {report}"]))
-    bad = [f"{each.check}: expected {each.expected}, found {each.found}" for each in findings if each.good is False]
+    bad = [
+        f"{finding.check}: expected {finding.expected}, found {finding.found}"
+        for finding in findings
+        if finding.good is False
+    ]
     if bad:
-        raise Drifted(f"cluster {colour} of {read.name}", bad)
+        raise Drifted(f"cluster {cluster_name} of {read.name}", bad)
 
 
-def _page(findings: Sequence[Finding]) -> Iterator[str]:
-    for each in findings:
-        yield f"{VERDICTS[each.good]:<12}{each.check}"
-        if each.good is not True:
-            for line in (f"expected {each.expected}", f"found {each.found}", f"to do: {each.todo}"):
+def _page(findings: Sequence[CheckResult]) -> Iterator[str]:
+    for finding in findings:
+        yield f"{VERDICTS[finding.good]:<12}{finding.check}"
+        if finding.good is not True:
+            for line in (f"expected {finding.expected}", f"found {finding.found}", f"to do: {finding.todo}"):
                 yield from wrap(
                     line, WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 14, break_on_hyphens=False
                 )
-    good = sum(1 for each in findings if each.good)
+    good = sum(1 for finding in findings if finding.good)
     yield f"{good} of {len(findings)} as expected"
 
 
-def _write(source: Path, colour: str, launch: Launch, findings: tuple[Finding, ...]) -> Path:
+def _write(source: Path, cluster_name: str, launch: Launch, findings: tuple[CheckResult, ...]) -> Path:
     today = datetime.now(UTC).date().isoformat()
-    file = source.with_suffix(".verified") / f"{colour}-{today}.md"
+    file = source.with_suffix(".verified") / f"{cluster_name}-{today}.md"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(_report(colour, today, launch, findings), encoding="utf-8")
+    file.write_text(_report(cluster_name, today, launch, findings), encoding="utf-8")
     return file
 
 
-def _report(colour: str, today: str, launch: Launch, findings: tuple[Finding, ...]) -> str:
+def _report(cluster_name: str, today: str, launch: Launch, findings: tuple[CheckResult, ...]) -> str:
     plan = launch.plan
-    rows = ((each.check, each.expected, each.found, VERDICTS[each.good], each.todo) for each in findings)
+    rows = (
+        (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
+    )
     open_rows = unsettled(findings)
     return (
         section(
-            f"# Cluster {colour} of {plan.environment}, looked at on {today}",
+            f"# Cluster {cluster_name} of {plan.environment}, looked at on {today}",
             paragraph(
                 f"{plan.release}, {plan.core.count} x {plan.core.instance_type}, {plan.mode}. By `warmbase verify`."
             ),

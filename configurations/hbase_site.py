@@ -18,7 +18,7 @@ def site_properties(classifications: Iterable[Classification]) -> Mapping[str, s
 
 def hbase_site_xml(classifications: Iterable[Classification], overrides: Iterable[Override] = ()) -> str:
     """`hbase-site.xml`, one property after the other in the order rendered; an override says where it comes from."""
-    marks = {each.key: each.where for each in overrides if each.classification == "hbase-site"}
+    marks = {override.key: override.where for override in overrides if override.classification == "hbase-site"}
     properties = "".join(
         f"{_mark(marks.get(key))}  <property>\n    <name>{escape(key)}</name>\n    <value>{escape(value)}</value>\n"
         "  </property>\n"

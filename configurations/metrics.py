@@ -27,7 +27,7 @@ __all__ = [
     "NEWEST_LOOKED_AT",
     "OF_AGENT",
     "Metric",
-    "Source",
+    "MetricSource",
     "metric",
     "metrics_of",
 ]
@@ -42,7 +42,7 @@ block's lock, and CombinedBlockCache counts that look too, for it does not ask w
 Source: CombinedBlockCache.getBlock of 2.6.2 and 2.6.4; measured with 2.6.2 by the lab."""
 
 
-class Source(StrEnum):
+class MetricSource(StrEnum):
     """Who publishes: a daemon, by the classification under `emr-metrics` that asks for it; the node's program; AWS."""
 
     REGION_SERVER = "emr-hbase-region-server-metrics"
@@ -53,13 +53,13 @@ class Source(StrEnum):
     EMR = "AWS/ElasticMapReduce"
 
 
-OF_AGENT: Final = frozenset({Source.REGION_SERVER, Source.MASTER, Source.SYSTEM})
-OF_AWS: Final = frozenset({Source.S3, Source.EMR})
+OF_AGENT: Final = frozenset({MetricSource.REGION_SERVER, MetricSource.MASTER, MetricSource.SYSTEM})
+OF_AWS: Final = frozenset({MetricSource.S3, MetricSource.EMR})
 DIMENSIONS: Final = {
     **dict.fromkeys(OF_AGENT, ("cluster.id", "instance.id", "node.type", "service.name")),
-    Source.NODE: ("ClusterId", "InstanceId"),
-    Source.S3: ("BucketName", "FilterId"),
-    Source.EMR: ("JobFlowId",),
+    MetricSource.NODE: ("ClusterId", "InstanceId"),
+    MetricSource.S3: ("BucketName", "FilterId"),
+    MetricSource.EMR: ("JobFlowId",),
 }
 """Exactly these. Sources: EMR Release Guide, AmazonCloudWatchAgent-metrics; our own program; S3 User Guide,
 metrics-dimensions; EMR Management Guide, UsingEMR_ViewingMetrics."""
@@ -74,7 +74,7 @@ class Metric:
     attribute, of those looked at; empty for what is not HBase's.
     """
 
-    source: Source
+    source: MetricSource
     bean: str
     attribute: str
     cloudwatch: str
@@ -92,7 +92,7 @@ class Metric:
     @property
     def series(self) -> str:
         """Of what CloudWatch keeps, and charges, one series: a node, a cluster or the root."""
-        return {Source.S3: "root", Source.EMR: "cluster"}.get(self.source, "node")
+        return {MetricSource.S3: "root", MetricSource.EMR: "cluster"}.get(self.source, "node")
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -108,17 +108,17 @@ _MASTER: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 
 _AGENT: Final = (
     # source, bean, attribute, unit, counter, meaning
-    (Source.REGION_SERVER, _SERVER, "readRequestCount", "requests", True, "reads asked of this RegionServer"),
-    (Source.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "writes asked of it"),
-    (Source.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests in service now"),
-    (Source.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests that wait for a handler"),
-    (Source.REGION_SERVER, _JVM, "MemHeapUsedM", "MiB", False, "heap in use, garbage included"),
-    (Source.REGION_SERVER, _JVM, "GcTimeMillis", "ms", True, "time in garbage collections, concurrent phases included"),
+    (MetricSource.REGION_SERVER, _SERVER, "readRequestCount", "requests", True, "reads asked of this RegionServer"),
+    (MetricSource.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "writes asked of it"),
+    (MetricSource.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests in service now"),
+    (MetricSource.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests that wait for a handler"),
+    (MetricSource.REGION_SERVER, _JVM, "MemHeapUsedM", "MiB", False, "heap in use, garbage included"),
+    (MetricSource.REGION_SERVER, _JVM, "GcTimeMillis", "ms", True, "garbage collection, concurrent phases included"),
     (
-        Source.MASTER, _ASSIGNMENT, "ritCountOverThreshold", "regions", False,
+        MetricSource.MASTER, _ASSIGNMENT, "ritCountOverThreshold", "regions", False,
         "regions that have been in transition for longer than a minute",
     ),
-    (Source.MASTER, _MASTER, "numDeadRegionServers", "servers", False, "RegionServers that the master has given up"),
+    (MetricSource.MASTER, _MASTER, "numDeadRegionServers", "servers", False, "RegionServers declared dead"),
 )  # fmt: skip
 _SYSTEM: Final = (
     ("cpu", "cpu_usage_iowait", "processors idle while a disk is waited for"),
@@ -162,10 +162,10 @@ _NODE: Final = (
     ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of it"),
 )  # fmt: skip
 _AWS: Final = (
-    (Source.S3, "GetRequests", "requests", "GETs below the root, of everybody"),
-    (Source.S3, "5xxErrors", "requests", "requests below the root that S3 refused for the moment"),
-    (Source.EMR, "CoreNodesRunning", "nodes", "core nodes that run"),
-    (Source.EMR, "HDFSUtilization", "percent", "of HDFS, where the write-ahead log lies"),
+    (MetricSource.S3, "GetRequests", "requests", "GETs below the root, of everybody"),
+    (MetricSource.S3, "5xxErrors", "requests", "requests below the root that S3 refused for the moment"),
+    (MetricSource.EMR, "CoreNodesRunning", "nodes", "core nodes that run"),
+    (MetricSource.EMR, "HDFSUtilization", "percent", "of HDFS, where the write-ahead log lies"),
 )
 
 
@@ -202,12 +202,13 @@ def _metrics() -> Iterator[Metric]:
         )  # fmt: skip
     for bean, attribute, meaning in _SYSTEM:
         yield Metric(
-            source=Source.SYSTEM, bean=bean, attribute=attribute, cloudwatch=attribute, unit="percent", counter=False,
+            source=MetricSource.SYSTEM, bean=bean, attribute=attribute, cloudwatch=attribute, unit="percent",
+            counter=False,
             meaning=meaning,
         )  # fmt: skip
     for name, unit, attribute, meaning in _NODE:
         yield Metric(
-            source=Source.NODE, bean="", attribute=attribute, cloudwatch=name, unit=unit, counter=False,
+            source=MetricSource.NODE, bean="", attribute=attribute, cloudwatch=name, unit=unit, counter=False,
             meaning=meaning, of_cache=True, since=_since(attribute),
         )  # fmt: skip
     for source, name, unit, meaning in _AWS:
@@ -227,7 +228,7 @@ def metric(cloudwatch: str) -> Metric:
     return next(each for each in METRICS if cloudwatch in {each.cloudwatch, each.attribute})
 
 
-def metrics_of(source: Source, mode: Mode) -> dict[str, list[str]]:
+def metrics_of(source: MetricSource, mode: Mode) -> dict[str, list[str]]:
     """Attributes by bean that a cluster of that mode publishes for a daemon: without a cache, none of it."""
     published: dict[str, list[str]] = {}
     for each in METRICS:

@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from typing import Final
 
-from configurations.properties import CATALOGUE, Group
+from configurations.properties import CATALOGUE, PropertyScope
 from configurations.properties.property import BOTH, CLUSTER
 from emr.classification import Classification, Classifications, flattened, merged
-from emr.cluster_spec import is_gap
+from emr.cluster_spec import is_placeholder
 from environments.override import Override
 from facts.classifications import classifications
 from sizing.problem import InvalidInput, Problem
@@ -36,25 +36,25 @@ def overridden(planned: Classifications, overrides: Iterable[Override]) -> Class
     """
     overrides = tuple(overrides)
     stated = {key for level in planned for path, key, _ in flattened(level) if path == "hbase-site"}
-    stated |= {each.key for each in overrides if each.classification == "hbase-site"}
-    problems = [problem for each in overrides for problem in _problems(each, stated)]
+    stated |= {override.key for override in overrides if override.classification == "hbase-site"}
+    problems = [problem for override in overrides for problem in _problems(override, stated)]
     if problems:
         raise InvalidInput(problems)
     return Classifications(
         cluster=planned.cluster,
-        primary=_with(planned.primary, overrides, Group.PRIMARY),
-        core=_with(planned.core, overrides, Group.CORE),
+        primary=_with(planned.primary, overrides, PropertyScope.PRIMARY),
+        core=_with(planned.core, overrides, PropertyScope.CORE),
     )
 
 
-def groups_of(override: Override) -> frozenset[Group]:
+def groups_of(override: Override) -> frozenset[PropertyScope]:
     """The instance groups whose nodes read the property."""
     known = CATALOGUE.get((override.classification, override.key))
     return (known.groups & BOTH or BOTH) if known else BOTH
 
 
 def _with(
-    planned: tuple[Classification, ...], overrides: Iterable[Override], group: Group
+    planned: tuple[Classification, ...], overrides: Iterable[Override], group: PropertyScope
 ) -> tuple[Classification, ...]:
     for override in overrides:
         if group in groups_of(override):
@@ -82,7 +82,9 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
             why="EMR documents no such classification",
             fix=f"did you mean {near[0]}?" if near else "use one that it documents: facts/classifications.csv",
         )
-    elif is_gap(override.classification, override.value) or is_gap(override.classification, override.key):
+    elif is_placeholder(override.classification, override.value) or is_placeholder(
+        override.classification, override.key
+    ):
         why = f"{override.key}={override.value} is still to be filled in, and a node would take it as it stands"
         yield Problem(where=override.where, what=what, why=why, fix="fill it in, or remove it")
     elif override.classification == "core-site" and override.key in in_hbase_site:

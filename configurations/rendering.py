@@ -14,9 +14,9 @@ import jinja2
 from configurations import layout
 from configurations.compaction_window import compaction_window
 from configurations.jvm import jvm
-from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, Source, metrics_of
+from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, MetricSource, metrics_of
 from configurations.overrides import overridden
-from configurations.properties import CATALOGUE, Group
+from configurations.properties import CATALOGUE, PropertyScope
 from emr.classification import Classification, Classifications, flattened
 from environments.environment import Environment, Wal
 from facts.releases import releases
@@ -62,15 +62,15 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "jvm": jvm(plan, release),
         "compactions": compaction_window(environment.region),
         "throttle": Throttle(),
-        "daemons": (Source.REGION_SERVER, Source.MASTER),
-        "system": Source.SYSTEM,
+        "daemons": (MetricSource.REGION_SERVER, MetricSource.MASTER),
+        "system": MetricSource.SYSTEM,
         "metrics_of": metrics_of,
         "export_interval_ms": EXPORT_INTERVAL_MS,
         "primary_heap_mib": PRIMARY_HEAP_MIB,
         "queue_wait_ms": QUEUE_WAIT_MS,
         "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
     }
-    planned = Classifications(*(_group(group, values) for group in Group))
+    planned = Classifications(*(_group(group, values) for group in PropertyScope))
     return overridden(planned, environment.overrides)
 
 
@@ -90,26 +90,26 @@ def templates() -> jinja2.Environment:
     return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
 
 
-def _group(group: Group, values: Mapping[str, Any]) -> tuple[Classification, ...]:
+def _group(group: PropertyScope, values: Mapping[str, Any]) -> tuple[Classification, ...]:
     text = templates().get_template(f"{group}.json.j2").render(values)
-    parsed = json.loads(text, object_pairs_hook=_each_key_once)
+    parsed = json.loads(text, object_pairs_hook=_check_duplicates)
     found = tuple(Classification.parse(value) for value in parsed)
     for path, key, value in flattened(found):
         _checked(group, path, key, value, values["release"])
     return found
 
 
-def _checked(group: Group, path: str, key: str, value: str, release: Any) -> None:  # noqa: ANN401
+def _checked(group: PropertyScope, path: str, key: str, value: str, release: Any) -> None:  # noqa: ANN401
     known = CATALOGUE.get((path, key))
     if known is None or group not in known.groups:
         raise RenderingError(f"{group}: {path} {key} is not in the catalogue for that group")
-    if not known.known_in(release):
+    if not known.exists_in(release):
         raise RenderingError(f"{group}: {release.label} does not know {path} {key}")
     if (why := known.values.refusal(value)) is not None:
         raise RenderingError(f"{group}: {path} {key}: {why}")
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise RenderingError(f"a key is rendered twice among {[key for key, _ in pairs]}")
     return dict(pairs)
@@ -117,7 +117,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def is_rendered(path: str, key: str) -> bool:
     """Whether some cluster is rendered with it; what is known besides is left to the software's own default."""
-    beans = {(f"emr-metrics/{each.source}", each.bean) for each in METRICS if each.source in OF_AGENT}
+    beans = {(f"emr-metrics/{metric.source}", metric.bean) for metric in METRICS if metric.source in OF_AGENT}
     return (path, key) in beans or any(f'"{key}"' in text for text in _template_texts())
 
 

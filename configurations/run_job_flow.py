@@ -9,7 +9,7 @@ from typing import Any
 
 from configurations.launch import APPLICATIONS, Launch
 from emr.classification import Classification
-from environments.names import cluster_name
+from environments.names import emr_cluster_name
 from sizing.cluster import Volume
 from sizing.plan import CoreGroup, PrimaryGroup
 
@@ -20,7 +20,7 @@ def run_job_flow(launch: Launch) -> dict[str, Any]:
     """The request, as JSON has it; `warmbase lint --file` and `warmbase diff --against` read it back."""
     plan, settings = launch.plan, launch.settings
     return {
-        "Name": cluster_name(plan.environment, plan.cluster),
+        "Name": emr_cluster_name(plan.environment, plan.cluster),
         "ReleaseLabel": plan.release,
         **({"OSReleaseLabel": launch.environment.os_release} if launch.environment.os_release else {}),
         "Applications": [{"Name": name} for name in APPLICATIONS],

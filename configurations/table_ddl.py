@@ -71,6 +71,6 @@ def _families(workload: Workload) -> tuple[FamilySettings, ...]:
     if workload.inspection is None:
         return (FamilySettings(table=TABLE, family=FAMILY, codec=workload.codec.upper(), encoding=workload.encoding),)
     return tuple(
-        FamilySettings(table=each.table, family=each.name, codec=each.codec.upper(), encoding=each.encoding)
-        for each in workload.inspection.families
+        FamilySettings(table=family.table, family=family.name, codec=family.codec.upper(), encoding=family.encoding)
+        for family in workload.inspection.families
     )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from dashboards.graph import Exact
 
-__all__ = ["Alarm", "Call", "Comparison", "Missing"]
+__all__ = ["Alarm", "Comparison", "CompositeAlarm", "Missing"]
 
 Comparison = Literal[
     "GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold"
@@ -35,7 +35,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CompositeAlarm:
     """A composite alarm: calls when its rule begins to hold, and again when it ends. One for each kind of cause."""
 
     name: str

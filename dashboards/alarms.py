@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from configurations.metrics import metric
-from dashboards.alarm import Alarm, Call, Comparison, Missing
+from dashboards.alarm import Alarm, Comparison, CompositeAlarm, Missing
 from dashboards.expected import warm_fill, warming_seconds
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact
 from dashboards.node import FULL, of_cluster
 from dashboards.query import Aggregate, insights
 from dashboards.reads import of_root
-from environments.names import cluster_name
+from environments.names import emr_cluster_name
 from sizing.plan import Plan
 
-__all__ = ["NO_FAULT", "alarms", "calls"]
+__all__ = ["NO_FAULT", "alarms", "composite_alarms"]
 
 NO_FAULT: Final = ("cache-filling", "server-young")
 """Ends of the names of alarms that say how a cluster is, and not that anything is wrong."""
@@ -38,17 +38,17 @@ P99_MARGIN: Final = 2
 LEAST_P99_MS: Final = 50
 # judgement: a promise of 0.95 is not kept below 0.90, nor one of 0.85 below 0.80; a lesser one accepts misses.
 TIERS: Final = ((0.95, 90), (0.85, 80))
-COOLED: Final = 0.9  # judgement: of the planned fill; a cache with less is still filling
-SETTLED: Final = 5  # judgement: minutes for which a cache is called filling longer than other alarms lag
+MIN_FILL_OF_PLAN: Final = 0.9  # judgement: of the planned fill; a cache with less is still filling
+SETTLING_MINUTES: Final = 5  # judgement: minutes for which a cache is called filling longer than other alarms lag
 BEHIND_INTERVALS: Final = 2  # judgement: one dump may be under way, two missed are none
 # judgement: a miss a second is a night's, or a compaction's, and wakes nobody.
 LEAST_MISSES_PER_SECOND: Final = 1
 COLD_MINUTES: Final = 5  # judgement: a compaction, or regions on the move, are over by then
-LEAST_AWAY: Final = 3  # judgement: minutes
+MIN_ABSENCE_MINUTES: Final = 3  # judgement: minutes
 RESTART_SLACK: Final = 1.5  # judgement: a restart's time is an estimate
-EVICTING: Final = (2, 30)
+EVICTION_DATAPOINTS: Final = (2, 30)
 """So many of so many minutes. judgement: an eviction makes room for minutes on end, and two of thirty are no chance."""
-FULLER: Final = 0.02  # judgement: than planned; logs, a file system's own
+DISK_MARGIN_FRACTION: Final = 0.02  # judgement: than planned; logs, a file system's own
 NOT_YET_UNHEALTHY: Final = 0.89  # YARN calls a disk unhealthy at 0.90
 ABOVE: Final = "GreaterThanThreshold"
 BELOW: Final = "LessThanThreshold"
@@ -62,9 +62,9 @@ def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alar
     return (made.core_node_missing(), *of_s3, *(made.of_cache() if plan.mode.cached else ()))
 
 
-def calls(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Call, ...]:
+def composite_alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
     """Who is called for what; a call none of whose alarms apply is left out."""
-    name = cluster_name(plan.environment, plan.cluster)
+    name = emr_cluster_name(plan.environment, plan.cluster)
     there = {alarm.name.removeprefix(f"{name}-") for alarm in alarms(plan, root_bucket, replica=replica)}
 
     def any_of(*wanted: str) -> str:
@@ -84,8 +84,8 @@ def calls(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Call,
     slow = f"(({asked}{unless_warming}) OR {pauses})" if pauses else asked
     look = f"warmbase status {plan.environment}"
 
-    def call(cause: str, rule: str, description: str) -> Call:
-        return Call(name=f"{name}-call-{cause}", description=description, rule=rule)
+    def call(cause: str, rule: str, description: str) -> CompositeAlarm:
+        return CompositeAlarm(name=f"{name}-call-{cause}", description=description, rule=rule)
 
     found = (
         call(
@@ -125,7 +125,7 @@ class _Alarms:
     def __init__(self, plan: Plan, root_bucket: str, *, replica: bool) -> None:
         self.plan, self.root_bucket, self.replica = plan, root_bucket, replica
         away_seconds = RESTART_SLACK * (plan.restart.stop_seconds + plan.restart.away_seconds)
-        self.away_minutes = max(LEAST_AWAY, math.ceil(away_seconds / MINUTE))
+        self.away_minutes = max(MIN_ABSENCE_MINUTES, math.ceil(away_seconds / MINUTE))
         # The loss of a server is noticed first, and called alone.
         self.cold_minutes = max(COLD_MINUTES, self.away_minutes + 2)
         self.status = f"warmbase status {plan.environment}"
@@ -143,7 +143,7 @@ class _Alarms:
         missing: Missing = "notBreaching",
     ) -> Alarm:
         return Alarm(
-            name=f"{cluster_name(self.plan.environment, self.plan.cluster)}-{name}",
+            name=f"{emr_cluster_name(self.plan.environment, self.plan.cluster)}-{name}",
             description=description,
             watched=watched,
             period_seconds=period_seconds,
@@ -185,7 +185,9 @@ class _Alarms:
     def gets_above_plan(self) -> Alarm:
         """Of the cluster's own misses where it has a cache, else of the root's request metrics, everybody's."""
         plan = self.plan
-        per_read = next(each.demand_per_read for each in plan.throughput.resources if each.name == "s3-requests")
+        per_read = next(
+            resource.demand_per_read for resource in plan.throughput.resources if resource.name == "s3-requests"
+        )
         warm = plan.throughput.reads_per_second * per_read
         allowed = max(LEAST_GETS_PER_SECOND, GETS_MARGIN * warm)
         why = f"the plan has {warm:,.0f}: without a cache each read goes there."
@@ -270,7 +272,7 @@ class _Alarms:
                 f"{promised}. A multi-get waits for the coldest. {self.status} says which.",
                 periods=minutes,
             )
-        fill, seconds = round(COOLED * warm_fill(plan), 3), warming_seconds(plan)
+        fill, seconds = round(MIN_FILL_OF_PLAN * warm_fill(plan), 3), warming_seconds(plan)
         yield self._nodes(
             "cache-filling",
             "Fill",
@@ -278,7 +280,7 @@ class _Alarms:
             (BELOW, fill),
             f"A cache is filled to less than {fill}, nine tenths of what it is when warm. Calls nobody: with "
             f"server-young it says that the cache warms. {self.status} shows how far it is.",
-            periods=minutes + SETTLED,
+            periods=minutes + SETTLING_MINUTES,
             breaching=1,
         )
         yield self._nodes(
@@ -325,15 +327,16 @@ class _Alarms:
                 "Evictions",
                 "SUM",
                 (ABOVE, 0),
-                f"A cache has evicted blocks in {EVICTING[0]} of the last {EVICTING[1]} minutes, and by the plan "
-                "everything fits: there are more data, or other block lengths, than it was told of. warmbase plan "
+                f"A cache has evicted blocks in {EVICTION_DATAPOINTS[0]} of the last {EVICTION_DATAPOINTS[1]} minutes, "
+                "although by the plan everything fits: there is more data, or other block lengths, than it assumes. "
+                "warmbase plan "
                 f"{plan.environment} says what they need.",
-                periods=EVICTING[1],
-                breaching=EVICTING[0],
+                periods=EVICTION_DATAPOINTS[1],
+                breaching=EVICTION_DATAPOINTS[0],
             )
         volume = plan.core.volume("cache")
         planned = (plan.cache.size_bytes + plan.persistence.file_bytes) / (volume.count * volume.size_bytes)
-        full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + FULLER)), 3)
+        full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + DISK_MARGIN_FRACTION)), 3)
         yield self._nodes(
             "disk-full",
             "DiskUsed",

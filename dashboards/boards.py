@@ -8,7 +8,7 @@ from dashboards.cache import cache_graphs
 from dashboards.graph import Graph, board_body
 from dashboards.node import node_graphs
 from dashboards.reads import read_graphs
-from environments.names import cluster_name
+from environments.names import emr_cluster_name
 from sizing.plan import Plan
 
 __all__ = ["boards", "dashboard_bodies"]
@@ -16,7 +16,7 @@ __all__ = ["boards", "dashboard_bodies"]
 
 def boards(plan: Plan, root_bucket: str) -> Mapping[str, tuple[Graph, ...]]:
     """Graphs by the dashboard's name; one on the cache where there is one, one on reads, one on nodes."""
-    name = cluster_name(plan.environment, plan.cluster)
+    name = emr_cluster_name(plan.environment, plan.cluster)
     of_cache = {f"{name}-cache": cache_graphs(plan)} if plan.mode.cached else {}
     return {**of_cache, f"{name}-reads": read_graphs(plan, root_bucket), f"{name}-nodes": node_graphs(plan)}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from configurations.metrics import metric
 from dashboards.expected import warm_fill
-from dashboards.graph import MINUTE, Graph, Line, Mark
+from dashboards.graph import MINUTE, Graph, GraphLine, Mark
 from dashboards.query import Statistic, search
 from sizing.plan import Plan
 
@@ -29,8 +29,8 @@ def cache_graphs(plan: Plan) -> tuple[Graph, ...]:
         _fill(plan),
         _warming(plan),
         _reads(),
-        _lost(plan),
-        _kept(plan),
+        _rows_at_risk(plan),
+        _index_age(plan),
     )
 
 
@@ -44,12 +44,12 @@ TIERS = (
 )
 
 
-def _ratio() -> tuple[Line, Line, Line]:
+def _ratio() -> tuple[GraphLine, GraphLine, GraphLine]:
     """Hits of all block reads of a minute, summed over the servers before they are divided."""
     return (
-        Line(of=f"SUM({_of('Hits', 'Sum')})", id="hits", label="hits", visible=False),
-        Line(of=f"SUM({_of('Misses', 'Sum')})", id="misses", label="misses", visible=False),
-        Line(of="hits / (hits + misses)", id="ratio", label="hit ratio"),
+        GraphLine(of=f"SUM({_of('Hits', 'Sum')})", id="hits", label="hits", visible=False),
+        GraphLine(of=f"SUM({_of('Misses', 'Sum')})", id="misses", label="misses", visible=False),
+        GraphLine(of="hits / (hits + misses)", id="ratio", label="hit ratio"),
     )
 
 
@@ -66,7 +66,7 @@ def _hit_ratio(plan: Plan) -> Graph:
 def _worst() -> Graph:
     return Graph(
         title="Hit ratio by the minute, the worst RegionServer's",
-        lines=(Line(of=f"MIN({_of('HitRatio', 'Minimum')})", id="worst", label="worst hit ratio"),),
+        lines=(GraphLine(of=f"MIN({_of('HitRatio', 'Minimum')})", id="worst", label="worst hit ratio"),),
         unit="0 to 1",
         most=1.0,
         marks=TIERS,
@@ -77,9 +77,9 @@ def _cold() -> Graph:
     return Graph(
         title="RegionServers that are cool, cold, or have lost their cache in a restart",
         lines=(
-            Line(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="below 0.90"),
-            Line(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="below 0.80"),
-            Line(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="lost their cache"),
+            GraphLine(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="below 0.90"),
+            GraphLine(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="below 0.80"),
+            GraphLine(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="lost their cache"),
         ),
         unit="servers",
     )
@@ -88,7 +88,7 @@ def _cold() -> Graph:
 def _by_server() -> Graph:
     return Graph(
         title="Hit ratio by the minute, by RegionServer",
-        lines=(Line(of=_of("HitRatio", "Average"), id="ratios"),),
+        lines=(GraphLine(of=_of("HitRatio", "Average"), id="ratios"),),
         unit="0 to 1",
         most=1.0,
         marks=TIERS,
@@ -98,7 +98,7 @@ def _by_server() -> Graph:
 def _fill(plan: Plan) -> Graph:
     return Graph(
         title="Cache filled, by RegionServer",
-        lines=(Line(of=_of("Fill", "Average"), id="fill"),),
+        lines=(GraphLine(of=_of("Fill", "Average"), id="fill"),),
         unit="of the slots",
         most=1.0,
         marks=(
@@ -112,20 +112,20 @@ def _reads() -> Graph:
     return Graph(
         title="Block reads a second, all RegionServers: from the cache, and from S3",
         lines=(
-            Line(of=f"SUM({_of('Hits', 'Sum')}) / {MINUTE}", id="hits", label="hits"),
-            Line(of=f"SUM({_of('Misses', 'Sum')}) / {MINUTE}", id="misses", label="misses"),
+            GraphLine(of=f"SUM({_of('Hits', 'Sum')}) / {MINUTE}", id="hits", label="hits"),
+            GraphLine(of=f"SUM({_of('Misses', 'Sum')}) / {MINUTE}", id="misses", label="misses"),
         ),
         unit="blocks/s",
     )
 
 
-def _lost(plan: Plan) -> Graph:
+def _rows_at_risk(plan: Plan) -> Graph:
     expected = "the plan evicts none" if plan.hit_ratio.predicted >= 1 else "the plan evicts, for not all fits"
     return Graph(
         title=f"Blocks evicted ({expected}), and not cached because a writer's queue was full",
         lines=(
-            Line(of=f"SUM({_of('Evictions', 'Sum')}) / {MINUTE}", id="evicted", label="evicted"),
-            Line(of=f"SUM({_of('FailedInsertions', 'Sum')}) / {MINUTE}", id="failed", label="not cached"),
+            GraphLine(of=f"SUM({_of('Evictions', 'Sum')}) / {MINUTE}", id="evicted", label="evicted"),
+            GraphLine(of=f"SUM({_of('FailedInsertions', 'Sum')}) / {MINUTE}", id="failed", label="not cached"),
         ),
         unit="blocks/s",
     )
@@ -143,7 +143,7 @@ def _warming(plan: Plan) -> Graph:
         title="Warming: hit ratio against the plan's warm-up by reads, and the mean fill",
         lines=(
             *_ratio(),
-            Line(of=f"AVG({_of('Fill', 'Average')})", id="mean_fill", label="mean fill"),
+            GraphLine(of=f"AVG({_of('Fill', 'Average')})", id="mean_fill", label="mean fill"),
         ),
         unit="0 to 1",
         most=1.0,
@@ -151,10 +151,10 @@ def _warming(plan: Plan) -> Graph:
     )
 
 
-def _kept(plan: Plan) -> Graph:
+def _index_age(plan: Plan) -> Graph:
     return Graph(
         title="What a crash would lose: since when an index lacks what its cache holds",
-        lines=(Line(of=_of("IndexBehindSeconds", "Maximum"), id="behind"),),
+        lines=(GraphLine(of=_of("IndexBehindSeconds", "Maximum"), id="behind"),),
         unit="s",
         marks=(Mark(value=plan.persistence.interval_ms / 1000, label="it is written at least so often"),),
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 from configurations.metrics import Metric
 from dashboards.query import Statistic
 
-__all__ = ["FIVE_MINUTES", "MINUTE", "Exact", "Graph", "Line", "Mark", "board_body"]
+__all__ = ["FIVE_MINUTES", "MINUTE", "Exact", "Graph", "GraphLine", "Mark", "board_body"]
 
 MINUTE: Final = 60
 FIVE_MINUTES: Final = 300
@@ -35,7 +35,7 @@ class Exact:
         options = {"stat": self.statistic, "label": label, "id": identity}
         return [self.metric.namespace, self.metric.cloudwatch, *parts, options]
 
-    def asked(self) -> dict[str, Any]:
+    def metric_stat(self) -> dict[str, Any]:
         """As GetMetricData takes it, without its period."""
         dimensions = [{"Name": name, "Value": value} for name, value in self.dimensions.items()]
         metric = {"Namespace": self.metric.namespace, "MetricName": self.metric.cloudwatch, "Dimensions": dimensions}
@@ -43,7 +43,7 @@ class Exact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class GraphLine:
     """What is drawn, or reckoned with where it is not visible. `of` is an expression or an exact series.
 
     An expression that gives several series names each itself where the label is empty.
@@ -60,10 +60,10 @@ class Line:
             return self.of.drawn(self.label, self.id)
         return [{"expression": self.of, "label": self.label, "id": self.id, "visible": self.visible}]
 
-    def asked(self, period_seconds: int) -> dict[str, Any]:
+    def metric_data_query(self, period_seconds: int) -> dict[str, Any]:
         """As one of GetMetricData's queries; `${ClusterId}` in it is the asker's to fill in."""
         if isinstance(self.of, Exact):
-            of: dict[str, Any] = {"MetricStat": {**self.of.asked(), "Period": period_seconds}}
+            of: dict[str, Any] = {"MetricStat": {**self.of.metric_stat(), "Period": period_seconds}}
         else:
             of = {"Expression": self.of, "Period": period_seconds}
         return {"Id": self.id, "ReturnData": self.visible, **of}
@@ -82,7 +82,7 @@ class Graph:
     """One graph. `unit` labels its axis; `most` is where that ends, None where it follows what is drawn."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[GraphLine, ...]
     unit: str
     most: float | None = None
     marks: tuple[Mark, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from configurations.metrics import metric
-from dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, Line, Mark
+from dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, GraphLine, Mark
 from dashboards.query import CLUSTER_ID, search
 from sizing.plan import Plan
 
@@ -33,7 +33,7 @@ def node_graphs(plan: Plan) -> tuple[Graph, ...]:
 
 
 def _servers(plan: Plan) -> Graph:
-    answering = Line(
+    answering = GraphLine(
         of=f"SUM({search(metric('Answering'), 'Minimum', MINUTE)})", id="answering", label="RegionServers that answer"
     )
     dead = search(metric("numDeadRegionServers"), "Maximum", MINUTE)
@@ -41,8 +41,8 @@ def _servers(plan: Plan) -> Graph:
         title="RegionServers that answer, core nodes, and RegionServers that the master has given up",
         lines=(
             *((answering,) if plan.mode.cached else ()),
-            Line(of=of_cluster("CoreNodesRunning"), id="nodes", label="core nodes"),
-            Line(of=f"MAX({dead})", id="dead", label="given up"),
+            GraphLine(of=of_cluster("CoreNodesRunning"), id="nodes", label="core nodes"),
+            GraphLine(of=f"MAX({dead})", id="dead", label="given up"),
         ),
         unit="servers",
         marks=(Mark(value=plan.core.count, label="planned"),),
@@ -50,13 +50,13 @@ def _servers(plan: Plan) -> Graph:
 
 
 def _regions(plan: Plan) -> Graph:
-    meta = Line(
+    meta = GraphLine(
         of=f"SUM({search(metric('HostsMeta'), 'Maximum', MINUTE)})", id="meta", label="servers that serve hbase:meta"
     )
     long = search(metric("ritCountOverThreshold"), "Maximum", MINUTE)
     return Graph(
         title="Regions that have been in transition for over a minute, and who serves hbase:meta",
-        lines=(Line(of=f"MAX({long})", id="regions", label="regions"), *((meta,) if plan.mode.cached else ())),
+        lines=(GraphLine(of=f"MAX({long})", id="regions", label="regions"), *((meta,) if plan.mode.cached else ())),
         unit="regions, servers",
     )
 
@@ -64,7 +64,7 @@ def _regions(plan: Plan) -> Graph:
 def _heap(plan: Plan) -> Graph:
     return Graph(
         title="Heap in use, garbage included, by RegionServer",
-        lines=(Line(of=search(metric("MemHeapUsedM"), "Maximum", MINUTE), id="heap"),),
+        lines=(GraphLine(of=search(metric("MemHeapUsedM"), "Maximum", MINUTE), id="heap"),),
         unit="MiB",
         marks=(Mark(value=plan.heap.xmx_mib, label="all of it"),),
     )
@@ -74,7 +74,7 @@ def _collections() -> Graph:
     spent = f"MAX(RATE({search(metric('GcTimeMillis'), 'Maximum', MINUTE)}))"
     return Graph(
         title="Time in garbage collections, the busiest RegionServer's; ZGC's is beside the requests",
-        lines=(Line(of=f"{spent} / {MILLISECONDS_PER_PERCENT:g}", id="collecting", label="busiest"),),
+        lines=(GraphLine(of=f"{spent} / {MILLISECONDS_PER_PERCENT:g}", id="collecting", label="busiest"),),
         unit="percent",
     )
 
@@ -82,7 +82,7 @@ def _collections() -> Graph:
 def _pauses() -> Graph:
     return Graph(
         title="JVM pauses of more than ten seconds",
-        lines=(Line(of=f"SUM({search(metric('LongPauses'), 'Sum', MINUTE)})", id="pauses", label="pauses"),),
+        lines=(GraphLine(of=f"SUM({search(metric('LongPauses'), 'Sum', MINUTE)})", id="pauses", label="pauses"),),
         unit="pauses",
     )
 
@@ -90,7 +90,7 @@ def _pauses() -> Graph:
 def _disk() -> Graph:
     return Graph(
         title="The cache's volume, by node",
-        lines=(Line(of=search(metric("DiskUsed"), "Maximum", MINUTE), id="disk"),),
+        lines=(GraphLine(of=search(metric("DiskUsed"), "Maximum", MINUTE), id="disk"),),
         unit="used, of 1",
         most=1.0,
         marks=(Mark(value=FULL, label="0.85: at 0.90 YARN calls the disk unhealthy, and EMR the node"),),
@@ -106,7 +106,7 @@ def _worst() -> Graph:
     return Graph(
         title="The worst node",
         lines=tuple(
-            Line(of=f"{of_nodes}({search(metric(name), statistic, MINUTE)})", id=name, label=label)  # type: ignore[arg-type]
+            GraphLine(of=f"{of_nodes}({search(metric(name), statistic, MINUTE)})", id=name, label=label)  # type: ignore[arg-type]
             for label, name, of_nodes, statistic in worst
         ),
         unit="percent",
@@ -117,7 +117,7 @@ def _worst() -> Graph:
 def _hdfs() -> Graph:
     return Graph(
         title="HDFS in use, where the write-ahead log lies",
-        lines=(Line(of=of_cluster("HDFSUtilization"), id="hdfs", label="HDFS"),),
+        lines=(GraphLine(of=of_cluster("HDFSUtilization"), id="hdfs", label="HDFS"),),
         unit="percent",
         most=100.0,
         period_seconds=FIVE_MINUTES,

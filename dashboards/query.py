@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from configurations.metrics import Metric, Source
+from configurations.metrics import Metric, MetricSource
 
 __all__ = ["CLUSTER_ID", "Aggregate", "Statistic", "insights", "search"]
 
@@ -32,7 +32,7 @@ def search(metric: Metric, statistic: Statistic, period_seconds: int) -> str:
 
     The value of `service.name` for HBase is not documented, so it is never written down: SEARCH finds it.
     """
-    agent = metric.source not in {Source.NODE, Source.EMR}
+    agent = metric.source not in {MetricSource.NODE, MetricSource.EMR}
     names = ",".join(f'"{name}"' if agent else name for name in metric.dimensions)
     where = f'"{metric.dimensions[0]}"' if agent else metric.dimensions[0]
     terms = f'MetricName="{metric.cloudwatch}" {where}="{CLUSTER_ID}"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from configurations.metrics import metric
-from dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, Line, Mark
+from dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, GraphLine, Mark
 from dashboards.query import search
 from sizing.plan import Plan
 from sizing.units import MIB
@@ -32,12 +32,12 @@ def of_root(name: str, root_bucket: str) -> Exact:
     return Exact(metric=metric(name), dimensions=dimensions, statistic="Sum")
 
 
-def rate(attribute: str, identity: str, label: str) -> tuple[Line, Line]:
+def rate(attribute: str, identity: str, label: str) -> tuple[GraphLine, GraphLine]:
     """Of a counter, all daemons: where one restarts its counter begins anew, and that minute is drawn as 0."""
     summed = f"SUM(RATE({search(metric(attribute), 'Maximum', MINUTE)}))"
     return (
-        Line(of=summed, id=f"{identity}_change", label=label, visible=False),
-        Line(of=f"IF({identity}_change > 0, {identity}_change, 0)", id=identity, label=label),
+        GraphLine(of=summed, id=f"{identity}_change", label=label, visible=False),
+        GraphLine(of=f"IF({identity}_change > 0, {identity}_change, 0)", id=identity, label=label),
     )
 
 
@@ -52,7 +52,7 @@ def _requests() -> Graph:
 def _latency(plan: Plan) -> Graph:
     return Graph(
         title="Gets: 99 of 100 were served within, by RegionServer",
-        lines=(Line(of=search(metric("GetP99"), "Maximum", MINUTE), id="p99"),),
+        lines=(GraphLine(of=search(metric("GetP99"), "Maximum", MINUTE), id="p99"),),
         unit="ms",
         marks=(
             Mark(value=round(plan.throughput.p99_latency_ms, 1), label="planned, with what clients wait (estimate)"),
@@ -63,7 +63,7 @@ def _latency(plan: Plan) -> Graph:
 def _handlers(plan: Plan) -> Graph:
     return Graph(
         title="Handlers in use, by RegionServer: when all are, requests queue",
-        lines=(Line(of=search(metric("numActiveHandler"), "Maximum", MINUTE), id="handlers"),),
+        lines=(GraphLine(of=search(metric("numActiveHandler"), "Maximum", MINUTE), id="handlers"),),
         unit="handlers",
         marks=(Mark(value=plan.handlers, label="all of them"),),
     )
@@ -72,7 +72,7 @@ def _handlers(plan: Plan) -> Graph:
 def _queue() -> Graph:
     return Graph(
         title="Requests that wait for a handler, by RegionServer",
-        lines=(Line(of=search(metric("queueSize"), "Maximum", MINUTE), id="queue"),),
+        lines=(GraphLine(of=search(metric("queueSize"), "Maximum", MINUTE), id="queue"),),
         unit="bytes",
     )
 
@@ -81,8 +81,8 @@ def _s3(root_bucket: str) -> Graph:
     return Graph(
         title="Requests to S3 below the HBase root, in five minutes",
         lines=(
-            Line(of=of_root("GetRequests", root_bucket), id="gets", label="GETs"),
-            Line(of=of_root("5xxErrors", root_bucket), id="refused", label="refused (5xx)"),
+            GraphLine(of=of_root("GetRequests", root_bucket), id="gets", label="GETs"),
+            GraphLine(of=of_root("5xxErrors", root_bucket), id="refused", label="refused (5xx)"),
         ),
         unit="requests",
         period_seconds=FIVE_MINUTES,
@@ -95,7 +95,9 @@ def _volume_bytes(plan: Plan) -> Graph:
     return Graph(
         title="Throughput of the cache's volume, the busiest node's",
         lines=(
-            Line(of=f"MAX({search(metric('VolumeBytes'), 'Sum', MINUTE)}) / {MINUTE}", id="bytes", label="busiest"),
+            GraphLine(
+                of=f"MAX({search(metric('VolumeBytes'), 'Sum', MINUTE)}) / {MINUTE}", id="bytes", label="busiest"
+            ),
         ),
         unit="B/s",
         marks=(Mark(value=bought, label="bought"),) if bought else (),
@@ -108,7 +110,9 @@ def _volume_operations(plan: Plan) -> Graph:
     return Graph(
         title="Reads and writes of the cache's volume, the busiest node's",
         lines=(
-            Line(of=f"MAX({search(metric('VolumeOperations'), 'Sum', MINUTE)}) / {MINUTE}", id="io", label="busiest"),
+            GraphLine(
+                of=f"MAX({search(metric('VolumeOperations'), 'Sum', MINUTE)}) / {MINUTE}", id="io", label="busiest"
+            ),
         ),
         unit="IO/s",
         marks=(Mark(value=bought, label="bought"),) if bought else (),

@@ -13,7 +13,7 @@ from typing import Final
 
 from emr.classification import ClassificationPath
 
-__all__ = ["NodeGroup", "NodeVolume", "Setting", "Settings", "Subject", "is_gap"]
+__all__ = ["ClusterSpec", "EbsVolume", "InstanceGroup", "Setting", "Settings", "is_placeholder"]
 
 SHELL: Final = r"HBASE_|HADOOP_|YARN_|JAVA_HOME"
 """Variables that hbase-env.sh has."""
@@ -29,7 +29,7 @@ SettingKey = tuple[ClassificationPath, str]
 """Classification path and property key."""
 
 
-def is_gap(classification: ClassificationPath, text: str) -> bool:
+def is_placeholder(classification: ClassificationPath, text: str) -> bool:
     """Whether a value, or a key, is still to be filled in by whoever uses the file."""
     of_variables = classification.partition("/")[0].endswith("-env")
     return (PLACEHOLDER if of_variables else OF_SITES).search(text) is not None
@@ -50,16 +50,16 @@ class Setting:
     quoted: bool = True
 
     @property
-    def is_gap(self) -> bool:
+    def is_placeholder(self) -> bool:
         """Whether the value is still to be filled in by whoever uses the file."""
-        return is_gap(self.classification, self.value)
+        return is_placeholder(self.classification, self.value)
 
 
 Settings = Mapping[SettingKey, Setting]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeVolume:
+class EbsVolume:
     """EBS volumes of one specification on each node; None for what is not said, or is a gap."""
 
     type: str | None
@@ -71,19 +71,19 @@ class NodeVolume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeGroup:
+class InstanceGroup:
     """An instance group: `role` is primary, core or task. `volumes` is empty where EMR's defaults apply."""
 
     role: str
     instance_type: str | None
     count: int | None
-    volumes: tuple[NodeVolume, ...] = ()
+    volumes: tuple[EbsVolume, ...] = ()
     settings: Settings = field(default_factory=dict)
     line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class ClusterSpec:
     """A cluster as a file, or a plan, states it.
 
     `settings` are those for the whole cluster; each group lays its own over them. `only` is the one classification
@@ -96,7 +96,7 @@ class Subject:
     source: str
     release_label: str | None
     settings: Settings
-    groups: tuple[NodeGroup, ...] = ()
+    groups: tuple[InstanceGroup, ...] = ()
     applications: tuple[str, ...] = ()
     only: ClassificationPath | None = None
     fleets: int | None = None
@@ -105,7 +105,7 @@ class Subject:
     classifications: Mapping[ClassificationPath, int | None] = field(default_factory=dict)
     twice: tuple[Setting, ...] = ()
 
-    def group(self, role: str) -> NodeGroup | None:
+    def group(self, role: str) -> InstanceGroup | None:
         """The group of that role, if the file has one."""
         return next((group for group in self.groups if group.role == role), None)
 

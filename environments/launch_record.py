@@ -20,12 +20,12 @@ from environments.environment import Environment
 from sizing.problem import InvalidInput, Problem, Refused
 
 __all__ = [
-    "Frozen",
     "Identity",
     "LaunchRecord",
+    "RecordedResource",
     "identity_of",
+    "in_recorded_zones",
     "launch_records",
-    "placed",
     "record_directory",
     "record_of",
     "write_record",
@@ -57,7 +57,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frozen:
+class RecordedResource:
     """A resource as it was launched: its type, and those of its properties whose change would replace it."""
 
     type: str
@@ -76,7 +76,7 @@ class LaunchRecord:
     availability_zone: str
     cluster_id: str
     launched_at: str
-    resources: Mapping[str, Mapping[str, Frozen]]
+    resources: Mapping[str, Mapping[str, RecordedResource]]
     bootstrap: Mapping[str, str]
 
     def file(self, name: str) -> Path:
@@ -98,7 +98,7 @@ class LaunchRecord:
         }
 
 
-def identity_of(environment: Environment, colour: str, account: str) -> Identity:
+def identity_of(environment: Environment, cluster_name: str, account: str) -> Identity:
     """What the file says that this cluster is, in that account."""
     return Identity(
         environment=environment.name,
@@ -108,45 +108,48 @@ def identity_of(environment: Environment, colour: str, account: str) -> Identity
         root_key=environment.root.key or "",
         mode=str(environment.mode),
         wal=str(environment.wal),
-        cluster=colour,
-        role=environment.clusters[colour].role,
+        cluster=cluster_name,
+        role=environment.clusters[cluster_name].role,
         vpc=environment.network.vpc or "new",
         subnet=environment.network.subnet or "new",
     )
 
 
-def record_directory(environment: Environment, colour: str) -> Path:
+def record_directory(environment: Environment, cluster_name: str) -> Path:
     """Where the record of that cluster stands, or would."""
-    found = (each for each in _directories(environment) if each.name == colour)
-    return next(found, _home(environment) / colour)
+    found = (directory for directory in _directories(environment) if directory.name == cluster_name)
+    return next(found, _home(environment) / cluster_name)
 
 
 def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
-    """By colour. Raises InvalidInput for one that was edited or is of another cluster than the file's.
+    """The launch records by cluster name. Raises InvalidInput for one that was edited or is of another cluster than the file's.
 
     They are known by the file's name and by the environment's: a file that is called otherwise by now has them still.
     """
     records = [_read(directory) for directory in _directories(environment)]
-    problems = [problem for record in records for problem in _otherwise(environment, record)]
-    problems += [_edited(each, "writing it anew was ended halfway") for each in _halfway(_home(environment))]
+    problems = [problem for record in records for problem in _mismatches(environment, record)]
+    problems += [
+        _edited(incomplete_write, "writing it anew was ended halfway")
+        for incomplete_write in _incomplete_writes(_home(environment))
+    ]
     if problems:
         raise InvalidInput(problems)
     return {record.identity.cluster: record for record in records}
 
 
-def record_of(environment: Environment, colour: str, running: str) -> LaunchRecord:
+def record_of(environment: Environment, cluster_name: str, running: str) -> LaunchRecord:
     """The record of the cluster that runs by that id, before anything is done to it.
 
     Raises Refused where there is none, or one of another cluster; InvalidInput as `launch_records`.
     """
-    record = launch_records(environment).get(colour)
+    record = launch_records(environment).get(cluster_name)
     fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
     if record is None:
-        raise Refused(f"nothing says what {running}, cluster {colour}, was launched with\n  fix: {fix}")
+        raise Refused(f"nothing says what {running}, cluster {cluster_name}, was launched with\n  fix: {fix}")
     if record.cluster_id != running:
         raise Refused(
-            f"cluster {colour} runs as {running}, and its launch record is of {record.cluster_id}: nothing says what"
-            f" {running} was launched with\n  fix: {fix}"
+            f"cluster {cluster_name} runs as {running}, and its launch record is of {record.cluster_id}: nothing"
+            f" says what {running} was launched with\n  fix: {fix}"
         )
     return record
 
@@ -158,13 +161,13 @@ def _home(environment: Environment) -> Path:
 def _directories(environment: Environment) -> list[Path]:
     """Each with a record of this environment; what begins with a dot is being written, or was left behind."""
     home = _home(environment)
-    found = [each for each in sorted(home.parent.glob("*.launch/*")) if each.is_dir() and each.name[0] != "."]
+    found = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
     return [each for each in found if each.parent == home or _names(each, environment)]
 
 
-def _halfway(home: Path) -> list[Path]:
+def _incomplete_writes(home: Path) -> list[Path]:
     """Records that were put aside for others which never came."""
-    return [each for each in home.glob(f"{OLD}*") if not (home / each.name.removeprefix(OLD)).exists()]
+    return [path for path in home.glob(f"{OLD}*") if not (home / path.name.removeprefix(OLD)).exists()]
 
 
 def _names(directory: Path, environment: Environment) -> bool:
@@ -176,7 +179,7 @@ def _names(directory: Path, environment: Environment) -> bool:
         return False
 
 
-def placed(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
+def in_recorded_zones(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
     """The environment in the zone where its clusters run, whatever the file says by now: a subnet has one for good."""
     zones = [record.availability_zone for record in records]
     if not zones:
@@ -232,7 +235,7 @@ def _read(directory: Path) -> LaunchRecord:
             cluster_id=document["cluster_id"],
             launched_at=document["launched_at"],
             resources={
-                stack: {name: Frozen(**each) for name, each in found.items()}
+                stack: {name: RecordedResource(**each) for name, each in found.items()}
                 for stack, found in document["resources"].items()
             },
             bootstrap=document["bootstrap"],
@@ -266,26 +269,27 @@ def _edited(file: Path, why: str) -> Problem:
     )
 
 
-def _otherwise(environment: Environment, record: LaunchRecord) -> list[Problem]:
+def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]:
     """What the file says otherwise than the cluster that runs."""
-    was, colour = record.identity, record.identity.cluster
+    was, cluster_name = record.identity, record.identity.cluster
     where = str(record.directory / FILE)
-    if colour != record.directory.name or colour not in environment.clusters:
+    if cluster_name != record.directory.name or cluster_name not in environment.clusters:
         gone = Problem(
             where=environment.source,
-            what=f"clusters.{colour}",
-            why=f"{where} says that cluster {colour} runs as {record.cluster_id}, and the file has no such cluster",
+            what=f"clusters.{cluster_name}",
+            why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, and the file has"
+            " no such cluster",
             fix=f"put it back; or, when that cluster is terminated and its stack deleted, remove {record.directory}",
         )
         return [gone]
-    now = identity_of(environment, colour, environment.account or was.account)
+    now = identity_of(environment, cluster_name, environment.account or was.account)
     keys = {
         "environment": "name",
         "root": "storage.root",
         "root_key": "storage.key",
         "mode": "storage.mode",
         "wal": "storage.wal",
-        "role": f"clusters.{colour}.role",
+        "role": f"clusters.{cluster_name}.role",
         "vpc": "network.vpc",
         "subnet": "network.subnet",
     }
@@ -293,8 +297,8 @@ def _otherwise(environment: Environment, record: LaunchRecord) -> list[Problem]:
         Problem(
             where=environment.source,
             what=keys.get(name, name),
-            why=f"cluster {colour} runs as {record.cluster_id} with {getattr(was, name)}, not {getattr(now, name)}:"
-            " that cannot be changed on a running cluster",
+            why=f"cluster {cluster_name} runs as {record.cluster_id} with {getattr(was, name)},"
+            f" not {getattr(now, name)}: that cannot be changed on a running cluster",
             fix=f"write {getattr(was, name)} again; for another, copy the file, and give the copy another `name:`",
         )
         for name in Identity.__slots__

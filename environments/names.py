@@ -4,8 +4,8 @@ from __future__ import annotations
 
 __all__ = [
     "cluster_id_parameter",
-    "cluster_name",
     "cluster_stack",
+    "emr_cluster_name",
     "monitoring_stack",
     "network_stack",
     "stacks_around",
@@ -23,31 +23,31 @@ def storage_stack(environment: str) -> str:
     return f"warmbase-{environment}-storage"
 
 
-def cluster_stack(environment: str, colour: str) -> str:
+def cluster_stack(environment: str, cluster_name: str) -> str:
     """One cluster with its roles."""
-    return f"{cluster_name(environment, colour)}-cluster"
+    return f"{emr_cluster_name(environment, cluster_name)}-cluster"
 
 
-def monitoring_stack(environment: str, colour: str) -> str:
+def monitoring_stack(environment: str, cluster_name: str) -> str:
     """Dashboard, alarms and topic of one cluster."""
-    return f"{cluster_name(environment, colour)}-monitoring"
+    return f"{emr_cluster_name(environment, cluster_name)}-monitoring"
 
 
-def stacks_around(environment: str, colour: str) -> tuple[str, str, str, str]:
+def stacks_around(environment: str, cluster_name: str) -> tuple[str, str, str, str]:
     """All that one cluster needs, in the order in which they are made."""
     return (
         network_stack(environment),
         storage_stack(environment),
-        cluster_stack(environment, colour),
-        monitoring_stack(environment, colour),
+        cluster_stack(environment, cluster_name),
+        monitoring_stack(environment, cluster_name),
     )
 
 
-def cluster_name(environment: str, colour: str) -> str:
+def emr_cluster_name(environment: str, cluster_name: str) -> str:
     """The cluster in EMR; what begins with it and a hyphen is that cluster's."""
-    return f"warmbase-{environment}-{colour}"
+    return f"warmbase-{environment}-{cluster_name}"
 
 
-def cluster_id_parameter(environment: str, colour: str) -> str:
+def cluster_id_parameter(environment: str, cluster_name: str) -> str:
     """The SSM parameter by which the cluster's id travels; an export would block the cluster's replacement."""
-    return f"/warmbase/{environment}/{colour}/cluster-id"
+    return f"/warmbase/{environment}/{cluster_name}/cluster-id"

@@ -9,24 +9,24 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from hfile.file_stats import Measured
-from hfile.layout import Stored
+from hfile.file_stats import FileStats
+from hfile.layout import FileEntry
 
-__all__ = ["Kept", "Unread"]
+__all__ = ["Checkpoint", "UnreadableFile"]
 
-FIELDS: Final = tuple(each.name for each in fields(Measured))
+FIELDS: Final = tuple(field.name for field in fields(FileStats))
 HISTOGRAMS: Final = ("lengths", "compressed_lengths")
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableFile:
     """Why a file was not read; `gone` where it is not there any more, and what it had is in another one by now."""
 
     why: str
-    gone: bool = False
+    is_deleted: bool = False
 
 
-class Kept:
+class Checkpoint:
     """Readings by path; one of a file that has changed since is none. Safe among threads."""
 
     def __init__(self, path: Path, about: str) -> None:
@@ -45,7 +45,7 @@ class Kept:
         """Whether anything was kept."""
         return bool(self._places)
 
-    def recalled(self, stored: Stored) -> Measured | Unread | None:
+    def load(self, stored: FileEntry) -> FileStats | UnreadableFile | None:
         """What was read of it before; None where nothing was."""
         if stored.path not in self._places:
             return None
@@ -55,17 +55,17 @@ class Kept:
         if found.get("stamp") != stored.stamp:
             return None
         if "why" in found:
-            return Unread(found["why"])
+            return UnreadableFile(found["why"])
         values = found["measured"]
         histograms = {name: {int(length): count for length, count in values[name].items()} for name in HISTOGRAMS}
-        return Measured(**{**values, **histograms})
+        return FileStats(**{**values, **histograms})
 
-    def keep(self, stored: Stored, reading: Measured | Unread) -> None:
+    def keep(self, stored: FileEntry, reading: FileStats | UnreadableFile) -> None:
         """One more; of a file that is gone nothing."""
-        if isinstance(reading, Unread) and reading.gone:
+        if isinstance(reading, UnreadableFile) and reading.is_deleted:
             return
         said: dict[str, Any] = {"path": stored.path, "stamp": stored.stamp}
-        if isinstance(reading, Unread):
+        if isinstance(reading, UnreadableFile):
             said["why"] = reading.why
         else:
             said["measured"] = {name: getattr(reading, name) for name in FIELDS}

@@ -45,11 +45,11 @@ READABLE: Final = frozenset({Codec.NONE, Codec.GZ, Codec.SNAPPY, Codec.LZ4, Code
 
 def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
     """What `data` holds, `size` bytes. Raises Unreadable where it is not that, and takes no more memory than that."""
-    if codec is Codec.NONE and size != data.left:
-        data.fail(f"a block that is not compressed holds {data.left:,} bytes, and its header says {size:,}")
+    if codec is Codec.NONE and size != data.remaining_bytes:
+        data.fail(f"a block that is not compressed holds {data.remaining_bytes:,} bytes, and its header says {size:,}")
     if codec is Codec.NONE:
         return data.take(size, "the block")
-    compressed = data.view(data.left, "the block")
+    compressed = data.view(data.remaining_bytes, "the block")
     inner = Cursor(data.name, data.offset - len(compressed), compressed)
     try:
         found = _READERS[codec](inner, size)
@@ -66,11 +66,11 @@ def compressed_size(data: bytes) -> int:
 
 
 def _gzip(data: Cursor, size: int) -> bytes:
-    return zlib.decompressobj(GZIP_WINDOW).decompress(data.view(data.left, "gzip"), max(1, size))
+    return zlib.decompressobj(GZIP_WINDOW).decompress(data.view(data.remaining_bytes, "gzip"), max(1, size))
 
 
 def _zstd(data: Cursor, size: int) -> bytes:
-    compressed = data.view(data.left, "zstd")
+    compressed = data.view(data.remaining_bytes, "zstd")
     if bytes(compressed[: len(ZSTD_MAGIC)]) == ZSTD_MAGIC:
         return _into(cramjam.zstd.decompress_into, compressed, size)
     return _chunks(Cursor(data.name, data.offset - len(compressed), compressed), size, cramjam.zstd.decompress_into)

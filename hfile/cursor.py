@@ -26,7 +26,7 @@ class Cursor:
         self.name, self._start, self._data, self._at = name, start, data, 0
 
     @property
-    def left(self) -> int:
+    def remaining_bytes(self) -> int:
         """Bytes that are still to be read."""
         return len(self._data) - self._at
 
@@ -47,7 +47,7 @@ class Cursor:
         """The same; of a memoryview not copied."""
         begin = self._at
         if length < 0 or begin + length > len(self._data):
-            self.fail(f"{what} would take {length:,} bytes, and {self.left:,} are left")
+            self.fail(f"{what} would take {length:,} bytes, and {self.remaining_bytes:,} are left")
         self._at += length
         return self._data[begin : self._at]
 
@@ -92,7 +92,7 @@ class Cursor:
 
     def fields(self, what: str) -> Iterator[tuple[int, int | bytes]]:
         """Of a protobuf message that takes all that is left: number and value of each field."""
-        while self.left:
+        while self.remaining_bytes:
             tag = self.varint(what)
             kind = tag & 7
             if kind == VARINT:

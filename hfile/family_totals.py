@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from hfile.checkpoint import Unread
+from hfile.checkpoint import UnreadableFile
 from hfile.descriptor import Descriptor
-from hfile.file_stats import Measured, coarse
-from hfile.layout import Family, Stored
+from hfile.file_stats import FileStats, coarse
+from hfile.layout import FamilyFiles, FileEntry
 from sizing.block import LengthHistogram
-from sizing.inspection import Family as Inspected
+from sizing.inspection import FamilyTotals as Inspected
 from sizing.sampling import Estimate, Stratum, estimate
 
 __all__ = ["FamilyTotals", "Gathered"]
@@ -49,7 +49,7 @@ class FamilyTotals:
 class Gathered:
     """Readings of one family's files as they come, folded: `strata` are by number in `family.files`."""
 
-    family: Family
+    family: FamilyFiles
     strata: Sequence[Stratum]
     values: dict[int, tuple[float, ...]] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
@@ -60,11 +60,11 @@ class Gathered:
     partly: int = 0
     largest_cell_bytes: int = 0
 
-    def add(self, stratum: int, member: int, reading: Measured | Unread) -> None:
+    def add(self, stratum: int, member: int, reading: FileStats | UnreadableFile) -> None:
         """One file."""
-        if isinstance(reading, Unread):
+        if isinstance(reading, UnreadableFile):
             # What a file had that is gone lies in another: it counts as one that was not drawn.
-            if reading.gone:
+            if reading.is_deleted:
                 return
             self.unread.add(member)
             self.values[member] = (0.0,) * len(FIGURES)
@@ -86,7 +86,7 @@ class Gathered:
 
     def totals(self, descriptor: Descriptor | None) -> FamilyTotals:
         """Of all files, those that were not read among them."""
-        files, sizes = self.family.files, [each.size_bytes for each in self.family.files]
+        files, sizes = self.family.files, [file.size_bytes for file in self.family.files]
         figures = {
             name: estimate(sizes, self.strata, {member: found[place] for member, found in self.values.items()})
             for place, name in enumerate(FIGURES)
@@ -110,7 +110,7 @@ class Gathered:
 
     def _inspected(
         self,
-        files: Sequence[Stored],
+        files: Sequence[FileEntry],
         figures: Mapping[str, Estimate],
         descriptor: Descriptor | None,
         unread_bytes: Estimate,

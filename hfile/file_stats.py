@@ -21,7 +21,7 @@ from hfile.store_file import StoreFile, data_header, data_payload, index_blocks,
 from hfile.trailer import TRAILER_BYTES
 from sizing.block import HEADER_BYTES, cached_bytes
 
-__all__ = ["ALL", "Depth", "Measured", "coarse", "measured"]
+__all__ = ["ALL", "Depth", "FileStats", "coarse", "read_stats"]
 
 ALL: Final = 1 << 62
 """Of leaves or headers: every one."""
@@ -45,7 +45,7 @@ class Depth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class FileStats:
     """`lengths` are of blocks in the cache, decompressed and still encoded, `compressed_lengths` as on disk.
 
     `rows` are the keys of a ROW Bloom filter, None without one; keys and values are means. `exact` where every data
@@ -85,13 +85,13 @@ class Measured:
         return sum(length * count for length, count in self.compressed_lengths.items())
 
 
-def measured(readable: Readable, depth: Depth, random: Random) -> Measured:
+def read_stats(readable: Readable, depth: Depth, random: Random) -> FileStats:
     """Raises Unreadable as `opened`, and where the index or a block that is read is damaged."""
     file = opened(readable)
-    seen = _seen(readable, file, depth, random)
+    seen = _index_sample(readable, file, depth, random)
     bloom = file.general_bloom
     tried = _tried(readable, file, seen, depth, random)
-    return Measured(
+    return FileStats(
         size_bytes=file.size_bytes,
         codec=file.trailer.codec.name.lower(),
         encoding=file.info.encoding,
@@ -112,7 +112,7 @@ def measured(readable: Readable, depth: Depth, random: Random) -> Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _IndexSample:
     """Data blocks that the index was read for, of so many; leaves of the index, and what those hold."""
 
     entries: Entries
@@ -125,20 +125,20 @@ class _Seen:
         return self.blocks == len(self.entries)
 
 
-def _seen(readable: Readable, file: StoreFile, depth: Depth, random: Random) -> _Seen:
+def _index_sample(readable: Readable, file: StoreFile, depth: Depth, random: Random) -> _IndexSample:
     """All data blocks, or those of some leaves: beyond its header a leaf is as long as its entries are many."""
     if file.trailer.index_levels <= 1:
-        return _Seen(file.root, len(file.root), 0, 0)
+        return _IndexSample(file.root, len(file.root), 0, 0)
     leaves, above_bytes = lowest(readable, file)
     chosen = sorted(random.sample(range(len(leaves)), min(max(1, depth.leaves), len(leaves))))
     entries = joined(file.name, index_blocks(readable, file, leaves, chosen))
     entry_bytes = [max(1, data_bytes(size, file.checksum_chunk_bytes) - LEAST_LEAF_BYTES) for size in leaves.sizes]
     share = sum(entry_bytes[place] for place in chosen) / sum(entry_bytes)
     blocks = len(entries) / share if len(chosen) < len(leaves) else len(entries)
-    return _Seen(entries, blocks, len(leaves), file.trailer.index_bytes - file.root_bytes - above_bytes)
+    return _IndexSample(entries, blocks, len(leaves), file.trailer.index_bytes - file.root_bytes - above_bytes)
 
 
-def _lengths(readable: Readable, file: StoreFile, seen: _Seen, depth: Depth, random: Random) -> Weights:
+def _lengths(readable: Readable, file: StoreFile, seen: _IndexSample, depth: Depth, random: Random) -> Weights:
     """Decompressed: what the index says where nothing is compressed, else by the headers of some blocks."""
     entries = seen.entries
     if file.trailer.codec is Codec.NONE:
@@ -148,11 +148,11 @@ def _lengths(readable: Readable, file: StoreFile, seen: _Seen, depth: Depth, ran
     mean = _payload_bytes(file, seen) / seen.blocks if seen.blocks else 0.0
     if len(payloads) < len(entries):
         scale = mean * len(payloads) / sum(payloads) if sum(payloads) else 1.0
-        payloads = [max(1, round(scale * each)) for each in payloads] or [max(1, round(mean))]
+        payloads = [max(1, round(scale * payload)) for payload in payloads] or [max(1, round(mean))]
     return _weighed(map(cached_bytes, payloads), seen.blocks)
 
 
-def _tried(readable: Readable, file: StoreFile, seen: _Seen, depth: Depth, random: Random) -> list[bytes]:
+def _tried(readable: Readable, file: StoreFile, seen: _IndexSample, depth: Depth, random: Random) -> list[bytes]:
     """What some data blocks hold, of a file that does not compress them."""
     if file.trailer.codec is not Codec.NONE:
         return []
@@ -183,12 +183,12 @@ def coarse(lengths: Weights, most: int) -> Weights:
     return found
 
 
-def _payload_bytes(file: StoreFile, seen: _Seen) -> float:
+def _payload_bytes(file: StoreFile, seen: _IndexSample) -> float:
     """Of all data blocks, decompressed: what the trailer sums, less all that is no data block.
 
     It has every block but those of the index that were written last: the root, and what lies between it and leaves.
     """
     leaves = seen.leaf_bytes + HEADER_BYTES * seen.leaves
-    blooms = sum(each.chunk_bytes + HEADER_BYTES * each.chunks for each in file.blooms)
+    blooms = sum(bloom.chunk_bytes + HEADER_BYTES * bloom.chunks for bloom in file.blooms)
     others = TRAILER_BYTES + file.opening_bytes + leaves + blooms
     return max(0.0, file.trailer.total_uncompressed_bytes - others - HEADER_BYTES * seen.blocks)

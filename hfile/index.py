@@ -50,8 +50,8 @@ def root_entries(cursor: Cursor, count: int, limit: int) -> Entries:
 
     What is named ends before `limit`.
     """
-    if count * LEAST_ROOT_ENTRY_BYTES > cursor.left:
-        cursor.fail(f"an index of {count:,} entries does not fit into {cursor.left:,} bytes")
+    if count * LEAST_ROOT_ENTRY_BYTES > cursor.remaining_bytes:
+        cursor.fail(f"an index of {count:,} entries does not fit into {cursor.remaining_bytes:,} bytes")
     offsets, sizes, key_bytes = array("q"), array("q"), 0
     for _ in range(count):
         offset, size = ENTRY.unpack(cursor.view(ENTRY.size, "an entry of the index"))
@@ -64,12 +64,12 @@ def root_entries(cursor: Cursor, count: int, limit: int) -> Entries:
 def inner_entries(cursor: Cursor, limit: int) -> Entries:
     """Of a leaf or an intermediate block, which has the places of its entries first; at least one."""
     count = cursor.count(4, "entries of a block of the index")
-    if not count or (count + 1) * PLACE_BYTES + count * ENTRY.size > cursor.left:
-        cursor.fail(f"an index block of {count:,} entries does not fit into {cursor.left:,} bytes")
+    if not count or (count + 1) * PLACE_BYTES + count * ENTRY.size > cursor.remaining_bytes:
+        cursor.fail(f"an index block of {count:,} entries does not fit into {cursor.remaining_bytes:,} bytes")
     places = array("i", cursor.take(PLACE_BYTES * (count + 1), "places of entries"))
     if sys.byteorder == "little":
         places.byteswap()
-    body = cursor.take(cursor.left, "entries")
+    body = cursor.take(cursor.remaining_bytes, "entries")
     if places[0] < 0 or min(map(sub, places[1:], places)) < ENTRY.size or places[-1] > len(body):
         cursor.fail(f"{count:,} entries lie from {places[0]:,} to {places[-1]:,} of {len(body):,} bytes")
     offsets, sizes = array("q"), array("q")

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from hfile.checkpoint import Kept, Unread
+from hfile.checkpoint import Checkpoint, UnreadableFile
 from hfile.cursor import Cursor
 from hfile.descriptor import Descriptor, descriptor
 from hfile.family_totals import FamilyTotals, Gathered
-from hfile.file_stats import ALL, Depth, Measured, measured
-from hfile.layout import Family, Listing, Store, Stored, follow_links, listing
+from hfile.file_stats import ALL, Depth, FileStats, read_stats
+from hfile.layout import FamilyFiles, FileEntry, Listing, RootStore, follow_links, listing
 from hfile.live import live_files, whole
 from hfile.readable import GONE, Unreadable
 from sizing.inspection import Inspection
 from sizing.sampling import Estimate, Stratum, drawn, strata, total
 
-__all__ = ["Choice", "Found", "inspected"]
+__all__ = ["RootReport", "SamplingOptions", "inspect_root"]
 
 LEAVES: Final = 4  # judgement: a leaf names a thousand blocks
 HEADERS: Final = 4  # judgement: lengths of compressed blocks are spread; the mean is the trailer's
@@ -40,7 +40,7 @@ Say = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class SamplingOptions:
     """How much is read: so many `files` in all and so many of each family, or `every` one; `headers` of every block."""
 
     files: int = 400
@@ -58,7 +58,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RootReport:
     """What a root holds. `apart` are files and bytes that are no store files of a table, by kind.
 
     `unread` names files, and lists of live ones, that could not be read, each with the reason.
@@ -73,11 +73,11 @@ class Found:
 
     def total(self, figure: str) -> Estimate:
         """One figure of all families."""
-        return total([each.figures[figure] for each in self.families])
+        return total([family.figures[figure] for family in self.families])
 
     def inspection(self, at: str) -> Inspection:
         """As the calculator takes it."""
-        known = [each for each in self.families if each.inspected is not None]
+        known = [family for family in self.families if family.inspected is not None]
         return Inspection(
             root=self.root,
             inspected_at=at,
@@ -86,29 +86,29 @@ class Found:
         )
 
 
-def inspected(store: Store, choice: Choice, kept: Kept, say: Say) -> Found:
+def inspect_root(store: RootStore, choice: SamplingOptions, kept: Checkpoint, say: Say) -> RootReport:
     """Reads and writes nothing in the store. Raises what the store raises where it does not answer."""
     with ThreadPoolExecutor(choice.threads) as pool:
         try:
-            return _Look(store, choice, kept, say, pool).found()
+            return _Inspector(store, choice, kept, say, pool).report()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
 @dataclass(slots=True)
-class _Look:
+class _Inspector:
     """One look: what was listed so far, and what could not be read."""
 
-    store: Store
-    choice: Choice
-    kept: Kept
+    store: RootStore
+    choice: SamplingOptions
+    checkpoint: Checkpoint
     say: Say
     pool: ThreadPoolExecutor
     unread: list[tuple[str, str]] = field(default_factory=list)
     listing: Listing = field(default_factory=Listing)
 
-    def found(self) -> Found:
+    def report(self) -> RootReport:
         """List, leave out what is dead, read, estimate."""
         self.listing = listing(self._files())
         descriptors = self._descriptors()
@@ -117,7 +117,7 @@ class _Look:
         follow_links(self.listing)
         families = [each for _, each in sorted(self.listing.families.items()) if each.files]
         gathered = self._read(families)
-        return Found(
+        return RootReport(
             root=self.store.url,
             files=self.listing.files,
             size_bytes=self.listing.size_bytes,
@@ -126,7 +126,7 @@ class _Look:
             unread=tuple(self.unread),
         )
 
-    def _files(self) -> Iterator[Stored]:
+    def _files(self) -> Iterator[FileEntry]:
         for number, stored in enumerate(self.store.files(), 1):
             self.say("listed", number, 0)
             yield stored
@@ -141,12 +141,12 @@ class _Look:
                 self.unread.append((stored.path, error.why))
         return read
 
-    def _keep_live(self, family: Family, stated: Descriptor | None) -> None:
+    def _keep_live(self, family: FamilyFiles, stated: Descriptor | None) -> None:
         """Where lists say which files are live, the others are put apart."""
         if not family.lists or (stated is not None and not stated.keeps_lists(family.name)):
             return
         live = dict(zip(family.lists, self.pool.map(self._live, family.lists, family.lists.values()), strict=True))
-        family.links = [each for each in family.links if _is_live(each[0], live)]
+        family.links = [link for link in family.links if _is_live(link[0], live)]
         kept = []
         for stored in family.files:
             directory = stored.path.rpartition("/")[0]
@@ -158,7 +158,7 @@ class _Look:
                 kept.append(stored)
         family.files = kept
 
-    def _live(self, directory: str, lists: Sequence[Stored]) -> frozenset[str] | None:
+    def _live(self, directory: str, lists: Sequence[FileEntry]) -> frozenset[str] | None:
         """HBase replaces a list with each flush: where that happened since it was listed, all files count."""
         try:
             return live_files(self.store, lists)
@@ -168,13 +168,13 @@ class _Look:
             self.unread.append((directory, f"its list of live files: {error.why}{more}"))
             return ALL_LIVE if gone else UNKNOWN_LIVE
 
-    def _read(self, families: Sequence[Family]) -> list[Gathered]:
+    def _read(self, families: Sequence[FamilyFiles]) -> list[Gathered]:
         gathered = [Gathered(family, self._strata(family, families)) for family in families]
         tasks = [task for each in gathered for task in self._tasks(each)]
         self.say("read", 0, len(tasks))
         for done, (task, reading) in enumerate(self._readings(tasks), 1):
             task.gathered.add(task.stratum, task.member, reading)
-            if isinstance(reading, Unread):
+            if isinstance(reading, UnreadableFile):
                 self.unread.append((task.stored.path, reading.why))
             self.say("read", done, len(tasks))
         return gathered
@@ -187,17 +187,17 @@ class _Look:
             for member in drawn(stratum, random):
                 yield _Task(gathered, number, member)
 
-    def _strata(self, family: Family, families: Iterable[Family]) -> tuple[Stratum, ...]:
+    def _strata(self, family: FamilyFiles, families: Iterable[FamilyFiles]) -> tuple[Stratum, ...]:
         """The family's part of all files that are read goes with its bytes."""
-        sizes = [each.size_bytes for each in family.files]
+        sizes = [file.size_bytes for file in family.files]
         if self.choice.every:
             return strata(sizes, len(sizes))
-        all_bytes = max(1, sum(each.size_bytes for other in families for each in other.files))
+        all_bytes = max(1, sum(file.size_bytes for other in families for file in other.files))
         return strata(sizes, max(self.choice.of_family, round(self.choice.files * sum(sizes) / all_bytes)))
 
-    def _readings(self, tasks: Iterable[_Task]) -> Iterator[tuple[_Task, Measured | Unread]]:
+    def _readings(self, tasks: Iterable[_Task]) -> Iterator[tuple[_Task, FileStats | UnreadableFile]]:
         """In their order, so many of them ahead that no thread waits."""
-        waiting: deque[tuple[_Task, Future[Measured | Unread]]] = deque()
+        waiting: deque[tuple[_Task, Future[FileStats | UnreadableFile]]] = deque()
         for task in tasks:
             waiting.append((task, self.pool.submit(self._reading, task.stored)))
             if len(waiting) >= AHEAD * self.choice.threads:
@@ -206,15 +206,15 @@ class _Look:
         for task, future in waiting:
             yield task, future.result()
 
-    def _reading(self, stored: Stored) -> Measured | Unread:
-        reading = self.kept.recalled(stored)
+    def _reading(self, stored: FileEntry) -> FileStats | UnreadableFile:
+        reading = self.checkpoint.load(stored)
         if reading is None:
             try:
                 random = Random(f"{self.choice.seed} {stored.path}")  # noqa: S311 - it must repeat
-                reading = measured(self.store.readable(stored), self.choice.depth, random)
+                reading = read_stats(self.store.readable(stored), self.choice.depth, random)
             except Unreadable as error:
-                reading = Unread(f"at byte {error.offset:,}: {error.why}", gone=error.why == GONE)
-            self.kept.keep(stored, reading)
+                reading = UnreadableFile(f"at byte {error.offset:,}: {error.why}", is_deleted=error.why == GONE)
+            self.checkpoint.keep(stored, reading)
         return reading
 
 
@@ -227,11 +227,11 @@ class _Task:
     member: int
 
     @property
-    def stored(self) -> Stored:
+    def stored(self) -> FileEntry:
         return self.gathered.family.files[self.member]
 
 
-def _is_live(stored: Stored, live: Mapping[str, frozenset[str] | None]) -> bool:
+def _is_live(stored: FileEntry, live: Mapping[str, frozenset[str] | None]) -> bool:
     directory, _, name = stored.path.rpartition("/")
     names = live.get(directory, ALL_LIVE)
     return names is ALL_LIVE or name in names

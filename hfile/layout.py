@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from hfile.readable import Readable
 
-__all__ = ["Family", "Listing", "Store", "Stored", "follow_links", "listing"]
+__all__ = ["FamilyFiles", "FileEntry", "Listing", "RootStore", "follow_links", "listing"]
 
 SYSTEM_NAMESPACE: Final = "hbase"
 DATA: Final = "data"
@@ -40,7 +40,7 @@ DESCRIPTOR: Final = re.compile(r"\.tableinfo(?:\.(?P<number>[0-9]+))?(?:\..*)?")
 REGION_PARTS: Final = 3  # region, family, file
 
 
-class Stored(NamedTuple):
+class FileEntry(NamedTuple):
     """One file: its path below the root, and its bytes. `stamp` changes when it does."""
 
     path: str
@@ -48,34 +48,34 @@ class Stored(NamedTuple):
     stamp: str
 
 
-class Store(Protocol):
+class RootStore(Protocol):
     """Where an HBase root lies."""
 
     @property
     def url(self) -> str:
         """Of the root, as a person names it."""
 
-    def files(self) -> Iterator[Stored]:
+    def files(self) -> Iterator[FileEntry]:
         """Every file below the root, in any order."""
 
-    def readable(self, stored: Stored) -> Readable:
+    def readable(self, stored: FileEntry) -> Readable:
         """One of them, to be read in pieces."""
 
 
 @dataclass(slots=True)
-class Family:
+class FamilyFiles:
     """One column family of one table: its store files, and the lists of live ones by directory of a region's family."""
 
     table: str
     name: str
-    files: list[Stored] = field(default_factory=list)
-    lists: dict[str, list[Stored]] = field(default_factory=dict)
-    links: list[tuple[Stored, str]] = field(default_factory=list)
+    files: list[FileEntry] = field(default_factory=list)
+    lists: dict[str, list[FileEntry]] = field(default_factory=dict)
+    links: list[tuple[FileEntry, str]] = field(default_factory=list)
 
     @property
     def regions(self) -> int:
         """That have a store file of it."""
-        return len({region_of(each.path) for each in self.files})
+        return len({region_of(file.path) for file in self.files})
 
 
 @dataclass(slots=True)
@@ -85,14 +85,14 @@ class Listing:
     `archived` are store files of the archive, to which links may lead; `descriptors` the newest of each table.
     """
 
-    families: dict[tuple[str, str], Family] = field(default_factory=dict)
+    families: dict[tuple[str, str], FamilyFiles] = field(default_factory=dict)
     apart: dict[str, list[int]] = field(default_factory=dict)
-    archived: dict[str, Stored] = field(default_factory=dict)
-    descriptors: dict[str, Stored] = field(default_factory=dict)
+    archived: dict[str, FileEntry] = field(default_factory=dict)
+    descriptors: dict[str, FileEntry] = field(default_factory=dict)
     files: int = 0
     size_bytes: int = 0
 
-    def put_apart(self, kind: str, stored: Stored) -> None:
+    def put_apart(self, kind: str, stored: FileEntry) -> None:
         """Counted, and not read."""
         counted = self.apart.setdefault(kind, [0, 0])
         counted[0] += 1
@@ -104,7 +104,7 @@ def region_of(path: str) -> str:
     return path.rsplit("/", 2)[0]
 
 
-def listing(files: Iterable[Stored]) -> Listing:
+def listing(files: Iterable[FileEntry]) -> Listing:
     """Every file of a root in its place."""
     found = Listing()
     for stored in files:
@@ -117,7 +117,7 @@ def listing(files: Iterable[Stored]) -> Listing:
     return found
 
 
-def _place(found: Listing, stored: Stored) -> None:
+def _place(found: Listing, stored: FileEntry) -> None:
     first, _, rest = stored.path.partition("/")
     if first == DATA:
         namespace, _, rest = rest.partition("/")
@@ -129,7 +129,7 @@ def _place(found: Listing, stored: Stored) -> None:
     found.put_apart(APART.get(first, "others"), stored)
 
 
-def _of_table(found: Listing, stored: Stored, place: tuple[str, str], parts: list[str]) -> None:
+def _of_table(found: Listing, stored: FileEntry, place: tuple[str, str], parts: list[str]) -> None:
     namespace, name = place
     table = name if namespace == "default" else f"{namespace}:{name}"
     if namespace == SYSTEM_NAMESPACE:
@@ -147,7 +147,7 @@ def _of_table(found: Listing, stored: Stored, place: tuple[str, str], parts: lis
         found.put_apart("descriptors and temporary files", stored)
 
 
-def _in_family(found: Listing, stored: Stored, family: Family, name: str) -> None:
+def _in_family(found: Listing, stored: FileEntry, family: FamilyFiles, name: str) -> None:
     """A reference stands for half of a file, which lies in the region that was split, and is counted there."""
     if STORE_FILE.fullmatch(name):
         family.files.append(stored)
@@ -161,11 +161,11 @@ def _in_family(found: Listing, stored: Stored, family: Family, name: str) -> Non
         found.put_apart("others", stored)
 
 
-def _family(found: Listing, table: str, name: str) -> Family:
-    return found.families.setdefault((table, name), Family(table, name))
+def _family(found: Listing, table: str, name: str) -> FamilyFiles:
+    return found.families.setdefault((table, name), FamilyFiles(table, name))
 
 
-def _keep_newest(descriptors: dict[str, Stored], table: str, stored: Stored, name: str) -> None:
+def _keep_newest(descriptors: dict[str, FileEntry], table: str, stored: FileEntry, name: str) -> None:
     if not DESCRIPTOR.fullmatch(name):
         return
     before = descriptors.get(table)

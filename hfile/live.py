@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hfile.cursor import Cursor
-from hfile.layout import LIST, Store, Stored
+from hfile.layout import LIST, FileEntry, RootStore
 from hfile.readable import Unreadable
 
 __all__ = ["LiveFiles", "live_files", "whole"]
@@ -30,21 +30,21 @@ class LiveFiles:
     names: frozenset[str]
 
 
-def whole(store: Store, stored: Stored) -> bytes:
+def whole(store: RootStore, stored: FileEntry) -> bytes:
     """All of a small file. Raises Unreadable for one that is none."""
     if stored.size_bytes > MOST_BYTES:
         raise Unreadable(stored.path, 0, f"{stored.size_bytes:,} bytes: HBase keeps none that is so long")
     return store.readable(stored).read_at(0, stored.size_bytes)
 
 
-def live_files(store: Store, lists: Sequence[Stored]) -> frozenset[str] | None:
+def live_files(store: RootStore, lists: Sequence[FileEntry]) -> frozenset[str] | None:
     """By the newest list of one directory; None where there is no list, and no name where each is cut off.
 
     HBase passes over a list that is cut off, and holds no file for live where it finds no other.
 
     Raises Unreadable for a list that is damaged: what is live cannot be known.
     """
-    by_number: dict[int, list[Stored]] = {}
+    by_number: dict[int, list[FileEntry]] = {}
     for each in lists:
         by_number.setdefault(_number(each), []).append(each)
     for number in sorted(by_number, reverse=True):
@@ -54,18 +54,18 @@ def live_files(store: Store, lists: Sequence[Stored]) -> frozenset[str] | None:
     return frozenset() if lists else None
 
 
-def _number(stored: Stored) -> int:
+def _number(stored: FileEntry) -> int:
     found = LIST.fullmatch(stored.path.rpartition("/")[2])
     return int(found["number"] or 0) if found else 0
 
 
-def _read(store: Store, stored: Stored) -> LiveFiles | None:
+def _read(store: RootStore, stored: FileEntry) -> LiveFiles | None:
     """None for one that ends before it should."""
     cursor = Cursor(stored.path, 0, whole(store, stored))
-    if cursor.left < 4:  # noqa: PLR2004 - its length is not whole
+    if cursor.remaining_bytes < 4:  # noqa: PLR2004 - its length is not whole
         return None
     length = cursor.count(4, "the length of a list")
-    if cursor.left < length + 4:
+    if cursor.remaining_bytes < length + 4:
         return None
     message = cursor.take(length, "a list of live files")
     if zlib.crc32(message) != int.from_bytes(cursor.take(4, "its checksum"), "big"):

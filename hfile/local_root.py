@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hfile.layout import Stored
+from hfile.layout import FileEntry
 from hfile.readable import LocalFile
 from sizing.problem import InvalidInput, Problem
 
@@ -25,7 +25,7 @@ class LocalRoot:
         """Its path."""
         return str(self.directory)
 
-    def files(self) -> Iterator[Stored]:
+    def files(self) -> Iterator[FileEntry]:
         """Every file below it; none that goes while it is looked at."""
         for directory, _, names in os.walk(self.directory, onerror=_refuse):
             for name in names:
@@ -35,9 +35,9 @@ class LocalRoot:
                 except FileNotFoundError:
                     continue
                 relative = path.relative_to(self.directory).as_posix()
-                yield Stored(relative, status.st_size, str(status.st_mtime_ns))
+                yield FileEntry(relative, status.st_size, str(status.st_mtime_ns))
 
-    def readable(self, stored: Stored) -> LocalFile:
+    def readable(self, stored: FileEntry) -> LocalFile:
         """One of them."""
         return LocalFile(self.directory / stored.path)
 

@@ -120,16 +120,16 @@ def _root(cursor: Cursor, found: Trailer) -> Entries:
     """Raises Unreadable where the index is of more levels, or of fewer, than the trailer says: it has no checksum."""
     root = root_entries(cursor, found.root_entries, found.load_on_open_offset)
     several = found.index_levels > SINGLE
-    if cursor.left != MID_KEY_BYTES * several or not len(root) >= several:
+    if cursor.remaining_bytes != MID_KEY_BYTES * several or not len(root) >= several:
         said = f"{len(root):,} entries of an index of {found.index_levels} levels"
-        cursor.fail(f"the trailer says that the root index is {said}, and {cursor.left:,} bytes follow them")
+        cursor.fail(f"the trailer says that the root index is {said}, and {cursor.remaining_bytes:,} bytes follow them")
     return root
 
 
 def _blooms(section: Cursor, found: Trailer, size: int) -> Iterator[Block]:
     """One of each kind at most."""
     kinds = ["GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META"]
-    while section.left:
+    while section.remaining_bytes:
         if not kinds:
             section.fail("a block follows the Bloom filters")
         read = _next(section, found, size, *kinds)
@@ -186,6 +186,6 @@ def _block(readable: Readable, file: StoreFile, entries: Entries, place: int, *k
     offset, size = entries.offsets[place], entries.sizes[place]
     cursor = Cursor(file.name, offset, readable.read_at(offset, size))
     read = _next(cursor, file.trailer, file.size_bytes, *kinds)
-    if cursor.left:
+    if cursor.remaining_bytes:
         cursor.fail(f"the index names a block of {size:,} bytes, and it ends here")
     return read

@@ -25,7 +25,7 @@ from local_aws.teardown import lift_protection, remaining_stacks, root_buckets
 from local_aws.template_lint import lint_errors
 from operations.aws import Aws
 from operations.cdk import run_cdk, selection
-from operations.comparison import Comparison, compared
+from operations.comparison import Comparison, compare_deployed
 from operations.progress import Progress
 from sizing.plan import Plan
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
@@ -56,7 +56,7 @@ class Demo:
     cluster_id: str
     comparisons: tuple[Comparison, ...]
     retained_buckets: tuple[str, ...]
-    kept: LocalAws | None
+    is_kept: LocalAws | None
 
 
 @contextmanager
@@ -106,8 +106,10 @@ def _launch(name: str) -> Launch:
     environment = read_environment(name)
     _refuse_other_account(name, environment)
     # All of them are deployed, so each must be deployable.
-    launches = {colour: deployable_launch(environment, choice) for colour, choice in environment.clusters.items()}
-    return launches[environment.active.colour]
+    launches = {
+        cluster_name: deployable_launch(environment, choice) for cluster_name, choice in environment.clusters.items()
+    }
+    return launches[environment.active.name]
 
 
 def _refuse_other_account(name: str, environment: Environment) -> None:
@@ -162,17 +164,20 @@ def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
         cluster_id=cluster_id,
         comparisons=comparisons,
         retained_buckets=retained,
-        kept=cycle.local if keep else None,
+        is_kept=cycle.local if keep else None,
     )
 
 
 def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
     with cycle.progress.step("read back what EMR, CloudWatch and S3 now hold, and compare") as say:
-        cluster, comparisons = compared(cycle.aws, cycle.launch)
-        differences = [f"{each.subject}: {line}" for each in comparisons for line in each.differences]
+        cluster, comparisons = compare_deployed(cycle.aws, cycle.launch)
+        differences = [f"{comparison.subject}: {line}" for comparison in comparisons for line in comparison.differences]
         if differences:
             raise Drifted(f"cluster {cluster.id}", differences)
-        say(f"{cluster.id} is {cluster.state}; {sum(each.facts for each in comparisons)} facts, no difference")
+        say(
+            f"{cluster.id} is {cluster.state}; {sum(comparison.facts for comparison in comparisons)} facts,"
+            " no difference"
+        )
     return cluster.id, comparisons
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Report", "Severity"]
+__all__ = ["LintFinding", "Report", "Severity"]
 
 
 class Severity(StrEnum):
@@ -21,7 +21,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class LintFinding:
     """One finding. `value` is None where the fault is that nothing is stated; `line` where there is no file."""
 
     id: str
@@ -42,8 +42,8 @@ class Report:
 
     source: str
     release: str | None
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
 
-    def of(self, severity: Severity) -> tuple[Finding, ...]:
+    def of(self, severity: Severity) -> tuple[LintFinding, ...]:
         """Those of one severity."""
         return tuple(found for found in self.findings if found.severity is severity)

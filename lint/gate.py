@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from configurations.launch import Launch
 from environments.environment import Environment
-from lint.finding import Finding, Severity
+from lint.finding import LintFinding, Severity
 from lint.lint import lint
 from lint.planned import planned_subject
 from sizing.problem import InvalidInput, Problem
@@ -19,7 +19,7 @@ def refuse_errors(launch: Launch) -> None:
         raise InvalidInput([_problem(launch.environment, found) for found in errors])
 
 
-def _problem(environment: Environment, found: Finding) -> Problem:
+def _problem(environment: Environment, found: LintFinding) -> Problem:
     """Without overrides a launch has no error, so where the blamed setting is none of them, one of them has a part."""
     return Problem(
         where=f"{environment.source}:{found.line}" if found.line else _one_of(environment),

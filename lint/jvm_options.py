@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emr.cluster_spec import PLACEHOLDER, Setting
-from lint.node import Node
+from lint.node import LintedNode
 
 __all__ = ["EXPORT", "JvmOptions", "is_all_gap", "java_version", "jvm_options", "size_mib"]
 
@@ -43,7 +43,7 @@ def size_mib(text: str, *, plain_is_mib: bool = False) -> float | None:
     return int(found[1]) * (1 if plain_is_mib and not unit else MIB_OF[unit])
 
 
-def jvm_options(node: Node) -> JvmOptions:
+def jvm_options(node: LintedNode) -> JvmOptions:
     """What the file states for a RegionServer."""
     settings = tuple(found for name in VARIABLES if (found := node.setting(name, EXPORT)))
     text = " ".join(setting.value for setting in settings)
@@ -61,7 +61,7 @@ def is_all_gap(setting: Setting) -> bool:
     return PLACEHOLDER.fullmatch(setting.value.strip().strip('"')) is not None
 
 
-def java_version(node: Node) -> int | None:
+def java_version(node: LintedNode) -> int | None:
     """The JDK of HBase's daemons: of JAVA_HOME, or else the release's default; None where neither is known."""
     if node.unstated("JAVA_HOME", EXPORT):
         return node.release.java_default if node.release else None

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from emr.cluster_spec import Subject
-from lint.finding import Finding, Report, Severity
-from lint.node import Node
+from emr.cluster_spec import ClusterSpec
+from lint.finding import LintFinding, Report, Severity
+from lint.node import LintedNode
 from lint.release_of import release_of
 from lint.rule import Rule, findings_of
 from lint.rules import RULES
@@ -24,11 +24,11 @@ GENERAL: Final = frozenset({"WB103", "WB104"})
 """What the tables say of a key and a value; a rule that knows more of the same setting replaces them."""
 
 
-def lint(subject: Subject, rules: Sequence[Rule] = RULES, roles: Sequence[str] = ROLES) -> Report:
+def lint(subject: ClusterSpec, rules: Sequence[Rule] = RULES, roles: Sequence[str] = ROLES) -> Report:
     """Everything that the rules find about nodes of those roles, errors first, then by line."""
     known = release_of(subject.release_label)
     nodes = [
-        Node(
+        LintedNode(
             subject=subject,
             role=role,
             release=known.release,
@@ -45,23 +45,25 @@ def lint(subject: Subject, rules: Sequence[Rule] = RULES, roles: Sequence[str] =
     )
 
 
-def _once(findings: Iterable[Finding]) -> list[Finding]:
+def _once(findings: Iterable[LintFinding]) -> list[LintFinding]:
     """Both kinds of nodes see what is stated for the whole cluster."""
     return list(dict.fromkeys(findings))
 
 
-def _without_repeats(findings: Sequence[Finding]) -> Iterator[Finding]:
+def _without_repeats(findings: Sequence[LintFinding]) -> Iterator[LintFinding]:
     explained = {
-        (each.classification, each.property)
-        for each in findings
-        if each.severity is Severity.ERROR and each.id not in GENERAL and each.value is not None
+        (finding.classification, finding.property)
+        for finding in findings
+        if finding.severity is Severity.ERROR and finding.id not in GENERAL and finding.value is not None
     }
     return (
-        each for each in findings if each.id not in GENERAL or (each.classification, each.property) not in explained
+        finding
+        for finding in findings
+        if finding.id not in GENERAL or (finding.classification, finding.property) not in explained
     )
 
 
-def _without_secret(finding: Finding) -> Finding:
+def _without_secret(finding: LintFinding) -> LintFinding:
     """No credential is printed, whichever rule speaks of it: what lint says is kept in logs."""
     if finding.value is None or not is_secret(finding.property, finding.value):
         return finding
@@ -71,5 +73,5 @@ def _without_secret(finding: Finding) -> Finding:
     return replace(finding, value=NOT_SHOWN, message=message, fix=fix)
 
 
-def _order(finding: Finding) -> tuple[int, int, str, str]:
+def _order(finding: LintFinding) -> tuple[int, int, str, str]:
     return GRAVITY[finding.severity], finding.line or 0, finding.id, finding.property

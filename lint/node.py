@@ -12,11 +12,11 @@ from typing import Final
 
 from configurations.properties.values import number
 from emr.classification import ClassificationPath
-from emr.cluster_spec import NodeGroup, NodeVolume, Setting, Settings, Subject
+from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
 from facts.keys import hadoop_keys, hbase_keys
 from sizing.release import Release
 
-__all__ = ["SITE", "Node"]
+__all__ = ["SITE", "LintedNode"]
 
 SITE: Final = "hbase-site"
 HBASE_2: Final = (2, 0, 0)
@@ -25,17 +25,17 @@ UNKNOWN_BLOCK_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class LintedNode:
     """`role` is primary or core. `release` is None where nobody says which; `exact` whether it is in our table."""
 
-    subject: Subject
+    subject: ClusterSpec
     role: str
     release: Release | None
     exact: bool
     settings: Settings
 
     @property
-    def group(self) -> NodeGroup | None:
+    def group(self) -> InstanceGroup | None:
         """Its instance group, where the file has groups."""
         return self.subject.group(self.role)
 
@@ -46,7 +46,7 @@ class Node:
     def text(self, key: str, classification: ClassificationPath = SITE) -> str | None:
         """What is stated, without blanks around it; None where nothing is, and for a gap."""
         found = self.setting(key, classification)
-        return None if found is None or found.is_gap else found.value.strip()
+        return None if found is None or found.is_placeholder else found.value.strip()
 
     def unstated(self, key: str, classification: ClassificationPath = SITE) -> bool:
         """Whether nothing is stated where it would be seen; a gap is stated."""
@@ -67,7 +67,7 @@ class Node:
         """What is stated, or the default where nothing is; None for a gap, and for text that is no number."""
         found = self.setting(key, classification)
         if found is not None:
-            return None if found.is_gap else _finite(found.value)
+            return None if found.is_placeholder else _finite(found.value)
         if default is not None:
             return default
         stated = self.default(key)
@@ -78,7 +78,7 @@ class Node:
         found = self.setting(key)
         if found is None:
             return default
-        if found.is_gap:
+        if found.is_placeholder:
             return None
         said = found.value.strip().lower()
         return said == "true" if said in {"true", "false"} else default
@@ -107,7 +107,7 @@ class Node:
         stated = self.setting("fs.s3.impl", "core-site")
         if (self.text("hbase.rootdir") or "").startswith("s3a:"):
             return False
-        return stated is not None and (stated.is_gap or stated.value.strip().endswith("EmrFileSystem"))
+        return stated is not None and (stated.is_placeholder or stated.value.strip().endswith("EmrFileSystem"))
 
     @property
     def in_s3(self) -> bool:
@@ -154,7 +154,7 @@ class Node:
         return self.number("hbase.blockcache.minblocksize", UNKNOWN_BLOCK_BYTES)
 
     @property
-    def volumes(self) -> tuple[NodeVolume, ...]:
+    def volumes(self) -> tuple[EbsVolume, ...]:
         """EBS volumes that the file states for these nodes."""
         return self.group.volumes if self.group else ()
 

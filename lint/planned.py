@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from configurations.launch import APPLICATIONS, Launch
 from configurations.overrides import groups_of
-from configurations.properties import Group
+from configurations.properties import PropertyScope
 from emr.classification import Classification, flattened
-from emr.cluster_spec import NodeGroup, NodeVolume, Setting, Settings, Subject
+from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
 from environments.override import Override
 from sizing.cluster import Volume
 from sizing.plan import CoreGroup, PrimaryGroup
@@ -16,23 +16,25 @@ from sizing.plan import CoreGroup, PrimaryGroup
 __all__ = ["planned_subject"]
 
 
-def planned_subject(launch: Launch) -> Subject:
+def planned_subject(launch: Launch) -> ClusterSpec:
     """Settings, instance groups and applications; an override has its line in the environment file."""
     plan, overrides = launch.plan, launch.environment.overrides
-    primary = _settings(launch.settings.primary, overrides, Group.PRIMARY)
-    core = _settings(launch.settings.core, overrides, Group.CORE)
-    return Subject(
+    primary = _settings(launch.settings.primary, overrides, PropertyScope.PRIMARY)
+    core = _settings(launch.settings.core, overrides, PropertyScope.CORE)
+    return ClusterSpec(
         source=launch.environment.source,
         release_label=plan.release,
-        settings=_settings(launch.settings.cluster, (), Group.CLUSTER),
+        settings=_settings(launch.settings.cluster, (), PropertyScope.CLUSTER),
         groups=(_group("primary", plan.primary, primary), _group("core", plan.core, core)),
         applications=APPLICATIONS,
         classifications={path: None for level in launch.settings for path in _paths(level)},
     )
 
 
-def _settings(level: Iterable[Classification], overrides: Iterable[Override], group: Group) -> Settings:
-    overridden = {(each.classification, each.key): each for each in overrides if group in groups_of(each)}
+def _settings(level: Iterable[Classification], overrides: Iterable[Override], group: PropertyScope) -> Settings:
+    overridden = {
+        (override.classification, override.key): override for override in overrides if group in groups_of(override)
+    }
     return {
         (path, key): Setting(
             classification=path,
@@ -49,8 +51,8 @@ def _line(override: Override | None) -> int | None:
     return int(override.where.rpartition(":")[2]) if override else None
 
 
-def _group(role: str, group: CoreGroup | PrimaryGroup, settings: Settings) -> NodeGroup:
-    return NodeGroup(
+def _group(role: str, group: CoreGroup | PrimaryGroup, settings: Settings) -> InstanceGroup:
+    return InstanceGroup(
         role=role,
         instance_type=group.instance_type,
         count=group.count,
@@ -59,8 +61,8 @@ def _group(role: str, group: CoreGroup | PrimaryGroup, settings: Settings) -> No
     )
 
 
-def _volume(volume: Volume) -> NodeVolume:
-    return NodeVolume(
+def _volume(volume: Volume) -> EbsVolume:
+    return EbsVolume(
         type=volume.type,
         size_gib=volume.size_gib,
         iops=volume.iops,

@@ -9,7 +9,7 @@ from typing import Final
 from facts.releases import releases
 from sizing.release import Release, Version, parse_version
 
-__all__ = ["KnownRelease", "is_label", "meant_label", "release_of"]
+__all__ = ["LintedRelease", "is_label", "nearest_label", "release_of"]
 
 EXAMPLE: Final = "emr-7.12.0"
 
@@ -29,7 +29,7 @@ JAVA_17_FROM: Final = (7, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRelease:
+class LintedRelease:
     """`exact` is false for a release beyond our table: keys and defaults of that one are not judged."""
 
     release: Release | None
@@ -41,7 +41,7 @@ def is_label(text: str) -> bool:
     return re.fullmatch(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", text, re.ASCII) is not None
 
 
-def meant_label(text: str) -> str:
+def nearest_label(text: str) -> str:
     """The label that somebody may have meant, or an example of one."""
     number = re.search(r"\d{1,4}\.\d{1,4}(?:\.\d{1,4})?", text, re.ASCII)
     if number is None:
@@ -49,19 +49,19 @@ def meant_label(text: str) -> str:
     return f"emr-{number[0]}" if number[0].count(".") > 1 else f"emr-{number[0]}.0"
 
 
-def release_of(label: str | None) -> KnownRelease:
+def release_of(label: str | None) -> LintedRelease:
     """The release itself; of one that we do not know the last before it, of an older one the HBase of its time.
 
     None where there is no label, or it is none of EMR's.
     """
     if label is None or not is_label(label):
-        return KnownRelease(release=None, exact=False)
+        return LintedRelease(release=None, exact=False)
     known = releases()
     if label in known:
-        return KnownRelease(release=known[label], exact=True)
+        return LintedRelease(release=known[label], exact=True)
     emr = parse_version(label.removeprefix("emr-"))
     before = [release for release in known.values() if release.emr < emr]
-    return KnownRelease(release=before[-1] if before else _older(label, emr), exact=False)
+    return LintedRelease(release=before[-1] if before else _older(label, emr), exact=False)
 
 
 def _older(label: str, emr: Version) -> Release:

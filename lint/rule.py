@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from configurations.properties.property import ANY, Span
 from emr.cluster_spec import Setting
-from lint.finding import Finding, Severity
-from lint.node import SITE, Node
+from lint.finding import LintFinding, Severity
+from lint.node import SITE, LintedNode
 
-__all__ = ["Check", "Found", "Rule", "findings_of"]
+__all__ = ["Check", "Rule", "Violation", "findings_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Violation:
     """What a check saw: `at` is the setting, or else classification and property say what is not stated.
 
     `fix` replaces the rule's own where the check knows better.
@@ -28,7 +28,7 @@ class Found:
     fix: str | None = None
 
 
-Check = Callable[[Node], Iterable[Found]]
+Check = Callable[[LintedNode], Iterable[Violation]]
 """What is wrong with one kind of node; silent where what it needs is not known."""
 
 
@@ -54,7 +54,7 @@ class Rule:
     of_hbase: bool = True
     of_hbase_1: bool = False
 
-    def concerns(self, node: Node) -> bool:
+    def concerns(self, node: LintedNode) -> bool:
         """Whether it is about such a node."""
         if node.role not in self.roles or (self.of_hbase and not node.has_hbase):
             return False
@@ -65,13 +65,13 @@ class Rule:
         return node.release is not None and self.hbase.holds(node.release.hbase) and self.emr.holds(node.release.emr)
 
 
-def findings_of(rule: Rule, node: Node) -> Iterable[Finding]:
+def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:
     """What a rule finds about a node."""
     if not rule.concerns(node):
         return
     for found in rule.check(node):
         at = found.at
-        yield Finding(
+        yield LintFinding(
             id=rule.id,
             severity=rule.severity,
             classification=at.classification if at else found.classification,

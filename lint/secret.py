@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["NOT_SHOWN", "holds_credential", "is_secret", "shown_value"]
+__all__ = ["NOT_SHOWN", "holds_credential", "is_secret", "redacted"]
 
 NOT_SHOWN: Final = "(not shown)"
 CREDENTIAL: Final = re.compile(
@@ -32,6 +32,6 @@ def is_secret(key: str, value: str) -> bool:
     return holds_credential(key, value) or MATERIAL.search(key) is not None
 
 
-def shown_value(key: str, value: str) -> str:
+def redacted(key: str, value: str) -> str:
     """The value as it may be printed."""
     return NOT_SHOWN if is_secret(key, value) else value

@@ -38,7 +38,7 @@ def _named(query: dict[str, list[str]]) -> str | None:
     return next((name for name in LISTS if name in query), None)
 
 
-def _kept(response: Untyped, bucket: str, name: str) -> dict[str, bytes]:
+def _stored_configuration(response: Untyped, bucket: str, name: str) -> dict[str, bytes]:
     kept: dict[str, bytes] = response.backend.get_bucket(bucket).__dict__.setdefault(f"local_{name}", {})
     return kept
 
@@ -47,7 +47,7 @@ def _put(original: Callable[..., Untyped], response: Untyped, request: Untyped, 
     name = _named(query)
     if name is None:
         return original(response, request, bucket, query)
-    _kept(response, bucket, name)[query["id"][0]] = PROLOGUE.sub(b"", response.body)
+    _stored_configuration(response, bucket, name)[query["id"][0]] = PROLOGUE.sub(b"", response.body)
     return 200, {}, ""
 
 
@@ -55,7 +55,7 @@ def _get(original: Callable[..., Untyped], response: Untyped, bucket: str, query
     name = _named(query)
     if name is None:
         return original(response, bucket, query)
-    kept = _kept(response, bucket, name)
+    kept = _stored_configuration(response, bucket, name)
     if "id" not in query:
         listed = b"".join(kept.values()).decode()
         return 200, {}, f"<{LISTS[name]}><IsTruncated>false</IsTruncated>{listed}</{LISTS[name]}>"
@@ -67,5 +67,5 @@ def _delete(original: Callable[..., Untyped], response: Untyped, bucket: str, qu
     name = _named(query)
     if name is None:
         return original(response, bucket, query)
-    found = _kept(response, bucket, name).pop(query["id"][0], None)
+    found = _stored_configuration(response, bucket, name).pop(query["id"][0], None)
     return (404, {}, MISSING) if found is None else (204, {}, "")

@@ -14,7 +14,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from local_aws import stacks
 from local_aws.change_sets import planned_changes
 from local_aws.moto_border import Untyped, replace, request_flag, request_parameter
-from local_aws.parameters import given_parameters
+from local_aws.parameters import raw_parameters
 from local_aws.stack_contents import stack_contents
 from local_aws.stack_creation import OnFailure, create_resources
 from local_aws.stack_events import stack_reaches
@@ -52,7 +52,7 @@ def create_change_set(response: Untyped) -> Untyped:
     kind = request_parameter(response, "ChangeSetType", "UPDATE")
     stack = _stack_to_change(response, kind)
     text = template_text(response, stack)
-    parameters = given_parameters(request_parameter(response, "Parameters", []), stack.parameters, stack.template_dict)
+    parameters = raw_parameters(request_parameter(response, "Parameters", []), stack.parameters, stack.template_dict)
     try:
         contents = stack_contents(stack, text, parameters)
         unchanged = kind == "UPDATE" and not stacks.has_changes(stack, stack_contents(stack, text, parameters))
@@ -71,12 +71,12 @@ def create_change_set(response: Untyped) -> Untyped:
 
 def describe_change_set(response: Untyped) -> Untyped:
     """DescribeChangeSet."""
-    return ActionResult(_found(response))
+    return ActionResult(_find_change_set(response))
 
 
 def execute_change_set(response: Untyped) -> Untyped:
     """ExecuteChangeSet."""
-    change_set = _found(response)
+    change_set = _find_change_set(response)
     if change_set.execution_status != "AVAILABLE":
         raise InvalidChangeSetStatus(
             f"ChangeSet [{change_set.change_set_id}] cannot be executed in its current execution status of"
@@ -92,7 +92,7 @@ def execute_change_set(response: Untyped) -> Untyped:
 def delete_change_set(response: Untyped) -> Untyped:
     """DeleteChangeSet; a missing one is no error."""
     try:
-        change_set = _found(response)
+        change_set = _find_change_set(response)
     except ChangeSetNotFound:
         return EmptyResult()
     del response.cloudformation_backend.change_sets[change_set.change_set_id]
@@ -166,7 +166,7 @@ def _change_set(response: Untyped, stack: Untyped, text: str, parameters: dict[s
     return made
 
 
-def _found(response: Untyped) -> Untyped:
+def _find_change_set(response: Untyped) -> Untyped:
     wanted, stack_name = request_parameter(response, "ChangeSetName"), request_parameter(response, "StackName")
     kept: Json = response.cloudformation_backend.change_sets
     for change_set_id, one in kept.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
 
-from local_aws.moto_border import known_names
+from local_aws.moto_border import resolvable_names
 from local_aws.property_changes import PropertyChange, Recreation, property_changes, replaces
 from local_aws.stack_state import state
 from local_aws.template import creation_order, is_wanted, resolved_properties
@@ -21,7 +21,7 @@ KNOWN_AFTER = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
 
 @dataclass(kw_only=True, eq=False)
-class Unmade:
+class PlannedResource:
     """Stands for a resource that the update would make: its id and attributes are not known before."""
 
     logical_id: str
@@ -49,7 +49,7 @@ def planned_changes(stack: Untyped, contents: StackContents) -> list[Json]:
         seen.add(logical_id)
         current = state(stack).resources.get(logical_id)
         if current is None:
-            known_names(contents.names)[logical_id] = Unmade(logical_id=logical_id)
+            resolvable_names(contents.names)[logical_id] = PlannedResource(logical_id=logical_id)
             changes.append(_entry("Add", logical_id, definitions[logical_id]["Type"]))
         else:
             changes.extend(_modification(stack, contents, current))
@@ -59,12 +59,12 @@ def planned_changes(stack: Untyped, contents: StackContents) -> list[Json]:
 
 def _modification(stack: Untyped, contents: StackContents, current: StackResource) -> list[Json]:
     definition = contents.template["Resources"][current.logical_id]
-    known_names(contents.names)[current.logical_id] = current.resource
+    resolvable_names(contents.names)[current.logical_id] = current.resource
     new = resolved_properties(definition, contents.names, stack.region_name)
     old = current.request.properties
     changes = property_changes(current.request.resource_type, old, new)
     if any(replaces([one]) and not _depends(new.get(one.name)) for one in changes):
-        known_names(contents.names)[current.logical_id] = Unmade(logical_id=current.logical_id)
+        resolvable_names(contents.names)[current.logical_id] = PlannedResource(logical_id=current.logical_id)
     scope = ["Properties"] if changes else []
     scope += [
         name for name in ("DeletionPolicy", "Metadata", "UpdateReplacePolicy") if _differs(name, current, definition)
@@ -129,5 +129,5 @@ def _removal(current: StackResource) -> Json:
     return {
         **entry,
         "PhysicalResourceId": current.physical_id,
-        "PolicyAction": "Retain" if current.kept_on_deletion else "Delete",
+        "PolicyAction": "Retain" if current.is_retained_on_deletion else "Delete",
     }

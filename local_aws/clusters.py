@@ -40,7 +40,7 @@ def install() -> None:
     wrap(Cluster, "terminate", _terminate)
     wrap(ElasticMapReduceBackend, "_manage_security_groups", _manage_security_groups)
     for operation in NEEDS_CLUSTER:
-        wrap(ElasticMapReduceResponse, operation, _of_known_cluster)
+        wrap(ElasticMapReduceResponse, operation, _require_cluster)
     Instance.status = property(_instance_status)
 
 
@@ -57,7 +57,7 @@ def request_body(response: Untyped) -> Json:
     return body
 
 
-def _of_known_cluster(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+def _require_cluster(original: Callable[..., Untyped], response: Untyped) -> Untyped:
     response.backend.describe_cluster(request_parameter(response, "ClusterId"))
     return original(response)
 

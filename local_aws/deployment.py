@@ -10,7 +10,7 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
 from local_aws import resource_types
-from local_aws.moto_border import Json, Untyped, known_names
+from local_aws.moto_border import Json, Untyped, resolvable_names
 from local_aws.stack_events import resource_reaches
 from local_aws.stack_resource import ResourceRequest, StackResource
 from local_aws.template import resolved_properties
@@ -91,7 +91,7 @@ class Deployment:
         """Lets Ref and Fn::GetAtt find the resource."""
         resource.resource.logical_resource_id = resource.logical_id
         resource.resource.cf_resource_type = resource.request.resource_type
-        known_names(self.names)[resource.logical_id] = resource.resource
+        resolvable_names(self.names)[resource.logical_id] = resource.resource
 
     def tag(self, resource: StackResource) -> None:
         """Gives an EC2 resource the stack's tags and its own."""

@@ -43,7 +43,7 @@ def template_at(response: Untyped, url: str) -> str:
     return str(response._get_stack_from_s3_url(url))  # noqa: SLF001 - moto offers no public reader
 
 
-def known_names(resource_map: Untyped) -> dict[str, Any]:
+def resolvable_names(resource_map: Untyped) -> dict[str, Any]:
     """What Ref can find without creating anything: parameters, mappings, pseudo parameters, made resources."""
     names: dict[str, Any] = resource_map._parsed_resources  # noqa: SLF001 - moto offers no public reader
     return names

@@ -132,7 +132,7 @@ def run_step(
         "action.sh": (SENT.format(state=state).encode(), 0o755),
         "step.sh": (arguments[2].encode(), 0o644),
         "stubs/aws": (FETCH.format(**filled).encode(), 0o755),
-        **{f"stubs/{each.name}": (each.read_bytes(), 0o755) for each in STUBS.iterdir()},
+        **{f"stubs/{path.name}": (path.read_bytes(), 0o755) for path in STUBS.iterdir()},
         "usr/lib/hbase/bin/disable_all_tables.sh": (b"", 0o755),
     }
     if stopped:

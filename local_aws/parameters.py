@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from local_aws.moto_border import Json, Untyped
 
 
-def given_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:
+def raw_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:
     """The raw parameter values: of a type AWS::SSM::Parameter::Value<…> the name, never the value behind it."""
-    return {entry["ParameterKey"]: _given(entry, previous, previous_template) for entry in entries}
+    return {entry["ParameterKey"]: _raw_value(entry, previous, previous_template) for entry in entries}
 
 
-def _given(entry: Json, previous: dict[str, str], previous_template: Json) -> str:
+def _raw_value(entry: Json, previous: dict[str, str], previous_template: Json) -> str:
     key = entry["ParameterKey"]
     if not _is_true(entry.get("UsePreviousValue")):
         return str(entry["ParameterValue"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def install() -> None:
     """Replaces what moto resolves lazily or wrongly."""
-    replace(parsing, "parse_and_create_resource", _not_made_yet)
+    replace(parsing, "parse_and_create_resource", _is_pending)
     replace(ResourceMap, "parse_ssm_parameter", parameter_store_value)
     replace(ResourceMap, "validate_outputs", lambda _: None)
     replace(Cluster, "get_cfn_attribute", cluster_attribute)
@@ -31,7 +31,7 @@ def install() -> None:
     Stack.stack_resources = property(_models)
 
 
-def _not_made_yet(logical_id: str, definition: Json, names: Untyped, **_: Untyped) -> None:
+def _is_pending(logical_id: str, definition: Json, names: Untyped, **_: Untyped) -> None:
     condition = definition.get("Condition")
     if condition and not names.lazy_condition_map[condition]:
         return

@@ -53,7 +53,7 @@ def _undo(stack: Untyped, reason: str, on_failure: OnFailure) -> None:
     status = "DELETE" if on_failure is OnFailure.DELETE else "ROLLBACK"
     stack_reaches(stack, f"{status}_IN_PROGRESS", f"{reason}{status.capitalize()} requested by user.")
     made = state(stack).resources
-    kept = [one for one in made.values() if one.kept_on_rollback]
+    kept = [one for one in made.values() if one.is_retained_on_rollback]
     for resource in kept:
         resource_reaches(stack, resource, "DELETE_SKIPPED")
     left = delete_resources(stack, [one for one in made.values() if one not in kept])

@@ -33,7 +33,7 @@ def delete_stack_resources(stack: Untyped, retained: Collection[str] = ()) -> bo
     """Whether the stack is gone: its resources are deleted, but those that a DeletionPolicy or the caller keeps."""
     stack_reaches(stack, "DELETE_IN_PROGRESS", "User Initiated")
     resources = state(stack).resources
-    kept = [one for one in resources.values() if one.kept_on_deletion or one.logical_id in retained]
+    kept = [one for one in resources.values() if one.is_retained_on_deletion or one.logical_id in retained]
     for resource in kept:
         resource_reaches(stack, resource, "DELETE_SKIPPED")
     left = delete_resources(stack, [one for one in resources.values() if one not in kept])

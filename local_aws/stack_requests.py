@@ -11,7 +11,7 @@ from moto.core.responses import ActionResult, EmptyResult
 
 from local_aws import stacks
 from local_aws.moto_border import Json, Untyped, replace, request_flag, request_parameter, template_at
-from local_aws.parameters import given_parameters
+from local_aws.parameters import raw_parameters
 from local_aws.stack_contents import stack_contents
 from local_aws.stack_creation import OnFailure
 from local_aws.stack_policy import parsed_policy
@@ -37,7 +37,7 @@ def create_stack(response: Untyped) -> Untyped:
         response.cloudformation_backend,
         request_parameter(response, "StackName"),
         template_text(response),
-        given_parameters(request_parameter(response, "Parameters", []), {}, {}),
+        raw_parameters(request_parameter(response, "Parameters", []), {}, {}),
         tags=tags(response),
         role_arn=request_parameter(response, "RoleARN"),
         notification_arns=request_parameter(response, "NotificationARNs", []),
@@ -54,7 +54,7 @@ def update_stack(response: Untyped) -> Untyped:
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     stacks.check_updatable(stack)
     text = template_text(response, stack)
-    parameters = given_parameters(request_parameter(response, "Parameters", []), stack.parameters, stack.template_dict)
+    parameters = raw_parameters(request_parameter(response, "Parameters", []), stack.parameters, stack.template_dict)
     new_tags = tags(response) or stack.tags
     new_policy, temporary = policy(response, "StackPolicy"), policy(response, "StackPolicyDuringUpdate")
     unchanged = new_tags == stack.tags and not new_policy
@@ -92,14 +92,14 @@ def describe_stack_resource(response: Untyped) -> Untyped:
     stack, name = _stack(response), request_parameter(response, "LogicalResourceId")
     if name not in state(stack).resources:
         raise ValidationError(message=f"Resource {name} does not exist for stack {stack.name}")
-    return ActionResult({"StackResourceDetail": _shown(stack, state(stack).resources[name])})
+    return ActionResult({"StackResourceDetail": _stack_summary(stack, state(stack).resources[name])})
 
 
 def describe_stack_resources(response: Untyped) -> Untyped:
     """DescribeStackResources."""
     stack, name = _stack(response), request_parameter(response, "LogicalResourceId")
     resources = state(stack).resources.values()
-    shown = [_shown(stack, one) for one in resources if name in {None, one.logical_id}]
+    shown = [_stack_summary(stack, one) for one in resources if name in {None, one.logical_id}]
     return ActionResult({"StackResources": shown})
 
 
@@ -107,7 +107,7 @@ def list_stack_resources(response: Untyped) -> Untyped:
     """ListStackResources."""
     stack = _stack(response)
     return ActionResult(
-        {"StackResourceSummaries": [_shown(stack, one) for one in state(stack).resources.values()]},
+        {"StackResourceSummaries": [_stack_summary(stack, one) for one in state(stack).resources.values()]},
     )
 
 
@@ -115,7 +115,7 @@ def _stack(response: Untyped) -> Untyped:
     return response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
 
 
-def _shown(stack: Untyped, resource: StackResource) -> Json:
+def _stack_summary(stack: Untyped, resource: StackResource) -> Json:
     return {
         "StackName": stack.name,
         "StackId": stack.stack_id,

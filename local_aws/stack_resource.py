@@ -64,16 +64,16 @@ class StackResource:
         return "" if self.resource is None else str(self.resource.physical_resource_id)
 
     @property
-    def kept_on_deletion(self) -> bool:
+    def is_retained_on_deletion(self) -> bool:
         """Whether DeletionPolicy says to leave it when its stack goes."""
         return self.definition.get("DeletionPolicy") in {"Retain", "RetainExceptOnCreate"}
 
     @property
-    def kept_on_rollback(self) -> bool:
+    def is_retained_on_rollback(self) -> bool:
         """Whether it outlives the failed operation that made it."""
         return bool(self.definition.get("DeletionPolicy") == "Retain")
 
     @property
-    def kept_on_replacement(self) -> bool:
+    def is_retained_on_replacement(self) -> bool:
         """Whether UpdateReplacePolicy says to leave it when another takes its place."""
         return bool(self.definition.get("UpdateReplacePolicy") == "Retain")

@@ -20,7 +20,7 @@ from local_aws.stack_deletion import delete_resources
 from local_aws.stack_drift import remember
 from local_aws.stack_events import resource_reaches, stack_reaches
 from local_aws.stack_policy import PolicyQuestion, UpdateAction, denial
-from local_aws.stack_rollback import Step, roll_back
+from local_aws.stack_rollback import ResourceStep, roll_back
 from local_aws.stack_state import state
 from local_aws.template import creation_order, is_wanted
 from stacks.resource_schemas import primary_identifier
@@ -71,7 +71,7 @@ class _Update:
     stack: Untyped
     contents: StackContents
     policy: str | None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ResourceStep] = field(default_factory=list)
     after: dict[str, StackResource] = field(default_factory=dict)
 
     def walk(self) -> None:
@@ -87,7 +87,9 @@ class _Update:
     def clean_up(self, removed: list[StackResource]) -> None:
         """Deletes what the update replaced or removed; what cannot be deleted stays, and the update is complete."""
         replaced = [step.superseded for step in self.steps if step.superseded]
-        kept = [one for one in removed if one.kept_on_deletion] + [one for one in replaced if one.kept_on_replacement]
+        kept = [one for one in removed if one.is_retained_on_deletion] + [
+            one for one in replaced if one.is_retained_on_replacement
+        ]
         stack_reaches(self.stack, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
         for resource in kept:
             resource_reaches(self.stack, resource, "DELETE_SKIPPED")
@@ -104,7 +106,7 @@ class _Update:
 
     def _added(self, logical_id: str) -> StackResource:
         made = self._deployment.create(self._deployment.request(logical_id))
-        self.steps.append(Step(before=None, after=made))
+        self.steps.append(ResourceStep(before=None, after=made))
         return made
 
     def _followed(self, current: StackResource) -> StackResource:
@@ -117,7 +119,7 @@ class _Update:
         if replaces(changes):
             return self._replaced(current, request)
         self._ask(UpdateAction.MODIFY, current)
-        step = Step(before=current, after=None)
+        step = ResourceStep(before=current, after=None)
         self.steps.append(step)
         step.after = deployment.update(current, request)
         return step.after
@@ -127,7 +129,7 @@ class _Update:
         self._check_name_changes(current, request)
         fresh = replace(request, generated_name=self._deployment.fresh_name(request.resource_type, request.logical_id))
         made = self._deployment.create(fresh, replacing=True)
-        self.steps.append(Step(before=current, after=made))
+        self.steps.append(ResourceStep(before=current, after=made))
         return made
 
     def _check_name_changes(self, current: StackResource, request: ResourceRequest) -> None:

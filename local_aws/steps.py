@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def install() -> None:
     """Lets moto's steps end, and its clusters go back to WAITING."""
-    wrap(ElasticMapReduceBackend, "describe_step", _looked_at)
+    wrap(ElasticMapReduceBackend, "describe_step", _visible_state)
     wrap(Cluster, "add_steps", _added)
     replace(ElasticMapReduceResponse, "cancel_steps", _cancelled)
 
@@ -50,7 +50,7 @@ def _cancelled(response: Untyped) -> Untyped:
     return ActionResult({"CancelStepsInfoList": answer})
 
 
-def _looked_at(
+def _visible_state(
     original: Callable[..., Untyped], backend: Untyped, cluster_id: str, *rest: Untyped, **named: Untyped
 ) -> Untyped:
     cluster = backend.clusters[cluster_id]

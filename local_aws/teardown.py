@@ -31,14 +31,14 @@ def lift_protection(local: LocalAws, environment: str, cluster_id: str) -> tuple
 
 def remaining_stacks(aws: Aws, environment: str) -> tuple[str, ...]:
     """The environment's stacks that are not deleted."""
-    return tuple(each["StackName"] for each in _stacks(aws, environment))
+    return tuple(stack["StackName"] for stack in _stacks(aws, environment))
 
 
 def _stacks(aws: Aws, environment: str) -> list[StackTypeDef]:
     return [
-        each
-        for each in aws.cloudformation.describe_stacks()["Stacks"]
-        if each["StackName"].startswith(f"warmbase-{environment}-") and each["StackStatus"] != "DELETE_COMPLETE"
+        stack
+        for stack in aws.cloudformation.describe_stacks()["Stacks"]
+        if stack["StackName"].startswith(f"warmbase-{environment}-") and stack["StackStatus"] != "DELETE_COMPLETE"
     ]
 
 

@@ -14,7 +14,7 @@ from moto.cloudformation.models import Stack
 
 from local_aws import resource_types
 from local_aws.dynamic_references import with_dynamic_references
-from local_aws.moto_border import Json, Untyped, known_names
+from local_aws.moto_border import Json, Untyped, resolvable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def resource_map(stack: Untyped, template: Json, parameters: dict[str, str]) -> 
         template=template,
         cross_stack_resources=stack.cross_stack_resources,
     )
-    known_names(fresh)["AWS::NotificationARNs"] = stack.notification_arns
+    resolvable_names(fresh)["AWS::NotificationARNs"] = stack.notification_arns
     fresh.load_mapping()
     fresh.transform_mapping()
     fresh.load_parameters()

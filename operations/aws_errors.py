@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from sizing.problem import OperationFailed
 
-__all__ = ["MISSING", "answered", "error_code"]
+__all__ = ["MISSING", "error_code", "translated"]
 
 EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId"})
 DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
@@ -27,7 +27,7 @@ def error_code(error: ClientError) -> str:
 
 
 @contextmanager
-def answered(what: str, fix: str) -> Iterator[None]:
+def translated(what: str, fix: str) -> Iterator[None]:
     """Makes a refusal within the block an OperationFailed: `what` could not be done; `fix` where we know no better."""
     try:
         yield

@@ -73,9 +73,11 @@ def _instances(aws: Aws, cluster_id: str) -> list[str]:
         Namespace=NAMESPACE, MetricName="Fill", Dimensions=[{"Name": "ClusterId", "Value": cluster_id}]
     )
     dimensions = [
-        {each["Name"]: each["Value"] for each in found["Dimensions"]} for page in pages for found in page["Metrics"]
+        {dimension["Name"]: dimension["Value"] for dimension in found["Dimensions"]}
+        for page in pages
+        for found in page["Metrics"]
     ]
-    return sorted({each["InstanceId"] for each in dimensions if "InstanceId" in each})
+    return sorted({dimension["InstanceId"] for dimension in dimensions if "InstanceId" in dimension})
 
 
 def _figures(

@@ -11,9 +11,9 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from operations.aws import Aws
-from operations.aws_errors import answered, error_code
+from operations.aws_errors import error_code, translated
 from operations.cdk import run_cdk
-from operations.deployed_stack import Events, settled_status
+from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
 from sizing.problem import OperationFailed, Refused
 
@@ -58,8 +58,8 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
     Raises Refused where a change would lose something, OperationFailed where it cannot begin, and where it fails.
     """
     aws = assembly.aws
-    with answered(f"stack {stack} could not be deployed", "run the same again: it goes on where it ended"):
-        before = settled_status(aws, stack, say)
+    with translated(f"stack {stack} could not be deployed", "run the same again: it goes on where it ended"):
+        before = wait_until_stable(aws, stack, say)
         if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
             _protect(aws, stack)
             return f"{before}, as its template says"

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from environments.environment import Environment
 from environments.root import Root
 from operations.aws import Aws
-from operations.aws_errors import MISSING, answered, error_code
+from operations.aws_errors import MISSING, error_code, translated
 from operations.description import LIVES
 from sizing.problem import OperationFailed, Refused
 
@@ -49,7 +49,7 @@ class Claim:
 def claim_of(aws: Aws, root: Root) -> Claim | None:
     """The claim that stands; None where nobody has claimed the root. Raises OperationFailed where nobody can tell."""
     bucket = root.bucket_in(aws.account)
-    with answered(f"the claim s3://{bucket}/{root.claim_key} could not be read", "look whether the bucket is there"):
+    with translated(f"the claim s3://{bucket}/{root.claim_key} could not be read", "look whether the bucket is there"):
         try:
             found = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)
         except ClientError as error:
@@ -77,7 +77,7 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
 
 def state_of(aws: Aws, cluster: str) -> str | None:
     """What EMR says; None where it knows none of that id. Raises OperationFailed where it does not answer."""
-    with answered(f"EMR did not say whether {cluster} runs", "run the same again"):
+    with translated(f"EMR did not say whether {cluster} runs", "run the same again"):
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
         except ClientError as error:
@@ -103,7 +103,7 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
     }
     condition: Any = {"IfNoneMatch": "*"} if claim is None else {"IfMatch": claim.etag}
     encryption: Any = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": root.key} if root.key else {}
-    with answered(f"the claim s3://{bucket}/{root.claim_key} could not be written", "run the same again"):
+    with translated(f"the claim s3://{bucket}/{root.claim_key} could not be written", "run the same again"):
         try:
             aws.s3.put_object(
                 Bucket=bucket, Key=root.claim_key, Body=json.dumps(said, indent=1).encode(), **condition, **encryption
@@ -139,9 +139,9 @@ def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
     url = f"s3://{root.bucket_in(aws.account)}/{root.prefix}"
     states: Any = sorted(HOLDING)
     for page in aws.emr.get_paginator("list_clusters").paginate(ClusterStates=states):
-        for each in page["Clusters"]:
-            if each["Id"] != own and _writes(aws, each["Id"], url):
-                yield f"{each['Id']} ({each['Name']}), {each['Status']['State']}"
+        for cluster in page["Clusters"]:
+            if cluster["Id"] != own and _writes(aws, cluster["Id"], url):
+                yield f"{cluster['Id']} ({cluster['Name']}), {cluster['Status']['State']}"
 
 
 def _writes(aws: Aws, cluster: str, url: str) -> bool:

@@ -18,12 +18,12 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from operations.aws import Aws
-from operations.aws_errors import MISSING, answered, error_code
+from operations.aws_errors import MISSING, error_code, translated
 from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed
 
-__all__ = ["Primary", "script"]
+__all__ = ["PrimaryShell", "script"]
 
 DIRECTORY: Final = Path(__file__).parent / "steps"
 PART: Final = re.compile(
@@ -42,7 +42,7 @@ ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED", "INTERRUPTED"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Primary:
+class PrimaryShell:
     """Of one cluster, which leaves its answers in that bucket."""
 
     aws: Aws
@@ -52,7 +52,7 @@ class Primary:
     def run(self, name: str, say: Say, *arguments: str) -> Mapping[str, Any]:
         """What the script of that name answers. Raises OperationFailed where it fails, or answers nothing."""
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
-        with answered(f"{name} could not be run on {self.cluster_id}", "run the same again"):
+        with translated(f"{name} could not be run on {self.cluster_id}", "run the same again"):
             asked = script(name)
             self._cancel_waiting()
             [step] = self.aws.emr.add_job_flow_steps(
@@ -126,7 +126,7 @@ def script(name: str) -> str:
     return text
 
 
-def _why(primary: Primary, name: str, step: str, state: str, answer: Mapping[str, Any] | None) -> str:
+def _why(primary: PrimaryShell, name: str, step: str, state: str, answer: Mapping[str, Any] | None) -> str:
     said = "it left no answer" if answer is None else str(answer.get("error", "it answered, and failed after that"))
     log = f"s3://{primary.log_bucket}/emr/{primary.cluster_id}/steps/{step}/stderr.gz"
     return f"{name} on {primary.cluster_id} ended {state}\n  {said}\n  fix: read {log}, mend it, and run the same again"

@@ -13,12 +13,12 @@ from botocore.exceptions import ClientError
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
 from dashboards.alarm import Alarm
-from dashboards.alarms import alarms, calls
+from dashboards.alarms import alarms, composite_alarms
 from dashboards.boards import dashboard_bodies
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from emr.classification import Classification, flattened
-from environments.names import cluster_name
+from environments.names import emr_cluster_name
 from operations.aws import Aws
 from operations.aws_errors import error_code
 from operations.description import (
@@ -32,7 +32,7 @@ from operations.description import (
 )
 from sizing.plan import CoreGroup, PrimaryGroup
 
-__all__ = ["Comparison", "around", "compared"]
+__all__ = ["Comparison", "around", "compare_deployed"]
 
 SHORT: Final = 300
 
@@ -46,7 +46,7 @@ class Comparison:
     differences: tuple[str, ...]
 
 
-def compared(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparison, ...]]:
+def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparison, ...]]:
     """Every classification, group, volume, bootstrap action, dashboard and alarm of a launched cluster."""
     plan, settings = launch.plan, launch.settings
     cluster = described_cluster(aws, plan.environment, plan.cluster)
@@ -149,7 +149,10 @@ def _expected_action(launch: Launch, account: str, action: Action) -> object:
 def _actions(cluster: DescribedCluster) -> Facts:
     """Where a program lies is CloudFormation's affair; what it is, its SHA-256 says."""
     return {
-        action.name: (action.script_sha256, tuple(each for each in action.arguments if "=s3://" not in each))
+        action.name: (
+            action.script_sha256,
+            tuple(argument for argument in action.arguments if "=s3://" not in argument),
+        )
         for action in cluster.bootstrap_actions
     }
 
@@ -157,7 +160,9 @@ def _actions(cluster: DescribedCluster) -> Facts:
 def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
     environment = launch.environment
     bodies = dashboard_bodies(launch.plan, environment.region, environment.root.bucket)
-    expected = {name: json.loads(_launched(body, launch, aws.account, cluster_id)) for name, body in bodies.items()}
+    expected = {
+        name: json.loads(_recorded_cluster(body, launch, aws.account, cluster_id)) for name, body in bodies.items()
+    }
     return expected, {name: described_dashboard(aws, name) for name in bodies}
 
 
@@ -168,9 +173,10 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
     def watched(alarm: Alarm) -> tuple[str, ...]:
         of = alarm.watched
         if not isinstance(of, Exact):
-            return (_launched(of, launch, aws.account, cluster_id),)
+            return (_recorded_cluster(of, launch, aws.account, cluster_id),)
         dimensions = sorted(
-            f"{name}={_launched(value, launch, aws.account, cluster_id)}" for name, value in of.dimensions.items()
+            f"{name}={_recorded_cluster(value, launch, aws.account, cluster_id)}"
+            for name, value in of.dimensions.items()
         )
         return (of.metric.namespace, of.metric.cloudwatch, of.statistic, *dimensions)
 
@@ -189,9 +195,9 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
     }
     composed = {
         call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
-        for call in calls(plan, bucket, replica=replica)
+        for call in composite_alarms(plan, bucket, replica=replica)
     }
-    found = described_alarms(aws, f"{cluster_name(plan.environment, plan.cluster)}-")
+    found = described_alarms(aws, f"{emr_cluster_name(plan.environment, plan.cluster)}-")
     return _unlike({**expected, **composed}, found), _unlike(found, {**expected, **composed})
 
 
@@ -203,7 +209,7 @@ def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAl
     }
 
 
-def _launched(text: str, launch: Launch, account: str, cluster_id: str) -> str:
+def _recorded_cluster(text: str, launch: Launch, account: str, cluster_id: str) -> str:
     return launch.environment.in_account(text, account).replace(CLUSTER_ID, cluster_id)
 
 

@@ -12,7 +12,7 @@ from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed
 
-__all__ = ["STUCK", "Events", "settled_status", "status_of"]
+__all__ = ["STUCK", "Events", "status_of", "wait_until_stable"]
 
 # judgement: EMR gives up on a cluster that does not start within the hour; a stack waits for that.
 LONGEST_SECONDS: Final = 5400.0
@@ -51,7 +51,7 @@ def status_of(aws: Aws, stack: str) -> str | None:
     return None if found["StackStatus"] == "DELETE_COMPLETE" else str(found["StackStatus"])
 
 
-def settled_status(aws: Aws, stack: str, say: Say) -> str | None:
+def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:
     """The status once nothing is under way. Raises OperationFailed for one in which no update can begin."""
     status = status_of(aws, stack)
     if status is not None and _under_way(status):

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from configurations.launch import Launch
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records
@@ -22,14 +22,14 @@ from environments.planning import plan_of
 from environments.reader import read_environment
 from lint.deployable import deployable_launch
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, deploy_stack, template_of
-from operations.deployed_stack import settled_status, status_of
+from operations.deployed_stack import status_of, wait_until_stable
 from operations.existing_bucket import needs, set_up
 from operations.pinning import pin
-from operations.preflight import Check, preflight, refuse_unready
-from operations.progress import Progress, Say, Step
+from operations.preflight import PreflightCheck, preflight, refuse_unready
+from operations.progress import Progress, Say, Stage
 from operations.protection import protect
 from operations.reconfiguration import reconfiguration
 from operations.tuning import Tuning, tuning_of
@@ -68,11 +68,11 @@ class StackChange:
 class Proposal:
     """What a deployment would do. `bucket`: what would be set on a root bucket that is somebody else's.
 
-    `usd_per_month`: of the clusters as planned, by colour; `current_usd_per_month` of those that run, as they run.
+    `usd_per_month`: of the clusters as planned, by name; `current_usd_per_month` of those that run, as they run.
     """
 
     environment: Environment
-    checks: tuple[Check, ...]
+    checks: tuple[PreflightCheck, ...]
     launches: Mapping[str, Launch]
     records: Mapping[str, LaunchRecord]
     stacks: tuple[StackChange, ...]
@@ -84,9 +84,9 @@ class Proposal:
     @property
     def empty(self) -> bool:
         """Whether nothing is to be done."""
-        changes = any((each.added, each.changed, each.removed) != ((), (), ()) for each in self.stacks)
-        unmade = any(each.status is None for each in self.stacks)
-        return not (changes or unmade or self.bucket or any(each.moves for each in self.tunings.values()))
+        changes = any((stack.added, stack.changed, stack.removed) != ((), (), ()) for stack in self.stacks)
+        unmade = any(stack.status is None for stack in self.stacks)
+        return not (changes or unmade or self.bucket or any(tuning.group_changes for tuning in self.tunings.values()))
 
 
 def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
@@ -99,8 +99,8 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
         records, launches = _planned(environment)
         say(
             ", ".join(
-                f"{colour}: {each.plan.core.count} x {each.plan.core.instance_type}"
-                for colour, each in launches.items()
+                f"{cluster_name}: {each.plan.core.count} x {each.plan.core.instance_type}"
+                for cluster_name, each in launches.items()
             )
         )
     with progress.step("look at the account") as say:
@@ -110,9 +110,9 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     unrecorded = _unrecorded(work.aws, environment, records)
     if unrecorded:
         _refuse_dry(environment, unrecorded, dry_run=dry_run)
-        for colour in unrecorded:
-            with progress.step(f"write down cluster {colour}, which an earlier run launched") as say:
-                say(_recorded(work.aws, environment, colour, say))
+        for cluster_name in unrecorded:
+            with progress.step(f"write down cluster {cluster_name}, which an earlier run launched") as say:
+                say(_recorded(work.aws, environment, cluster_name, say))
         records, launches = _planned(environment)
     with progress.step(f"cdk synth -c {selection(work.name)}") as say:
         output = str(work.assembly.directory)
@@ -120,26 +120,27 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
         say("done")
     with progress.step("compare with what is deployed") as say, _reading(environment):
         found = _proposed(work, environment, checks, launches, records)
-        say("no difference" if found.empty else f"{sum(1 for each in found.stacks if _differs(each))} stacks differ")
+        say("no difference" if found.empty else f"{sum(1 for stack in found.stacks if _differs(stack))} stacks differ")
     return found
 
 
-def deployment(work: Work, found: Proposal) -> Iterator[Step]:
+def deployment(work: Work, found: Proposal) -> Iterator[Stage]:
     """Every step, in order. Each looks at what is there first."""
     environment, aws = found.environment, work.aws
     yield _of_stack(work, network_stack(environment.name))
     yield _of_stack(work, storage_stack(environment.name))
     if environment.root.existing and environment.mode.in_s3:
         title = f"set up bucket {environment.root.bucket}"
-        yield Step(title=title, act=partial(_bucket_set_up, aws, environment))
-    for colour in found.launches:
-        yield _of_stack(work, cluster_stack(environment.name, colour))
-        title = f"read cluster {colour} back, and write its launch down"
-        yield Step(title=title, act=partial(_recorded, aws, environment, colour))
-        yield Step(
-            title=f"protect cluster {colour} from termination", act=partial(_protected, aws, environment, colour)
+        yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
+    for cluster_name in found.launches:
+        yield _of_stack(work, cluster_stack(environment.name, cluster_name))
+        title = f"read cluster {cluster_name} back, and write its launch down"
+        yield Stage(title=title, act=partial(_recorded, aws, environment, cluster_name))
+        yield Stage(
+            title=f"protect cluster {cluster_name} from termination",
+            act=partial(_protected, aws, environment, cluster_name),
         )
-        yield _of_stack(work, monitoring_stack(environment.name, colour))
+        yield _of_stack(work, monitoring_stack(environment.name, cluster_name))
     for planned in found.tunings.values():
         yield from reconfiguration(aws, planned)
 
@@ -148,19 +149,19 @@ def _planned(environment: Environment) -> tuple[Mapping[str, LaunchRecord], Mapp
     """Recorded clusters are planned with the nodes they have."""
     records = launch_records(environment)
     launches = {}
-    for colour in environment.clusters:
-        seen = as_launched(environment, records.get(colour))
-        launches[colour] = deployable_launch(seen, seen.clusters[colour])
+    for cluster_name in environment.clusters:
+        seen = pinned_to_record(environment, records.get(cluster_name))
+        launches[cluster_name] = deployable_launch(seen, seen.clusters[cluster_name])
     return records, launches
 
 
 def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
     with _reading(environment):
         return [
-            colour
-            for colour in environment.clusters
-            if colour not in records
-            and status_of(aws, cluster_stack(environment.name, colour)) not in {None, "REVIEW_IN_PROGRESS"}
+            cluster_name
+            for cluster_name in environment.clusters
+            if cluster_name not in records
+            and status_of(aws, cluster_stack(environment.name, cluster_name)) not in {None, "REVIEW_IN_PROGRESS"}
         ]
 
 
@@ -176,12 +177,14 @@ def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: boo
 def _proposed(
     work: Work,
     environment: Environment,
-    checks: list[Check],
+    checks: list[PreflightCheck],
     launches: Mapping[str, Launch],
     records: Mapping[str, LaunchRecord],
 ) -> Proposal:
     aws = work.aws
-    tunings = {colour: tuning_of(aws, launch) for colour, launch in launches.items() if colour in records}
+    tunings = {
+        cluster_name: tuning_of(aws, launch) for cluster_name, launch in launches.items() if cluster_name in records
+    }
     return Proposal(
         environment=environment,
         checks=tuple(checks),
@@ -190,8 +193,10 @@ def _proposed(
         stacks=tuple(_stack_changes(work)),
         bucket=tuple(needs(aws, environment.root)) if environment.mode.in_s3 else (),
         tunings=tunings,
-        usd_per_month={colour: launch.plan.cost.usd_per_month for colour, launch in launches.items()},
-        current_usd_per_month={colour: _current_usd(launches[colour], each) for colour, each in tunings.items()},
+        usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
+        current_usd_per_month={
+            cluster_name: _current_usd(launches[cluster_name], each) for cluster_name, each in tunings.items()
+        },
     )
 
 
@@ -214,7 +219,7 @@ def _stack_changes(work: Work) -> Iterator[StackChange]:
             status=None if there is None else status,
             added=tuple(sorted(wanted.keys() - (there or {}).keys())),
             changed=tuple(
-                sorted(each for each in wanted.keys() & (there or {}).keys() if wanted[each] != (there or {})[each])
+                sorted(key for key in wanted.keys() & (there or {}).keys() if wanted[key] != (there or {})[key])
             ),
             removed=tuple(sorted((there or {}).keys() - wanted.keys())),
         )
@@ -224,31 +229,31 @@ def _differs(change: StackChange) -> bool:
     return change.status is None or bool(change.added or change.changed or change.removed)
 
 
-def _of_stack(work: Work, name: str) -> Step:
-    return Step(title=f"deploy {name}", act=partial(deploy_stack, work.assembly, name))
+def _of_stack(work: Work, name: str) -> Stage:
+    return Stage(title=f"deploy {name}", act=partial(deploy_stack, work.assembly, name))
 
 
 def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
-    with answered(
+    with translated(
         f"bucket {environment.root.bucket} could not be set up",
         "let whoever owns the bucket set this, or give these credentials leave to",
     ):
         return set_up(aws, environment.root, say)
 
 
-def _recorded(aws: Aws, environment: Environment, colour: str, say: Say) -> str:
+def _recorded(aws: Aws, environment: Environment, cluster_name: str, say: Say) -> str:
     """The launch record, once the stack has settled; one that is there is of this cluster."""
-    if colour in launch_records(environment):
+    if cluster_name in launch_records(environment):
         return "it is written down"
     with _reading(environment):
-        settled_status(aws, cluster_stack(environment.name, colour), say)
-    done = pin(aws, environment, colour)
+        wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
+    done = pin(aws, environment, cluster_name)
     return f"{done.record.cluster_id}, EMR confirms {done.confirmed} facts: {done.record.directory}; commit it"
 
 
-def _protected(aws: Aws, environment: Environment, colour: str, _: Say) -> str:
-    return protect(aws, environment, colour)
+def _protected(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
+    return protect(aws, environment, cluster_name)
 
 
 def _reading(environment: Environment) -> AbstractContextManager[None]:
-    return answered(f"what is deployed of {environment.name} could not be read", "run the same again")
+    return translated(f"what is deployed of {environment.name} could not be read", "run the same again")

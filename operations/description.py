@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from changes.immutable_settings import NEWEST, Settled
+from changes.immutable_settings import NEWEST, ImmutableSettings
 from emr.classification import Classification
 from environments.names import cluster_id_parameter
 from operations.aws import Aws
@@ -76,27 +76,27 @@ class DescribedCluster:
     id: str
     state: str
     release: str
-    settled: Settled
+    immutable_settings: ImmutableSettings
     settings: tuple[Classification, ...]
     groups: Mapping[str, DescribedGroup]
     bootstrap_actions: tuple[BootstrapAction, ...]
 
 
-def cluster_id(aws: Aws, environment: str, colour: str) -> str:
+def cluster_id(aws: Aws, environment: str, cluster_name: str) -> str:
     """The id that the cluster's stack left behind."""
-    return aws.ssm.get_parameter(Name=cluster_id_parameter(environment, colour))["Parameter"]["Value"]
+    return aws.ssm.get_parameter(Name=cluster_id_parameter(environment, cluster_name))["Parameter"]["Value"]
 
 
-def described_cluster(aws: Aws, environment: str, colour: str) -> DescribedCluster:
-    """The cluster of that colour with everything that was launched with it."""
-    identity = cluster_id(aws, environment, colour)
+def described_cluster(aws: Aws, environment: str, cluster_name: str) -> DescribedCluster:
+    """The cluster of that name with everything that was launched with it."""
+    identity = cluster_id(aws, environment, cluster_name)
     cluster: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     return DescribedCluster(
         id=identity,
         state=cluster["Status"]["State"],
         release=cluster["ReleaseLabel"],
-        settled=_settled(aws, cluster),
+        immutable_settings=_immutable_settings(aws, cluster),
         settings=_settings(cluster),
         groups=described_groups(aws, identity),
         bootstrap_actions=tuple(_bootstrap_action(aws, action) for action in actions),
@@ -156,11 +156,11 @@ def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
     return found
 
 
-def _settled(aws: Aws, cluster: Mapping[str, Any]) -> Settled:
+def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettings:
     """EMR says which operating system it took, whether anybody had asked for one or not."""
     name = cluster["SecurityConfiguration"]
     document: Any = aws.emr.describe_security_configuration(Name=name)["SecurityConfiguration"]
-    return Settled.parse(
+    return ImmutableSettings.parse(
         cluster["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
         cluster.get("OSReleaseLabel", NEWEST),
         json.loads(document) if isinstance(document, str) else document,
@@ -216,7 +216,7 @@ def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
     return DescribedAlarm(
         # One made by hand may say nothing.
         description=alarm.get("AlarmDescription", ""),
-        watched=tuple(each.get("Expression", "") for each in queries) if queries else one,
+        watched=tuple(query.get("Expression", "") for query in queries) if queries else one,
         period_seconds=queries[0].get("Period", 0) if queries else alarm.get("Period", 0),
         periods=alarm["EvaluationPeriods"],
         breaching=alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"],

@@ -19,12 +19,12 @@ from environments.launch_record import (
 )
 from environments.names import cluster_stack, stacks_around
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.change_set import template_of
 from operations.description import LIVES, cluster_id
-from operations.record_check import Live, confirmed_facts, identity_of_stacks
+from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
-from stacks.references import CLUSTER_TYPE, Templates, reached, settled
+from stacks.references import CLUSTER_TYPE, Templates, referenced_by, resolved
 
 __all__ = ["Pinned", "check_pinned", "pin"]
 
@@ -38,28 +38,28 @@ class Pinned:
     replaced: bool
 
 
-def pin(aws: Aws, environment: Environment, colour: str) -> Pinned:
+def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     """Writes the launch record of that cluster, in place of one that is there.
 
     Raises InvalidInput where the file has no such cluster, OperationFailed where none runs or AWS does not answer,
     Drifted where EMR describes another than its stack made, or the file another root or role than the cluster's.
     """
-    record, files, confirmed = _found(aws, environment, colour)
-    before = _earlier(environment, colour)
+    record, files, confirmed = _read_stacks(aws, environment, cluster_name)
+    before = _earlier(environment, cluster_name)
     write_record(record, files)
     return Pinned(record=record, confirmed=confirmed, replaced=before is not None and before != record)
 
 
-def check_pinned(aws: Aws, environment: Environment, colour: str) -> Pinned:
+def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     """As `pin`, and writes nothing. Raises Drifted where the record is missing or of something else."""
-    record, _, confirmed = _found(aws, environment, colour)
-    before = launch_records(environment).get(colour)
+    record, _, confirmed = _read_stacks(aws, environment, cluster_name)
+    before = launch_records(environment).get(cluster_name)
     if before is None:
         now = f"{record.cluster_id}, launched at {record.launched_at}, runs"
-        raise Drifted(f"the launch record of {colour} in {record.directory}", [f"there is none; {now}"])
+        raise Drifted(f"the launch record of {cluster_name} in {record.directory}", [f"there is none; {now}"])
     differences = list(_otherwise(before, record))
     if differences:
-        raise Drifted(f"the launch record of {colour} in {record.directory}", differences)
+        raise Drifted(f"the launch record of {cluster_name} in {record.directory}", differences)
     return Pinned(record=record, confirmed=confirmed, replaced=False)
 
 
@@ -74,43 +74,45 @@ def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
         was_there, is_there = before.resources.get(stack, {}), now.resources.get(stack, {})
         for name in sorted(was_there.keys() | is_there.keys()):
             sides = [
-                None if each is None else settled(dict(each.properties), account, region)
+                None if each is None else resolved(dict(each.properties), account, region)
                 for each in (was_there.get(name), is_there.get(name))
             ]
             if sides[0] != sides[1]:
                 yield f"{stack}: {name} is another"
 
 
-def _earlier(environment: Environment, colour: str) -> LaunchRecord | None:
+def _earlier(environment: Environment, cluster_name: str) -> LaunchRecord | None:
     """A record that is about to be replaced; a broken one is none."""
     try:
-        return launch_records(environment).get(colour)
+        return launch_records(environment).get(cluster_name)
     except InvalidInput:
         return None
 
 
-def _found(aws: Aws, environment: Environment, colour: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
+def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
     with _failures(environment):
         account = aws.account
     if environment.account not in (None, account):
         why = f"the credentials are of account {account}, the file is for {environment.account}"
         fix = "use credentials of that account: set AWS_PROFILE, for example"
         raise InvalidInput([Problem(where=environment.source, what="account", why=why, fix=fix)])
-    if colour not in environment.clusters:
+    if cluster_name not in environment.clusters:
         known = ", ".join(environment.clusters)
         why = "the file has no such cluster"
-        raise InvalidInput([Problem(where=environment.source, what=f"clusters.{colour}", why=why, fix=f"name {known}")])
+        raise InvalidInput(
+            [Problem(where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {known}")]
+        )
     with _failures(environment):
-        return _read_back(aws, environment, colour)
+        return _read_back(aws, environment, cluster_name)
 
 
-def _read_back(aws: Aws, environment: Environment, colour: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
-    templates = _templates(aws, environment, colour)
-    stack = cluster_stack(environment.name, colour)
+def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
+    templates = _templates(aws, environment, cluster_name)
+    stack = cluster_stack(environment.name, cluster_name)
     [name] = [name for name, each in templates[stack]["Resources"].items() if each["Type"] == CLUSTER_TYPE]
-    live = _live(aws, environment, colour)
-    resources = reached(templates, stack, name)
-    identity = identity_of(environment, colour, aws.account)
+    live = _live(aws, environment, cluster_name)
+    resources = referenced_by(templates, stack, name)
+    identity = identity_of(environment, cluster_name, aws.account)
     launched = resources[stack][name].properties
     confirmed, differences = confirmed_facts(
         launched, live, identity, dict(identity_of_stacks(templates, stack, launched, live))
@@ -119,56 +121,56 @@ def _read_back(aws: Aws, environment: Environment, colour: str) -> tuple[LaunchR
         raise Drifted(f"cluster {live.id}, as EMR describes it,", differences)
     files = _bootstrap_files(aws, live)
     record = LaunchRecord(
-        directory=record_directory(environment, colour),
+        directory=record_directory(environment, cluster_name),
         identity=identity,
         availability_zone=live.described["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
         cluster_id=live.id,
-        launched_at=_launched_at(live),
+        launched_at=_launch_time(live),
         resources=resources,
         bootstrap={file: hashlib.sha256(content).hexdigest() for file, content in files.items()},
     )
     return record, files, confirmed
 
 
-def _launched_at(live: Live) -> str:
+def _launch_time(live: ObservedCluster) -> str:
     """The same wherever it is read: botocore gives local time."""
     created: datetime = live.described["Status"]["Timeline"]["CreationDateTime"]
     return created.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def _templates(aws: Aws, environment: Environment, colour: str) -> Templates:
-    *names, _ = stacks_around(environment.name, colour)
+def _templates(aws: Aws, environment: Environment, cluster_name: str) -> Templates:
+    *names, _ = stacks_around(environment.name, cluster_name)
     return {name: template_of(aws, name) for name in names}
 
 
 def _failures(environment: Environment) -> AbstractContextManager[None]:
     """What boto3 says, as what, why and how to mend it."""
-    return answered(
+    return translated(
         f"what runs of {environment.name} in {environment.region} could not be read",
         "deploy first; or use credentials of the account in which it was deployed, which may read its stacks, its"
         " cluster and its bootstrap files",
     )
 
 
-def _live(aws: Aws, environment: Environment, colour: str) -> Live:
-    identity = cluster_id(aws, environment.name, colour)
+def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedCluster:
+    identity = cluster_id(aws, environment.name, cluster_name)
     described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
     state = described["Status"]["State"]
     if state not in LIVES:
-        stack = cluster_stack(environment.name, colour)
+        stack = cluster_stack(environment.name, cluster_name)
         raise OperationFailed(
             f"cluster {identity} is {state}: nothing runs that a deployment could replace\n"
             f"  fix: to launch another, delete the stack {stack}, remove"
-            f" {record_directory(environment, colour)} if it is there, and deploy"
+            f" {record_directory(environment, cluster_name)} if it is there, and deploy"
         )
     groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
-    return Live(
+    return ObservedCluster(
         id=identity, environment=environment.name, described=described, groups=tuple(groups), actions=tuple(actions)
     )
 
 
-def _bootstrap_files(aws: Aws, live: Live) -> dict[str, bytes]:
+def _bootstrap_files(aws: Aws, live: ObservedCluster) -> dict[str, bytes]:
     """Each script and each program that the cluster's bootstrap actions fetch, once, under a name that says which."""
     urls: dict[str, str] = {}
     for action in live.actions:

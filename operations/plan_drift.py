@@ -6,32 +6,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from changes.change import Change, changes
-from changes.immutable_settings import NEWEST, settled_changes
-from changes.launched import described_subject, settings_of
+from changes.immutable_settings import NEWEST, immutable_changes
+from changes.launched import settings_of, template_spec
 from configurations.launch import Launch
-from emr.cluster_spec import NodeGroup, NodeVolume, Subject
+from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup
 from environments.environment import Environment
 from facts.releases import releases
 from lint.planned import planned_subject
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.comparison import Comparison, around
 from operations.description import LIVES, DescribedCluster, DescribedGroup, described_cluster
-from operations.stack_drift import edits
+from operations.stack_drift import stack_edits
 from sizing.problem import OperationFailed
 
-__all__ = ["Live", "Running", "live", "running"]
+__all__ = ["ClusterDrift", "RunningCluster", "cluster_drift", "read_running_cluster"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningCluster:
     """A cluster that runs, as changes to it are looked for.
 
     `settled`: what can only change in a new cluster, and that the file asks for otherwise.
     """
 
     cluster: DescribedCluster
-    subject: Subject
+    subject: ClusterSpec
     settled: tuple[Change, ...]
 
     def changes(self, launch: Launch) -> tuple[Change, ...]:
@@ -41,47 +41,49 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
+class ClusterDrift:
     """A cluster that runs, and how far what is around it is what is rendered today, or was deployed last."""
 
-    running: Running
+    running: RunningCluster
     around: tuple[Comparison, ...]
 
 
-def running(aws: Aws, launch: Launch) -> Running:
+def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
     """Asks EMR. Raises OperationFailed where it does not answer, or nothing runs."""
     plan = launch.plan
     unread = f"what runs of {plan.environment} {plan.cluster} could not be read"
-    with answered(unread, "deploy first; or use credentials of the account in which it was deployed"):
+    with translated(unread, "deploy first; or use credentials of the account in which it was deployed"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
     if cluster.state not in LIVES:
         raise OperationFailed(
             f"cluster {cluster.id} of {plan.environment} {plan.cluster} is {cluster.state}: nothing runs\n"
             "  fix: warmbase status says what is left of it"
         )
-    return Running(cluster=cluster, subject=_subject(cluster), settled=tuple(_settled(cluster, launch.environment)))
+    return RunningCluster(
+        cluster=cluster, subject=_spec(cluster), settled=tuple(_immutable_changes(cluster, launch.environment))
+    )
 
 
-def live(aws: Aws, launch: Launch) -> Live:
+def cluster_drift(aws: Aws, launch: Launch) -> ClusterDrift:
     """Asks CloudWatch, S3 and CloudFormation as well, which takes a minute or more to look at all that it made.
 
     Raises OperationFailed as `running`.
     """
-    plan, found = launch.plan, running(aws, launch)
+    plan, found = launch.plan, read_running_cluster(aws, launch)
     unread = f"what was deployed around {plan.environment} {plan.cluster} could not be read"
-    with answered(unread, "use credentials of the account in which it was deployed"):
-        beside = (*around(aws, launch, found.cluster), *edits(aws, plan.environment, plan.cluster))
-    return Live(running=found, around=beside)
+    with translated(unread, "use credentials of the account in which it was deployed"):
+        beside = (*around(aws, launch, found.cluster), *stack_edits(aws, plan.environment, plan.cluster))
+    return ClusterDrift(running=found, around=beside)
 
 
-def _settled(cluster: DescribedCluster, environment: Environment) -> Iterator[Change]:
+def _immutable_changes(cluster: DescribedCluster, environment: Environment) -> Iterator[Change]:
     """A file that names no operating system has no objection to the one that EMR took."""
-    was = cluster.settled
-    return settled_changes(replace(was, os_release=NEWEST) if environment.os_release is None else was, environment)
+    was = cluster.immutable_settings
+    return immutable_changes(replace(was, os_release=NEWEST) if environment.os_release is None else was, environment)
 
 
-def _subject(cluster: DescribedCluster) -> Subject:
-    return described_subject(
+def _spec(cluster: DescribedCluster) -> ClusterSpec:
+    return template_spec(
         source=f"{cluster.id}, {cluster.state}{_pending(cluster)}",
         release=cluster.release,
         applications=(),
@@ -96,8 +98,8 @@ def _pending(cluster: DescribedCluster) -> str:
     return f", with settings that are not applied ({', '.join(named)})" if named else ""
 
 
-def _group(role: str, group: DescribedGroup) -> NodeGroup:
-    return NodeGroup(
+def _group(role: str, group: DescribedGroup) -> InstanceGroup:
+    return InstanceGroup(
         role=role,
         instance_type=group.instance_type,
         count=group.count,
@@ -106,13 +108,13 @@ def _group(role: str, group: DescribedGroup) -> NodeGroup:
     )
 
 
-def _volumes(group: DescribedGroup) -> Iterator[NodeVolume]:
+def _volumes(group: DescribedGroup) -> Iterator[EbsVolume]:
     """EMR lists each by itself; equal ones are counted, as a plan does."""
-    for each in dict.fromkeys(group.volumes):
-        yield NodeVolume(
-            type=each.type,
-            size_gib=each.size_gib,
-            iops=each.iops,
-            throughput_mib_s=each.throughput_mib_s,
-            count=group.volumes.count(each),
+    for fromkey in dict.fromkeys(group.volumes):
+        yield EbsVolume(
+            type=fromkey.type,
+            size_gib=fromkey.size_gib,
+            iops=fromkey.iops,
+            throughput_mib_s=fromkey.throughput_mib_s,
+            count=group.volumes.count(fromkey),
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 from facts.prices import PRICES, price_table
-from facts.prices.catalogue import SEARCHES, Search
+from facts.prices.catalogue import SEARCHES, ProductFilter
 from facts.prices.change import PriceChange, changes
 from facts.prices.file import write_files
 from facts.prices.fresh import Found, FreshPrices, fresh_prices
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
     from mypy_boto3_pricing.type_defs import FilterTypeDef
 
-__all__ = ["Refresh", "Request", "refresh"]
+__all__ = ["PriceRequest", "Refresh", "refresh"]
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PriceRequest:
     """Whose prices to refresh, and where their files are."""
 
     region: str
@@ -48,7 +48,7 @@ class Refresh:
     written: tuple[Path, ...]
 
 
-def refresh(variables: Mapping[str, str], request: Request, say: Say = lambda _: None) -> Refresh:
+def refresh(variables: Mapping[str, str], request: PriceRequest, say: Say = lambda _: None) -> Refresh:
     """Reads the region's prices with the credentials in these variables, and writes them unless it is a dry run.
 
     Raises OperationFailed, having written nothing, when the price list cannot be read or lacks what is needed, and
@@ -68,14 +68,14 @@ def refresh(variables: Mapping[str, str], request: Request, say: Say = lambda _:
     )
 
 
-def _current(request: Request) -> PriceTable | None:
+def _current(request: PriceRequest) -> PriceTable | None:
     try:
         return price_table(request.region, request.directory)
     except KeyError:
         return None
 
 
-def _offers(client: PricingClient, search: Search, region: str, say: Say) -> list[Offer]:
+def _offers(client: PricingClient, search: ProductFilter, region: str, say: Say) -> list[Offer]:
     filters: list[FilterTypeDef] = [
         {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in search.filters(region).items()
     ]

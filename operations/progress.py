@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-__all__ = ["Progress", "Say", "Step", "carry_out"]
+__all__ = ["Progress", "Say", "Stage", "carry_out"]
 
 Say: TypeAlias = Callable[[str], None]
 """Takes a line of progress."""
@@ -25,14 +25,14 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Stage:
     """`act` says what it is at, and returns the outcome in a line. Doing it twice does nothing the second time."""
 
     title: str
     act: Callable[[Say], str]
 
 
-def carry_out(steps: Iterable[Step], progress: Progress) -> None:
+def carry_out(steps: Iterable[Stage], progress: Progress) -> None:
     """One step after the other; the first that fails ends it."""
     for step in steps:
         with progress.step(step.title) as say:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from environments.environment import Environment
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.description import cluster_id
 
 __all__ = ["protect"]
 
 
-def protect(aws: Aws, environment: Environment, colour: str) -> str:
+def protect(aws: Aws, environment: Environment, cluster_name: str) -> str:
     """The outcome in a line. Raises OperationFailed where EMR does not answer."""
-    with answered(f"cluster {colour} could not be protected from termination", "run the same again"):
-        identity = cluster_id(aws, environment.name, colour)
+    with translated(f"cluster {cluster_name} could not be protected from termination", "run the same again"):
+        identity = cluster_id(aws, environment.name, cluster_name)
         if aws.emr.describe_cluster(ClusterId=identity)["Cluster"]["TerminationProtected"]:
             return f"{identity} is protected from termination"
         aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=True)

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from emr.classification import Classification, flattened
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.caches import ServerCache, caches
 from operations.description import DescribedGroup, described_groups
 from operations.polling import turns
-from operations.progress import Say, Step
-from operations.tuning import Move, Tuning
+from operations.progress import Say, Stage
+from operations.tuning import GroupChange, Tuning
 from sizing.problem import OperationFailed, Refused
 from sizing.units import format_percent
 
@@ -48,7 +48,7 @@ class _Groups:
     def __getitem__(self, role: str) -> DescribedGroup:
         return described_groups(self.aws, self.cluster_id)[role]
 
-    def settled(self, role: str, say: Say) -> DescribedGroup:
+    def wait_until_stable(self, role: str, say: Say) -> DescribedGroup:
         """The group once EMR has ended what it is at. Raises OperationFailed where it does not, or the group ends."""
         said = ""
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
@@ -79,7 +79,7 @@ class _Groups:
                 break
             say(f"{role} group is {group.state}: EMR has not begun yet, or has just gone back")
             time.sleep(POLL_SECONDS)
-        return self.settled(role, say)
+        return self.wait_until_stable(role, say)
 
     def ask(self, group: DescribedGroup, **change: Any) -> None:  # noqa: ANN401 - the API's own form
         """ModifyInstanceGroups for one group."""
@@ -87,34 +87,36 @@ class _Groups:
         self.aws.emr.modify_instance_groups(ClusterId=self.cluster_id, InstanceGroups=[asked])
 
 
-def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Step]:
+def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
     """The steps; none where nothing is to be done. Each looks first, so that they can be done again."""
-    if not planned.moves:
+    if not planned.group_changes:
         return
     groups = _Groups(aws=aws, cluster_id=planned.running.cluster.id)
     before: dict[str, ServerCache] = {}
-    acts: dict[str, Callable[[Say], str]] = {"look at the caches": partial(_remember, groups, before)}
-    for move in planned.moves:
+    acts: dict[str, Callable[[Say], str]] = {"look at the caches": partial(_record_caches, groups, before)}
+    for move in planned.group_changes:
         moved = _resized if move.count is not None else _reconfigured
         acts[move.title] = partial(moved, groups, move)
-    acts["see that the caches were kept"] = partial(_kept, groups, before, empties=planned.cost.cache_lost_bytes != 0)
+    acts["see that the caches were kept"] = partial(
+        _caches_survived, groups, before, empties=planned.cost.cache_lost_bytes != 0
+    )
     for title, act in acts.items():
-        yield Step(title=title, act=partial(_answered, act))
+        yield Stage(title=title, act=partial(_answered, act))
 
 
 def _answered(act: Callable[[Say], str], say: Say) -> str:
-    with answered("the cluster could not be changed", "run the same again: it goes on where it ended"):
+    with translated("the cluster could not be changed", "run the same again: it goes on where it ended"):
         return act(say)
 
 
-def _resized(groups: _Groups, move: Move, say: Say) -> str:
-    group = groups.settled(move.role, say)
+def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
+    group = groups.wait_until_stable(move.role, say)
     if group.count == move.count:
         return f"{group.count} nodes, as planned"
     if group.state in STOPPED:
         raise _still(move.role, group)
     groups.ask(group, InstanceCount=move.count)
-    after = groups.settled(move.role, say)
+    after = groups.wait_until_stable(move.role, say)
     if after.state in STOPPED or after.running != move.count:
         raise OperationFailed(
             f"the {move.role} group has {after.running} nodes and not {move.count}: it is {after.state}\n"
@@ -123,29 +125,31 @@ def _resized(groups: _Groups, move: Move, say: Say) -> str:
     return f"{after.running} nodes"
 
 
-def _reconfigured(groups: _Groups, move: Move, say: Say) -> str:
-    before = groups.settled(move.role, say)
+def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
+    before = groups.wait_until_stable(move.role, say)
     if not before.pending and _same(before.settings, move.settings) and before.state == "RUNNING":
         return "has them already"
     if move.role == "primary":
         _refuse_absent(groups, say)
-    groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in move.settings])
+    groups.ask(
+        before, ReconfigurationType="OVERWRITE", Configurations=[setting.document() for setting in move.settings]
+    )
     after = groups.reconfigured(move.role, before, say)
     if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
         return f"{sum(1 for _ in flattened(move.settings))} settings, on nodes: {after.running}"
-    raise _taken_back(groups, move.role, before, after, say)
+    raise _rolled_back(groups, move.role, before, after, say)
 
 
 def _refuse_absent(groups: _Groups, say: Say) -> None:
     """A master that restarts while a RegionServer is away can lose hbase:meta for good."""
-    core = groups.settled("core", say)
+    core = groups.wait_until_stable("core", say)
     if core.state != "RUNNING" or core.running != core.count:
         raise Refused(
             f"the primaries were left alone: {core.running} of {core.count} core nodes run, the group is {core.state}\n"
             "  a master that restarts while a RegionServer is away may wait for hbase:meta for ever\n"
             "  fix: wait until all run, and run the same again"
         )
-    silent = [each.instance for each in caches(groups.aws, groups.cluster_id) if each.answering == 0]
+    silent = [cache.instance for cache in caches(groups.aws, groups.cluster_id) if cache.answering == 0]
     if silent:
         raise Refused(
             f"the primaries were left alone: the RegionServer of {', '.join(silent)} does not answer on its node\n"
@@ -154,7 +158,9 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
         )
 
 
-def _taken_back(groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say) -> OperationFailed:
+def _rolled_back(
+    groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say
+) -> OperationFailed:
     """What EMR says; a group that it stopped at is given the settings it had."""
     why = after.why or "EMR gives no reason"
     if after.state not in STOPPED:
@@ -163,7 +169,9 @@ def _taken_back(groups: _Groups, role: str, before: DescribedGroup, after: Descr
             "  fix: look into the group's log (EMR's console, instance groups); change the file, and run the same again"
         )
     say(f"{role} group is {after.state}: {why}; going back")
-    groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=[each.document() for each in before.settings])
+    groups.ask(
+        after, ReconfigurationType="OVERWRITE", Configurations=[setting.document() for setting in before.settings]
+    )
     back = groups.reconfigured(role, after, say)
     if back.state == "RUNNING" and not back.pending:
         return OperationFailed(
@@ -188,8 +196,8 @@ def _same(one: Iterable[Classification], other: Iterable[Classification]) -> boo
     return sorted(flattened(one)) == sorted(flattened(other))
 
 
-def _remember(groups: _Groups, before: dict[str, ServerCache], _: Say) -> str:
-    before.update({each.instance: each for each in caches(groups.aws, groups.cluster_id)})
+def _record_caches(groups: _Groups, before: dict[str, ServerCache], _: Say) -> str:
+    before.update({cache.instance: cache for cache in caches(groups.aws, groups.cluster_id)})
     return _filled(before.values())
 
 
@@ -200,7 +208,7 @@ def _filled(found: Iterable[ServerCache]) -> str:
     return f"{len(fills)} RegionServers, filled {format_percent(min(fills))} to {format_percent(max(fills))}"
 
 
-def _kept(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties: bool) -> str:
+def _caches_survived(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties: bool) -> str:
     """Whether each has what it had. A cache that was to be emptied is none that was lost."""
     if not before:
         return "not known: nothing was published before"
@@ -209,17 +217,17 @@ def _kept(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties:
     latest = max(each.at for each in before.values())
     deadline = time.monotonic() + PUBLISHED_SECONDS
     while True:
-        now = {each.instance: each for each in caches(groups.aws, groups.cluster_id)}
+        now = {cache.instance: cache for cache in caches(groups.aws, groups.cluster_id)}
         fresh = {name: each for name, each in now.items() if each.at > latest}
         if before.keys() <= fresh.keys() or time.monotonic() > deadline:
             break
         say(f"{len(fresh)} of {len(before)} have published since")
         time.sleep(POLL_SECONDS)
-    lost = [name for name, each in before.items() if _lost(each, fresh.get(name))]
+    lost = [name for name, each in before.items() if _lost_caches(each, fresh.get(name))]
     if lost:
         return f"{len(lost)} of {len(before)} are colder than before: {', '.join(lost)}; warmbase status shows them"
     return f"kept: {_filled(fresh.values())}"
 
 
-def _lost(before: ServerCache, after: ServerCache | None) -> bool:
+def _lost_caches(before: ServerCache, after: ServerCache | None) -> bool:
     return before.fill is not None and (after is None or after.fill is None or after.fill < KEPT_FRACTION * before.fill)

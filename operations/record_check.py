@@ -9,16 +9,16 @@ from typing import Any, Final
 from emr.classification import Classification, flattened
 from environments.launch_record import Identity
 from environments.names import network_stack
-from stacks.references import Templates, settled
+from stacks.references import Templates, resolved
 
-__all__ = ["Live", "confirmed_facts", "identity_of_stacks"]
+__all__ = ["ObservedCluster", "confirmed_facts", "identity_of_stacks"]
 
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 GROUPS: Final = {"MASTER": "MasterInstanceGroup", "CORE": "CoreInstanceGroup"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
+class ObservedCluster:
     """A running cluster as EMR describes it."""
 
     id: str
@@ -29,7 +29,7 @@ class Live:
 
 
 def confirmed_facts(
-    launched: Mapping[str, Any], live: Live, identity: Identity, deployed: dict[str, object]
+    launched: Mapping[str, Any], live: ObservedCluster, identity: Identity, deployed: dict[str, object]
 ) -> tuple[int, list[str]]:
     """How many facts of the template EMR says too, and those that it says otherwise.
 
@@ -46,7 +46,7 @@ def confirmed_facts(
 
 
 def identity_of_stacks(
-    templates: Templates, stack: str, launched: Mapping[str, Any], live: Live
+    templates: Templates, stack: str, launched: Mapping[str, Any], live: ObservedCluster
 ) -> Iterator[tuple[str, object]]:
     """Mode, root, its key, write-ahead log, role and network, whatever the file says by now."""
     values = dict(_settings_of(live))
@@ -59,7 +59,7 @@ def identity_of_stacks(
         # In HDFS nobody else can write to the data: there is no claim, and the root is nobody's but the cluster's.
         yield "root", values.get(("hbase-site", "hbase.rootdir"))
         yield "role", "active" if "claim-root" in actions else "replica"
-    [security] = [each for each in templates[stack]["Resources"].values() if each["Type"] == SECURITY_TYPE]
+    [security] = [resource for resource in templates[stack]["Resources"].values() if resource["Type"] == SECURITY_TYPE]
     at_rest = security["Properties"]["SecurityConfiguration"]["EncryptionConfiguration"]
     key = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]["AwsKmsKey"]
     # A key or a network of our own is named by reference.
@@ -72,7 +72,7 @@ def identity_of_stacks(
     yield "vpc", "new" if made else ", ".join(sorted(vpcs))
 
 
-def _settings_of(live: Live) -> Iterator[tuple[tuple[str, str], str]]:
+def _settings_of(live: ObservedCluster) -> Iterator[tuple[tuple[str, str], str]]:
     """Each property of the whole cluster, by classification and key."""
     for path, key, value in flattened(_settings(live.described.get("Configurations", []), "Properties")):
         yield (path, key), value
@@ -81,8 +81,8 @@ def _settings_of(live: Live) -> Iterator[tuple[tuple[str, str], str]]:
 def _facts_of_template(launched: Mapping[str, Any], identity: Identity) -> Iterator[tuple[str, object]]:
     yield "name", launched["Name"]
     yield "release", launched["ReleaseLabel"]
-    yield "applications", sorted(each["Name"] for each in launched["Applications"])
-    for action in settled(launched["BootstrapActions"], identity.account, identity.region):
+    yield "applications", sorted(application["Name"] for application in launched["Applications"])
+    for action in resolved(launched["BootstrapActions"], identity.account, identity.region):
         script = action["ScriptBootstrapAction"]
         yield f"bootstrap action {action['Name']}", (script["Path"], *script.get("Args", ()))
     for kind, key in GROUPS.items():
@@ -92,39 +92,48 @@ def _facts_of_template(launched: Mapping[str, Any], identity: Identity) -> Itera
         yield (
             f"{kind} volumes",
             sorted(
-                each["VolumeSpecification"]["SizeInGB"]
-                for each in volumes
-                for _ in range(each.get("VolumesPerInstance", 1))
+                volume["VolumeSpecification"]["SizeInGB"]
+                for volume in volumes
+                for _ in range(volume.get("VolumesPerInstance", 1))
             ),
         )
-    configurations = settled(launched["Configurations"], identity.account, identity.region)
+    configurations = resolved(launched["Configurations"], identity.account, identity.region)
     for path, key, value in flattened(_settings(configurations, "ConfigurationProperties")):
         yield f"{path} {key}", value
 
 
-def _facts_of_emr(launched: Mapping[str, Any], live: Live) -> Iterator[tuple[str, object]]:
+def _facts_of_emr(launched: Mapping[str, Any], live: ObservedCluster) -> Iterator[tuple[str, object]]:
     described = live.described
     yield "name", described["Name"]
     yield "release", described["ReleaseLabel"]
-    asked = {each["Name"].lower() for each in launched["Applications"]}
+    asked = {application["Name"].lower() for application in launched["Applications"]}
     # EMR adds what an application needs, and writes names as it likes.
-    named = {each["Name"].lower(): each["Name"] for each in described["Applications"]}
+    named = {application["Name"].lower(): application["Name"] for application in described["Applications"]}
     yield (
         "applications",
-        sorted(each["Name"] for each in launched["Applications"]) if asked <= named.keys() else sorted(named.values()),
+        sorted(application["Name"] for application in launched["Applications"])
+        if asked <= named.keys()
+        else sorted(named.values()),
     )
     for action in live.actions:
         yield f"bootstrap action {action['Name']}", (action["ScriptPath"], *action["Args"])
     for group in live.groups:
         kind = group["InstanceGroupType"]
         yield f"{kind} type", group["InstanceType"]
-        yield f"{kind} volumes", sorted(each["VolumeSpecification"]["SizeInGB"] for each in group["EbsBlockDevices"])
+        yield (
+            f"{kind} volumes",
+            sorted(
+                ebs_block_device["VolumeSpecification"]["SizeInGB"] for ebs_block_device in group["EbsBlockDevices"]
+            ),
+        )
     for (path, key), value in _settings_of(live):
         yield f"{path} {key}", value
 
 
 def _settings(classifications: list[Mapping[str, Any]], properties: str) -> Iterator[Classification]:
     """As EMR's API spells them, or as CloudFormation does."""
-    for each in classifications:
-        inner = tuple(_settings(each.get("Configurations", []), properties))
-        yield Classification(name=each["Classification"], properties=each.get(properties, {}), nested=inner)
+    for classification in classifications:
+        inner = tuple(_settings(classification.get("Configurations", []), properties))
+        yield Classification(
+            name=classification["Classification"], properties=classification.get(properties, {}), nested=inner
+        )

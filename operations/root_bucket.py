@@ -10,10 +10,10 @@ from typing import Any, Final
 from botocore.exceptions import ClientError, IncompleteReadError, ReadTimeoutError, ResponseStreamingError
 from urllib3.exceptions import HTTPError
 
-from hfile.layout import Stored
+from hfile.layout import FileEntry
 from hfile.readable import GONE, Unreadable
 from operations.aws import Aws
-from operations.aws_errors import MISSING, answered, error_code
+from operations.aws_errors import MISSING, error_code, translated
 from sizing.problem import OperationFailed
 
 __all__ = ["S3File", "S3Root"]
@@ -45,7 +45,7 @@ class S3File:
         """One GET. Raises Unreadable where the object is not that any more, OperationFailed where S3 refuses."""
         if not length:
             return b""
-        with answered(f"{self.name} could not be read", "run the same again: it goes on where it ended"):
+        with translated(f"{self.name} could not be read", "run the same again: it goes on where it ended"):
             try:
                 data = self._got(f"bytes={offset}-{offset + length - 1}")
             except ClientError as error:
@@ -82,16 +82,16 @@ class S3Root:
         """With a slash at its end."""
         return f"s3://{self.bucket}/{self.prefix}/" if self.prefix else f"s3://{self.bucket}/"
 
-    def files(self) -> Iterator[Stored]:
+    def files(self) -> Iterator[FileEntry]:
         """A thousand for each request. Raises OperationFailed where S3 refuses."""
         start = f"{self.prefix}/" if self.prefix else ""
-        with answered(f"{self.url} could not be listed", "name a bucket and a prefix that are there"):
+        with translated(f"{self.url} could not be listed", "name a bucket and a prefix that are there"):
             pages: Any = self.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
             for page in pages:
                 for each in page.get("Contents", ()):
-                    yield Stored(each["Key"][len(start) :], each["Size"], each.get("ETag", "*"))
+                    yield FileEntry(each["Key"][len(start) :], each["Size"], each.get("ETag", "*"))
 
-    def readable(self, stored: Stored) -> S3File:
+    def readable(self, stored: FileEntry) -> S3File:
         """One of them."""
         key = f"{self.prefix}/{stored.path}" if self.prefix else stored.path
         return S3File(self.aws, self.bucket, key, stored.size_bytes, stored.stamp)

@@ -11,7 +11,7 @@ from operations.aws import Aws
 from operations.comparison import Comparison
 from sizing.problem import OperationFailed
 
-__all__ = ["edits"]
+__all__ = ["stack_edits"]
 
 CLUSTER: Final = "AWS::EMR::Cluster"
 """It is compared in full with what EMR says: it is tuned beside CloudFormation, which would call that drift."""
@@ -20,17 +20,17 @@ DETECTION_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 2.0
 
 
-def edits(aws: Aws, environment: str, colour: str) -> Iterator[Comparison]:
+def stack_edits(aws: Aws, environment: str, cluster_name: str) -> Iterator[Comparison]:
     """For each stack of that cluster: how many resources CloudFormation can look at, and those edited or gone.
 
     Raises OperationFailed where CloudFormation cannot say, botocore's errors where it does not answer.
     """
-    names = stacks_around(environment, colour)
+    names = stacks_around(environment, cluster_name)
     began = {name: aws.cloudformation.detect_stack_drift(StackName=name)["StackDriftDetectionId"] for name in names}
     deadline = time.monotonic() + DETECTION_SECONDS
     for name, detection in began.items():
         _wait(aws, name, detection, deadline)
-        found = [each for each in _drifts(aws, name) if each["ResourceType"] != CLUSTER]
+        found = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER]
         checked = [each for each in found if each["StackResourceDriftStatus"] != "NOT_CHECKED"]
         differences = tuple(line for each in checked for line in _differences(each))
         yield Comparison(subject=name, facts=len(checked), differences=differences)

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from configurations.launch import Launch, launch_of
 from dashboards.alarms import NO_FAULT
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, launch_records
-from environments.names import cluster_name
+from environments.names import emr_cluster_name
 from operations.aws import Aws
-from operations.aws_errors import MISSING, answered, error_code
+from operations.aws_errors import MISSING, error_code, translated
 from operations.caches import ServerCache, caches
 from operations.claims import Claim, claim_of
 from operations.description import LIVES, DescribedCluster, described_cluster
-from operations.plan_drift import running
+from operations.plan_drift import read_running_cluster
 from sizing.problem import Infeasible, OperationFailed
 
 __all__ = ["Caches", "ClusterState", "EnvironmentState", "state"]
@@ -55,7 +55,7 @@ class Caches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """One colour. `cluster` is None where none was launched; `why` says why nothing more is known."""
+    """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known."""
 
     colour: str
     role: str
@@ -89,7 +89,9 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         claim=claim,
         claim_why=why,
-        clusters=tuple(_cluster(aws, environment, colour, records.get(colour)) for colour in environment.clusters),
+        clusters=tuple(
+            _cluster(aws, environment, cluster_name, records.get(cluster_name)) for cluster_name in environment.clusters
+        ),
     )
 
 
@@ -103,37 +105,37 @@ def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
     return found, "" if found else "nobody has claimed the root"
 
 
-def _cluster(aws: Aws, environment: Environment, colour: str, record: LaunchRecord | None) -> ClusterState:
-    role = environment.clusters[colour].role
-    found = _described(aws, environment.name, colour)
+def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: LaunchRecord | None) -> ClusterState:
+    role = environment.clusters[cluster_name].role
+    found = _described(aws, environment.name, cluster_name)
     if found is None:
-        return _nothing(colour, role, record, "it was never launched")
+        return _nothing(cluster_name, role, record, "it was never launched")
     if found.state not in LIVES:
-        return _nothing(colour, role, record, f"{found.id} is {found.state}", found)
+        return _nothing(cluster_name, role, record, f"{found.id} is {found.state}", found)
     try:
-        seen = as_launched(environment, record)
-        launch = launch_of(seen, seen.clusters[colour])
+        seen = pinned_to_record(environment, record)
+        launch = launch_of(seen, seen.clusters[cluster_name])
     except Infeasible as infeasible:
-        return _nothing(colour, role, record, str(infeasible).partition("\n")[0], found)
-    with answered(f"the state of cluster {colour} could not be read", "run the same again"):
+        return _nothing(cluster_name, role, record, str(infeasible).partition("\n")[0], found)
+    with translated(f"the state of cluster {cluster_name} could not be read", "run the same again"):
         return ClusterState(
-            colour=colour,
+            colour=cluster_name,
             role=role,
             cluster=found,
             launched_at=record.launched_at if record else None,
             recorded=record is not None,
             caches=_caches(aws, found, launch) if launch.plan.mode.cached else None,
-            differences=len(running(aws, launch).changes(launch)),
-            alarms=_alarms(aws, environment.name, colour),
+            differences=len(read_running_cluster(aws, launch).changes(launch)),
+            alarms=_alarms(aws, environment.name, cluster_name),
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 
 
 def _nothing(
-    colour: str, role: str, record: LaunchRecord | None, why: str, cluster: DescribedCluster | None = None
+    cluster_name: str, role: str, record: LaunchRecord | None, why: str, cluster: DescribedCluster | None = None
 ) -> ClusterState:
     return ClusterState(
-        colour=colour,
+        colour=cluster_name,
         role=role,
         cluster=cluster,
         launched_at=record.launched_at if record else None,
@@ -146,20 +148,22 @@ def _nothing(
     )
 
 
-def _described(aws: Aws, environment: str, colour: str) -> DescribedCluster | None:
-    with answered(f"cluster {colour} could not be read", "use credentials of the account in which it was deployed"):
+def _described(aws: Aws, environment: str, cluster_name: str) -> DescribedCluster | None:
+    with translated(
+        f"cluster {cluster_name} could not be read", "use credentials of the account in which it was deployed"
+    ):
         try:
-            return described_cluster(aws, environment, colour)
+            return described_cluster(aws, environment, cluster_name)
         except ClientError as error:
             if error_code(error) not in MISSING:
                 raise
             return None
 
 
-def _alarms(aws: Aws, environment: str, colour: str) -> tuple[str, ...]:
+def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[str, ...]:
     """Those in ALARM, and the calls that are out; a cache that warms is shown as such and is no fault."""
     pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmNamePrefix=f"{cluster_name(environment, colour)}-", AlarmTypes=["MetricAlarm", "CompositeAlarm"]
+        AlarmNamePrefix=f"{emr_cluster_name(environment, cluster_name)}-", AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
     found = [alarm for page in pages for kind in ("MetricAlarms", "CompositeAlarms") for alarm in page.get(kind, [])]
     in_alarm = (each["AlarmName"] for each in found if each["StateValue"] == "ALARM")

@@ -15,19 +15,19 @@ from typing import Any, Final
 
 from environments.environment import Environment, Wal
 from environments.launch_record import launch_records, record_directory, record_of
-from environments.names import cluster_name, cluster_stack, monitoring_stack, network_stack
+from environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release, state_of
-from operations.cluster_step import Primary
+from operations.cluster_step import PrimaryShell
 from operations.deployed_stack import Events, status_of
 from operations.description import LIVES, described_alarms
 from operations.polling import turns
-from operations.progress import Say, Step
+from operations.progress import Say, Stage
 from sizing.mode import Mode
 from sizing.problem import OperationFailed, Refused
 
-__all__ = ["destruction", "launched_cluster", "teardown"]
+__all__ = ["destruction", "recorded_cluster", "teardown"]
 
 # judgement: EMR ends a cluster in minutes.
 TERMINATION_SECONDS: Final = 3600.0
@@ -40,13 +40,15 @@ CLUSTER: Final = "AWS::EMR::Cluster"
 GONE: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
 
 
-def launched_cluster(aws: Aws, environment: Environment, colour: str) -> tuple[str | None, str | None]:
+def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> tuple[str | None, str | None]:
     """The cluster's id, None where none was launched, and its state, None where EMR no longer knows it.
 
     Its stack says which it is, and without one its launch record. Raises Refused while the stack is being made.
     """
-    stack, record = cluster_stack(environment.name, colour), launch_records(environment).get(colour)
-    with answered(f"cluster {colour} could not be read", "use credentials of the account in which it was deployed"):
+    stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
+    with translated(
+        f"cluster {cluster_name} could not be read", "use credentials of the account in which it was deployed"
+    ):
         status = status_of(aws, stack)
         if status is not None and status.endswith("_IN_PROGRESS") and not status.startswith(("REVIEW", "DELETE")):
             raise Refused(
@@ -58,15 +60,15 @@ def launched_cluster(aws: Aws, environment: Environment, colour: str) -> tuple[s
     return (identity, state_of(aws, identity)) if identity else (None, None)
 
 
-def teardown(aws: Aws, environment: Environment, colour: str, exported: str | None) -> Iterator[Step]:
+def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: str | None) -> Iterator[Stage]:
     """Every step. `exported`: in mode hdfs, where the snapshots of all tables were exported to.
 
     Raises Refused for a cluster in mode hdfs without them: its end would be the end of the data; and for one that runs
     without its launch record: what it is, the file alone does not prove. InvalidInput where the record says otherwise.
     """
-    identity, state = launched_cluster(aws, environment, colour)
+    identity, state = recorded_cluster(aws, environment, cluster_name)
     if identity is not None and state in LIVES:
-        record_of(environment, colour, identity)
+        record_of(environment, cluster_name, identity)
     if environment.mode is Mode.HDFS and exported is None and state in LIVES:
         raise Refused(
             f"the data of {identity} are on its nodes and nowhere else\n"
@@ -74,26 +76,26 @@ def teardown(aws: Aws, environment: Environment, colour: str, exported: str | No
             " name where: --exported s3://BUCKET/PREFIX/"
         )
     if identity is not None:
-        yield from _of_cluster(aws, environment, colour, identity, exported)
-    for stack in (monitoring_stack(environment.name, colour), cluster_stack(environment.name, colour)):
+        yield from _of_cluster(aws, environment, cluster_name, identity, exported)
+    for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
         yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
-    if environment.clusters[colour].role == "active" and environment.mode.in_s3:
+    if environment.clusters[cluster_name].role == "active" and environment.mode.in_s3:
         yield _step("release the claim of the root", partial(_released, aws, environment, identity))
-    yield _step("remove the launch record", partial(_forgotten, environment, colour))
+    yield _step("remove the launch record", partial(_forgotten, environment, cluster_name))
 
 
-def destruction(aws: Aws, environment: Environment) -> Iterator[Step]:
+def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
     """Removes the stacks that hold no data, once no cluster runs. Raises Refused while one does, or may."""
     _refuse_others(aws, environment)
-    for colour in environment.clusters:
-        identity, state = launched_cluster(aws, environment, colour)
+    for cluster_name in environment.clusters:
+        identity, state = recorded_cluster(aws, environment, cluster_name)
         if identity is not None and state not in GONE:
             raise Refused(
-                f"cluster {colour} runs: {identity} is {state}\n"
-                f"  fix: end it first: warmbase teardown {Path(environment.source).stem} {colour}"
+                f"cluster {cluster_name} runs: {identity} is {state}\n"
+                f"  fix: end it first: warmbase teardown {Path(environment.source).stem} {cluster_name}"
             )
-    for colour in environment.clusters:
-        for stack in (monitoring_stack(environment.name, colour), cluster_stack(environment.name, colour)):
+    for cluster_name in environment.clusters:
+        for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
             yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
     network = network_stack(environment.name)
     yield _step(f"delete stack {network}", partial(_deleted, aws, network))
@@ -101,12 +103,12 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Step]:
 
 def _refuse_others(aws: Aws, environment: Environment) -> None:
     """Clusters of colours that the file no longer has."""
-    known = {cluster_stack(environment.name, colour) for colour in environment.clusters}
-    with answered(f"the stacks of {environment.name} could not be listed", "run the same again"):
+    known = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.clusters}
+    with translated(f"the stacks of {environment.name} could not be listed", "run the same again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
         names = [stack["StackName"] for page in pages for stack in page["Stacks"]]
     start = cluster_stack(environment.name, "").removesuffix("-cluster")
-    others = [each for each in names if each.startswith(start) and each.endswith("-cluster") and each not in known]
+    others = [name for name in names if name.startswith(start) and name.endswith("-cluster") and name not in known]
     if others:
         raise Refused(
             f"there are clusters that the file does not have: {', '.join(others)}\n"
@@ -114,19 +116,21 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
         )
 
 
-def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, exported: str | None) -> Iterator[Step]:
+def _of_cluster(
+    aws: Aws, environment: Environment, cluster_name: str, identity: str, exported: str | None
+) -> Iterator[Stage]:
     logs = environment.in_account(environment.log_bucket, aws.account)
-    primary = Primary(aws=aws, cluster_id=identity, log_bucket=logs)
-    silence = _step("silence its calls", partial(_silenced, aws, cluster_name(environment.name, colour)))
-    acts: dict[str, Callable[[Primary, Say], str]] = {}
-    if environment.clusters[colour].role == "active":
+    primary = PrimaryShell(aws=aws, cluster_id=identity, log_bucket=logs)
+    silence = _step("silence its calls", partial(_silenced, aws, emr_cluster_name(environment.name, cluster_name)))
+    acts: dict[str, Callable[[PrimaryShell, Say], str]] = {}
+    if environment.clusters[cluster_name].role == "active":
         acts = {
             "disable every table": _disabled,
             "flush hbase:meta and hbase:namespace": _flushed,
             "stop HBase": _stopped,
         }
         if environment.wal is Wal.HDFS:
-            acts["see that the write-ahead log is empty"] = _no_log_left
+            acts["see that the write-ahead log is empty"] = _check_no_logs
         if environment.mode is Mode.HDFS:
             acts = {
                 f"look for an export of every table below {exported}": partial(_exported, str(exported), current=False),
@@ -143,12 +147,12 @@ def _of_cluster(aws: Aws, environment: Environment, colour: str, identity: str, 
     yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
 
 
-def _step(title: str, act: Callable[[Say], str]) -> Step:
+def _step(title: str, act: Callable[[Say], str]) -> Stage:
     def done(say: Say) -> str:
-        with answered(f"it failed to {title}", "run the same again: it goes on where it ended"):
+        with translated(f"it failed to {title}", "run the same again: it goes on where it ended"):
             return act(say)
 
-    return Step(title=title, act=done)
+    return Stage(title=title, act=done)
 
 
 def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say) -> str:
@@ -159,7 +163,7 @@ def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say)
     return f"{identity} is {state or 'unknown to EMR'}: nothing to be done on it any more"
 
 
-def _disabled(primary: Primary, say: Say) -> str:
+def _disabled(primary: PrimaryShell, say: Say) -> str:
     found = primary.run("disable-tables", say)
     if found.get("down"):
         return DOWN
@@ -172,12 +176,12 @@ def _disabled(primary: Primary, say: Say) -> str:
     return f"{len(found['tables'])} tables are disabled"
 
 
-def _flushed(primary: Primary, say: Say) -> str:
+def _flushed(primary: PrimaryShell, say: Say) -> str:
     found = primary.run("flush-meta", say)
     return DOWN if found.get("down") else f"flushed {' and '.join(found['flushed'])}"
 
 
-def _stopped(primary: Primary, say: Say) -> str:
+def _stopped(primary: PrimaryShell, say: Say) -> str:
     left = primary.run("stop-hbase", say, str(STOP_SECONDS))["servers"]
     if left:
         raise Refused(
@@ -196,7 +200,7 @@ def _silenced(aws: Aws, name: str, _: Say) -> str:
     return f"{len(found)} alarms call nobody now"
 
 
-def _no_log_left(primary: Primary, say: Say) -> str:
+def _check_no_logs(primary: PrimaryShell, say: Say) -> str:
     found = primary.run("inspect-wals", say)
     if not found["down"]:
         raise Refused(
@@ -214,7 +218,7 @@ def _no_log_left(primary: Primary, say: Say) -> str:
     return f"{found['directory']} is empty"
 
 
-def _exported(url: str, primary: Primary, say: Say, *, current: bool = True) -> str:
+def _exported(url: str, primary: PrimaryShell, say: Say, *, current: bool = True) -> str:
     found = primary.run("verify-export", say, url)
     if found["missing"]:
         raise Refused(
@@ -283,8 +287,8 @@ def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) 
     return "the next active cluster may claim it"
 
 
-def _forgotten(environment: Environment, colour: str, _: Say) -> str:
-    directory = record_directory(environment, colour)
+def _forgotten(environment: Environment, cluster_name: str, _: Say) -> str:
+    directory = record_directory(environment, cluster_name)
     if not directory.exists():
         return "there is none"
     shutil.rmtree(directory)

@@ -15,16 +15,16 @@ from emr.classification import Classification, flattened, of_settings
 from environments.launch_record import record_of
 from facts.prices import price_table
 from operations.aws import Aws
-from operations.plan_drift import Running, running
+from operations.plan_drift import RunningCluster, read_running_cluster
 
-__all__ = ["Move", "Tuning", "tuning", "tuning_of"]
+__all__ = ["GroupChange", "Tuning", "tuning", "tuning_of"]
 
 # judgement: a plan's figure that moves less with the price list or the workload is not worth a restart of every server.
 SMALL_FRACTION: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class GroupChange:
     """One request to EMR for one group: `count` nodes, or these `settings` in the place of all it has."""
 
     role: str
@@ -37,11 +37,11 @@ class Move:
 class Tuning:
     """`moves` in their order; `small` changes and those that ask for a `new` cluster are left alone."""
 
-    running: Running
+    running: RunningCluster
     changes: tuple[Change, ...]
     small: tuple[Change, ...]
     new: tuple[Change, ...]
-    moves: tuple[Move, ...]
+    group_changes: tuple[GroupChange, ...]
     cost: ImpactCost
 
 
@@ -51,12 +51,12 @@ def tuning_of(aws: Aws, launch: Launch, *, everything: bool = False) -> Tuning:
     Raises Refused where nothing says which these are: a plan for others would set a cache that does not fit.
     OperationFailed where nothing runs.
     """
-    found = running(aws, launch)
+    found = read_running_cluster(aws, launch)
     record_of(launch.environment, launch.plan.cluster, found.cluster.id)
     return tuning(found, launch, aws.account, everything=everything)
 
 
-def tuning(running: Running, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
+def tuning(running: RunningCluster, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
     """What is to be done, with its cost; `everything` takes what is too small to be worth it as well."""
     found = [by_reconfiguration(change) for change in running.changes(launch)]
     new = tuple(change for change in found if change.applied is Applied.NEW_CLUSTER)
@@ -68,7 +68,7 @@ def tuning(running: Running, launch: Launch, account: str, *, everything: bool =
         changes=wanted,
         small=small,
         new=new,
-        moves=tuple(_moves(running, launch, account, wanted, (*new, *small))),
+        group_changes=tuple(_moves(running, launch, account, wanted, (*new, *small))),
         cost=impact_cost(wanted, running.subject, launch.plan, price_table(launch.environment.region)),
     )
 
@@ -90,24 +90,24 @@ def _is_small(change: Change) -> bool:
 
 
 def _moves(
-    running: Running, launch: Launch, account: str, wanted: Iterable[Change], left: Iterable[Change]
-) -> Iterator[Move]:
+    running: RunningCluster, launch: Launch, account: str, wanted: Iterable[Change], left: Iterable[Change]
+) -> Iterator[GroupChange]:
     """New nodes first, and nodes that go last: a master that restarts waits for as many as it is told of."""
     have, want = running.cluster.groups["core"].count, launch.plan.core.count
     wanted = tuple(wanted)
     resized = any(change.key == "InstanceCount" and "core" in change.groups for change in wanted)
     if resized and want > have:
-        yield Move(role="core", title=f"core group: {have} -> {want} nodes", count=want)
+        yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
     for role in ("core", "primary"):
         if any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
             settings = _settings(running, launch, account, role, left)
-            yield Move(role=role, title=f"{role} group: today's settings", settings=settings)
+            yield GroupChange(role=role, title=f"{role} group: today's settings", settings=settings)
     if resized and want < have:
-        yield Move(role="core", title=f"core group: {have} -> {want} nodes", count=want)
+        yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
 
 
 def _settings(
-    running: Running, launch: Launch, account: str, role: str, left: Iterable[Change]
+    running: RunningCluster, launch: Launch, account: str, role: str, left: Iterable[Change]
 ) -> tuple[Classification, ...]:
     """The group's settings as planned, but for what is left alone, which keeps the value that it has."""
     planned = launch.settings.core if role == "core" else launch.settings.primary

@@ -17,17 +17,17 @@ from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.disks import layouts
 from sizing.heap import index_bytes_per_block
-from sizing.hit_ratio import Swing, hit_ratio
-from sizing.inputs import Question
+from sizing.hit_ratio import OccupancyRange, hit_ratio
+from sizing.inputs import SizingInputs
 from sizing.plan import Plan
 from sizing.popularity import YCSB_RANKS, RowPopularity, Zipf, block_popularity
 from sizing.queueing import Handlers, closed_load, network
 from sizing.requirements import Requirements, World
 from sizing.resource import (
-    Cluster,
     Hits,
     Read,
     Resource,
+    ServingCluster,
     Timings,
     bottleneck,
     delay_seconds,
@@ -39,7 +39,16 @@ from sizing.stored_blocks import stored_blocks
 from sizing.units import MIB
 from sizing.workload import ClosedLoad, Workload
 
-__all__ = ["HANDLERS", "ROUND_TRIPS_MS", "YCSB_ZIPF", "ZIPF", "Benchmark", "Provisioned", "Reading", "Uncached"]
+__all__ = [
+    "HANDLERS",
+    "ROUND_TRIPS_MS",
+    "YCSB_ZIPF",
+    "ZIPF",
+    "Benchmark",
+    "BenchmarkReading",
+    "Provisioned",
+    "Uncached",
+]
 
 # What the source does not state: HBase's default of 30 and what is commonly set; S3 near to far, idle to busy.
 HANDLERS: Final = (30, 64, 100, 200)
@@ -50,7 +59,7 @@ YCSB_ZIPF: Final = Zipf(theta=0.99, ranks=YCSB_RANKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class BenchmarkReading:
     """What the cluster does under one reading: `limits` are all resources, `bottleneck` the first to give out."""
 
     row_bytes: float
@@ -79,8 +88,8 @@ class Uncached:
 
     handlers: int
     round_trip_ms: int
-    one_prefix: Reading
-    several_prefixes: Reading
+    one_prefix: BenchmarkReading
+    several_prefixes: BenchmarkReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +97,7 @@ class Provisioned:
     """The same cluster with volumes that use what the instance sustains."""
 
     volume: Volume
-    predicted: Reading
+    predicted: BenchmarkReading
     usd_per_month_more: float
 
 
@@ -129,38 +138,38 @@ class Benchmark:
         """The volume of each node that its cache lies on."""
         return next(volume for volume in self.plan.core.volumes if volume.purpose == "cache")
 
-    def as_published(self) -> Reading:
+    def as_published(self) -> BenchmarkReading:
         """850 kB a row, its blocks in neighbouring slots."""
         return _reading(self.candidate, self.candidate.question.read)
 
-    def scattered(self) -> Reading:
+    def scattered(self) -> BenchmarkReading:
         """The same row, each block in a slot of its own somewhere, so that edge pages are not shared."""
         read = self.candidate.question.read
         return _reading(self.candidate, replace(read, runs=read.blocks))
 
-    def missing(self, hit_ratio: float) -> Reading:
+    def missing(self, hit_ratio: float) -> BenchmarkReading:
         """The same row from caches that answer so many block reads; the others are read from S3 and cached."""
         return _reading(self.candidate, self.candidate.question.read, Hits(ratio=hit_ratio))
 
-    def serialised(self) -> Reading:
+    def serialised(self) -> BenchmarkReading:
         """Values of 850 kB with the key that HBase stores beside each cell."""
         return self._with_row(self._serialised_row_bytes)
 
-    def together(self, hits: Hits) -> Reading:
+    def together(self, hits: Hits) -> BenchmarkReading:
         """Cells with their keys, slots apart, and these hits: all that the prediction leaves out."""
         candidate = self._candidate_with(self._serialised_row_bytes)
         read = candidate.question.read
         return _reading(candidate, replace(read, runs=read.blocks), hits)
 
-    def by_records(self) -> Reading:
+    def by_records(self) -> BenchmarkReading:
         """Rows of stated bytes over stated records."""
         return self._with_row(round(self.records_row_bytes))
 
-    def page_cached(self, popularity: RowPopularity, row_bytes: float) -> tuple[float, Reading]:
+    def page_cached(self, popularity: RowPopularity, row_bytes: float) -> tuple[float, BenchmarkReading]:
         """The share of block reads that the page cache answers under that skew, and what follows for 850 kB rows."""
         rows = block_popularity(popularity, STORED_BYTES / row_bytes, 1.0)
         held = self.page_cache_bytes / row_bytes
-        share = hit_ratio(rows, Swing(full_blocks=held, kept_blocks=held))
+        share = hit_ratio(rows, OccupancyRange(full_blocks=held, blocks_after_eviction=held))
         hits = Hits(ratio=1.0, page_cache_fraction=share)
         return share, _reading(self.candidate, self.candidate.question.read, hits)
 
@@ -198,7 +207,7 @@ class Benchmark:
         changed = replace(self.requirements, workload=replace(self.workload, row_bytes=row_bytes))
         return _candidate(changed, self.world)
 
-    def _with_row(self, row_bytes: int) -> Reading:
+    def _with_row(self, row_bytes: int) -> BenchmarkReading:
         candidate = self._candidate_with(row_bytes)
         return _reading(candidate, candidate.question.read)
 
@@ -219,7 +228,7 @@ class Benchmark:
 
 def _candidate(requirements: Requirements, world: World) -> Candidate:
     """The pinned cluster under these requirements. Raises ValueError where it is not pinned."""
-    core, question = requirements.cluster.core, Question.of(requirements, world)
+    core, question = requirements.cluster.core, SizingInputs.new(requirements, world)
     if core.type is None or core.count is None or core.volumes is None:
         raise ValueError("the published cluster must be pinned")
     instance = world.instance_types[core.type]
@@ -227,13 +236,13 @@ def _candidate(requirements: Requirements, world: World) -> Candidate:
     return Candidate(question=question, instance=instance, count=core.count, layout=layout, exact=True)
 
 
-def _reading(candidate: Candidate, read: Read, hits: Hits | None = None) -> Reading:
+def _reading(candidate: Candidate, read: Read, hits: Hits | None = None) -> BenchmarkReading:
     """A read on the warm cluster."""
     warm = hits or Hits(ratio=candidate.hit_ratio(candidate.count))
     return _load(candidate, candidate.cluster(candidate.count), read, warm, candidate.question.timings)
 
 
-def _load(candidate: Candidate, cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> Reading:
+def _load(candidate: Candidate, cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> BenchmarkReading:
     load = candidate.question.requirements.workload.load
     if not isinstance(load, ClosedLoad):
         raise TypeError("the benchmark keeps a fixed number of requests in flight")
@@ -242,7 +251,7 @@ def _load(candidate: Candidate, cluster: Cluster, read: Read, hits: Hits, timing
     stations = network(limits, cluster.servers, candidate.instance.vcpus, delay)
     handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers)
     found = closed_load(stations, load.concurrency, handlers)
-    return Reading(
+    return BenchmarkReading(
         row_bytes=read.answer_bytes,
         disk_bytes=disk_bytes_per_read(read, hits),
         reads_per_second=found.reads_per_second,

@@ -7,7 +7,7 @@ from typing import Final
 
 from published.cloudera_copies import snapshot_figures, warming_figures
 from published.cod import FIELD_BYTES, PRODUCTION_READS, RECOVERY_READS, ROWS, STORED_BYTES, WORKERS, Cod
-from published.figure import Figure, Kind, Results, Source
+from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 from sizing.block import key_value_bytes
 from sizing.disks import HDFS_FILL_FRACTION, HDFS_REPLICATION
 from sizing.mode import Mode
@@ -16,7 +16,7 @@ from sizing.workload import KEY_SHARE_LEFT
 
 __all__ = ["SOURCE", "results"]
 
-SOURCE: Final = Source(
+SOURCE: Final = PublishedSource(
     title="Cloudera Operational Database (COD) Performance Benchmarking: Comparing HDFS and Cloud Storage",
     publisher="Cloudera Blog",
 )
@@ -31,7 +31,7 @@ CELL_BYTES: Final = key_value_bytes(value_bytes=FIELD_BYTES, row_key_bytes=23, f
 COST: Final = "highlights"
 
 
-def results(cod: Cod) -> Results:
+def results(cod: Cod) -> SourceFigures:
     """All of this source's figures that can be computed."""
     figures = (
         *_data(),
@@ -41,31 +41,31 @@ def results(cod: Cod) -> Results:
         *_cost(cod),
         _highlight(),
     )
-    return Results(source=SOURCE, figures=figures)
+    return SourceFigures(source=SOURCE, figures=figures)
 
 
-def _data() -> tuple[Figure, ...]:
+def _data() -> tuple[PublishedFigure, ...]:
     rate = ROWS / (LOAD_HOURS * SECONDS_PER_HOUR)
     diffed = FIELD_BYTES + (CELL_BYTES - FIELD_BYTES) * KEY_SHARE_LEFT["FAST_DIFF"]
     return (
-        Figure(
+        PublishedFigure(
             what="rows loaded",
             place="test methodology",
             stated="20",
             ours=SIDECARS * ROWS_OF_SIDECAR / 10**9,
             unit="billion",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="10 sidecar workers x 2 billion",
             remark=f"In {LOAD_HOURS} h: {rate:,.0f} rows/s, {rate / SIDECARS:,.0f} for each sidecar worker, "
             f"{rate / WORKERS * STORED_BYTES / ROWS / 10**6:.1f} MB/s for each of the {WORKERS} workers.",
         ),
-        Figure(
+        PublishedFigure(
             what="size of the data",
             place="test methodology",
             stated="~20",
             ours=ROWS * FIELDS * CELL_BYTES / TB,
             unit="TB",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how=f"20 billion YCSB default records: ten cells of 100 B, {CELL_BYTES} B each with their keys",
             remark="20 TB are the values alone. With keys so little is stored only under an encoding: FAST_DIFF leaves "
             f"about {ROWS * FIELDS * diffed / TB:.1f} TB. The source states neither record nor encoding.",
@@ -73,25 +73,25 @@ def _data() -> tuple[Figure, ...]:
     )
 
 
-def _cache(cod: Cod) -> tuple[Figure, ...]:
+def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
     needed = cod.question.demand.everything_bytes / TB
     return (
-        Figure(
+        PublishedFigure(
             what="cache of one worker",
             place="test environment",
             stated="1.6",
             ours=CACHE_TB / WORKERS,
             unit="TB",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="32 TB / 20 workers",
         ),
-        Figure(
+        PublishedFigure(
             what="cache for 20 TB",
             place="test environment",
             stated=f"{CACHE_TB}",
             ours=needed,
             unit="TB",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how="every block of 64 KiB in its slot, 95 % of the slots filled",
             remark=f"The published cache holds everything, and {format_percent(CACHE_TB / needed - 1)} more: it says "
             "nothing about a cache that must choose.",
@@ -100,41 +100,41 @@ def _cache(cod: Cod) -> tuple[Figure, ...]:
     )
 
 
-def _hdfs_storage() -> Figure:
-    return Figure(
+def _hdfs_storage() -> PublishedFigure:
+    return PublishedFigure(
         what="HDFS storage for each byte",
         place=COST,
         stated="3",
         ours=HDFS_REPLICATION / HDFS_FILL_FRACTION,
         unit="times",
-        kind=Kind.MODEL,
+        kind=FigureOrigin.MODEL,
         how=f"three replicas on volumes filled to {format_percent(HDFS_FILL_FRACTION)}",
         remark="Three copies alone fill the disks to the last byte; compaction and lost nodes need room.",
     )
 
 
-def _cost(cod: Cod) -> tuple[Figure, ...]:
+def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
     cached, plain = _over_hdfs(cod, Mode.S3_CACHED, PRODUCTION_READS), _over_hdfs(cod, Mode.S3_PLAIN, RECOVERY_READS)
     return (
-        Figure(
+        PublishedFigure(
             what="cost of S3 with cache over HDFS",
             place=f"{COST}, “40% reduction”",
             stated="0.60",
             ours=(min(cached), max(cached)),
             unit="times",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how=f"cheapest cluster of each mode for {_from_to(PRODUCTION_READS)} reads/s; {cod.world.prices.region}, "
             "gp3 for HDD",
             remark="The load decides: HDFS is cheap where much data is read little, the cache where it is read a lot. "
             "The source gives its load and its bill in pictures only.",
         ),
-        Figure(
+        PublishedFigure(
             what="cost of S3 without cache over HDFS",
             place=f"{COST}, “25% cost savings”",
             stated="0.75",
             ours=(min(plain), max(plain)),
             unit="times",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how=f"the same for {_from_to(RECOVERY_READS)} reads/s",
             remark="The same nodes cost less without a cache than with one, so that 25 % saved here and 40 % there "
             "cannot be of as many nodes.",
@@ -152,14 +152,14 @@ def _from_to(reads: Sequence[int]) -> str:
     return f"{reads[0]:,} to {reads[-1]:,}"
 
 
-def _highlight() -> Figure:
-    return Figure(
+def _highlight() -> PublishedFigure:
+    return PublishedFigure(
         what="performance of cached S3 over HDFS",
         place=COST,
         stated="2",
         ours=1.7,
         unit="times",
-        kind=Kind.ARITHMETIC,
+        kind=FigureOrigin.ARITHMETIC,
         how="“a factor of 1.7x”, under key takeaways",
         remark="And about 1.8 for reads. All three are against HDDs.",
     )

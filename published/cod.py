@@ -9,13 +9,13 @@ from typing import Final
 
 from sizing.calculator import plan
 from sizing.disks import HDFS_REPLICATION
-from sizing.inputs import Question
+from sizing.inputs import SizingInputs
 from sizing.mode import Mode
 from sizing.plan import Plan
 from sizing.prefetching import fill_seconds
-from sizing.region_server import Share
+from sizing.region_server import ServerShare
 from sizing.requirements import Requirements, World
-from sizing.resource import GBIT_BYTES, Cluster, Disk
+from sizing.resource import GBIT_BYTES, Disk, ServingCluster
 from sizing.snapshot import Copy, Eta, eta
 from sizing.warm_up import PREFETCH_THREADS, Prefetch
 from sizing.workload import OpenLoad, Reads
@@ -61,12 +61,12 @@ class Cod:
         return replace(self.like, mode=mode, workload=workload, cluster=cluster)
 
     @cached_property
-    def question(self) -> Question:
+    def question(self) -> SizingInputs:
         """The data with its blocks and bucket sizes."""
-        return Question.of(self.requirements(Mode.S3_CACHED, PRODUCTION_READS[0]), self.world)
+        return SizingInputs.new(self.requirements(Mode.S3_CACHED, PRODUCTION_READS[0]), self.world)
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ServingCluster:
         """Twenty i3.2xlarge."""
         nvme = self.world.instance_types[NVME_TYPE]
         scale = DRIVE_BYTES / nvme.nvme_disk_bytes
@@ -75,7 +75,7 @@ class Cod:
             bytes_per_second=nvme.nvme_disk_bytes_per_second * scale,
             ios_per_second=nvme.nvme_disk_iops * scale,
         )
-        return Cluster(
+        return ServingCluster(
             servers=WORKERS,
             vcpus=VCPUS,
             network_gbit_per_second=NETWORK_GBIT_PER_SECOND,
@@ -86,12 +86,12 @@ class Cod:
     def warm_up(self, bytes_of_worker: float) -> Prefetch:
         """Prefetch of so much by each worker, with HBase's default of threads."""
         blocks = round(bytes_of_worker / self.question.demand.blocks.lengths.mean_bytes)
-        share = Share(cached_blocks=blocks, index_and_bloom_bytes=0.0, regions=0.0, write_bytes_per_second=0.0)
+        share = ServerShare(cached_blocks=blocks, index_and_bloom_bytes=0.0, regions=0.0, write_bytes_per_second=0.0)
         return fill_seconds(self.question.demand, share, self.cluster, PREFETCH_THREADS)
 
     def plans(self, mode: Mode, reads: Sequence[float]) -> list[Plan]:
         """The cheapest cluster in that mode for each load."""
-        return [plan(self.requirements(mode, each), self.world) for each in reads]
+        return [plan(self.requirements(mode, read), self.world) for read in reads]
 
 
 def copied(*, into_hdfs: bool) -> Eta:

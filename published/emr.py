@@ -7,7 +7,7 @@ from typing import Final
 from published.benchmark import Benchmark
 from published.emr_restart import restart_figures
 from published.emr_warm_up import request_figures, warm_up_figures
-from published.figure import Figure, Kind, Results, Source
+from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 from published.stated import (
     COLD,
     COLD_MS,
@@ -22,14 +22,16 @@ from published.stated import (
 
 __all__ = ["SOURCE", "results"]
 
-SOURCE: Final = Source(title="Optimize HBase reads with bucket caching on Amazon EMR", publisher="AWS Big Data Blog")
+SOURCE: Final = PublishedSource(
+    title="Optimize HBase reads with bucket caching on Amazon EMR", publisher="AWS Big Data Blog"
+)
 TB: Final = 10**12
 TABLE: Final = "table of throughput and latency"
 THREADS: Final = "1,500"  # three clients of 500
 UNSTATED: Final = "30 to 200 handlers on a node, 20 to 200 ms to S3's first byte"
 
 
-def results(benchmark: Benchmark) -> Results:
+def results(benchmark: Benchmark) -> SourceFigures:
     """All of this source's figures that can be computed."""
     figures = (
         *_with_cache(benchmark),
@@ -41,135 +43,135 @@ def results(benchmark: Benchmark) -> Results:
         *_sizes(benchmark),
         *restart_figures(benchmark),
     )
-    return Results(source=SOURCE, figures=figures)
+    return SourceFigures(source=SOURCE, figures=figures)
 
 
-def _with_cache(benchmark: Benchmark) -> tuple[Figure, ...]:
+def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     found = benchmark.as_published()
     return (
-        Figure(
+        PublishedFigure(
             what="throughput with cache",
             place=TABLE,
             stated=f"{WARM}",
             ours=found.reads_per_second,
             unit="ops/s",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how="850 kB a read, six volumes of 125 MiB/s, 1,000 in flight",
             remark="See [what the agreement rests on](#what-the-agreement-rests-on).",
         ),
-        Figure(
+        PublishedFigure(
             what="latency with cache",
             place=TABLE,
             stated=f"{WARM_MS:,}",
             ours=1000 * found.latency_seconds,
             unit="ms",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how="the same, by mean-value analysis",
             remark="Not a second agreement: with the requests in flight given, throughput and latency are one number.",
         ),
     )
 
 
-def _without_cache(benchmark: Benchmark) -> tuple[Figure, ...]:
+def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     found = [each for one in benchmark.uncached() for each in (one.one_prefix, one.several_prefixes)]
     reads = [each.reads_per_second for each in found]
     latencies = [1000 * each.latency_seconds for each in found]
     return (
-        Figure(
+        PublishedFigure(
             what="throughput without cache",
             place=TABLE,
             stated=f"{COLD}",
             ours=(min(reads), max(reads)),
             unit="ops/s",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how=UNSTATED,
             remark="A range, not a prediction: see [without the cache](#without-the-cache).",
         ),
-        Figure(
+        PublishedFigure(
             what="latency without cache",
             place=TABLE,
             stated=f"{COLD_MS:,}",
             ours=(min(latencies), max(latencies)),
             unit="ms",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how=UNSTATED,
         ),
     )
 
 
-def _in_flight() -> tuple[Figure, ...]:
+def _in_flight() -> tuple[PublishedFigure, ...]:
     place, how = "test setup, 3 clients of 500 threads", "throughput x latency (Little's law)"
     return (
-        Figure(
+        PublishedFigure(
             what="requests in flight with cache",
             place=place,
             stated=THREADS,
             ours=WARM * WARM_MS / 1000,
             unit="requests",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how=how,
             remark="Both runs kept about 1,000 requests in flight: 1,500 threads do not fit the table.",
         ),
-        Figure(
+        PublishedFigure(
             what="requests in flight without cache",
             place=place,
             stated=THREADS,
             ours=COLD * COLD_MS / 1000,
             unit="requests",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how=how,
         ),
     )
 
 
-def _improvement() -> tuple[Figure, ...]:
+def _improvement() -> tuple[PublishedFigure, ...]:
     charted = 100 * (888.66 / 372.14 - 1)
     return (
-        Figure(
+        PublishedFigure(
             what="improvement of throughput",
             place=TABLE,
             stated="138.80",
             ours=100 * (WARM / COLD - 1),
             unit="%",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how=f"{WARM} / {COLD} - 1",
             remark=f"The table's own figures make {100 * (WARM / COLD - 1):.2f} %; what is stated is the percentage of "
             f"figure 2 (888.66 and 372.14 ops/s: {charted:.2f} %).",
         ),
-        Figure(
+        PublishedFigure(
             what="reduction of latency",
             place=TABLE,
             stated="57.90",
             ours=100 * (1 - WARM_MS / COLD_MS),
             unit="%",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="1 - 1,127 / 2,680",
         ),
     )
 
 
-def _sizes(benchmark: Benchmark) -> tuple[Figure, ...]:
+def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     demand = benchmark.candidate.question.demand
     row_kb = STORED_BYTES / RECORDS / 1000
     return (
-        Figure(
+        PublishedFigure(
             what="size of the data set",
             place="test setup",
             stated="7.9",
             ours=RECORDS * FIELDS * FIELD_BYTES / TB,
             unit="TB",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="49,828,500 records x 2,000 fields x 425 B",
             remark="Values alone, before keys, and YCSB's are random bytes that do not compress 5:1. Either the size "
             f"or the command is not that of the test; 7.9 TB over the records are {row_kb:.1f} kB a row.",
         ),
-        Figure(
+        PublishedFigure(
             what="cache over cached data",
             place="cache sizing guidelines",
             stated=">1",
             ours=demand.everything_bytes / benchmark.workload.stored_bytes,
             unit="times",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how="slots of all blocks / 0.95 (the accept factor) over stored bytes",
             remark="A little more than the data is not enough: HBase evicts when 95 % of the slots are claimed.",
         ),
@@ -177,15 +179,15 @@ def _sizes(benchmark: Benchmark) -> tuple[Figure, ...]:
     )
 
 
-def _misses(block_bytes: float) -> Figure:
+def _misses(block_bytes: float) -> PublishedFigure:
     fewest, most = (gigabytes * 10**9 / block_bytes / 1000 for gigabytes in NODE_CACHE_GB)
-    return Figure(
+    return PublishedFigure(
         what="misses of one node while its cache fills",
         place="figures 5 and 6",
         stated="315-630",
         ours=(fewest, most),
         unit="thousand",
-        kind=Kind.MODEL,
+        kind=FigureOrigin.MODEL,
         how="cache of 18 to 20 GB over blocks of 64 KiB as they are cached",
         remark="One miss for each block at the lower end, two at the upper: reads that ask again before a block is in "
         "would do that.",

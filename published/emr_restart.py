@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from published.benchmark import Benchmark
-from published.figure import Figure, Kind
+from published.figure import FigureOrigin, PublishedFigure
 from published.stated import NODE_CACHE_GB
 from sizing.restart import retention_window_seconds
 from sizing.units import GIB, SECONDS_PER_HOUR, format_duration
@@ -19,51 +19,51 @@ NODES: Final = 3
 REGION_BYTES: Final = 10 * GIB  # HBase's default of `hbase.hregion.max.filesize`
 
 
-def restart_figures(benchmark: Benchmark) -> tuple[Figure, ...]:
+def restart_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     """How long it takes, and how long the master waits."""
-    return (_lost(benchmark), _kept(benchmark), _retries(benchmark))
+    return (_lost_cache(benchmark), _kept_cache(benchmark), _retries(benchmark))
 
 
-def _lost(benchmark: Benchmark) -> Figure:
+def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
     volume = benchmark.cache_volume
     node_seconds = max(NODE_CACHE_GB) * 10**9 / volume.bytes_per_second
-    return Figure(
+    return PublishedFigure(
         what="recovery without persistent cache",
         place=TABLE,
         stated="~6",
         ours=benchmark.plan.warm_up.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
-        kind=Kind.MODEL,
+        kind=FigureOrigin.MODEL,
         how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node",
         remark="The source takes 24 h to 95 % in one table and 6 h in the other. The 20 GB a node that its graphs show "
         f"would take {format_duration(node_seconds)}.",
     )
 
 
-def _kept(benchmark: Benchmark) -> Figure:
+def _kept_cache(benchmark: Benchmark) -> PublishedFigure:
     large = benchmark.plan.restart
-    return Figure(
+    return PublishedFigure(
         what="recovery with persistent cache",
         place=TABLE,
         stated="<2",
         ours=_small(benchmark).plan.restart.seconds / 60,
         unit="min",
-        kind=Kind.MODEL,
+        kind=FigureOrigin.MODEL,
         how="three nodes with 20 GB of cache each: boot, pre-touch, index, regions of 10 GiB",
         remark=f"With the benchmark's {benchmark.candidate.cache_mib / 1024:,.0f} GiB of cache a node a restart takes "
         f"{format_duration(large.seconds)}: two minutes must not be promised at a terabyte.",
     )
 
 
-def _retries(benchmark: Benchmark) -> Figure:
+def _retries(benchmark: Benchmark) -> PublishedFigure:
     large = benchmark.plan.restart
-    return Figure(
+    return PublishedFigure(
         what="`hbase.master.scp.retain.assignment.force.retries`",
         place="configuring persistent bucket cache",
         stated=f"{RETRIES}",
         ours=large.retain_retries,
         unit="retries",
-        kind=Kind.MODEL,
+        kind=FigureOrigin.MODEL,
         how="50 ms x (2^retries - 1) must cover the restart of a full cache, with half as much again",
         remark=f"{RETRIES} retries are over after {format_duration(retention_window_seconds(RETRIES))}; then the "
         f"regions go to other servers and the cache is lost. {large.retain_retries} last "

@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 
 from published.benchmark import YCSB_ZIPF, ZIPF, Benchmark
-from published.figure import Figure, Kind
+from published.figure import FigureOrigin, PublishedFigure
 from published.stated import COLD, COLD_GETS, PEAK_GETS, RECORDS, WARM, WARM_GETS
 from sizing.popularity import UNIFORM, RowPopularity, block_popularity
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent
-from sizing.warm_up import Course, Room, Streams, curve, rate_between
+from sizing.warm_up import CacheCapacity, Streams, WarmUpLoad, curve, rate_between
 
 __all__ = ["request_figures", "warm_up_figures"]
 
@@ -19,30 +19,30 @@ TABLE: Final = "table of hit ratio progression"
 FIVE_MINUTES: Final = 300
 
 
-def warm_up_figures(benchmark: Benchmark) -> tuple[Figure, ...]:
+def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     """Hit ratio over time."""
     half, day = _demand_filled(ZIPF)
     flat_half, flat_day = _demand_filled(YCSB_ZIPF)
     even_half, even_day = _demand_filled(UNIFORM)
     return (
-        Figure(
+        PublishedFigure(
             what="hit ratio after 12 h",
             place=TABLE,
             stated="85",
             ours=100 * half,
             unit="%",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how="reads alone fill an empty cache; Zipf 0.99 over 49,828,500 rows",
             remark=f"The skew decides, and is not stated. Reads spread evenly: {format_percent(even_half)}. YCSB's own "
             f"generator, which is flatter than a Zipf over the rows: {format_percent(flat_half)}.",
         ),
-        Figure(
+        PublishedFigure(
             what="hit ratio after 24 h",
             place=TABLE,
             stated=">95",
             ours=100 * day,
             unit="%",
-            kind=Kind.MODEL,
+            kind=FigureOrigin.MODEL,
             how="the same, 12 h later",
             remark=f"Reads alone do not get there (evenly spread {format_percent(even_day)}, YCSB's generator "
             f"{format_percent(flat_day)}): something else filled the cache, and prefetch is on in the source's recipe.",
@@ -51,15 +51,15 @@ def warm_up_figures(benchmark: Benchmark) -> tuple[Figure, ...]:
     )
 
 
-def _prefetched(benchmark: Benchmark) -> Figure:
+def _prefetched(benchmark: Benchmark) -> PublishedFigure:
     filled = benchmark.plan.warm_up
-    return Figure(
+    return PublishedFigure(
         what="time until 95 % with prefetch",
         place=TABLE,
         stated="24",
         ours=filled.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
-        kind=Kind.MODEL,
+        kind=FigureOrigin.MODEL,
         how=f"`hbase.rs.prefetchblocksonopen`, all blocks; limit: {filled.limit}",
         remark="With prefetch the volumes could have been full within hours, if S3 is read 64 MiB at a time. With a "
         f"GET for each block it takes {format_duration(_block_by_block(benchmark))}. How S3 was read is not stated.",
@@ -77,80 +77,80 @@ def _demand_filled(rows: RowPopularity) -> tuple[float, float]:
     """Hit ratio after 12 h and 24 h when reads alone fill caches that hold everything, a row at a time."""
     drawn = curve(
         block_popularity(rows, RECORDS, 1.0),
-        Room(kept_blocks=RECORDS, prefetch_stops_blocks=RECORDS),
-        Course(accesses_per_second=rate_between(COLD, WARM), prefetched_blocks_per_second=0.0, hours=24),
+        CacheCapacity(blocks_after_eviction=RECORDS, prefetch_stops_blocks=RECORDS),
+        WarmUpLoad(accesses_per_second=rate_between(COLD, WARM), prefetched_blocks_per_second=0.0, hours=24),
     )
     hours, ratios = zip(*drawn, strict=True)
     return float(np.interp(12, hours, ratios)), float(np.interp(24, hours, ratios))
 
 
-def request_figures(benchmark: Benchmark) -> tuple[Figure, ...]:
+def request_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     """GETs an hour."""
     return (*_cold_gets(benchmark), *_warming_gets(), _fewer_gets())
 
 
-def _cold_gets(benchmark: Benchmark) -> tuple[Figure, ...]:
+def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     ours, blocks = COLD * SECONDS_PER_HOUR, benchmark.candidate.question.read.blocks
     return (
-        Figure(
+        PublishedFigure(
             what="GETs an hour at the start",
             place=TABLE,
             stated=f"{COLD_GETS:,}",
             ours=ours,
             unit="GETs",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how=f"{COLD} uncached reads/s x 3,600 s, one GET each",
             remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second and cannot feed "
             f"{COLD:.0f} uncached reads a second, and a row of {blocks:.1f} blocks may take as many GETs. "
             f"{COLD_GETS:,} in five minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would come near. Only proportions can "
             "be used.",
         ),
-        Figure(
+        PublishedFigure(
             what="GETs an hour at the peak",
             place="figure 4",
             stated=f"{PEAK_GETS:,}",
             ours=ours,
             unit="GETs",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="the same",
         ),
     )
 
 
-def _warming_gets() -> tuple[Figure, ...]:
+def _warming_gets() -> tuple[PublishedFigure, ...]:
     needed = 1 - WARM_GETS / COLD_GETS * COLD / WARM
     return (
-        Figure(
+        PublishedFigure(
             what="GETs an hour after 12 h",
             place=TABLE,
             stated="15,000",
             ours=_gets(0.85),
             unit="GETs",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="95,000 x 15 % missed x reads/s at 85 % over those at 0 %",
             remark=f"15 % of 95,000 are {0.15 * COLD_GETS:,.0f}; but reads are faster by then, so more of them miss.",
         ),
-        Figure(
+        PublishedFigure(
             what="GETs an hour after 24 h",
             place=TABLE,
             stated=f"<{WARM_GETS:,}",
             ours=_gets(0.95),
             unit="GETs",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="the same at 95 %",
             remark=f"So few need a hit ratio of {format_percent(needed)}, not 95 %.",
         ),
     )
 
 
-def _fewer_gets() -> Figure:
-    return Figure(
+def _fewer_gets() -> PublishedFigure:
+    return PublishedFigure(
         what="fewer GETs",
         place="persistent cache, last paragraph",
         stated="99",
         ours=100 * (1 - WARM_GETS / COLD_GETS),
         unit="%",
-        kind=Kind.ARITHMETIC,
+        kind=FigureOrigin.ARITHMETIC,
         how="1 - 1,000 / 95,000",
     )
 

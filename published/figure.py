@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["Amount", "Figure", "Kind", "Results", "Source", "Verdict"]
+__all__ = ["Amount", "FigureOrigin", "PublishedFigure", "PublishedSource", "SourceFigures", "Verdict"]
 
 BOUNDS: Final = "~<>"
 CLOSE_FRACTION: Final = 0.05
 
 
-class Kind(StrEnum):
+class FigureOrigin(StrEnum):
     """Where our figure comes from: a module of the calculator, or the source's own other numbers."""
 
     MODEL = "model"
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class PublishedSource:
     """A published document."""
 
     title: str
@@ -50,7 +50,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class PublishedFigure:
     """A figure as its source states it, and ours in the same unit.
 
     `stated` is the source's number with `~`, `<` or `>` where it says about, under or over; `how` is our formula and
@@ -62,7 +62,7 @@ class Figure:
     stated: str
     ours: float | tuple[float, float]
     unit: str
-    kind: Kind
+    kind: FigureOrigin
     how: str
     remark: str = ""
 
@@ -92,8 +92,8 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class SourceFigures:
     """All figures of one source, in its own order."""
 
-    source: Source
-    figures: tuple[Figure, ...]
+    source: PublishedSource
+    figures: tuple[PublishedFigure, ...]

@@ -4,77 +4,77 @@ from __future__ import annotations
 
 from typing import Final
 
-from published.figure import Figure, Kind, Results, Source
+from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 from sizing.disks import HDFS_REPLICATION
 
 __all__ = ["SOURCE", "results"]
 
-SOURCE: Final = Source(title="Healing HBase Locality At Scale", publisher="HubSpot Product Blog")
+SOURCE: Final = PublishedSource(title="Healing HBase Locality At Scale", publisher="HubSpot Product Blog")
 STORE_FILES: Final = 350_000
 REFRESH_SECONDS: Final = 30
 REGION_GB: Final = 10
 NON_LOCAL_GB: Final = 1
 
 
-def results() -> Results:
+def results() -> SourceFigures:
     """All of this source's figures that can be computed."""
-    return Results(source=SOURCE, figures=(*_compaction(), *_name_node()))
+    return SourceFigures(source=SOURCE, figures=(*_compaction(), *_name_node()))
 
 
-def _compaction() -> tuple[Figure, ...]:
+def _compaction() -> tuple[PublishedFigure, ...]:
     place = "resolving locality issues"
     return (
-        Figure(
+        PublishedFigure(
             what="written by compacting a region",
             place=place,
             stated="30",
             ours=REGION_GB * HDFS_REPLICATION,
             unit="GB",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="10 GB x three replicas",
             remark="In S3 it is written once; but each of its cached blocks is then of a file that is gone, and the "
             "cache takes the 10 GB in again.",
         ),
-        Figure(
+        PublishedFigure(
             what="wasted on 1 GB that is not local",
             place=place,
             stated="9",
             ours=REGION_GB - NON_LOCAL_GB,
             unit="GB",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="10 GB region - 1 GB",
         ),
-        Figure(
+        PublishedFigure(
             what="compaction until all is local",
             place="case study: resolving timeouts",
             stated=">8",
             ours=7 / 0.75,
             unit="h",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="at the rate of the 7 h that reached 75 %",
         ),
     )
 
 
-def _name_node() -> tuple[Figure, ...]:
+def _name_node() -> tuple[PublishedFigure, ...]:
     worst = STORE_FILES / REFRESH_SECONDS
     return (
-        Figure(
+        PublishedFigure(
             what="refreshes of block locations",
             place="load testing",
             stated="~12,000",
             ours=worst,
             unit="req/s",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="350,000 store files / 30 s",
         ),
-        Figure(
+        PublishedFigure(
             what="NameNode of 4 CPUs over that worst case",
             place="load testing",
             stated=">2",
             ours=22_000 / worst,
             unit="times",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how=f"22,000 req/s / {worst:,.0f} req/s",
             remark="The source says “more than double our worst case”; it is a little less. The conclusion stands: "
             f"8 CPUs did 60,000 req/s, {60_000 / worst:.1f} times the worst case.",

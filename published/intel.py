@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from published.figure import Figure, Kind, Results, Source
+from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 
 __all__ = ["SOURCE", "results"]
 
-SOURCE: Final = Source(
+SOURCE: Final = PublishedSource(
     title="Hadoop and HBase Optimization for Read Intensive Search Applications",
     publisher="Intel and Bizosys Technologies",
 )
@@ -20,33 +20,33 @@ STEPS: Final = (0.33, 0.16, 0.625, 0.66)  # RPC, collector, custom index, SSDs
 QUERIES: Final = (28, 42, 19, 3, 4, 1, 2)  # of one word, two, three, four, six, seven, eight
 
 
-def results() -> Results:
+def results() -> SourceFigures:
     """All of this source's figures that can be computed."""
-    return Results(source=SOURCE, figures=(*_tuning(), *_method()))
+    return SourceFigures(source=SOURCE, figures=(*_tuning(), *_method()))
 
 
-def _tuning() -> tuple[Figure, ...]:
+def _tuning() -> tuple[PublishedFigure, ...]:
     reduced = BEFORE_SECONDS * prod(1 - step for step in STEPS)
     speeded = BEFORE_SECONDS / prod(1 + step for step in STEPS)
     return (
-        Figure(
+        PublishedFigure(
             what="block cache",
             place="read optimized server settings",
             stated="~800",
             ours=L1_FRACTION * HEAP_MIB,
             unit="MiB",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="`hfile.block.cache.size` 0.2 x 4 GiB of heap",
             remark="The source writes Mb. It saw much eviction and asks for more: an L1 must hold indexes and Bloom "
             "filters whole, which is what the calculator sizes it by.",
         ),
-        Figure(
+        PublishedFigure(
             what="response time when tuned, 100 users",
             place="read optimized server settings",
             stated=f"{AFTER_SECONDS}",
             ours=reduced,
             unit="s",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="46 s x (1 - 0.33) x (1 - 0.16) x (1 - 0.625) x (1 - 0.66)",
             remark=f"The four steps multiplied as reductions give {reduced:.1f} s, as speed-ups {speeded:.1f} s; "
             f"neither is {AFTER_SECONDS} s.",
@@ -54,24 +54,24 @@ def _tuning() -> tuple[Figure, ...]:
     )
 
 
-def _method() -> tuple[Figure, ...]:
+def _method() -> tuple[PublishedFigure, ...]:
     return (
-        Figure(
+        PublishedFigure(
             what="queries in the mix",
             place="I/O optimization, test environment",
             stated="100",
             ours=sum(QUERIES),
             unit="queries",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how=" + ".join(map(str, QUERIES)),
         ),
-        Figure(
+        PublishedFigure(
             what="short records",
             place="compression and in-memory caching",
             stated="180",
             ours=200,
             unit="million",
-            kind=Kind.ARITHMETIC,
+            kind=FigureOrigin.ARITHMETIC,
             how="“broken to 200M short records”, some lines later",
             remark="One million documents at first, seven million pages in the comparison.",
         ),

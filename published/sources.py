@@ -5,12 +5,12 @@ from __future__ import annotations
 from published import cloudera, emr, hubspot, intel, rubix
 from published.benchmark import Benchmark
 from published.cod import Cod
-from published.figure import Results
+from published.figure import SourceFigures
 
 __all__ = ["all_results"]
 
 
-def all_results(benchmark: Benchmark) -> tuple[Results, ...]:
+def all_results(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
     """Every figure that can be computed, source by source."""
     return (
         emr.results(benchmark),

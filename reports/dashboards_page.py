@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from configurations.launch import launch_of
-from configurations.metrics import METRICS, Source
+from configurations.metrics import METRICS, MetricSource
 from dashboards.alarm import Alarm
-from dashboards.alarms import alarms, calls
+from dashboards.alarms import alarms, composite_alarms
 from dashboards.boards import boards
 from dashboards.cache import cache_graphs
 from dashboards.graph import Exact
@@ -79,11 +79,11 @@ def _head() -> Iterator[str]:
 
 def _truth() -> Iterator[str]:
     from lab.preview.reference_ratio import lifetime_ratio, true_ratio  # noqa: PLC0415 - see above
-    from lab.preview.replay import MINUTE, played, three_servers  # noqa: PLC0415 - the lab is loaded for this page alone
+    from lab.preview.replay import MINUTE, replay, three_servers  # noqa: PLC0415 - the lab is loaded for this page alone
 
     plan, bucket = _example()
     servers = three_servers()
-    store = played(servers, bucket)
+    store = replay(servers, bucket)
     by_title = {graph.title: drawn(graph, store) for graph in cache_graphs(plan)}
     shown, worst = (
         next(curves[0].series for title, curves in by_title.items() if title.endswith(end))
@@ -94,7 +94,7 @@ def _truth() -> Iterator[str]:
         true, mean = true_ratio(servers, begins), lifetime_ratio(servers, begins + MINUTE)
         if begins in shown and true is not None and mean is not None:
             figures = (true, shown[begins], worst.get(begins), mean)
-            rows.append((str(begins // MINUTE), *("" if each is None else f"{each:.3f}" for each in figures)))
+            rows.append((str(begins // MINUTE), *("" if figure is None else f"{figure:.3f}" for figure in figures)))
     yield "## The hit ratio, and what the lifetime mean would have shown"
     yield paragraph(
         "The minutes of the picture above. *True* is reckoned of every sample of every server, by code that the "
@@ -158,11 +158,11 @@ def _calls() -> Iterator[str]:
         ("call", "rule", "means"),
         (
             (
-                f"`{each.name.removeprefix(prefix)}`",
-                each.rule.replace('ALARM("', "").replace('")', "").replace(prefix, ""),
-                each.description,
+                f"`{composite_alarm.name.removeprefix(prefix)}`",
+                composite_alarm.rule.replace('ALARM("', "").replace('")', "").replace(prefix, ""),
+                composite_alarm.description,
             )
-            for each in calls(plan, bucket)
+            for composite_alarm in composite_alarms(plan, bucket)
         ),
     )
     three = replace(plan, core=replace(plan.core, count=3))
@@ -199,7 +199,7 @@ def _graphs() -> Iterator[str]:
 
 def _costs() -> Iterator[str]:
     plan, _ = _example()
-    of_nodes = sum(each.source is Source.NODE for each in METRICS)
+    of_nodes = sum(metric.source is MetricSource.NODE for metric in METRICS)
     yield "## What it costs"
     yield table(
         ("item", "a month", "made of"),

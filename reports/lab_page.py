@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.report import amounts, wording
-from lab.hbase.result import Chart, Figure, Kind, Run, Scenario
+from lab.hbase.result import Chart, Measurement, Run, Scenario, TargetKind
 from reports.markdown import bullets, paragraph, section, table
 from sizing.problem import InvalidInput, Problem
 
@@ -110,7 +110,7 @@ def _targets(run: Run) -> Iterator[str]:
 def _target_rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
     """A scenario and a case are named where they begin; many facts that are as predicted are one row."""
     link = f"[{_cell(scenario.title)}](#{_anchor(scenario.title)})"
-    facts = [each for each in scenario.figures if each.holds and each.target and each.target.kind is Kind.SAME]
+    facts = [each for each in scenario.figures if each.holds and each.target and each.target.kind is TargetKind.SAME]
     told_one_by_one = [each for each in scenario.figures if each.target]
     if len(facts) > MANY_FACTS:
         cases, name = len(wording.by_case(facts)), f"{len(facts):,} facts, each below"
@@ -124,7 +124,7 @@ def _target_rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
             link = named = ""
 
 
-def _outcome(figure: Figure) -> str:
+def _outcome(figure: Measurement) -> str:
     said = wording.outcome(figure)
     return f"**{said}**" if figure.holds is False else said or amounts.NOTHING
 
@@ -148,7 +148,7 @@ def _scenario(scenario: Scenario) -> Iterator[str]:
     yield paragraph(_plain(wording.times_of(scenario)))
 
 
-def _rows(grouped: Mapping[str, Sequence[Figure]]) -> Iterator[tuple[str, ...]]:
+def _rows(grouped: Mapping[str, Sequence[Measurement]]) -> Iterator[tuple[str, ...]]:
     number = 0
     for case, figures in grouped.items():
         for place, figure in enumerate(figures):
@@ -165,7 +165,7 @@ def _rows(grouped: Mapping[str, Sequence[Figure]]) -> Iterator[tuple[str, ...]]:
             )
 
 
-def _reasons(figures: Iterable[Figure]) -> Iterator[str]:
+def _reasons(figures: Iterable[Measurement]) -> Iterator[str]:
     """Each reason once, behind the numbers of the figures that have it."""
     numbers: dict[str, list[str]] = {}
     for number, figure in enumerate(figures, 1):
@@ -197,7 +197,7 @@ def _properties(run: Run) -> Iterator[str]:
     yield "## Properties"
     yield paragraph(_plain(wording.properties_text(run)))
     for why, substitutions in wording.differences_by_reason(run.substitutions).items():
-        lines = [f"{sign} {text}" for each in substitutions for sign, text in wording.difference(each)]
+        lines = [f"{sign} {text}" for substitution in substitutions for sign, text in wording.difference(substitution)]
         fence = "`" * max(3, 1 + max(len(ticks) for ticks in re.findall("`*", "\n".join(lines))))
         yield paragraph(f"{_plain(why)}:")
         yield "\n".join((f"{fence}diff", *lines, fence))

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from configurations.launch import launch_of
-from configurations.metrics import METRICS, NEWEST_LOOKED_AT, OF_AGENT, Metric, Source
+from configurations.metrics import METRICS, NEWEST_LOOKED_AT, OF_AGENT, Metric, MetricSource
 from configurations.properties import CATALOGUE, TOPICS, Property
 from configurations.properties.property import ANY, CLUSTER
 from configurations.rendering import is_rendered
@@ -135,12 +135,12 @@ def _metrics() -> str:
         "USD a month",
         "meaning",
     )
-    return f"{said}\n\n{table(header, (_metric_row(each, usd) for each in METRICS))}"
+    return f"{said}\n\n{table(header, (_metric_row(metric, usd) for metric in METRICS))}"
 
 
 def _count(role: str) -> int:
-    elsewhere = Source.MASTER if role == "core" else Source.REGION_SERVER
-    return sum(each.source in OF_AGENT - {elsewhere} for each in METRICS)
+    elsewhere = MetricSource.MASTER if role == "core" else MetricSource.REGION_SERVER
+    return sum(metric.source in OF_AGENT - {elsewhere} for metric in METRICS)
 
 
 def _metric_row(each: Metric, usd: float) -> tuple[str, ...]:
@@ -152,6 +152,6 @@ def _metric_row(each: Metric, usd: float) -> tuple[str, ...]:
         each.unit,
         "yes" if each.counter else "no",
         each.since,
-        f"{format_usd(usd)} a {each.series}" if each.source is not Source.EMR else "none",
+        f"{format_usd(usd)} a {each.series}" if each.source is not MetricSource.EMR else "none",
         each.meaning,
     )

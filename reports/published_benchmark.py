@@ -11,7 +11,7 @@ from published.benchmark import (
     YCSB_ZIPF,
     ZIPF,
     Benchmark,
-    Reading,
+    BenchmarkReading,
     Uncached,
 )
 from published.stated import COLD, FIELD_BYTES, FIELDS, RECORDS, WARM, WARM_MS
@@ -184,7 +184,7 @@ def _provisioning(benchmark: Benchmark) -> str:
     return section("### What more throughput would have given", opening, reading, closing)
 
 
-def _readings(readings: Iterable[tuple[str, Reading]]) -> str:
+def _readings(readings: Iterable[tuple[str, BenchmarkReading]]) -> str:
     header = ("reading", "disk bytes a read", "reads/s", f"over {WARM}", "bottleneck")
     rows = [
         (

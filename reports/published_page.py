@@ -9,7 +9,7 @@ from typing import Final
 from environments.planning import requirements, world
 from environments.reader import read_environment
 from published.benchmark import Benchmark
-from published.figure import Amount, Figure, Kind, Results, Verdict
+from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
 from published.open_questions import slots, worth
 from published.sources import all_results
 from reports.amounts import number_text
@@ -65,34 +65,34 @@ def _introduction() -> str:
     return section("# Published results, and what the calculator makes of them", opening, meanings, closing)
 
 
-def _at_a_glance(found: Sequence[Results]) -> str:
+def _at_a_glance(found: Sequence[SourceFigures]) -> str:
     header = ("source", "figures", "model", "arithmetic", *(verdict.value for verdict in Verdict))
     every = [figure for results in found for figure in results.figures]
     rows = [(results.source.publisher, *_counts(results.figures)) for results in found]
     rows.append(("**all**", *_counts(every)))
-    apart = [figure.kind for figure in every if figure.verdict is Verdict.APART]
+    apart_by = [figure.kind for figure in every if figure.verdict is Verdict.APART]
     said = paragraph(
-        f"Of the {len(apart)} further apart, {apart.count(Kind.ARITHMETIC)} are a source against its own numbers, and "
-        f"{apart.count(Kind.MODEL)} the calculator against a source; the remarks below each table say why, where it is "
-        "known."
+        f"Of the {len(apart_by)} further apart, {apart_by.count(FigureOrigin.ARITHMETIC)} are a source against its own"
+        f" numbers, and {apart_by.count(FigureOrigin.MODEL)} the calculator against a source; the remarks below each table say why, where it"
+        " is known."
     )
     return section("## At a glance", table(header, rows, right=range(1, len(header))), said)
 
 
-def _counts(figures: Sequence[Figure]) -> list[str]:
+def _counts(figures: Sequence[PublishedFigure]) -> list[str]:
     kinds, verdicts = Counter(figure.kind for figure in figures), Counter(figure.verdict for figure in figures)
-    counted = [len(figures), *(kinds[kind] for kind in Kind), *(verdicts[verdict] for verdict in Verdict)]
+    counted = [len(figures), *(kinds[kind] for kind in FigureOrigin), *(verdicts[verdict] for verdict in Verdict)]
     return [str(count) for count in counted]
 
 
-def _source_section(results: Results) -> str:
+def _source_section(results: SourceFigures) -> str:
     header = ("", "figure, and where", "stated", "ours", "ratio", "ours is")
     title = f"## {results.source.publisher}: *{results.source.title}*"
     remarks = (f"**{number}**: {figure.remark}" for number, figure in enumerate(results.figures, 1) if figure.remark)
     return section(title, table(header, _rows(results.figures), right=(0, 2, 3, 4)), bullets(*remarks))
 
 
-def _rows(figures: Iterable[Figure]) -> Iterator[tuple[str, ...]]:
+def _rows(figures: Iterable[PublishedFigure]) -> Iterator[tuple[str, ...]]:
     """One row for each figure, numbered for the remarks below the table."""
     for number, figure in enumerate(figures, 1):
         yield (
@@ -127,13 +127,13 @@ def _slots_section() -> str:
     header = ("cell, serialised", "default list", "ours", "more blocks held", "sizes in ours")
     rows = [
         (
-            f"{each.cell_bytes:,} B",
-            format_percent(each.default_fraction),
-            format_percent(each.ours_fraction),
-            format_percent(each.more_blocks_fraction),
-            str(len(each.sizes)),
+            f"{slot.cell_bytes:,} B",
+            format_percent(slot.default_fraction),
+            format_percent(slot.ours_fraction),
+            format_percent(slot.more_blocks_fraction),
+            str(len(slot.sizes)),
         )
-        for each in slots()
+        for slot in slots()
     ]
     return section("## What the sources leave open: bucket sizes", said, table(header, rows, right=range(5)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from lint.finding import Finding, Severity
+from lint.finding import LintFinding, Severity
 from lint.lint import lint
 from lint.reader import read_subject
 from reports.markdown import bullets, paragraph, section
@@ -46,7 +46,7 @@ def recipe_page() -> str:
     )
 
 
-def _item(found: Finding) -> str:
+def _item(found: LintFinding) -> str:
     line = f", line {found.line}" if found.line else ""
     what = f" `{found.property}`" if found.property else ""
     said = f"{found.message}. *Because* {found.because}. *Fix*: {found.fix}."

@@ -65,7 +65,9 @@ def _roles(cluster: Template) -> Iterator[str]:
 
     for name, title in ROLES.items():
         role, policy = _only(cluster, "AWS::IAM::Role", name), _only(cluster, "AWS::IAM::Policy", name)
-        managed = ", ".join(f"`{_text(each).rpartition('/')[2]}`" for each in role["ManagedPolicyArns"])
+        managed = ", ".join(
+            f"`{_text(managed_policy_arn).rpartition('/')[2]}`" for managed_policy_arn in role["ManagedPolicyArns"]
+        )
         [trusted] = role["AssumeRolePolicyDocument"]["Statement"]
         yield f"## {title}"
         yield paragraph(f"Assumed by `{trusted['Principal']['Service']}`. From AWS it has {managed}. Of ours:")
@@ -188,4 +190,4 @@ def _plain(text: str) -> str:
 
 
 def _codes(texts: Iterable[str]) -> str:
-    return "<br>".join(f"`{each}`" for each in texts)
+    return "<br>".join(f"`{text}`" for text in texts)

@@ -6,8 +6,8 @@ from typing import Final
 
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
-from sizing.cost import Bill, Cost, Group, cost
-from sizing.inputs import Question
+from sizing.cost import Bill, BilledGroup, Cost, cost
+from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
 from sizing.mode import Mode
 from sizing.resource import bottleneck
@@ -68,7 +68,7 @@ def _saturation(candidate: Candidate) -> float:
 
 def candidate_cost(candidate: Candidate) -> Cost:
     """The whole environment for a month with this candidate as its cluster."""
-    core = Group(
+    core = BilledGroup(
         role="core",
         instance_type=candidate.instance.name,
         count=candidate.count,
@@ -79,18 +79,18 @@ def candidate_cost(candidate: Candidate) -> Cost:
     return cost((core, _primaries(question, primary_type(candidate))), bill, question.world.prices)
 
 
-def fixed_usd(question: Question) -> float:
+def fixed_usd(question: SizingInputs) -> float:
     """What the environment costs a month before the first core node: less than any candidate's bill."""
     primaries = _primaries(question, question.requirements.cluster.primary_type or PRIMARY_TYPE)
     return cost((primaries,), _bill(question, 0, 0.0), question.world.prices).usd_per_month
 
 
-def _primaries(question: Question, instance_type: str) -> Group:
+def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
     count = question.requirements.cluster.primaries
-    return Group(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
+    return BilledGroup(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
 
 
-def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
+def _bill(question: SizingInputs, core_nodes: int, gets: float) -> Bill:
     return Bill(
         stored_bytes=question.requirements.workload.stored_bytes if question.reads_from_s3 else 0,
         written_bytes_per_second=question.written_bytes_per_second if question.reads_from_s3 else 0.0,
@@ -103,19 +103,19 @@ def _bill(question: Question, core_nodes: int, gets: float) -> Bill:
     )
 
 
-def _interface_endpoints(question: Question) -> int:
+def _interface_endpoints(question: SizingInputs) -> int:
     asked = question.requirements
     return INTERFACE_ENDPOINTS + asked.wal_service if asked.new_network else 0
 
 
-def _alarms(question: Question, core_nodes: int) -> int:
+def _alarms(question: SizingInputs, core_nodes: int) -> int:
     """As so many alarms on one metric each. Source: CloudWatch's price list."""
     of_s3 = (ALARMS_OF_S3 - question.mode.cached) if question.mode.in_s3 else 0
     of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.cached else 0
     return ALARMS + of_s3 + of_nodes + CALL_AS_ALARMS * CALLS[question.mode]
 
 
-def _custom_metrics(question: Question, core_nodes: int) -> int:
+def _custom_metrics(question: SizingInputs, core_nodes: int) -> int:
     primaries = question.requirements.cluster.primaries
     of_cache = NODE_METRICS if question.mode is Mode.S3_CACHED else 0
     of_core = core_nodes * (REGION_SERVER_METRICS + of_cache)

@@ -12,7 +12,7 @@ import numpy as np
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
-from sizing.hit_ratio import HitRatioCurve, Swing, hit_ratio, hit_ratio_curve
+from sizing.hit_ratio import HitRatioCurve, OccupancyRange, hit_ratio, hit_ratio_curve
 from sizing.release import Release
 from sizing.stored_blocks import StoredBlocks
 from sizing.units import GIB, MIB, TIB
@@ -56,23 +56,23 @@ class CacheDemand:
 
     blocks: StoredBlocks
     sizes: tuple[int, ...]
-    swing: Swing
+    swing: OccupancyRange
 
     @classmethod
     def of(cls, blocks: StoredBlocks, release: Release) -> CacheDemand:
         """With the bucket sizes that waste least on these blocks."""
         sizes = bucket_sizes(blocks.lengths, must_fit_bytes=blocks.longest_bytes)
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
-        swing = Swing.of(allocator, blocks.lengths, promotes=release.promotes_on_second_read)
+        swing = OccupancyRange.of(allocator, blocks.lengths, promotes=release.promotes_on_second_read)
         return cls(blocks=blocks, sizes=sizes, swing=swing)
 
-    def found(self, lengths: LengthHistogram) -> CacheDemand:
+    def with_measured_blocks(self, lengths: LengthHistogram) -> CacheDemand:
         """The same bucket sizes for blocks of which every one was looked at: so many, of those cached lengths."""
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=self.sizes)
         return CacheDemand(
             blocks=replace(self.blocks, count=lengths.blocks, lengths=lengths),
             sizes=self.sizes,
-            swing=Swing.of(allocator, lengths, promotes=self.swing.promotes),
+            swing=OccupancyRange.of(allocator, lengths, promotes=self.swing.promotes),
         )
 
     @property

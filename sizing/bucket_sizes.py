@@ -150,7 +150,7 @@ def bucket_sizes(
     if k < 1 or most < least:
         raise InvalidInput([_nothing_fits(k, least, capacity_bytes)])
     largest = np.arange(least, most + 1, SIZE_STEP_BYTES)
-    return _settled(demand, _search(demand, largest, k), largest)
+    return _with_fullest_largest(demand, _search(demand, largest, k), largest)
 
 
 def _search(demand: _Demand, largest: Integers, k: int) -> tuple[int, ...]:
@@ -201,7 +201,7 @@ def _list(demand: _Demand, ends: list[int], largest: int) -> tuple[int, ...]:
     return tuple(sorted({*(int(demand.slots[end - 1]) for end in ends), largest}))
 
 
-def _settled(demand: _Demand, sizes: tuple[int, ...], largest: Integers) -> tuple[int, ...]:
+def _with_fullest_largest(demand: _Demand, sizes: tuple[int, ...], largest: Integers) -> tuple[int, ...]:
     """The list, with the largest size that leaves buckets fullest where that size serves no block.
 
     Up to the accept factor a bucket's remainder costs nothing; once blocks are evicted, to 0.85 of each size's items,

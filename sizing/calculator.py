@@ -8,7 +8,7 @@ from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primar
 from sizing.candidate import Candidate
 from sizing.disks import HDFS_REPLICATION
 from sizing.explanations import reasons
-from sizing.inputs import Question
+from sizing.inputs import SizingInputs
 from sizing.memory import YARN_MIB, NotEnoughMemory
 from sizing.mode import Mode
 from sizing.plan import (
@@ -28,7 +28,7 @@ from sizing.problem import Infeasible
 from sizing.relaxations import nearest_changes
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
-from sizing.search import Found, Try, search
+from sizing.search import Evaluation, SearchResult, search
 from sizing.snapshot import Copy, eta
 from sizing.units import MIB, SECONDS_PER_HOUR, format_usd
 from sizing.warning import missed_target, warnings
@@ -42,7 +42,7 @@ def plan(requirements: Requirements, world: World) -> Plan:
     A plan that misses a target is returned all the same: `feasible` is false and `nearest` names what would do,
     or, for a pinned cluster, each miss is a warning. Raises Infeasible where not even memory suffices anywhere.
     """
-    question = Question.of(requirements, world)
+    question = SizingInputs.new(requirements, world)
     try:
         return _plan(search(question))
     except (NotEnoughMemory, LookupError) as error:
@@ -51,14 +51,14 @@ def plan(requirements: Requirements, world: World) -> Plan:
         raise Infeasible(f"{who} hold this: {error}") from None
 
 
-def _plan(found: Found) -> Plan:
+def _plan(found: SearchResult) -> Plan:
     candidate = replace(found.best.candidate, exact=True)
     requirements, world = candidate.question.requirements, candidate.question.world
     server, pinned = candidate.region_server, requirements.cluster.core.pinned
     missed = found.best.shortfalls
     return Plan(
         environment=requirements.environment,
-        cluster=requirements.cluster.colour,
+        cluster=requirements.cluster.name,
         release=world.release.label,
         prices_as_of=world.prices.as_of,
         mode=requirements.mode,
@@ -162,7 +162,7 @@ def _snapshot(candidate: Candidate) -> Snapshot:
     return Snapshot(export_seconds=eta(out).seconds, restore_seconds=eta(back).seconds)
 
 
-def _rejected(tried: Try, best: Try) -> Rejected:
+def _rejected(tried: Evaluation, best: Evaluation) -> Rejected:
     if tried.shortfalls:
         reason, limit = tried.shortfalls[0].reason, tried.shortfalls[0].bottleneck
     else:

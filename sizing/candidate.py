@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Final
 
 from sizing.cluster import Layout, Volume
-from sizing.inputs import UTILISATION, Question
+from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.mode import Mode
 from sizing.performance import Performance, performance
 from sizing.prefetching import fill_seconds
-from sizing.region_server import RegionServer, Share, region_server
-from sizing.resource import GBIT_BYTES, Cluster, Disk, EbsLimits, Hits, Resource, bottleneck, ebs_disk, resources
+from sizing.region_server import RegionServer, ServerShare, region_server
+from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
 from sizing.units import format_duration, format_percent
 
 __all__ = ["Candidate", "Shortfall"]
@@ -41,7 +41,7 @@ class Candidate:
     Hit ratios are estimated from the curve's chords while searching, never too high, and `exact` for a plan.
     """
 
-    question: Question
+    question: SizingInputs
     instance: InstanceType
     count: int
     layout: Layout
@@ -90,12 +90,12 @@ class Candidate:
             )
         )
 
-    def share_of(self, servers: int) -> Share:
+    def share_of(self, servers: int) -> ServerShare:
         """What each of so many nodes carries."""
-        return Share.of(self.question.demand, self.cache_mib, servers)
+        return ServerShare.of(self.question.demand, self.cache_mib, servers)
 
     @cached_property
-    def share(self) -> Share:
+    def share(self) -> ServerShare:
         """What each survivor carries when nodes are lost, which is what memory must hold."""
         return self.share_of(self.survivors)
 
@@ -107,9 +107,9 @@ class Candidate:
             self.instance, self.share, self.question.demand, disk_bytes_per_second, self.question.world.release
         )
 
-    def cluster(self, servers: int) -> Cluster:
+    def cluster(self, servers: int) -> ServingCluster:
         """So many of these nodes, as the queueing model sees them."""
-        return Cluster(
+        return ServingCluster(
             servers=servers,
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,

@@ -64,9 +64,9 @@ class CoreChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterChoice:
-    """One named cluster of an environment. `colour` is its name; `role` is active or replica."""
+    """One named cluster of an environment. `role` is active or replica."""
 
-    colour: str
+    name: str
     role: str
     primaries: int
     primary_type: str | None

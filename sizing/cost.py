@@ -11,7 +11,7 @@ from sizing.cluster import Volume
 from sizing.prices import ESTIMATE, LIST, PriceTable
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH
 
-__all__ = ["Bill", "Cost", "CostLine", "Group", "cost"]
+__all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "cost"]
 
 S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,073,741,824
 NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
@@ -40,7 +40,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class BilledGroup:
     """Nodes of one kind, for the bill."""
 
     role: str
@@ -63,7 +63,7 @@ class Bill:
     kms_keys: int
 
 
-def cost(groups: Sequence[Group], bill: Bill, prices: PriceTable) -> Cost:
+def cost(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> Cost:
     """The month's bill at full use, on demand.
 
     Without data transfer, snapshots, requests to KMS, flow logs and support, which no figure here decides.
@@ -73,7 +73,7 @@ def cost(groups: Sequence[Group], bill: Bill, prices: PriceTable) -> Cost:
     return Cost(usd_per_month=sum(line.usd_per_month for line in lines), lines=tuple(lines))
 
 
-def _group_lines(group: Group, prices: PriceTable) -> list[CostLine]:
+def _group_lines(group: BilledGroup, prices: PriceTable) -> list[CostLine]:
     price = prices.compute[group.instance_type]
     nodes = f"{group.count} x {group.instance_type}"
     lines = [
@@ -92,7 +92,7 @@ def _group_lines(group: Group, prices: PriceTable) -> list[CostLine]:
     return lines
 
 
-def _volume_line(group: Group, volume: Volume, prices: PriceTable) -> CostLine:
+def _volume_line(group: BilledGroup, volume: Volume, prices: PriceTable) -> CostLine:
     return CostLine(
         item=f"{group.role} {volume.purpose} volumes",
         usd_per_month=group.count * gp3.usd_per_month(volume, prices),

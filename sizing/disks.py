@@ -16,7 +16,7 @@ from sizing.bucket_cache import CacheDemand
 from sizing.cluster import Layout, Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
-from sizing.inputs import UTILISATION, Question
+from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.mode import Mode
 from sizing.persistence import COPIES_ON_DISK
@@ -38,15 +38,15 @@ PINNED_FILL_FRACTION: Final = 0.95
 # judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
 # local files take as much again.
 SYSTEM_GIB: Final = 64
-LEAST_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volumes have 5 GB at least
-TAKEN_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
+MIN_VOLUME_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volumes have 5 GB at least
+RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
 """Sizes by which a node knows its other disks."""
 HDFS_REPLICATION: Final = 3  # EMR's default from ten core nodes on, and what data that is nowhere else needs
 HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a while, and a lost node refills others
 INCLUDED: Final = (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS)
 
 
-def layouts(question: Question, instance: InstanceType, servers: int) -> Iterator[Iterator[Layout]]:
+def layouts(question: SizingInputs, instance: InstanceType, servers: int) -> Iterator[Iterator[Layout]]:
     """Every layout of a node that could serve when so many of them share the data, without those too slow for it.
 
     One sequence for each size of cache, smallest first, in each the cheapest first: of one size only the first that
@@ -64,7 +64,7 @@ def layouts(question: Question, instance: InstanceType, servers: int) -> Iterato
             yield _cached(question, instance, servers, cache_mib)
 
 
-def layouts_in_all(question: Question, instance: InstanceType) -> int:
+def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
     """How many layouts there are for each count, served or not."""
     if question.requirements.cluster.core.volumes is not None or question.mode is Mode.S3_PLAIN:
         return 1
@@ -77,17 +77,17 @@ def layouts_in_all(question: Question, instance: InstanceType) -> int:
 def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
     """The volume for a cache of this size, its index and its temporary copy, 85 % full."""
     needed_gib = math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
-    return _untaken(max(LEAST_GIB, needed_gib))
+    return _distinct_size(max(MIN_VOLUME_GIB, needed_gib))
 
 
 def provisioned_volume(purpose: str, size_gib: int, provision: gp3.Provision, count: int = 1) -> Volume:
     """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
     _, iops = provision
-    return gp3.gp3_volume(purpose, _untaken(max(size_gib, gp3.least_gib(iops))), provision, count)
+    return gp3.gp3_volume(purpose, _distinct_size(max(size_gib, gp3.least_gib(iops))), provision, count)
 
 
-def _untaken(size_gib: int) -> int:
-    return size_gib + (size_gib in TAKEN_GIB)
+def _distinct_size(size_gib: int) -> int:
+    return size_gib + (size_gib in RESERVED_SIZES_GIB)
 
 
 def _index_fraction(demand: CacheDemand) -> float:
@@ -95,7 +95,7 @@ def _index_fraction(demand: CacheDemand) -> float:
     return COPIES_ON_DISK * INDEX_BYTES_PER_BLOCK / demand.claimed_bytes
 
 
-def _pinned(question: Question, volumes: tuple[Volume, ...], servers: int) -> Layout:
+def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -> Layout:
     """The cache that there is already, or one that holds everything, or as much as the volume takes with its index."""
     if question.mode is not Mode.S3_CACHED:
         return Layout(cache_mib=0, volumes=volumes)
@@ -110,7 +110,7 @@ def _pinned(question: Question, volumes: tuple[Volume, ...], servers: int) -> La
     )
 
 
-def _cached(question: Question, instance: InstanceType, servers: int, cache_mib: int) -> Iterator[Layout]:
+def _cached(question: SizingInputs, instance: InstanceType, servers: int, cache_mib: int) -> Iterator[Layout]:
     """The ways to hold one size of cache: the instance's own drive, which costs nothing more, and gp3."""
     size_gib = cache_volume_gib(cache_mib, question.demand)
     if instance.nvme_disks == 1 and size_gib <= instance.nvme_disk_bytes // GIB:
@@ -123,18 +123,18 @@ def _cached(question: Question, instance: InstanceType, servers: int, cache_mib:
             yield Layout(cache_mib=cache_mib, volumes=(cache, _system()))
 
 
-def _hdfs(question: Question, instance: InstanceType, servers: int) -> Iterator[Layout]:
+def _hdfs(question: SizingInputs, instance: InstanceType, servers: int) -> Iterator[Layout]:
     stored_bytes = question.requirements.workload.stored_bytes * HDFS_REPLICATION
     node_gib = math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
-    size_gib = max(LEAST_GIB, math.ceil(node_gib / count))
+    size_gib = max(MIN_VOLUME_GIB, math.ceil(node_gib / count))
     if count <= gp3.EMR_MOST_VOLUMES:
         for provision in _sufficient(question, instance, servers * count, Hits(ratio=1.0)):
             data = provisioned_volume("data", size_gib, provision, count)
             yield Layout(cache_mib=0, volumes=(data, _system()))
 
 
-def _sufficient(question: Question, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
+def _sufficient(question: SizingInputs, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
     """Provisions, the cheapest first, with which so many volumes carry the offered reads."""
     reads_per_second = (question.offered_reads_per_second or 0.0) / volumes / UTILISATION
     bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)

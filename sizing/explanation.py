@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Because", "Quantity", "Reasons"]
+__all__ = ["Explanation", "Quantity", "Reasons"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Because:
+class Explanation:
     """The formula of one figure, its inputs by the names the formula uses, and its source."""
 
     formula: str
@@ -25,11 +25,11 @@ class Because:
     source: str
 
 
-Reasons = Mapping[str, Because]
+Reasons = Mapping[str, Explanation]
 """Reasons by the path of the figure in the plan: `bucket_cache.size_mib`."""
 
 
-def because(formula: str, source: str, /, **inputs: tuple[float | str, str]) -> Because:
+def explain(formula: str, source: str, /, **inputs: tuple[float | str, str]) -> Explanation:
     """A Because from (value, unit) pairs, which is how a rule's module writes it down."""
     quantities = {name: Quantity(value=value, unit=unit) for name, (value, unit) in inputs.items()}
-    return Because(formula=formula, inputs=quantities, source=source)
+    return Explanation(formula=formula, inputs=quantities, source=source)

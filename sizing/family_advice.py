@@ -12,7 +12,7 @@ from typing import Final
 
 from sizing.block import KEY_LENGTH_BYTES, SEQUENCE_ID_BYTES, VALUE_LENGTH_BYTES
 from sizing.heap import index_bytes_per_block
-from sizing.inspection import Family, Inspection
+from sizing.inspection import FamilyTotals, Inspection
 from sizing.units import KIB, format_size
 
 __all__ = ["Advice", "advice"]
@@ -47,11 +47,11 @@ def advice(inspection: Inspection) -> tuple[Advice, ...]:
     return tuple(each for family in inspection.families for rule in _RULES for each in rule(family))
 
 
-def _advised(family: Family, setting: str, why: str, but: str) -> Advice:
+def _advised(family: FamilyTotals, setting: str, why: str, but: str) -> Advice:
     return Advice(table=family.table, family=family.name, setting=setting, why=why, but=but)
 
 
-def _large_cells(family: Family) -> Iterator[Advice]:
+def _large_cells(family: FamilyTotals) -> Iterator[Advice]:
     nominal = family.block_bytes or NOMINAL_BLOCK_BYTES
     mean = family.lengths.mean_bytes
     if mean >= LARGE_CELL * nominal and family.cells <= 2 * family.lengths.blocks:
@@ -64,7 +64,7 @@ def _large_cells(family: Family) -> Iterator[Advice]:
         )
 
 
-def _small_blocks(family: Family) -> Iterator[Advice]:
+def _small_blocks(family: FamilyTotals) -> Iterator[Advice]:
     mean, blocks = family.lengths.mean_bytes, family.lengths.blocks
     heap_bytes = blocks * index_bytes_per_block(COLLECTOR) + family.index_bytes
     fewer = mean / NOMINAL_BLOCK_BYTES
@@ -82,7 +82,7 @@ def _small_blocks(family: Family) -> Iterator[Advice]:
         )
 
 
-def _large_blocks(family: Family) -> Iterator[Advice]:
+def _large_blocks(family: FamilyTotals) -> Iterator[Advice]:
     mean = family.lengths.mean_bytes
     cell = family.lengths.total_bytes / family.cells
     if family.block_bytes != NOMINAL_BLOCK_BYTES and mean > LARGE_BLOCK_BYTES and cell < SMALL_CELL_FRACTION * mean:
@@ -95,7 +95,7 @@ def _large_blocks(family: Family) -> Iterator[Advice]:
         )
 
 
-def _keys(family: Family) -> Iterator[Advice]:
+def _keys(family: FamilyTotals) -> Iterator[Advice]:
     overhead = KEY_LENGTH_BYTES + VALUE_LENGTH_BYTES + SEQUENCE_ID_BYTES + family.key_bytes
     share = overhead / (overhead + family.value_bytes)
     if family.encoding == "NONE" and family.key_bytes and share >= KEY_FRACTION:
@@ -111,7 +111,7 @@ def _keys(family: Family) -> Iterator[Advice]:
         )
 
 
-def _codec(family: Family) -> Iterator[Advice]:
+def _codec(family: FamilyTotals) -> Iterator[Advice]:
     if family.codec == "none" and family.zstd_ratio >= WORTH_RATIO:
         yield _advised(
             family,
@@ -122,7 +122,7 @@ def _codec(family: Family) -> Iterator[Advice]:
         )
 
 
-def _bloom(family: Family) -> Iterator[Advice]:
+def _bloom(family: FamilyTotals) -> Iterator[Advice]:
     if family.bloom == "NONE" and family.files > FILES_OF_REGION * family.regions:
         yield _advised(
             family,
@@ -132,7 +132,7 @@ def _bloom(family: Family) -> Iterator[Advice]:
         )
 
 
-_RULES: Final[tuple[Callable[[Family], Iterator[Advice]], ...]] = (
+_RULES: Final[tuple[Callable[[FamilyTotals], Iterator[Advice]], ...]] = (
     _large_cells,
     _small_blocks,
     _large_blocks,

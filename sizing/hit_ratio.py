@@ -35,7 +35,7 @@ KNEE_RISE: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Swing:
+class OccupancyRange:
     """Blocks held when an eviction starts (`full_blocks`) and when it ends (`kept_blocks`).
 
     `room_blocks` is what all slots' bytes would hold of such blocks, of which the priority groups have their shares;
@@ -43,12 +43,12 @@ class Swing:
     """
 
     full_blocks: float
-    kept_blocks: float
+    blocks_after_eviction: float
     room_blocks: float = 0.0
     promotes: bool = False
 
     @classmethod
-    def of(cls, allocator: BucketAllocator, histogram: LengthHistogram, *, promotes: bool = False) -> Swing:
+    def of(cls, allocator: BucketAllocator, histogram: LengthHistogram, *, promotes: bool = False) -> OccupancyRange:
         """What that cache swings between when it is warm and does not hold everything.
 
         An eviction wants 15 % of the slots of each size's own buckets free, so a size whose buckets are full loses
@@ -68,15 +68,20 @@ class Swing:
         freed = wanted * (1 + (EXTRA_FREE_FACTOR if len(used) > 1 else 0))
         fitting = sum(length * blocks for length, blocks in histogram.pairs if length <= allocator.sizes[-1])
         mean = max(1.0, fitting / max(1, sum(claims.values())))
-        kept = max(0.0, full - freed / mean)
-        return cls(full_blocks=full, kept_blocks=kept, room_blocks=allocator.total_bytes / mean, promotes=promotes)
+        remaining = max(0.0, full - freed / mean)
+        return cls(
+            full_blocks=full,
+            blocks_after_eviction=remaining,
+            room_blocks=allocator.total_bytes / mean,
+            promotes=promotes,
+        )
 
-    def scaled(self, factor: float) -> Swing:
+    def scaled(self, factor: float) -> OccupancyRange:
         """The same cache so many times as large."""
         return replace(
             self,
             full_blocks=self.full_blocks * factor,
-            kept_blocks=self.kept_blocks * factor,
+            blocks_after_eviction=self.blocks_after_eviction * factor,
             room_blocks=self.room_blocks * factor,
         )
 
@@ -102,7 +107,7 @@ class HitRatioCurve:
     knee_bytes: int
 
 
-def hit_ratio(popularity: Popularity, swing: Swing) -> float:
+def hit_ratio(popularity: Popularity, swing: OccupancyRange) -> float:
     """Share of reads that a warm cache answers; 1 where it never evicts because everything fits.
 
     Never falls as the cache grows.
@@ -111,7 +116,7 @@ def hit_ratio(popularity: Popularity, swing: Swing) -> float:
 
 
 def hit_ratio_curve(
-    popularity: Popularity, swing: Swing, capacity_bytes: int, points: int = CURVE_POINTS
+    popularity: Popularity, swing: OccupancyRange, capacity_bytes: int, points: int = CURVE_POINTS
 ) -> HitRatioCurve:
     """The curve of the cache that swings so at `capacity_bytes`, over sizes in proportion, denser where small.
 
@@ -126,7 +131,7 @@ def hit_ratio_curve(
     return HitRatioCurve(points=tuple(zip(sizes, ratios.tolist(), strict=True)), knee_bytes=sizes[knee])
 
 
-def misses(popularity: Popularity, swing: Swing, reads: float) -> Misses:
+def misses(popularity: Popularity, swing: OccupancyRange, reads: float) -> Misses:
     """What still misses after so many block reads of a cache that was empty and is filled by reads alone.
 
     Until the cache is full every miss is cold; then the warm miss ratio holds, and cold misses are part of it.
@@ -150,22 +155,22 @@ def _free_bytes(allocator: BucketAllocator, used: dict[int, float]) -> dict[int,
     return {slot: taken[slot] + (spare - sum(taken.values()) if slot == largest else 0) for slot in used}
 
 
-def _hit_ratios(popularity: Popularity, swing: Swing, factors: Floats) -> Floats:
+def _hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
     """Hit ratios of caches `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
     ratios = _promoted(popularity, swing, factors) if swing.promotes else _lru(popularity, swing, factors)
     return np.where(everything, 1.0, ratios)
 
 
-def _promoted(popularity: Popularity, swing: Swing, factors: Floats) -> Floats:
-    full, kept = factors * swing.full_blocks, factors * swing.kept_blocks
+def _promoted(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    full, kept = factors * swing.full_blocks, factors * swing.blocks_after_eviction
     room = factors * swing.room_blocks
     eviction = Eviction(mean=(full + kept) / 2, freed=full - kept, room=room)
     return promoted_hit_ratios(popularity, eviction)
 
 
-def _lru(popularity: Popularity, swing: Swing, factors: Floats) -> Floats:
-    nodes = swing.kept_blocks + (swing.full_blocks - swing.kept_blocks) * (NODES + 0.5)
+def _lru(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    nodes = swing.blocks_after_eviction + (swing.full_blocks - swing.blocks_after_eviction) * (NODES + 0.5)
     sizes = np.minimum(factors[:, None] * nodes, popularity.total_blocks)
     miss = _miss_ratios(popularity, sizes.ravel()).reshape(sizes.shape)
     with np.errstate(divide="ignore"):

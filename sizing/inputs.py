@@ -16,7 +16,7 @@ from sizing.resource import Read, Timings, block_cpu_seconds
 from sizing.stored_blocks import stored_blocks
 from sizing.workload import OpenLoad
 
-__all__ = ["UTILISATION", "WRITE_AMPLIFICATION", "Question"]
+__all__ = ["UTILISATION", "WRITE_AMPLIFICATION", "SizingInputs"]
 
 WRITE_AMPLIFICATION: Final = 4.0
 """judgement: a cell is written by its flush and by some three compactions before it rests in a large file."""
@@ -26,7 +26,7 @@ UTILISATION: Final = 0.70
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class SizingInputs:
     """The requirements with what every candidate shares."""
 
     requirements: Requirements
@@ -34,7 +34,7 @@ class Question:
     demand: CacheDemand
 
     @classmethod
-    def of(cls, requirements: Requirements, world: World) -> Question:
+    def new(cls, requirements: Requirements, world: World) -> SizingInputs:
         """With the blocks of the workload, and the bucket sizes that suit them."""
         demand = CacheDemand.of(stored_blocks(requirements.workload), world.release)
         return cls(requirements=requirements, world=world, demand=demand)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sizing.block import LengthHistogram
 
-__all__ = ["Family", "Inspection"]
+__all__ = ["FamilyTotals", "Inspection"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class FamilyTotals:
     """One column family of one table, all its store files together.
 
     `lengths` are cached lengths with blocks decompressed (but still encoded), `compressed_lengths` with blocks as on
@@ -52,7 +52,7 @@ class Inspection:
     root: str
     inspected_at: str
     stored_bytes: int
-    families: tuple[Family, ...]
+    families: tuple[FamilyTotals, ...]
 
     @property
     def rows(self) -> int:

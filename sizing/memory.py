@@ -17,7 +17,7 @@ from typing import Final
 from sizing.heap import Heap
 from sizing.units import GIB, MIB
 
-__all__ = ["Memory", "NotEnoughMemory", "direct_bytes", "split_memory"]
+__all__ = ["NodeMemory", "NotEnoughMemory", "direct_bytes", "split_memory"]
 
 SYSTEM_BYTES: Final = 2 * GIB
 # judgement: DataNode, NodeManager, the CloudWatch and EMR agents; their own heaps come to about 3 GiB.
@@ -32,7 +32,7 @@ NETTY_BYTES: Final = 512 * MIB  # judgement: RPC and S3 client buffers outside t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class NodeMemory:
     """One core node's RAM; the parts sum to `ram_bytes` exactly."""
 
     ram_bytes: int
@@ -49,7 +49,7 @@ def direct_bytes(handlers: int) -> int:
     return math.ceil((pool_bytes + NETTY_BYTES) / MIB) * MIB
 
 
-def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> Memory:
+def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
     """One core node's RAM, shared out; the parts sum to ram_bytes exactly.
 
     Raises NotEnoughMemory when less than a tenth would be left to the page cache.
@@ -69,4 +69,4 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> Memory:
             f"{heap.xmx_mib / 1024:.1f} GiB of heap in {ram_bytes / GIB:.0f} GiB of RAM leave "
             f"{max(0, left_bytes) / GIB:.1f} GiB of page cache, {missing_bytes / GIB:.1f} GiB too little"
         )
-    return Memory(ram_bytes=ram_bytes, parts={**parts, "page_cache": left_bytes})
+    return NodeMemory(ram_bytes=ram_bytes, parts={**parts, "page_cache": left_bytes})

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from sizing.inputs import Question
+from sizing.inputs import SizingInputs
 from sizing.latency import READS, Percentiles, ReadPath, Spread, Waiting, disk_spread, fan_out, percentiles, samples
-from sizing.queueing import Handlers, Load, Network, Overloaded, closed_load, network, open_load
-from sizing.resource import Cluster, Hits, delay_seconds, resources
+from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
+from sizing.resource import Hits, ServingCluster, delay_seconds, resources
 from sizing.workload import ClosedLoad
 
 __all__ = ["Performance", "performance"]
@@ -23,7 +23,7 @@ NO_DISK = Spread(median_seconds=0.0, sigma=0.0)
 class Performance:
     """The load that so many nodes carry; with `overloaded`, what they can of an open load that is too much."""
 
-    load: Load
+    load: LoadResult
     overloaded: bool
     path: ReadPath
     fan_out_servers: int
@@ -48,7 +48,7 @@ class Performance:
         return float("inf") if self.overloaded else self.percentiles.p99_ms / 1000
 
 
-def performance(question: Question, cluster: Cluster, hits: Hits, vcpus: int) -> Performance:
+def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus: int) -> Performance:
     """The workload on warm nodes with these hits."""
     delay = delay_seconds(cluster, question.read, hits, question.timings)
     stations = network(resources(cluster, question.read, hits, question.timings), cluster.servers, vcpus, delay)
@@ -67,12 +67,12 @@ def performance(question: Question, cluster: Cluster, hits: Hits, vcpus: int) ->
     return Performance(load=load, overloaded=overloaded, path=path, fan_out_servers=servers)
 
 
-def _fan_out_servers(question: Question, cluster: Cluster) -> int:
+def _fan_out_servers(question: SizingInputs, cluster: ServingCluster) -> int:
     reads = question.requirements.workload.reads
     return min(reads.rows, cluster.servers) if reads.kind == "multi-get" else 1
 
 
-def _load(question: Question, cluster: Cluster, stations: Network) -> tuple[Load, bool]:
+def _load(question: SizingInputs, cluster: ServingCluster, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
     handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers)
     load = question.requirements.workload.load
     if isinstance(load, ClosedLoad):
@@ -83,10 +83,10 @@ def _load(question: Question, cluster: Cluster, stations: Network) -> tuple[Load
         return _saturated(stations, cluster), True
 
 
-def _saturated(stations: Network, cluster: Cluster) -> Load:
+def _saturated(stations: QueueingNetwork, cluster: ServingCluster) -> LoadResult:
     """Every handler busy and the bottleneck with them: what is served of a load that is too much (Little's law)."""
     served = stations.bottleneck.max_reads_per_second
-    return Load(
+    return LoadResult(
         reads_per_second=served,
         latency_seconds=max(stations.seconds_alone, cluster.servers * cluster.handlers / served),
         think_seconds=0.0,
@@ -95,7 +95,7 @@ def _saturated(stations: Network, cluster: Cluster) -> Load:
     )
 
 
-def _waiting(question: Question, cluster: Cluster, load: Load) -> Waiting:
+def _waiting(question: SizingInputs, cluster: ServingCluster, load: LoadResult) -> Waiting:
     if isinstance(question.requirements.workload.load, ClosedLoad):
         return Waiting(mean_seconds=load.waiting_seconds, closed_servers=cluster.servers)
     busiest = max((used for _, used in load.utilisation), default=0.0)

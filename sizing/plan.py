@@ -14,7 +14,7 @@ from sizing.cluster import Volume
 from sizing.cost import Cost
 from sizing.explanation import Reasons
 from sizing.heap import Heap
-from sizing.memory import Memory
+from sizing.memory import NodeMemory
 from sizing.mode import Mode
 from sizing.persistence import Persistence
 from sizing.resource import Resource
@@ -149,7 +149,7 @@ class Plan:
     nearest: tuple[str, ...]
     core: CoreGroup
     primary: PrimaryGroup
-    memory: Memory
+    memory: NodeMemory
     yarn_mib: int
     hdfs_replication: int
     region_servers_to_start: int

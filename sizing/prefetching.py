@@ -6,10 +6,20 @@ from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR
 from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
-from sizing.region_server import Share
-from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, Cluster
+from sizing.region_server import ServerShare
+from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, ServingCluster
 from sizing.units import MIB, SECONDS_PER_HOUR
-from sizing.warm_up import Course, Fill, Prefetch, Rates, Room, Streams, curve, prefetch, writer_bytes_per_second
+from sizing.warm_up import (
+    CacheCapacity,
+    Fill,
+    Prefetch,
+    Rates,
+    Streams,
+    WarmUpLoad,
+    curve,
+    prefetch,
+    writer_bytes_per_second,
+)
 
 __all__ = ["fill_seconds", "warm_up_curve"]
 
@@ -21,7 +31,7 @@ GET_BYTES: Final = 64 * MIB
 LEAST_HOURS: Final = 24.0
 
 
-def fill_seconds(demand: CacheDemand, share: Share, cluster: Cluster, threads: int) -> Prefetch:
+def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluster, threads: int) -> Prefetch:
     """Time until each RegionServer has prefetched what it may cache, and what limits it."""
     blocks, disk = demand.blocks, cluster.disk
     if disk is None:
@@ -52,11 +62,15 @@ def warm_up_curve(
     """
     slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
     factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
-    kept = demand.blocks.count if slots * ACCEPT_FACTOR >= demand.blocks.count else demand.swing.kept_blocks * factor
+    kept = (
+        demand.blocks.count
+        if slots * ACCEPT_FACTOR >= demand.blocks.count
+        else demand.swing.blocks_after_eviction * factor
+    )
     return curve(
         demand.blocks.popularity,
-        Room.of(slots=slots, kept_blocks=kept),
-        Course(
+        CacheCapacity.of(slots=slots, blocks_after_eviction=kept),
+        WarmUpLoad(
             accesses_per_second=lambda _: accesses_per_second,
             prefetched_blocks_per_second=cached_blocks / filled.seconds,
             hours=max(LEAST_HOURS, 2 * filled.seconds / SECONDS_PER_HOUR),

@@ -54,7 +54,7 @@ class Station:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class QueueingNetwork:
     """The stations a read visits, its time without queueing, and the client's pause between reads."""
 
     stations: tuple[Station, ...]
@@ -81,7 +81,7 @@ class Handlers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class LoadResult:
     """What a load gets: mean latency from sending to answer, and how busy each station is (0 to 1)."""
 
     reads_per_second: float
@@ -101,7 +101,7 @@ class Load:
         return max(0.0, self.latency_seconds - self.seconds_alone)
 
 
-def network(found: Iterable[Resource], servers: int, channels: int, delay_seconds: float) -> Network:
+def network(found: Iterable[Resource], servers: int, channels: int, delay_seconds: float) -> QueueingNetwork:
     """The queues behind the resources of a cluster of `servers` with `channels` cores each.
 
     Throughput and IOPS of a disk are two meters on one device, so the tighter is the station. Handlers and
@@ -118,10 +118,10 @@ def network(found: Iterable[Resource], servers: int, channels: int, delay_second
         device = resource.name.removesuffix("-throughput").removesuffix("-iops")
         if device not in tightest or demand > tightest[device].demand_seconds:
             tightest[device] = station
-    return Network(stations=tuple(tightest.values()), delay_seconds=delay_seconds)
+    return QueueingNetwork(stations=tuple(tightest.values()), delay_seconds=delay_seconds)
 
 
-def closed_load(net: Network, requests: int, handlers: Handlers | None = None) -> Load:
+def closed_load(net: QueueingNetwork, requests: int, handlers: Handlers | None = None) -> LoadResult:
     """What `requests` clients get that each send the next read `think_seconds` after the last answer.
 
     Exact mean-value analysis (Reiser and Lavenberg), with handlers a convolution over flow-equivalent
@@ -136,7 +136,7 @@ def closed_load(net: Network, requests: int, handlers: Handlers | None = None) -
     return _load(net, throughput, requests / throughput - net.think_seconds)
 
 
-def open_load(net: Network, reads_per_second: float, handlers: Handlers | None = None) -> Load:
+def open_load(net: QueueingNetwork, reads_per_second: float, handlers: Handlers | None = None) -> LoadResult:
     """What reads get that arrive at random (Poisson) at `reads_per_second`, whatever the cluster does.
 
     Each copy is M/M/c. A handler is held while the read is in the server, so handlers are one more M/M/c
@@ -162,8 +162,8 @@ def erlang_c(channels: int, offered: float) -> float:
     return blocked / (1 - offered / channels * (1 - blocked))
 
 
-def _load(net: Network, throughput: float, latency_seconds: float) -> Load:
-    return Load(
+def _load(net: QueueingNetwork, throughput: float, latency_seconds: float) -> LoadResult:
+    return LoadResult(
         reads_per_second=throughput,
         latency_seconds=latency_seconds,
         think_seconds=net.think_seconds,
@@ -186,7 +186,7 @@ def _fixed_seconds(station: Station) -> float:
     return station.demand_seconds * (1 - 1 / station.channels)
 
 
-def _throughputs(net: Network, requests: int, think_seconds: float) -> list[float]:
+def _throughputs(net: QueueingNetwork, requests: int, think_seconds: float) -> list[float]:
     """Throughput with 1, 2, … `requests` in the network: exact for single channels, Seidmann's for several.
 
     Plain floats, because each step needs the one before.
@@ -204,7 +204,7 @@ def _throughputs(net: Network, requests: int, think_seconds: float) -> list[floa
     return throughputs
 
 
-def _limited_throughput(net: Network, requests: int, handlers: Handlers) -> float:
+def _limited_throughput(net: QueueingNetwork, requests: int, handlers: Handlers) -> float:
     """Throughput when each server works on at most `per_server` requests.
 
     A server alone gives its throughput with 1, 2, … requests inside, constant from `per_server` on. Servers, what
@@ -213,7 +213,7 @@ def _limited_throughput(net: Network, requests: int, handlers: Handlers) -> floa
     shared = [station for station in net.stations if station.copies != handlers.servers]
     own = tuple(replace(station, copies=1) for station in net.stations if station not in shared)
     delay_seconds = net.delay_seconds + sum(_fixed_seconds(station) for station in shared)
-    rates = np.array(_throughputs(Network(stations=own, delay_seconds=delay_seconds), handlers.per_server, 0.0))
+    rates = np.array(_throughputs(QueueingNetwork(stations=own, delay_seconds=delay_seconds), handlers.per_server, 0.0))
     # Twice as far as a queue can be, so that the tilt has no edge to lean on.
     counts = np.arange(1, 2 * requests + 1)
     inside = np.minimum(counts, handlers.per_server)

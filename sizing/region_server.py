@@ -17,14 +17,14 @@ from sizing.heap import (
     memstore_bytes,
 )
 from sizing.instance import InstanceType
-from sizing.memory import Memory, split_memory
+from sizing.memory import NodeMemory, split_memory
 from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
-from sizing.restart import RegionServer as RestartOf
 from sizing.restart import Restart, restart
+from sizing.restart import RestartLoad as RestartOf
 from sizing.workload import Workload
 
-__all__ = ["RegionServer", "Share", "prefetch_threads", "region_server"]
+__all__ = ["RegionServer", "ServerShare", "prefetch_threads", "region_server"]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
 HANDLERS_PER_VCPU: Final = 4  # judgement: a handler that waits for a disk uses no CPU; four for each core keep it busy
@@ -46,7 +46,7 @@ INFINITE: Final = float("inf")  # the disk of an index that is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class ServerShare:
     """What one RegionServer has to carry: its part of regions, rows, writes and cached blocks."""
 
     cached_blocks: int
@@ -55,7 +55,7 @@ class Share:
     write_bytes_per_second: float
 
     @classmethod
-    def of(cls, demand: CacheDemand, size_mib: int, servers: int) -> Share:
+    def of(cls, demand: CacheDemand, size_mib: int, servers: int) -> ServerShare:
         """An even share for each of `servers`."""
         workload = demand.blocks.workload
         return cls(
@@ -72,7 +72,7 @@ class RegionServer:
 
     heap: Heap
     heap_needs: HeapNeeds
-    memory: Memory
+    memory: NodeMemory
     handlers: int
     call_queues: CallQueues
     prefetch_threads: int
@@ -82,7 +82,7 @@ class RegionServer:
 
 
 def region_server(
-    instance: InstanceType, share: Share, demand: CacheDemand, disk_bytes_per_second: float, release: Release
+    instance: InstanceType, share: ServerShare, demand: CacheDemand, disk_bytes_per_second: float, release: Release
 ) -> RegionServer:
     """The RegionServer that carries this share on this instance.
 
@@ -130,7 +130,7 @@ def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:
     return max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
 
-def _heap_needs(share: Share, demand: CacheDemand, kept: Persistence, release: Release) -> HeapNeeds:
+def _heap_needs(share: ServerShare, demand: CacheDemand, kept: Persistence, release: Release) -> HeapNeeds:
     queued_blocks = 2 * WRITER_THREADS * WRITER_QUEUE_LENGTH if share.cached_blocks else 0
     return HeapNeeds(
         l1_bytes=l1_bytes(share.index_and_bloom_bytes),
@@ -141,7 +141,7 @@ def _heap_needs(share: Share, demand: CacheDemand, kept: Persistence, release: R
     )
 
 
-def _restart_of(settled: Heap, share: Share, release: Release) -> RestartOf:
+def _restart_of(settled: Heap, share: ServerShare, release: Release) -> RestartOf:
     return RestartOf(
         heap_bytes=settled.xmx_bytes,
         cached_blocks=share.cached_blocks,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sizing.inputs import UTILISATION, Question
+from sizing.inputs import UTILISATION, SizingInputs
 from sizing.resource import bottleneck
-from sizing.search import MOST_NODES, Found, Try, search
+from sizing.search import MOST_NODES, Evaluation, SearchResult, search
 from sizing.targets import Targets
 from sizing.units import format_duration, format_percent, format_usd
 from sizing.workload import OpenLoad
@@ -18,14 +18,14 @@ LOWER_LOADS = (0.75, 0.5, 0.25, 0.1, 0.02)
 LOWER_HIT_RATIOS = (0.95, 0.9, 0.8, 0.5)
 
 
-def nearest_changes(found: Found) -> tuple[str, ...]:
+def nearest_changes(found: SearchResult) -> tuple[str, ...]:
     """The single changes with which the search succeeds, or, where none does alone, what is missed as it stands."""
     question = found.best.candidate.question
     changes = tuple(text for text in _changes(question, found.best) if text)
     return changes or (*_ceiling(found.best), *(shortfall.reason for shortfall in found.best.shortfalls))
 
 
-def _ceiling(best: Try) -> tuple[str, ...]:
+def _ceiling(best: Evaluation) -> tuple[str, ...]:
     """What ends the load however many nodes there are, where the load is what is missed."""
     if all(shortfall.target != "reads" for shortfall in best.shortfalls):
         return ()
@@ -33,7 +33,7 @@ def _ceiling(best: Try) -> tuple[str, ...]:
     return (f"at most {UTILISATION * limit.max_reads_per_second:,.0f} reads/s on {MOST_NODES} nodes, by {limit.name}",)
 
 
-def _changes(question: Question, best: Try) -> Iterator[str]:
+def _changes(question: SizingInputs, best: Evaluation) -> Iterator[str]:
     targets = question.requirements.targets
     missed = {shortfall.target for shortfall in best.shortfalls}
     yield _pinned_count(question)
@@ -51,12 +51,12 @@ def _changes(question: Question, best: Try) -> Iterator[str]:
         yield _fewer_reads(question)
 
 
-def _with(question: Question, targets: Targets, text: object) -> str:
+def _with(question: SizingInputs, targets: Targets, text: object) -> str:
     served = _served(replace(question, requirements=replace(question.requirements, targets=targets)))
     return text(served) if served and callable(text) else ""
 
 
-def _served(question: Question) -> Try | None:
+def _served(question: SizingInputs) -> Evaluation | None:
     try:
         found = search(question)
     except LookupError:
@@ -64,7 +64,7 @@ def _served(question: Question) -> Try | None:
     return found.best if found.best.serves else None
 
 
-def _pinned_count(question: Question) -> str:
+def _pinned_count(question: SizingInputs) -> str:
     cluster = question.requirements.cluster
     if cluster.core.count is None:
         return ""
@@ -73,19 +73,19 @@ def _pinned_count(question: Question) -> str:
     return f"{served.candidate.count} nodes instead of {cluster.core.count}" if served else ""
 
 
-def _budget(served: Try) -> str:
+def _budget(served: Evaluation) -> str:
     return f"a budget of {format_usd(served.usd_per_month)}"
 
 
-def _p99(served: Try) -> str:
+def _p99(served: Evaluation) -> str:
     return f"a p99 of {format_duration(served.candidate.performance(served.candidate.survivors).p99_seconds)}"
 
 
-def _warm_up(served: Try) -> str:
+def _warm_up(served: Evaluation) -> str:
     return f"a warm-up of {format_duration(served.candidate.warm_up_seconds(served.candidate.survivors))}"
 
 
-def _lower_hit_ratio(question: Question) -> str:
+def _lower_hit_ratio(question: SizingInputs) -> str:
     targets = question.requirements.targets
     for ratio in LOWER_HIT_RATIOS:
         if ratio < targets.hit_ratio:
@@ -95,13 +95,13 @@ def _lower_hit_ratio(question: Question) -> str:
     return ""
 
 
-def _fewer_reads(question: Question) -> str:
+def _fewer_reads(question: SizingInputs) -> str:
     offered = question.offered_reads_per_second or 0.0
     workload = question.requirements.workload
     for share in LOWER_LOADS:
         reads = replace(workload.reads, load=OpenLoad(reads_per_second=offered * share))
         lower = replace(question.requirements, workload=replace(workload, reads=reads))
-        served = _served(Question.of(lower, question.world))
+        served = _served(SizingInputs.new(lower, question.world))
         if served:
             return f"{offered * share:,.0f} reads/s, on {served.candidate.count} nodes"
     return ""

@@ -97,7 +97,7 @@ class EbsLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class ServingCluster:
     """n equal RegionServers over which reads spread evenly; `disk` is None when there is no BucketCache."""
 
     servers: int
@@ -218,7 +218,7 @@ def cpu_seconds_per_read(read: Read, hits: Hits, timings: Timings) -> float:
     return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds + misses * timings.get_cpu_seconds
 
 
-def delay_seconds(cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> float:
+def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
     """How long a read waits for disks and for S3 apart from queueing: its blocks come one after the other.
 
     Each missing block is one GET; there is no read-ahead.
@@ -228,7 +228,7 @@ def delay_seconds(cluster: Cluster, read: Read, hits: Hits, timings: Timings) ->
     return read.blocks * (hits.from_disk * disk + (1 - hits.ratio) * get)
 
 
-def seconds_alone(cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> float:
+def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
     """How long one read takes and holds its handler when nothing else runs."""
     disk = _disk_resources(cluster, read, hits)
     moving = max((cluster.servers / resource.max_reads_per_second for resource in disk), default=0.0)
@@ -237,7 +237,7 @@ def seconds_alone(cluster: Cluster, read: Read, hits: Hits, timings: Timings) ->
     return busy + delay_seconds(cluster, read, hits, timings)
 
 
-def resources(cluster: Cluster, read: Read, hits: Hits, timings: Timings) -> tuple[Resource, ...]:
+def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> tuple[Resource, ...]:
     """Every resource of the cluster that reads use; without a disk, hits.ratio must be 0.
 
     Raises ValueError for hits without a cache to have them in.
@@ -269,19 +269,19 @@ def bottleneck(found: Iterable[Resource]) -> Resource:
     return min(found, key=lambda resource: resource.max_reads_per_second)
 
 
-def _resource(name: ResourceName, cluster: Cluster, per_server: float, unit: str, demand: float) -> Resource:
+def _resource(name: ResourceName, cluster: ServingCluster, per_server: float, unit: str, demand: float) -> Resource:
     """A resource that every RegionServer has alike."""
     return Resource(name=name, capacity=cluster.servers * per_server, unit=unit, demand_per_read=demand)
 
 
-def _network(cluster: Cluster, read: Read, hits: Hits) -> Resource:
+def _network(cluster: ServingCluster, read: Read, hits: Hits) -> Resource:
     """Network of the instances, which is full duplex: misses come in from S3, answers go out."""
     arriving = read.blocks * (1 - hits.ratio) * read.on_disk_length_bytes
     per_server = cluster.network_gbit_per_second * GBIT_BYTES
     return _resource("network", cluster, per_server, "B/s", max(arriving, read.answer_bytes))
 
 
-def _disk_resources(cluster: Cluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
+def _disk_resources(cluster: ServingCluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
     """Throughput and IOPS of the cache disks, under the names of their kind; none without a disk."""
     disk = cluster.disk
     if disk is None:

@@ -33,7 +33,7 @@ RETAIN_MARGIN: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionServer:
+class RestartLoad:
     """What decides how long one RegionServer takes to restart."""
 
     heap_bytes: int
@@ -96,13 +96,13 @@ def late_seconds(away_seconds: float) -> float:
     return retention_window_seconds(retain_retries(away_seconds, margin=1.0)) - away_seconds
 
 
-def opening_seconds(server: RegionServer) -> float:
+def opening_seconds(server: RestartLoad) -> float:
     """Time to open all regions, a few at a time, each a chain of S3 round trips."""
     rounds = ceil(server.regions / server.open_region_threads)
     return rounds * S3_TRIPS_PER_REGION * server.s3_trip_seconds
 
 
-def restart(server: RegionServer) -> Restart:
+def restart(server: RestartLoad) -> Restart:
     """The phases of one clean restart, and the retries that let the server keep its regions through it.
 
     The window covers the restore even where it runs in the background, and the opening too: a first region

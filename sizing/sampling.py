@@ -100,7 +100,7 @@ def estimate(sizes: Sequence[int], strata: Sequence[Stratum], seen: Mapping[int,
     guessed = known + sum(part.total for part in parts)
     if not parts:
         return Estimate(guessed, guessed, guessed)
-    least = known + sum(part.seen for part in parts)
+    least = known + sum(part.sampled for part in parts)
     below, above = (max(half, LEAST_ERROR * (guessed - least)) for half in _half_widths(parts))
     return Estimate(guessed, max(least, guessed - below), guessed + above)
 
@@ -112,7 +112,7 @@ class _Part:
     size_bytes: int
     members: int
     ratio: float
-    seen: float
+    sampled: float
     deviations: tuple[float, ...]
 
     @classmethod
@@ -137,7 +137,7 @@ class _Part:
 
 def _half_widths(parts: Sequence[_Part]) -> tuple[float, float]:
     """Below the estimate, and above it."""
-    deviations = [each for part in parts for each in part.deviations]
+    deviations = [deviation for part in parts for deviation in part.deviations]
     pooled = [*deviations, max(deviations, key=abs)]
     variance = sum(each**2 for each in pooled) / len(pooled)
     if variance == 0:

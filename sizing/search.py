@@ -16,13 +16,13 @@ from typing import Final
 from sizing.bill import candidate_cost, fixed_usd
 from sizing.candidate import Candidate, Shortfall
 from sizing.disks import layouts, layouts_in_all
-from sizing.inputs import Question
+from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.mode import Mode
 from sizing.units import HOURS_PER_MONTH, format_usd
 
-__all__ = ["Found", "Try", "candidates", "search"]
+__all__ = ["Evaluation", "SearchResult", "candidates", "search"]
 
 FEWEST_NODES: Final = 2  # the write-ahead log lies in HDFS and is kept twice
 FEWEST_HDFS_NODES: Final = 3  # each of three copies on a node of its own
@@ -30,7 +30,7 @@ MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
+class Evaluation:
     """A candidate with what its cluster costs in a month, and the targets it misses."""
 
     candidate: Candidate
@@ -54,14 +54,14 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """The cheapest candidate that serves, or else the nearest, and the nearest of every other type.
 
     `evaluated` candidates had cost, hit ratio and bottleneck computed, `pruned` ones were left out.
     """
 
-    best: Try
-    others: tuple[Try, ...]
+    best: Evaluation
+    others: tuple[Evaluation, ...]
     evaluated: int
     pruned: int
 
@@ -69,25 +69,25 @@ class Found:
 class Search:
     """The state of one search: the best so far of each type, and the counts."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: SizingInputs) -> None:
         """Nothing is tried yet."""
         self.question = question
         self.evaluated = 0
         self.pruned = 0
         self.fixed_usd = fixed_usd(question)
         self.limit_usd = question.requirements.targets.budget_usd_per_month or math.inf
-        self.nearest: dict[str, Try] = {}
+        self.nearest: dict[str, Evaluation] = {}
         self.only_slow: dict[str, Candidate] = {}
         self.carried: dict[str, bool] = {}
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Tries types from the cheapest node on, so that the limit falls early."""
         for instance in _instances(self.question):
             self._counts_of(instance)
         if not self.nearest:
             raise LookupError("no instance type has room for this")
         best, *others = sorted(self.nearest.values(), key=lambda tried: tried.rank)
-        return Found(best=best, others=tuple(others), evaluated=self.evaluated, pruned=self.pruned)
+        return SearchResult(best=best, others=tuple(others), evaluated=self.evaluated, pruned=self.pruned)
 
     def _counts_of(self, instance: InstanceType) -> None:
         counts, ways = list(_counts(self.question)), layouts_in_all(self.question, instance)
@@ -143,7 +143,7 @@ class Search:
     def _too_dear(self, candidate: Candidate) -> bool:
         return self.fixed_usd + core_usd(candidate) >= self.limit_usd
 
-    def _try(self, candidate: Candidate) -> Try:
+    def _try(self, candidate: Candidate) -> Evaluation:
         """Evaluates a candidate; the p99, which takes longest, only of one that could win."""
         usd_per_month = candidate_cost(candidate).usd_per_month
         could_win = usd_per_month < self.limit_usd or candidate.question.requirements.cluster.core.pinned
@@ -151,7 +151,7 @@ class Search:
             *candidate.shortfalls(percentiles=could_win),
             *_budget_missed(self.question, usd_per_month),
         )
-        tried = Try(candidate=candidate, usd_per_month=usd_per_month, shortfalls=shortfalls)
+        tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=shortfalls)
         self.evaluated += 1
         if tried.serves:
             self.limit_usd = min(self.limit_usd, usd_per_month)
@@ -168,7 +168,7 @@ class Search:
         return candidate is not None and _never_fast_enough(candidate, everything_cached=True)
 
 
-def _fastest_misses_too(first: Try, fastest: Candidate) -> bool:
+def _fastest_misses_too(first: Evaluation, fastest: Candidate) -> bool:
     if any(shortfall.target == "p99" for shortfall in first.shortfalls):
         return _never_fast_enough(first.candidate) or bool(fastest.shortfalls())
     return bool(fastest.shortfalls(percentiles=False))
@@ -188,7 +188,7 @@ def _never_fast_enough(candidate: Candidate, *, everything_cached: bool = False)
     return replace(reads, path=path, overloaded=False).p99_clearly_beyond(wanted) is not None
 
 
-def search(question: Question) -> Found:
+def search(question: SizingInputs) -> SearchResult:
     """The cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
 
     Raises LookupError where no type has room for the data.
@@ -196,7 +196,7 @@ def search(question: Question) -> Found:
     return Search(question).run()
 
 
-def candidates(question: Question, instance: InstanceType, count: int) -> Iterator[Iterator[Candidate]]:
+def candidates(question: SizingInputs, instance: InstanceType, count: int) -> Iterator[Iterator[Candidate]]:
     """Every layout of so many nodes of a type that is not too slow: by size of cache, the cheapest first."""
     survivors = max(1, count - question.requirements.targets.lost_nodes)
     for shelf in layouts(question, instance, survivors):
@@ -210,7 +210,7 @@ def core_usd(candidate: Candidate) -> float:
     return candidate.count * (node + question.disk_usd(candidate.layout))
 
 
-def _instances(question: Question) -> Sequence[InstanceType]:
+def _instances(question: SizingInputs) -> Sequence[InstanceType]:
     choice, world = question.requirements.cluster.core, question.world
     if choice.type is not None:
         return [world.instance_types[choice.type]]
@@ -218,7 +218,7 @@ def _instances(question: Question) -> Sequence[InstanceType]:
     return sorted(allowed, key=lambda instance: world.prices.compute[instance.name].usd_per_hour)
 
 
-def _counts(question: Question) -> Iterator[int]:
+def _counts(question: SizingInputs) -> Iterator[int]:
     """Counts from which so many nodes may be lost, and at which every survivor has a region to serve."""
     core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
     if core.count is not None:
@@ -229,7 +229,7 @@ def _counts(question: Question) -> Iterator[int]:
     yield from range(fewest, max(fewest, most) + 1)
 
 
-def _budget_missed(question: Question, usd_per_month: float) -> list[Shortfall]:
+def _budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfall]:
     budget = question.requirements.targets.budget_usd_per_month
     if budget is None or usd_per_month <= budget:
         return []

@@ -87,20 +87,20 @@ class Prefetch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class CacheCapacity:
     """Blocks the cache keeps under eviction, and at which prefetch stops (0.95 of all slots)."""
 
-    kept_blocks: float
+    blocks_after_eviction: float
     prefetch_stops_blocks: float
 
     @classmethod
-    def of(cls, *, slots: float, kept_blocks: float) -> "Room":
-        """The room of a cache with so many slots, of which eviction leaves `kept_blocks` in use."""
-        return cls(kept_blocks=kept_blocks, prefetch_stops_blocks=PREFETCH_STOPS_FRACTION * slots)
+    def of(cls, *, slots: float, blocks_after_eviction: float) -> "CacheCapacity":
+        """The room of a cache with so many slots, of which eviction leaves `blocks_after_eviction` in use."""
+        return cls(blocks_after_eviction=blocks_after_eviction, prefetch_stops_blocks=PREFETCH_STOPS_FRACTION * slots)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class WarmUpLoad:
     """What drives a warm-up: block accesses a second at a hit ratio, prefetched blocks a second, how long."""
 
     accesses_per_second: Callable[[float], float]
@@ -143,7 +143,7 @@ def rate_between(cold_per_second: float, warm_per_second: float) -> Callable[[fl
     return at
 
 
-def curve(popularity: Popularity, room: Room, course: Course) -> tuple[tuple[float, float], ...]:
+def curve(popularity: Popularity, room: CacheCapacity, course: WarmUpLoad) -> tuple[tuple[float, float], ...]:
     """Hit ratio over time from an empty cache, as (hours, ratio) pairs, never falling.
 
     After A accesses a block of weight w has been read with chance 1 - e^(-wA); prefetch takes blocks whatever their
@@ -152,7 +152,7 @@ def curve(popularity: Popularity, room: Room, course: Course) -> tuple[tuple[flo
     """
     step_seconds = course.hours * SECONDS_PER_HOUR / (course.points * STEPS_PER_POINT)
     per_step = course.prefetched_blocks_per_second * step_seconds / float(popularity.blocks.sum())
-    most = characteristic_accesses(popularity, room.kept_blocks)
+    most = characteristic_accesses(popularity, room.blocks_after_eviction)
     accesses, prefetched, ratio = 0.0, 0.0, 0.0
     drawn = [(0.0, 0.0)]
     for step in range(1, course.points * STEPS_PER_POINT + 1):
@@ -166,11 +166,11 @@ def curve(popularity: Popularity, room: Room, course: Course) -> tuple[tuple[flo
     return tuple(drawn)
 
 
-def characteristic_accesses(popularity: Popularity, kept_blocks: float) -> float:
+def characteristic_accesses(popularity: Popularity, blocks_after_eviction: float) -> float:
     """Accesses after which so many different blocks have been read: Che's characteristic time; infinite for all."""
-    if kept_blocks >= popularity.total_blocks:
+    if blocks_after_eviction >= popularity.total_blocks:
         return inf
-    left_out = float(popularity.blocks.sum()) - kept_blocks
+    left_out = float(popularity.blocks.sum()) - blocks_after_eviction
     low, high = 0.0, 1 / float(popularity.weights.max())
     while _unread(popularity, high).sum() > left_out:
         low, high = high, 2 * high
@@ -195,7 +195,7 @@ def _unread(popularity: Popularity, accesses: float) -> Floats:
 
 
 def _warmth(
-    popularity: Popularity, room: Room, accesses: float, prefetched: tuple[float, float]
+    popularity: Popularity, room: CacheCapacity, accesses: float, prefetched: tuple[float, float]
 ) -> tuple[float, float]:
     """Hit ratio, and the share of the unread blocks that prefetch holds, from (share before, share wished).
 
@@ -206,6 +206,6 @@ def _warmth(
     unread = _unread(popularity, accesses)
     all_blocks, not_read = float(popularity.blocks.sum()), max(float(unread.sum()), SMALLEST)
     stop = 1 - (all_blocks - room.prefetch_stops_blocks) / not_read
-    fits = 1 - (all_blocks - min(room.kept_blocks, all_blocks)) / not_read
+    fits = 1 - (all_blocks - min(room.blocks_after_eviction, all_blocks)) / not_read
     share = max(0.0, min(max(before, min(wished, stop)), fits, 1.0))
     return max(0.0, 1 - (1 - share) * float((popularity.weights * unread).sum())), share

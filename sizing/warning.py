@@ -131,21 +131,21 @@ def _families(candidate: Candidate) -> Iterator[Warning]:
     inspection = candidate.question.requirements.workload.inspection
     if inspection is None:
         return
-    for each in inspection.families:
-        if each.relative_error > MOST_ERROR:
+    for family in inspection.families:
+        if family.relative_error > MOST_ERROR:
             yield Warning(
-                id=f"inspection-{each.table}-{each.name}",
+                id=f"inspection-{family.table}-{family.name}",
                 severity="warning",
-                message=f"the blocks of {each.table} {each.name} are known to {each.relative_error:.0%} only: "
-                f"{each.files_read:,} of {each.files:,} files were read",
+                message=f"the blocks of {family.table} {family.name} are known to {family.relative_error:.0%} only: "
+                f"{family.files_read:,} of {family.files:,} files were read",
                 fix="warmbase inspect with more --files, or --all",
             )
-        if each.unread_bytes:
+        if family.unread_bytes:
             yield Warning(
-                id=f"unread-{each.table}-{each.name}",
+                id=f"unread-{family.table}-{family.name}",
                 severity="warning",
-                message=f"store files of {each.table} {each.name} that could not be read have perhaps "
-                f"{format_size(each.unread_bytes)}, and nothing is planned for them",
+                message=f"store files of {family.table} {family.name} that could not be read have perhaps "
+                f"{format_size(family.unread_bytes)}, and nothing is planned for them",
                 fix="warmbase inspect says which they are, and why; or state stored by hand",
             )
     for advised in advice(inspection):

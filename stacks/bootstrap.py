@@ -48,7 +48,7 @@ class BootstrapActions(Construct):
 
 def _may_fetch(nodes: iam.Role, files: Iterable[assets.Asset]) -> None:
     allow(
-        nodes, "BootstrapFiles", ["s3:GetObject"], *(each.bucket.arn_for_objects(each.s3_object_key) for each in files)
+        nodes, "BootstrapFiles", ["s3:GetObject"], *(file.bucket.arn_for_objects(file.s3_object_key) for file in files)
     )
 
 

@@ -16,15 +16,15 @@ from configurations.launch import APPLICATIONS, Launch
 from emr.classification import Classification
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
-from environments.names import cluster_id_parameter, cluster_name, cluster_stack
+from environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name
 from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import CoreGroup, PrimaryGroup
 from stacks.app import environment_stack, filled_in, tag
 from stacks.bootstrap import BootstrapActions, RecordedBootstrap
-from stacks.nag_suppressions import acknowledge
+from stacks.nag_suppressions import suppress
 from stacks.network import NetworkStack
-from stacks.pinned import Launched, hold
+from stacks.pinned import RecordedCluster, apply_record
 from stacks.roles import Roles
 from stacks.storage import StorageStack
 
@@ -44,7 +44,7 @@ class ClusterStack(cdk.Stack):
     ) -> None:
         """Of what the plan says, or, once it is launched, of what its record says and nothing else."""
         environment, plan = launch.environment, launch.plan
-        name = cluster_name(plan.environment, plan.cluster)
+        name = emr_cluster_name(plan.environment, plan.cluster)
         super().__init__(
             scope,
             cluster_stack(plan.environment, plan.cluster),
@@ -52,7 +52,7 @@ class ClusterStack(cdk.Stack):
             termination_protection=True,
         )
         tag(self, environment)
-        launched = None if record is None else Launched(record, self.stack_name)
+        launched = None if record is None else RecordedCluster(record, self.stack_name)
         writes = environment.clusters[plan.cluster].role == "active"
         certificates = environment.certificates if launched is None else launched.certificates
         granted = replace(environment, certificates=certificates)
@@ -74,8 +74,8 @@ class ClusterStack(cdk.Stack):
         )
         if launched is not None:
             RecordedBootstrap(self, launched.record, self._roles.nodes)
-            hold(self.cluster, launched.cluster)
-        acknowledge(self.cluster, "EMR4", "EMR5", "EMR6")
+            apply_record(self.cluster, launched.cluster)
+        suppress(self.cluster, "EMR4", "EMR5", "EMR6")
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):
             self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
@@ -88,7 +88,7 @@ class ClusterStack(cdk.Stack):
         return {
             "release_label": plan.release,
             "os_release_label": launch.environment.os_release,
-            "applications": [emr.CfnCluster.ApplicationProperty(name=each) for each in APPLICATIONS],
+            "applications": [emr.CfnCluster.ApplicationProperty(name=application) for application in APPLICATIONS],
             "configurations": _configurations(launch.settings.cluster),
             "bootstrap_actions": BootstrapActions(self, actions(launch), self._roles.nodes).actions,
             "placement_group_configs": _placement(plan.primary),
@@ -198,9 +198,9 @@ def _configurations(settings: Iterable[Classification]) -> list[emr.CfnCluster.C
     """Classifications as CloudFormation spells them: ConfigurationProperties where the API says Properties."""
     return [
         emr.CfnCluster.ConfigurationProperty(
-            classification=each.name,
-            configuration_properties={key: filled_in(value) for key, value in each.properties.items()},
-            configurations=_configurations(each.nested) if each.nested else None,
+            classification=setting.name,
+            configuration_properties={key: filled_in(value) for key, value in setting.properties.items()},
+            configurations=_configurations(setting.nested) if setting.nested else None,
         )
-        for each in settings
+        for setting in settings
     ]

@@ -14,8 +14,8 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from configurations.launch import Launch
-from dashboards.alarm import Alarm, Call
-from dashboards.alarms import alarms, calls
+from dashboards.alarm import Alarm, CompositeAlarm
+from dashboards.alarms import alarms, composite_alarms
 from dashboards.boards import dashboard_bodies
 from dashboards.graph import Exact
 from environments.environment import Environment
@@ -50,7 +50,7 @@ class MonitoringStack(cdk.Stack):
             cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
         replica = environment.clusters[plan.cluster].role == "replica"
         made = [self._alarm(alarm) for alarm in alarms(plan, bucket, replica=replica)]
-        for call in calls(plan, bucket, replica=replica):
+        for call in composite_alarms(plan, bucket, replica=replica):
             self._call(call, made)
 
     def _filled_in(self, text: str) -> str:
@@ -119,7 +119,7 @@ class MonitoringStack(cdk.Stack):
         )
         return {"metrics": [query]}
 
-    def _call(self, call: Call, alarms: list[cloudwatch.CfnAlarm]) -> None:
+    def _call(self, call: CompositeAlarm, alarms: list[cloudwatch.CfnAlarm]) -> None:
         made = cloudwatch.CfnCompositeAlarm(
             self,
             _identity(call.name),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
-__all__ = ["acknowledge", "acknowledge_objects", "acknowledge_workspace"]
+__all__ = ["suppress", "suppress_objects", "suppress_workspace"]
 
 REASONS = {
     "EMR4": "local disks are encrypted unless the environment file says otherwise; the rule looks one level too high",
@@ -29,26 +29,26 @@ OF_A_WORKSPACE = "one workspace and the logs in it, which HBase names; EMR's doc
 OBJECTS_OF_A_PREFIX = "the objects of one prefix; HBase and EMR make their names"
 
 
-def acknowledge(construct: Construct, *rules: str) -> None:
+def suppress(construct: Construct, *rules: str) -> None:
     """Acknowledges rules of the pack by id, for this construct and what is in it.
 
     Raises KeyError for a rule without a reason in REASONS.
     """
-    _acknowledge(construct, {rule: REASONS[rule] for rule in rules})
+    _suppress(construct, {rule: REASONS[rule] for rule in rules})
 
 
-def acknowledge_objects(construct: Construct, *patterns: str) -> None:
+def suppress_objects(construct: Construct, *patterns: str) -> None:
     """Acknowledges, for this construct and what is in it, policies for the objects that patterns name."""
-    _acknowledge(construct, {_objects_of(pattern): OBJECTS_OF_A_PREFIX for pattern in patterns})
+    _suppress(construct, {_objects_of(pattern): OBJECTS_OF_A_PREFIX for pattern in patterns})
 
 
-def acknowledge_workspace(construct: Construct, workspace: str) -> None:
+def suppress_workspace(construct: Construct, workspace: str) -> None:
     """Acknowledges policies for one workspace of write-ahead logs, in whatever region its ARN names."""
     arn = f"IAM5[Resource::arn:<AWS::Partition>:emrwal:*:<AWS::AccountId>:workspace/{workspace}"
-    _acknowledge(construct, {f"{arn}]": OF_A_WORKSPACE, f"{arn}/*]": OF_A_WORKSPACE})
+    _suppress(construct, {f"{arn}]": OF_A_WORKSPACE, f"{arn}/*]": OF_A_WORKSPACE})
 
 
-def _acknowledge(construct: Construct, reasons: Mapping[str, str]) -> None:
+def _suppress(construct: Construct, reasons: Mapping[str, str]) -> None:
     cdk.Validations.of(construct).acknowledge(
         *(
             cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)

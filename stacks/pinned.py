@@ -10,24 +10,24 @@ from typing import Any, Final
 
 from aws_cdk import aws_emr as emr
 
-from environments.launch_record import Frozen, LaunchRecord
+from environments.launch_record import LaunchRecord, RecordedResource
 from sizing.problem import Refused
 from stacks.create_only import CREATE_ONLY
-from stacks.references import CLUSTER_TYPE, Templates, reached, settled
+from stacks.references import CLUSTER_TYPE, Templates, referenced_by, resolved
 
-__all__ = ["Launched", "hold", "read_templates", "refuse_otherwise"]
+__all__ = ["RecordedCluster", "apply_record", "check_not_replaced", "read_templates"]
 
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""
 
 
-class Launched:
+class RecordedCluster:
     """What of a record concerns the cluster's own stack."""
 
     def __init__(self, record: LaunchRecord, stack: str) -> None:
         self.record = record
-        found = {each.type: each for each in record.resources[stack].values()}
+        found = {resource.type: resource for resource in record.resources[stack].values()}
         self.cluster = found[CLUSTER_TYPE]
         self.security: dict[str, Any] = found[SECURITY_TYPE].properties["SecurityConfiguration"]
 
@@ -39,7 +39,7 @@ class Launched:
         return url
 
 
-def hold(cluster: emr.CfnCluster, launched: Frozen) -> None:
+def apply_record(cluster: emr.CfnCluster, launched: RecordedResource) -> None:
     """Gives the cluster the recorded properties, and none beside them whose change would replace it."""
     for name in CREATE_ONLY[CLUSTER_TYPE] - launched.properties.keys():
         cluster.add_property_deletion_override(name)
@@ -57,7 +57,7 @@ def read_templates(assembly: Path) -> Templates:
     return {file.name.removesuffix(".template.json"): json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
-def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
+def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
     """Raises Refused where the templates would replace the recorded cluster, or what it stands on.
 
     They cannot be deployed then.
@@ -65,7 +65,7 @@ def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
     templates = read_templates(assembly)
     [(stack, name)] = _cluster_of(record)
     try:
-        found = [*_differences(record, reached(templates, stack, name)), *_not_uploaded(assembly, record)]
+        found = [*_differences(record, referenced_by(templates, stack, name)), *_not_uploaded(assembly, record)]
     except LookupError as missing:
         found = [str(missing.args[0])]
     if found:
@@ -77,8 +77,8 @@ def refuse_otherwise(assembly: Path, record: LaunchRecord) -> None:
             f" ({identity.environment} {identity.cluster}):\n  "
             + "\n  ".join(found)
             + "\n  fix: deploy with the version of this checkout that launched it; where a newer one only looks at"
-            " more, write the record anew with `warmbase pin`; for anything else, launch a cluster of another colour as"
-            " a replica, and change over"
+            " more, write the record anew with `warmbase pin`; for anything else, launch a cluster of another name as a"
+            " replica, and change over"
         )
 
 
@@ -91,12 +91,12 @@ def _cluster_of(record: LaunchRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _differences(record: LaunchRecord, now: dict[str, dict[str, Frozen]]) -> Iterator[str]:
+def _differences(record: LaunchRecord, now: dict[str, dict[str, RecordedResource]]) -> Iterator[str]:
     """What differs once account and region are filled in: a file may come to name the account that it is in."""
     account, region = record.identity.account, record.identity.region
 
-    def _settled(each: Frozen, key: str) -> object:
-        return settled(each.properties.get(key), account, region)
+    def _settled(each: RecordedResource, key: str) -> object:
+        return resolved(each.properties.get(key), account, region)
 
     for stack, launched in record.resources.items():
         for name, was in launched.items():

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from environments.launch_record import Frozen
+from environments.launch_record import RecordedResource
 from stacks.create_only import CREATE_ONLY, INSTANCES_IN_PLACE
 from stacks.resource_schemas import create_only_pointers
 
-__all__ = ["CLUSTER_TYPE", "Templates", "exports_of", "frozen", "reached", "references", "settled"]
+__all__ = ["CLUSTER_TYPE", "Templates", "exports_of", "recorded_resource", "referenced_by", "references", "resolved"]
 
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """CloudFormation templates by stack name."""
@@ -19,7 +19,7 @@ CLUSTER_TYPE: Final = "AWS::EMR::Cluster"
 SUBSTITUTED: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
 
 
-def frozen(resource: Mapping[str, Any]) -> Frozen:
+def recorded_resource(resource: Mapping[str, Any]) -> RecordedResource:
     """The properties of a resource whose change would replace it.
 
     Those that its schema calls create-only, and of a cluster all of `Instances` but what its documentation says is
@@ -33,17 +33,17 @@ def frozen(resource: Mapping[str, Any]) -> Frozen:
         kept["Instances"] = {
             name: value for name, value in properties["Instances"].items() if name not in INSTANCES_IN_PLACE
         }
-    return Frozen(type=kind, properties=kept)
+    return RecordedResource(type=kind, properties=kept)
 
 
-def reached(templates: Templates, stack: str, logical_id: str) -> dict[str, dict[str, Frozen]]:
+def referenced_by(templates: Templates, stack: str, logical_id: str) -> dict[str, dict[str, RecordedResource]]:
     """That resource and all that it reaches by Ref, GetAtt, Sub and imports of exports, by stack and logical id.
 
     A reference is followed from a property whose change replaces: from another it cannot do so. Raises LookupError for
     a resource that is not there, or an import that nothing exports.
     """
     exports = dict(exports_of(templates))
-    found: dict[str, dict[str, Frozen]] = {}
+    found: dict[str, dict[str, RecordedResource]] = {}
     waiting = [(stack, logical_id)]
     while waiting:
         of, name = waiting.pop()
@@ -51,7 +51,7 @@ def reached(templates: Templates, stack: str, logical_id: str) -> dict[str, dict
             continue
         if name not in templates.get(of, {}).get("Resources", {}):
             raise LookupError(f"{of} has no {name}")
-        kept = frozen(templates[of]["Resources"][name])
+        kept = recorded_resource(templates[of]["Resources"][name])
         found.setdefault(of, {})[name] = kept
         waiting += [at for at in references(kept.properties, of, exports) if _is_resource(templates, *at)]
     return {of: dict(sorted(found[of].items())) for of in sorted(found)}
@@ -96,10 +96,10 @@ def references(value: object, stack: str, exports: Mapping[str, tuple[str, Any]]
             yield from references(inner, stack, exports)
 
 
-def settled(value: Any, account: str, region: str) -> Any:  # noqa: ANN401 - any JSON
+def resolved(value: Any, account: str, region: str) -> Any:  # noqa: ANN401 - any JSON
     """A value of a template with account and region filled in, as CloudFormation would; other references stay."""
     if isinstance(value, list):
-        return [settled(each, account, region) for each in value]
+        return [resolved(each, account, region) for each in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"Ref"} and value["Ref"] in {"AWS::AccountId", "AWS::Region"}:
@@ -109,7 +109,7 @@ def settled(value: Any, account: str, region: str) -> Any:  # noqa: ANN401 - any
         return {"Fn::Sub": text} if "${" in text else text
     if value.keys() == {"Fn::Join"}:
         separator, parts = value["Fn::Join"]
-        joined = settled(parts, account, region)
+        joined = resolved(parts, account, region)
         known = all(isinstance(each, str) for each in joined)
         return separator.join(joined) if known else {"Fn::Join": [separator, joined]}
-    return {key: settled(inner, account, region) for key, inner in value.items()}
+    return {key: resolved(inner, account, region) for key, inner in value.items()}

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from environments.environment import Environment, Wal
-from stacks.nag_suppressions import acknowledge, acknowledge_objects, acknowledge_workspace
+from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
 from stacks.storage import StorageStack
 
 __all__ = ["Roles"]
@@ -108,15 +108,15 @@ class Roles(Construct):
         if environment.wal is Wal.EMR_WAL and writes:
             logs = (workspace_arn(f"{environment.wal_workspace}{each}") for each in ("", "/*"))
             allow(role, "WriteAheadLog", WAL_ACTIONS, *logs)
-            acknowledge_workspace(role, environment.wal_workspace)
+            suppress_workspace(role, environment.wal_workspace)
         if environment.certificates:
             allow(role, "Certificates", ["s3:GetObject"], bucket_arn(environment.certificates.removeprefix("s3://")))
         allow(role, "Keys", KEY_ACTIONS, *dict.fromkeys((storage.key.key_arn, storage.root_key_arn)))
         namespaces = {"StringEquals": {"cloudwatch:namespace": list(METRIC_NAMESPACES)}}
         allow(role, "Metrics", ["cloudwatch:PutMetricData"], "*", conditions=namespaces)
-        acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
-        acknowledge(role, "IAM5[Resource::*]")
-        acknowledge_objects(role, log_objects)
+        suppress(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
+        suppress(role, "IAM5[Resource::*]")
+        suppress_objects(role, log_objects)
         return role
 
     def _root(self, role: iam.Role, environment: Environment, *, writes: bool) -> None:
@@ -125,11 +125,11 @@ class Roles(Construct):
         objects = [f"{root.bucket}/{key}" for key in root.objects]
         allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in objects))
         allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket))
-        acknowledge_objects(role, *(each for each in objects if each.endswith("*")))
+        suppress_objects(role, *(each for each in objects if each.endswith("*")))
         if writes:
             allow(role, "Claim", CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"))
             allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters_arn())
-            acknowledge(role, EVERY_CLUSTER)
+            suppress(role, EVERY_CLUSTER)
 
     def _service(self, storage: StorageStack) -> iam.Role:
         account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
@@ -145,7 +145,7 @@ class Roles(Construct):
         allow(role, "VolumeKey", KEY_ACTIONS, storage.key.key_arn)
         granted = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
         allow(role, "VolumeGrants", ["kms:CreateGrant"], storage.key.key_arn, conditions=granted)
-        acknowledge(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]")
+        suppress(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]")
         return role
 
 

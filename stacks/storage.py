@@ -16,7 +16,7 @@ from environments.environment import Environment, Wal
 from environments.names import storage_stack
 from environments.root import INCOMPLETE_UPLOAD_DAYS
 from stacks.app import environment_stack, filled_in, tag
-from stacks.nag_suppressions import acknowledge
+from stacks.nag_suppressions import suppress
 
 __all__ = ["StorageStack"]
 
@@ -47,7 +47,7 @@ class StorageStack(cdk.Stack):
         self.root_key_arn = environment.root.key or self.key.key_arn
         """Of the key that encrypts what is written to the root."""
         self.logs = self._logs(environment)
-        acknowledge(self.logs, "S1")
+        suppress(self.logs, "S1")
         if environment.mode.in_s3 and not environment.root.existing:
             self._root(environment)
         if environment.wal is Wal.EMR_WAL:

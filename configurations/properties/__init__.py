@@ -15,12 +15,12 @@ from configurations.properties.hadoop import HADOOP
 from configurations.properties.java import JAVA
 from configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
 from configurations.properties.observation import OBSERVATION
-from configurations.properties.property import Applied, Group, Property
+from configurations.properties.property import Applied, Property, PropertyScope
 from configurations.properties.rpc import RPC
 from configurations.properties.storage import STORAGE
 from emr.classification import ClassificationPath
 
-__all__ = ["CATALOGUE", "TOPICS", "Applied", "Group", "Property"]
+__all__ = ["CATALOGUE", "TOPICS", "Applied", "Property", "PropertyScope"]
 
 TOPICS: Final[Mapping[str, tuple[Property, ...]]] = {
     "Storage": STORAGE,

@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import CORE, PRIMARY, Applied, Property, Span
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_266, RECIPE
-from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
+from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
 __all__ = ["ASSIGNMENT"]
 
@@ -22,7 +22,7 @@ _from_266 = partial(_primary, hbase=Span(since=(2, 6, 6)), values=Decimal(unit="
 ASSIGNMENT: Final = (
     _primary(
         key="hbase.master.loadbalancer.class",
-        values=Choice(names=(CACHE_AWARE, STOCHASTIC), others=True),
+        values=OneOf(names=(CACHE_AWARE, STOCHASTIC), others=True),
         reason="regions go where their blocks are cached",
         source=RECIPE,
     ),

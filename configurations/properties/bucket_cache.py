@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_HBASE_S3, HBASE_262
-from configurations.properties.values import LONG, Decimal, Listed, Matching, Switch, Text, Whole
+from configurations.properties.values import LONG, AnyText, Decimal, ListOf, Matching, Switch, Whole
 
 __all__ = ["BUCKET_CACHE"]
 
@@ -38,7 +38,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.bucket.sizes",
-        values=Listed(each=Whole(unit="bytes", least=256, most=2**29, multiple_of=256)),
+        values=ListOf(member=Whole(unit="bytes", least=256, most=2**29, multiple_of=256)),
         figure="bucket_cache.bucket_sizes",
         conversion="joined by commas",
         reason="slots that waste least on these blocks; multiples of 256",
@@ -86,7 +86,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.persistent.file.integrity.check.algorithm",
-        values=Text(described="the name of a message digest, such as MD5"),
+        values=AnyText(described="the name of a message digest, such as MD5"),
         reason="digest of path, size and time of each cache file, never of its content",
     ),
     _core(

@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import CORE, Applied, Property, Span
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265, RECIPE
-from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
+from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
 __all__ = ["CACHING"]
 
@@ -107,7 +107,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.hstore.datatiering.type",
-        values=Choice(names=("NONE", "TIME_RANGE", "CUSTOM")),
+        values=OneOf(names=("NONE", "TIME_RANGE", "CUSTOM")),
         reason="how a file's age is told; TIME_RANGE needs date-tiered compaction",
         source=HBASE_264,
         hbase=Span(since=(2, 6, 4)),
@@ -134,7 +134,7 @@ CACHING: Final = (
     _core(
         key="hbase.block.compressed.size.predicator",
         hbase=Span(since=(2, 6, 0)),
-        values=Choice(
+        values=OneOf(
             names=(
                 "org.apache.hadoop.hbase.io.hfile.UncompressedBlockSizePredicator",
                 "org.apache.hadoop.hbase.io.hfile.PreviousBlockCompressionRatePredicator",

@@ -16,11 +16,11 @@ from configurations.properties.sources import (
     HUBSPOT,
     INTEL,
 )
-from configurations.properties.values import LONG, Decimal, Listed, Matching, Switch, Whole
+from configurations.properties.values import LONG, Decimal, ListOf, Matching, Switch, Whole
 
 __all__ = ["HADOOP"]
 
-DIRECTORIES: Final = Listed(each=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
+DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
 _hdfs = partial(Property, classification="hdfs-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HADOOP_341)
 _client = partial(_hdfs, classification="hbase-site", groups=CORE)
 _yarn = partial(Property, classification="yarn-site", groups=CORE, applied=Applied.ROLLING_RESTART)

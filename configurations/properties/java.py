@@ -7,11 +7,11 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property
 from configurations.properties.sources import BEST_PRACTICES, EMR_HBASE_CONFIGURE, HBASE_262, RECIPE
-from configurations.properties.values import Matching, Text, Whole
+from configurations.properties.values import AnyText, Matching, Whole
 
 __all__ = ["JAVA"]
 
-OPTIONS: Final = Text(described="JVM options, the whole of them in quotes that are part of the value")
+OPTIONS: Final = AnyText(described="JVM options, the whole of them in quotes that are part of the value")
 HEAP: Final = Matching(form=r'"?\d+[kmgKMG]?"?', described="a size such as 4096m", unit="MiB, with its suffix")
 _export = partial(Property, classification="hbase-env/export", groups=CORE, applied=Applied.ROLLING_RESTART)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import CORE, Applied, Property, Span
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265
-from configurations.properties.values import LONG, Choice, Decimal, Matching, Switch, Text, Whole
+from configurations.properties.values import LONG, AnyText, Decimal, Matching, OneOf, Switch, Whole
 
 __all__ = ["L1_AND_MEMSTORE"]
 
@@ -48,7 +48,7 @@ L1_AND_MEMSTORE: Final = (
     _core(
         key="hfile.block.cache.policy",
         hbase=Span(since=(2, 4, 17)),
-        values=Choice(names=("LRU", "IndexOnlyLRU", "TinyLFU", "AdaptiveLRU"), any_case=True),
+        values=OneOf(names=("LRU", "IndexOnlyLRU", "TinyLFU", "AdaptiveLRU"), any_case=True),
         reason="how L1 evicts; another name stops the RegionServer",
     ),
     _core(
@@ -133,7 +133,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.blockcache.external.class",
-        values=Text(described="memcached, or a class"),
+        values=AnyText(described="memcached, or a class"),
         reason="which cache that is",
     ),
     _core(
@@ -149,7 +149,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.hstore.checksum.algorithm",
-        values=Choice(names=("CRC32C", "CRC32", "NULL")),
+        values=OneOf(names=("CRC32C", "CRC32", "NULL")),
         reason="how store files are checked; never stored in the cache",
     ),
     _core(

@@ -7,12 +7,12 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_AGENT, HBASE_262
-from configurations.properties.values import LONG, Choice, Listed, Matching, Text, Whole
+from configurations.properties.values import LONG, AnyText, ListOf, Matching, OneOf, Whole
 
 __all__ = ["OBSERVATION"]
 
-ATTRIBUTES: Final = Listed(each=Text(described="an attribute of the bean"))
-NAMES: Final = Listed(each=Text(described="a metric of the CloudWatch agent"))
+ATTRIBUTES: Final = ListOf(member=AnyText(described="an attribute of the bean"))
+NAMES: Final = ListOf(member=AnyText(described="a metric of the CloudWatch agent"))
 _metrics = partial(Property, groups=BOTH, values=ATTRIBUTES, applied=Applied.LIVE, source=EMR_AGENT)
 _system = partial(_metrics, values=NAMES, reason="one of the agent's 34, each of which costs by node and month")
 _log4j2 = partial(
@@ -70,7 +70,7 @@ OBSERVATION: Final = (
     _metrics(
         classification="emr-metrics",
         key="metrics_destination",
-        values=Choice(names=("CLOUDWATCH", "PROMETHEUS"), any_case=True),
+        values=OneOf(names=("CLOUDWATCH", "PROMETHEUS"), any_case=True),
         reason="where metrics go; the dashboard is CloudWatch's",
     ),
     _metrics(
@@ -81,13 +81,13 @@ OBSERVATION: Final = (
     ),
     _log4j2(
         key="logger.bucketallocator.name",
-        values=Choice(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
+        values=OneOf(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
         reason="every five minutes it says for each slot size what is used and what is wasted: the best evidence for "
         "other bucket sizes",
     ),
     _log4j2(
         key="logger.bucketallocator.level",
-        values=Choice(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
+        values=OneOf(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
         reason="it says so at DEBUG only",
     ),
 )

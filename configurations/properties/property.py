@@ -10,7 +10,7 @@ from configurations.properties.values import Values
 from emr.classification import ClassificationPath
 from sizing.release import Release, Version
 
-__all__ = ["ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Group", "Property", "Span"]
+__all__ = ["ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Property", "PropertyScope", "Span"]
 
 
 class Applied(StrEnum):
@@ -21,7 +21,7 @@ class Applied(StrEnum):
     NEW_CLUSTER = "new cluster"
 
 
-class Group(StrEnum):
+class PropertyScope(StrEnum):
     """Where a property is set: for all nodes at launch, or for an instance group, where it can be tuned later."""
 
     CLUSTER = "cluster"
@@ -29,9 +29,9 @@ class Group(StrEnum):
     CORE = "core"
 
 
-CLUSTER: Final = frozenset({Group.CLUSTER})
-PRIMARY: Final = frozenset({Group.PRIMARY})
-CORE: Final = frozenset({Group.CORE})
+CLUSTER: Final = frozenset({PropertyScope.CLUSTER})
+PRIMARY: Final = frozenset({PropertyScope.PRIMARY})
+CORE: Final = frozenset({PropertyScope.CORE})
 BOTH: Final = PRIMARY | CORE
 
 
@@ -71,7 +71,7 @@ class Property:
 
     classification: ClassificationPath
     key: str
-    groups: frozenset[Group]
+    groups: frozenset[PropertyScope]
     values: Values
     applied: Applied
     reason: str
@@ -89,7 +89,7 @@ class Property:
         """Of the value as written."""
         return self.values.unit
 
-    def known_in(self, release: Release) -> bool:
+    def exists_in(self, release: Release) -> bool:
         """Whether the software of that release reads it."""
         return self.hbase.holds(release.hbase) and self.hadoop.holds(release.hadoop) and self.emr.holds(release.emr)
 

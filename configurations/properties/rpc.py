@@ -7,7 +7,7 @@ from typing import Final
 
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
-from configurations.properties.values import LONG, Choice, Decimal, Switch, Whole
+from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
 __all__ = ["RPC"]
 
@@ -40,7 +40,7 @@ RPC: Final = (
     ),
     _core(
         key="hbase.ipc.server.callqueue.type",
-        values=Choice(names=("fifo", "deadline", "codel", "pluggable"), any_case=True),
+        values=OneOf(names=("fifo", "deadline", "codel", "pluggable"), any_case=True),
         reason="in which order a queue is served",
     ),
     _core(

@@ -16,7 +16,7 @@ from configurations.properties.sources import (
     HBASE_262,
     HBASE_CONFIGURATION,
 )
-from configurations.properties.values import LONG, Choice, Decimal, Matching, Switch, Text, Whole
+from configurations.properties.values import LONG, AnyText, Decimal, Matching, OneOf, Switch, Whole
 
 __all__ = ["STORAGE"]
 
@@ -28,7 +28,7 @@ STORAGE: Final = (
     _identity(
         classification="hbase",
         key="hbase.emr.storageMode",
-        values=Choice(names=("s3", "hdfs")),
+        values=OneOf(names=("s3", "hdfs")),
         reason="s3: the data outlives every cluster; hdfs: it ends with this one",
         source=EMR_HBASE_S3,
     ),
@@ -42,7 +42,7 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="hbase.store.file-tracker.impl",
-        values=Choice(names=("FILE", "DEFAULT", "MIGRATION"), others=True),
+        values=OneOf(names=("FILE", "DEFAULT", "MIGRATION"), others=True),
         reason="store files are listed in a file, so that nothing is renamed in S3; part of what the root is. A root "
         "from release 7.3 or older keeps its list in hbase:storefile: migrate that first",
         source=f"{EMR_HBASE_S3}; emr-hbase-migrate",
@@ -65,7 +65,7 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="emr.wal.client.endpoint",
-        values=Text(described="the name of an endpoint"),
+        values=AnyText(described="the name of an endpoint"),
         reason="another endpoint for EMR WAL than the region's own",
         source=EMR_WAL,
     ),
@@ -102,7 +102,7 @@ STORAGE: Final = (
     ),
     _site(
         key="fs.s3a.experimental.input.fadvise",
-        values=Choice(names=("sequential", "normal", "random", "default", "adaptive", "whole-file", "vector")),
+        values=OneOf(names=("sequential", "normal", "random", "default", "adaptive", "whole-file", "vector")),
         reason="releases 7.10 to 7.13 let the read policy drift to random, which starves scans and compactions",
         source=EMR_HBASE_S3,
     ),
@@ -258,7 +258,7 @@ STORAGE: Final = (
     ),
     _site(
         key="hbase.cleaner.scan.dir.concurrent.size",
-        values=Text(described="threads, or a share of the cores"),
+        values=AnyText(described="threads, or a share of the cores"),
         reason="directories that the cleaner lists at once",
         source=f"{EMR_HBASE_S3}; {HBASE_CONFIGURATION}",
         applied=Applied.LIVE,

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["INT", "LONG", "Choice", "Decimal", "Listed", "Matching", "Switch", "Text", "Values", "Whole", "number"]
+__all__ = ["INT", "LONG", "AnyText", "Decimal", "ListOf", "Matching", "OneOf", "Switch", "Values", "Whole", "number"]
 
 
 INT: Final = 2**31 - 1
@@ -43,13 +43,13 @@ def _whole(text: str) -> int | None:
 
 def _beyond(value: float, least: float, most: float, unit: str) -> str | None:
     if value < least:
-        return f"{_said(value)} is below {_said(least)}{unit and f' {unit}'}"
+        return f"{_joined(value)} is below {_joined(least)}{unit and f' {unit}'}"
     if value > most:
-        return f"{_said(value)} is above {_said(most)}{unit and f' {unit}'}"
+        return f"{_joined(value)} is above {_joined(most)}{unit and f' {unit}'}"
     return None
 
 
-def _said(value: float) -> str:
+def _joined(value: float) -> str:
     return f"{int(value):,}" if math.isfinite(value) and value == int(value) else f"{value:g}"
 
 
@@ -92,14 +92,14 @@ class Decimal:
         if value is None:
             return f"{text!r} is not a number"
         if self.above is not None and value <= self.above:
-            return f"{text} is not above {_said(self.above)}"
+            return f"{text} is not above {_joined(self.above)}"
         return _beyond(value, self.least, self.most, self.unit)
 
     def __str__(self) -> str:
-        lower = f"{_said(self.least)} or more" if self.above is None else f"above {_said(self.above)}"
+        lower = f"{_joined(self.least)} or more" if self.above is None else f"above {_joined(self.above)}"
         if math.isinf(self.most):
             return f"a number, {lower}"
-        return f"a number, {lower.removesuffix(' or more')} to {_said(self.most)}"
+        return f"a number, {lower.removesuffix(' or more')} to {_joined(self.most)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class OneOf:
     """One of a few names; `others` where a class of one's own will do as well."""
 
     names: tuple[str, ...]
@@ -156,28 +156,28 @@ class Matching:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListOf:
     """Values with commas between them."""
 
-    each: Values
+    member: Values
 
     @property
     def unit(self) -> str:
         """That of each."""
-        return self.each.unit
+        return self.member.unit
 
     def refusal(self, text: str) -> str | None:
         """Of the first that is not valid."""
         if not text.strip():
             return "the list is empty"
-        return next((why for part in text.split(",") if (why := self.each.refusal(part.strip()))), None)
+        return next((why for part in text.split(",") if (why := self.member.refusal(part.strip()))), None)
 
     def __str__(self) -> str:
-        return f"a list with commas, each {self.each}"
+        return f"a list with commas, each {self.member}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class AnyText:
     """Any text that is not empty."""
 
     described: str = "text"

@@ -8,45 +8,45 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from environments.reader import bounds
-from environments.reader.raw_section import Said
+from environments.reader.raw_section import RawSection
 from environments.reader.scalars import Auto, not_a_switch
 from environments.reader.section import Refusal, Rule, Section, refuse
-from environments.reader.shown import shown
+from environments.reader.shown import quoted
 from environments.reader.volume_schema import VolumeSection
 from facts.instance_types import instance_types
 from sizing.cluster import ClusterChoice, CoreChoice, Volume
 from sizing.disks import nvme_volume
 from sizing.units import GIB
 
-__all__ = ["GRAVITON_MEMORY_FAMILIES", "Cluster", "Core", "Primary"]
+__all__ = ["GRAVITON_MEMORY_FAMILIES", "ClusterSection", "Core", "PrimarySection"]
 
 GRAVITON_MEMORY_FAMILIES = ("r8g", "r8gd", "i8g")
 
 
-def _known_type(name: str) -> str:
+def _check_instance_type(name: str) -> str:
     if name not in instance_types():
-        raise refuse(f"no instance type {shown(name)} in the table", "see facts/instance-types.csv, or use auto")
+        raise refuse(f"no instance type {quoted(name)} in the table", "see facts/instance-types.csv, or use auto")
     return name
 
 
 def _two_at_least(count: int) -> int:
     """HDFS keeps the write-ahead log twice."""
     if count < 2:  # noqa: PLR2004 - two copies
-        raise refuse(f"{shown(count)} core node cannot keep the write-ahead log twice", "use 2 or more, or auto")
+        raise refuse(f"{quoted(count)} core node cannot keep the write-ahead log twice", "use 2 or more, or auto")
     return count
 
 
-def _known_families(families: list[str]) -> list[str]:
+def _check_families(families: list[str]) -> list[str]:
     known = sorted({instance_type.family for instance_type in instance_types().values()})
     unknown = [family for family in families if family not in known]
     if not families:
         raise refuse("an empty list leaves nothing to choose from", f"known: {', '.join(known)}")
     if unknown:
-        raise refuse(f"no family {', '.join(map(shown, unknown))} in the table", f"known: {', '.join(known)}")
+        raise refuse(f"no family {', '.join(map(quoted, unknown))} in the table", f"known: {', '.join(known)}")
     return families
 
 
-def _one_of_each(said: Said) -> Iterator[Refusal]:
+def _check_volume_purposes(said: RawSection) -> Iterator[Refusal]:
     """One cache volume and one system volume, of different sizes."""
     volumes = said.entries("volumes")
     purposes = [volume.text("purpose") for volume in volumes]
@@ -65,7 +65,7 @@ def _one_of_each(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _a_drive_of_the_type(said: Said) -> Iterator[Refusal]:
+def _a_drive_of_the_type(said: RawSection) -> Iterator[Refusal]:
     """An nvme volume is the one drive of a type that has one; the node knows it by its whole size."""
     drives = [
         (number, volume) for number, volume in enumerate(said.entries("volumes")) if volume.text("type") == "nvme"
@@ -87,7 +87,7 @@ def _a_drive_of_the_type(said: Said) -> Iterator[Refusal]:
         yield from _whole_drive(*drives[0], instance.nvme_disk_bytes // GIB, instance.name)
 
 
-def _whole_drive(number: int, volume: Said, drive_gib: int, name: str) -> Iterator[Refusal]:
+def _whole_drive(number: int, volume: RawSection, drive_gib: int, name: str) -> Iterator[Refusal]:
     size = volume.size("size")
     if size is not None and size != drive_gib * GIB:
         yield Refusal(
@@ -97,22 +97,26 @@ def _whole_drive(number: int, volume: Said, drive_gib: int, name: str) -> Iterat
         )
 
 
-class Primary(Section):
+class PrimarySection(Section):
     """The primary nodes."""
 
-    type: Annotated[Annotated[str, AfterValidator(_known_type)] | None, Auto, Field(examples=["r8g.2xlarge"])] = None
+    type: Annotated[
+        Annotated[str, AfterValidator(_check_instance_type)] | None, Auto, Field(examples=["r8g.2xlarge"])
+    ] = None
 
 
 class Core(Section):
     """The core nodes: what is not stated, the calculator chooses."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (_one_of_each, _a_drive_of_the_type)
+    rules: ClassVar[tuple[Rule, ...]] = (_check_volume_purposes, _a_drive_of_the_type)
 
-    type: Annotated[Annotated[str, AfterValidator(_known_type)] | None, Auto, Field(examples=["r8g.2xlarge"])] = None
+    type: Annotated[
+        Annotated[str, AfterValidator(_check_instance_type)] | None, Auto, Field(examples=["r8g.2xlarge"])
+    ] = None
     count: Annotated[Annotated[int, AfterValidator(_two_at_least), bounds.NODES] | None, Auto, Field(examples=[6])] = (
         None
     )
-    families: Annotated[list[str], AfterValidator(_known_families)] = Field(
+    families: Annotated[list[str], AfterValidator(_check_families)] = Field(
         default_factory=lambda: list(GRAVITON_MEMORY_FAMILIES), examples=[list(GRAVITON_MEMORY_FAMILIES)]
     )
     volumes: Annotated[list[VolumeSection] | None, Auto] = Field(
@@ -136,18 +140,18 @@ class Core(Section):
         return volume.build()
 
 
-class Cluster(Section):
+class ClusterSection(Section):
     """One named cluster over the environment's root."""
 
     role: Literal["active", "replica"] = "active"
     primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch)] = 1
-    primary: Annotated[Primary, Field(examples=[{"type": "r8g.2xlarge"}])] = Primary()
+    primary: Annotated[PrimarySection, Field(examples=[{"type": "r8g.2xlarge"}])] = PrimarySection()
     core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()
 
-    def build(self, colour: str) -> ClusterChoice:
+    def build(self, cluster_name: str) -> ClusterChoice:
         """As the type the calculator uses."""
         return ClusterChoice(
-            colour=colour,
+            name=cluster_name,
             role=self.role,
             primaries=self.primaries,
             primary_type=self.primary.type,

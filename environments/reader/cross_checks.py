@@ -8,9 +8,9 @@ from typing import Final
 
 from environments.reader import bounds
 from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
-from environments.reader.raw_section import Said
+from environments.reader.raw_section import RawSection
 from environments.reader.section import Refusal, Rule
-from environments.reader.shown import shown
+from environments.reader.shown import quoted
 from facts.instance_types import instance_types
 from facts.prices import priced_regions
 from facts.releases import releases
@@ -24,21 +24,21 @@ VPC: Final = r"vpc-[0-9a-f]{8,17}"
 GROUP: Final = r"sg-[0-9a-f]{8,17}"
 ZONE: Final = r"[a-z0-9-]{4,30}[0-9][a-z]"
 
-CoreSaid = tuple[tuple[str, ...], Said]
+CoreSaid = tuple[tuple[str, ...], RawSection]
 """Where a cluster's core stands, and what it says."""
 
 
-def _zone_elsewhere(said: Said) -> Iterator[Refusal]:
+def _zone_elsewhere(said: RawSection) -> Iterator[Refusal]:
     region, zone = said.text("region"), said.section("network").text("availability_zone")
     if region in priced_regions() and zone and re.fullmatch(ZONE, zone) and zone[:-1] != region:
         yield Refusal(
             at=("network", "availability_zone"),
-            why=f"zone {shown(zone)} is not in region {region}",
+            why=f"zone {quoted(zone)} is not in region {region}",
             fix=f"use a zone such as {region}a",
         )
 
 
-def _network_in_part(said: Said) -> Iterator[Refusal]:
+def _network_in_part(said: RawSection) -> Iterator[Refusal]:
     """Of a VPC that was there before, the subnet too; of a new one, nothing."""
     network, groups = said.section("network"), said.section("access").values.get("security_groups")
     vpc = network.text("vpc", "new") or ""
@@ -55,7 +55,7 @@ def _network_in_part(said: Said) -> Iterator[Refusal]:
                 why="the VPC is new, and so is everything in it",
                 fix="remove it, or name the VPC that it belongs to",
             )
-    if vpc == "new" and isinstance(groups, list) and any(re.fullmatch(GROUP, str(each)) for each in groups):
+    if vpc == "new" and isinstance(groups, list) and any(re.fullmatch(GROUP, str(group)) for group in groups):
         yield Refusal(
             at=("access", "security_groups"),
             why="a security group belongs to a VPC, and the network is new",
@@ -63,14 +63,14 @@ def _network_in_part(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _one_writer(said: Said) -> Iterator[Refusal]:
+def _one_writer(said: RawSection) -> Iterator[Refusal]:
     """Two active clusters on one root corrupt it."""
     clusters = dict(said.section("clusters").sections())
-    active = [colour for colour, cluster in clusters.items() if cluster.text("role", "active") == "active"]
+    active = [cluster_name for cluster_name, cluster in clusters.items() if cluster.text("role", "active") == "active"]
     if len(active) > 1:
         yield Refusal(
             at=("clusters",),
-            why=f"one cluster writes to the root, and {len(active)} are active ({', '.join(map(shown, active))})",
+            why=f"one cluster writes to the root, and {len(active)} are active ({', '.join(map(quoted, active))})",
             fix="keep one of them",
         )
     if clusters and not active:
@@ -81,23 +81,23 @@ def _one_writer(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _needs_s3(said: Said) -> Iterator[Refusal]:
+def _needs_s3(said: RawSection) -> Iterator[Refusal]:
     """In HDFS mode the data is on the nodes: no other cluster reads it, and no other log outlives it."""
     storage = said.section("storage")
     if storage.text("mode", "s3-cached") != "hdfs":
         return
     if storage.text("wal", "hdfs") == "emr-wal":
         yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, and mode is hdfs", fix="use hdfs")
-    for colour, cluster in said.section("clusters").sections():
+    for cluster_name, cluster in said.section("clusters").sections():
         if cluster.text("role", "active") == "replica":
             yield Refusal(
-                at=("clusters", colour, "role"),
+                at=("clusters", cluster_name, "role"),
                 why="a replica reads the same root in S3, and mode is hdfs",
                 fix="leave this cluster out, or keep the data in S3",
             )
 
 
-def _root_without_use(said: Said) -> Iterator[Refusal]:
+def _root_without_use(said: RawSection) -> Iterator[Refusal]:
     """Only an existing bucket has data, or a key, from before."""
     storage = said.section("storage")
     root = storage.text("root", "new")
@@ -118,26 +118,26 @@ def _root_without_use(said: Said) -> Iterator[Refusal]:
     if len(key) > REGION_OF_ARN and region in priced_regions() and key[REGION_OF_ARN] != region:
         yield Refusal(
             at=("storage", "key"),
-            why=f"a key of {shown(key[REGION_OF_ARN])} encrypts nothing for a bucket's objects in {region}",
+            why=f"a key of {quoted(key[REGION_OF_ARN])} encrypts nothing for a bucket's objects in {region}",
             fix=f"name the key of {region}",
         )
 
 
-def _types_not_offered(said: Said) -> Iterator[Refusal]:
+def _types_not_offered(said: RawSection) -> Iterator[Refusal]:
     release = _release(said)
-    for colour, cluster in said.section("clusters").sections():
+    for cluster_name, cluster in said.section("clusters").sections():
         for group in ("primary", "core"):
             name = cluster.section(group).text("type")
             instance = instance_types().get(name or "")
             if release and instance and not instance.offered_by(release.emr):
                 yield Refusal(
-                    at=("clusters", colour, group, "type"),
+                    at=("clusters", cluster_name, group, "type"),
                     why=f"{release.label} does not list {name} among its instance types",
                     fix="choose a type that it lists, or auto",
                 )
 
 
-def _families_not_offered(said: Said) -> Iterator[Refusal]:
+def _families_not_offered(said: RawSection) -> Iterator[Refusal]:
     """The calculator chooses among types that the release lists; with none there is no answer."""
     release, every = _release(said), instance_types().values()
     known = {instance.family for instance in every}
@@ -154,7 +154,7 @@ def _families_not_offered(said: Said) -> Iterator[Refusal]:
             )
 
 
-def _none_left(said: Said) -> Iterator[Refusal]:
+def _check_surviving_nodes(said: RawSection) -> Iterator[Refusal]:
     """Targets hold with some nodes gone; the others have to be some."""
     lost = said.section("targets").whole("lost_nodes", 1)
     for at, core in _cores(said):
@@ -167,7 +167,7 @@ def _none_left(said: Said) -> Iterator[Refusal]:
             )
 
 
-def _servers_without_regions(said: Said) -> Iterator[Refusal]:
+def _servers_without_regions(said: RawSection) -> Iterator[Refusal]:
     """A region is served by one RegionServer."""
     regions = said.section("workload").whole("regions")
     for at, core in _cores(said):
@@ -180,12 +180,12 @@ def _servers_without_regions(said: Said) -> Iterator[Refusal]:
             )
 
 
-def _cores(said: Said) -> Iterator[CoreSaid]:
-    for colour, cluster in said.section("clusters").sections():
-        yield ("clusters", colour, "core"), cluster.section("core")
+def _cores(said: RawSection) -> Iterator[CoreSaid]:
+    for cluster_name, cluster in said.section("clusters").sections():
+        yield ("clusters", cluster_name, "core"), cluster.section("core")
 
 
-def _release(said: Said) -> Release | None:
+def _release(said: RawSection) -> Release | None:
     return releases().get(said.text("release") or "")
 
 
@@ -197,6 +197,6 @@ ACROSS: Final[tuple[Rule, ...]] = (
     _root_without_use,
     _types_not_offered,
     _families_not_offered,
-    _none_left,
+    _check_surviving_nodes,
     _servers_without_regions,
 )

@@ -125,7 +125,7 @@ class _Walk:
 
     def _enter(self, path: YamlPath, line: int) -> None:
         if path in self.lines:
-            self.twice.append(_said_twice(self.source, path, line, self.lines[path]))
+            self.twice.append(_duplicate_key(self.source, path, line, self.lines[path]))
             entries: dict[YamlPath, int] | dict[YamlPath, str]
             for entries in (self.lines, self.written):
                 for within in [known for known in entries if known[: len(path)] == path]:
@@ -155,7 +155,7 @@ def _mistake(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
-def _said_twice(source: str, path: YamlPath, line: int, first: int) -> Problem:
+def _duplicate_key(source: str, path: YamlPath, line: int, first: int) -> Problem:
     return Problem(
         where=f"{source}:{line}",
         what=path_text(path),

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizing.block import LengthHistogram
-from sizing.inspection import Family, Inspection
+from sizing.inspection import FamilyTotals, Inspection
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["inspection_schema_text", "inspection_text", "read_inspection"]
@@ -47,9 +47,9 @@ class FamilyFile(BaseModel):
     zstd_ratio: Annotated[float, Field(ge=0)] = 0.0
     relative_error: Annotated[float, Field(ge=0)] = 0.0
 
-    def build(self) -> Family:
+    def build(self) -> FamilyTotals:
         """As the type the calculator uses."""
-        return Family(
+        return FamilyTotals(
             table=self.table,
             name=self.family,
             lengths=LengthHistogram.of(self.cached_lengths),
@@ -74,7 +74,7 @@ class FamilyFile(BaseModel):
         )
 
     @classmethod
-    def of(cls, family: Family) -> FamilyFile:
+    def of(cls, family: FamilyTotals) -> FamilyFile:
         """As the file has it."""
         return cls(
             table=family.table,

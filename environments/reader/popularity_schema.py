@@ -10,17 +10,17 @@ from pydantic import Field
 
 from environments.reader import bounds
 from environments.reader.curve import read_curve
-from environments.reader.raw_section import Said
+from environments.reader.raw_section import RawSection
 from environments.reader.scalars import Share
 from environments.reader.section import Refusal, Rule, Section
 from sizing.popularity import RowPopularity, Zipf, hot_set
 
-__all__ = ["Popularity"]
+__all__ = ["PopularitySection"]
 
 FILE = r"^[^\x00]+$"
 
 
-def _one_way(said: Said) -> Iterator[Refusal]:
+def _one_way(said: RawSection) -> Iterator[Refusal]:
     """Exactly one, and a hot set with both of its shares."""
     if said.gives("hot") != said.gives("of_reads"):
         yield Refusal(why="a hot set has two shares", fix="state both, such as {hot: 10 %, of_reads: 90 %}")
@@ -30,14 +30,14 @@ def _one_way(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _hot_is_hotter(said: Said) -> Iterator[Refusal]:
+def _hot_is_hotter(said: RawSection) -> Iterator[Refusal]:
     """The hot rows get more than their share."""
     hot, of_reads = said.share("hot"), said.share("of_reads")
     if hot is not None and of_reads is not None and of_reads < hot:
         yield Refusal(why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads are cold", fix="swap the two")
 
 
-class Popularity(Section):
+class PopularitySection(Section):
     """How reads spread over rows: `uniform`, a zipf exponent, a hot set, or a measured curve; exactly one."""
 
     rules: ClassVar[tuple[Rule, ...]] = (_one_way, _hot_is_hotter)

@@ -8,7 +8,7 @@ from typing import Final, Self, TypeVar
 
 from sizing.units import parse_fraction, parse_rate, parse_size
 
-__all__ = ["Said"]
+__all__ = ["RawSection"]
 
 Number = TypeVar("Number", int, float)
 ABSURD: Final = 2**63
@@ -16,7 +16,7 @@ ABSURD: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RawSection:
     """What was written, before any validator saw it. A default is what stands for a missing value."""
 
     values: Mapping[str, object]
@@ -60,18 +60,18 @@ class Said:
             return number if 0 <= number <= 1 else None
         return self._parsed(key, parse_fraction, None)
 
-    def section(self, key: str) -> Said:
+    def section(self, key: str) -> RawSection:
         """A mapping within; empty where there is none."""
-        return Said.of(self.values.get(key)) or Said({})
+        return RawSection.of(self.values.get(key)) or RawSection({})
 
-    def sections(self) -> Iterator[tuple[str, Said]]:
+    def sections(self) -> Iterator[tuple[str, RawSection]]:
         """Every mapping within, by its key."""
-        return ((key, said) for key, value in self.values.items() if (said := Said.of(value)))
+        return ((key, said) for key, value in self.values.items() if (said := RawSection.of(value)))
 
-    def entries(self, key: str) -> list[Said]:
+    def entries(self, key: str) -> list[RawSection]:
         """The mappings of a list."""
         values = self.values.get(key)
-        return [said for value in values if (said := Said.of(value))] if isinstance(values, list) else []
+        return [said for value in values if (said := RawSection.of(value))] if isinstance(values, list) else []
 
     def _parsed(self, key: str, parse: Callable[[str], Number], default: Number | None) -> Number | None:
         value = self.values.get(key)

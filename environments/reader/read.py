@@ -35,7 +35,7 @@ def locate(name_or_path: str) -> Path:
 def read_environment(name_or_path: str) -> Environment:
     """Raises InvalidInput with every problem of the file, each with its line."""
     path = locate(name_or_path)
-    document = load_document(path, _shown(path))
+    document = load_document(path, _quoted(path))
     problems = list(document.twice)
     try:
         file = EnvironmentFile.model_validate(document.values)
@@ -46,7 +46,7 @@ def read_environment(name_or_path: str) -> Environment:
     return file.build(document)
 
 
-def _shown(path: Path) -> str:
+def _quoted(path: Path) -> str:
     here = Path.cwd()
     full = path.absolute()
     return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)

@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJ
 from pydantic_core import CoreSchema, core_schema
 
 from environments.reader.section import refuse
-from environments.reader.shown import flow, shown
+from environments.reader.shown import flow, quoted
 from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
-__all__ = ["Auto", "Duration", "PerSecond", "Rate", "Share", "Size", "Within", "not_a_switch", "only", "size_text"]
+__all__ = ["Auto", "Bounds", "Duration", "PerSecond", "Rate", "Share", "Size", "not_a_switch", "only", "size_text"]
 
 PRINTED = 10**24
 """Beyond it a number is not worth the digits; NaN is not below it either."""
@@ -24,23 +24,23 @@ def _text(parse: Callable[[str], float], example: str) -> BeforeValidator:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise refuse(f"{shown(value)} has no unit", f"write it with a unit, such as {example}")
+            raise refuse(f"{quoted(value)} has no unit", f"write it with a unit, such as {example}")
         try:
             return parse(value)
         except (ValueError, OverflowError) as error:
-            raise refuse(f"{shown(value)}: {error}", f"write it like {example}") from None
+            raise refuse(f"{quoted(value)}: {error}", f"write it like {example}") from None
 
     return BeforeValidator(parsed)
 
 
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise refuse(f"{shown(value)} is not a share", "write it like 0.95 or 95 %")
+        raise refuse(f"{quoted(value)} is not a share", "write it like 0.95 or 95 %")
     try:
         return parse_fraction(value)
     except (ValueError, OverflowError):
         raise refuse(
-            f"a share lies between 0 and 1 (or 0 % and 100 %), not {shown(value)}", "write it like 0.95 or 95 %"
+            f"a share lies between 0 and 1 (or 0 % and 100 %), not {quoted(value)}", "write it like 0.95 or 95 %"
         ) from None
 
 
@@ -51,7 +51,7 @@ def _auto(value: object) -> object:
 def not_a_switch(value: object) -> object:
     """Refuses `yes` for 1: to Python they are equal."""
     if isinstance(value, bool):
-        raise refuse(f"{shown(value)} is not a number", "write the number")
+        raise refuse(f"{quoted(value)} is not a number", "write the number")
     return value
 
 
@@ -61,7 +61,7 @@ def size_text(size_bytes: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Within:
+class Bounds:
     """Bounds of a number, with their reason. NaN and infinity lie outside any; `above` is itself outside."""
 
     because: str
@@ -87,7 +87,7 @@ class Within:
             return value
         lower = f"above {self.text(self.above)}" if self.least is None else f"at least {self.text(self.least)}"
         most = self.text(self.most)
-        said = self.text(value) if -PRINTED < value < PRINTED else shown(value)
+        said = self.text(value) if -PRINTED < value < PRINTED else quoted(value)
         mend = f"use {most} or less" if value > self.most else f"use a value {lower}"
         raise refuse(f"must be {lower} and at most {most}, not {said}: {self.because}", mend.replace(",", ""))
 
@@ -102,7 +102,7 @@ def only(*honoured: object, because: str = "") -> AfterValidator:
         if value in honoured:
             return value
         names = " or ".join(map(flow, honoured))
-        raise refuse(f"{shown(value)} is not supported yet{because and f': {because}'}", f"use {names}")
+        raise refuse(f"{quoted(value)} is not supported yet{because and f': {because}'}", f"use {names}")
 
     return AfterValidator(checked)
 
@@ -110,7 +110,7 @@ def only(*honoured: object, because: str = "") -> AfterValidator:
 def _without_per_second(value: object) -> object:
     if isinstance(value, str) and value.replace(" ", "").endswith("/s"):
         size = value.rpartition("/")[0].strip()
-        raise refuse(f"{shown(value)}: the key says per second already", f"write {size}")
+        raise refuse(f"{quoted(value)}: the key says per second already", f"write {size}")
     return value
 
 

@@ -17,11 +17,11 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Wal
 from environments.environment import Network as NetworkChoice
 from environments.override import Override
-from environments.reader.cluster_schema import Cluster
+from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
 from environments.reader.document import Document
 from environments.reader.section import Rule, Section, refuse
-from environments.reader.shown import shown
+from environments.reader.shown import quoted
 from environments.reader.targets_schema import TargetsSection
 from environments.reader.workload_schema import WorkloadSection
 from environments.root import Root
@@ -44,21 +44,21 @@ CIDR = "an IPv4 network such as 10.0.0.0/16"
 NAME = "a word of lower-case letters, digits and hyphens, a letter first, 15 characters at most"
 WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
 REGION = r"[a-z-]{4,24}-[0-9]"
-COLOUR = r"^[a-z]{1,12}$"
+CLUSTER_NAME = r"^[a-z]{1,12}$"
 MAIL = "hbase-oncall@example.com"
 
 
 def _priced(region: str) -> str:
     if region not in priced_regions():
         refresh = f"run `warmbase prices refresh --region {region}`, or " if re.fullmatch(REGION, region) else ""
-        raise refuse(f"there are no prices for {shown(region)}", f"{refresh}use one of: {', '.join(priced_regions())}")
+        raise refuse(f"there are no prices for {quoted(region)}", f"{refresh}use one of: {', '.join(priced_regions())}")
     return region
 
 
-def _known_release(label: str) -> str:
+def _check_release(label: str) -> str:
     if label not in releases():
         raise refuse(
-            f"{shown(label)} is not a release whose HBase can keep its cache over a restart",
+            f"{quoted(label)} is not a release whose HBase can keep its cache over a restart",
             f"use one of: {', '.join(releases())}",
         )
     return label
@@ -69,15 +69,15 @@ def _network(cidr: str) -> str:
     try:
         network = IPv4Network(cidr, strict=False)
     except ValueError:
-        raise refuse(f"{shown(cidr)} is not a network", "write an IPv4 network such as 10.0.0.0/16") from None
+        raise refuse(f"{quoted(cidr)} is not a network", "write an IPv4 network such as 10.0.0.0/16") from None
     if str(network) != cidr:
-        raise refuse(f"{shown(cidr)} is an address in network {network}", f"write {network}")
+        raise refuse(f"{quoted(cidr)} is an address in network {network}", f"write {network}")
     return cidr
 
 
 def _security_group(name: str) -> str:
     if not re.fullmatch(GROUP_FORM, name):
-        raise refuse(f"{shown(name)} is not the id of a security group", "write it like sg-0123456789abcdef0")
+        raise refuse(f"{quoted(name)} is not the id of a security group", "write it like sg-0123456789abcdef0")
     return name
 
 
@@ -95,16 +95,16 @@ def _not_empty(value: str) -> str:
     return value
 
 
-def _colour(name: str) -> str:
-    if not re.fullmatch(COLOUR, name):
+def _cluster_name(name: str) -> str:
+    if not re.fullmatch(CLUSTER_NAME, name):
         raise refuse(
-            f"{shown(name)} names a cluster, and is not of lower-case letters, 12 at most",
+            f"{quoted(name)} names a cluster, and is not of lower-case letters, 12 at most",
             "write it like blue or green",
         )
     return name
 
 
-Colour = Annotated[str, AfterValidator(_colour), WithJsonSchema({"type": "string", "pattern": COLOUR})]
+ClusterName = Annotated[str, AfterValidator(_cluster_name), WithJsonSchema({"type": "string", "pattern": CLUSTER_NAME})]
 """The name of a cluster over the environment's root."""
 
 
@@ -124,7 +124,7 @@ class Storage(Section):
         return Root(bucket=bucket, prefix=prefix, existing=True, key=self.key)
 
 
-class Network(Section):
+class NetworkSection(Section):
     """The network to use, or `new`."""
 
     vpc: Annotated[
@@ -195,10 +195,10 @@ class EnvironmentFile(Section):
         str | None, Field(pattern=r"^[0-9]{12}$", examples=["111122223333"], description="twelve digits, in quotes")
     ] = None
     region: Annotated[str, AfterValidator(_priced), Field(examples=["us-east-1"])]
-    release: Annotated[str, AfterValidator(_known_release), Field(examples=["emr-7.12.0"])]
+    release: Annotated[str, AfterValidator(_check_release), Field(examples=["emr-7.12.0"])]
     os_release: Annotated[str | None, Field(pattern=OS_FORM, examples=["2023.9.20251117.1"], description=OS)] = None
     storage: Annotated[Storage, Field(examples=[{"mode": "s3-cached"}])] = Storage()
-    network: Annotated[Network, Field(examples=[{"availability_zone": "us-east-1a"}])]
+    network: Annotated[NetworkSection, Field(examples=[{"availability_zone": "us-east-1a"}])]
     access: Annotated[AccessSection, Field(examples=[{"cidrs": ["10.0.0.0/16"]}])] = AccessSection()
     security: Annotated[Security, Field(examples=[{"local_disks": True}])] = Security()
     tags: Annotated[
@@ -207,7 +207,7 @@ class EnvironmentFile(Section):
     workload: Annotated[WorkloadSection, Field(examples=[WORKLOAD])]
     targets: Annotated[TargetsSection, Field(examples=[{"hit_ratio": 0.95}])] = TargetsSection()
     clusters: Annotated[
-        dict[Colour, Cluster],
+        dict[ClusterName, ClusterSection],
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
     alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
@@ -235,7 +235,7 @@ class EnvironmentFile(Section):
             tags=self.tags,
             workload=self.workload.build(Path(document.source).parent),
             targets=self.targets.build(),
-            clusters={colour: cluster.build(colour) for colour, cluster in self.clusters.items()},
+            clusters={cluster_name: cluster.build(cluster_name) for cluster_name, cluster in self.clusters.items()},
             alarm_email=self.alarms.email,
             overrides=tuple(self._overrides(document)),
         )

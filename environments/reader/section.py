@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Self
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from environments.reader.raw_section import Said
+from environments.reader.raw_section import RawSection
 
 __all__ = ["Refusal", "Rule", "Section", "refuse"]
 
@@ -35,7 +35,7 @@ class Refusal:
         return InitErrorDetails(type=refuse(self.why, self.fix), loc=self.at, input=None)
 
 
-Rule = Callable[[Said], Iterator[Refusal]]
+Rule = Callable[[RawSection], Iterator[Refusal]]
 """What several values together can get wrong. Silent where one that it needs is missing, or wrong by itself."""
 
 
@@ -53,7 +53,7 @@ class Section(BaseModel):
     @classmethod
     def fields_and_rules(cls, values: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Raises one ValidationError with what the fields and what the rules refuse."""
-        said = Said.of(values)
+        said = RawSection.of(values)
         refused = [refusal.details() for rule in cls.rules for refusal in rule(said)] if said else []
         try:
             section = handler(values)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["flow", "shown"]
+__all__ = ["flow", "quoted"]
 
 LONGEST: Final = 40  # judgement: a message of a terminal's width has room for half a line of it
 LONGEST_BITS: Final = 128  # Python refuses to print a number of more than 4,300 digits
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A text in quotes, a number or a word as it is, `a list` or `a mapping`."""
     if isinstance(value, str):
         return _short(repr(value))

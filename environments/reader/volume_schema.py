@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from environments.reader import bounds
-from environments.reader.raw_section import Said
+from environments.reader.raw_section import RawSection
 from environments.reader.scalars import Rate, Size, only
 from environments.reader.section import Refusal, Rule, Section
 from sizing import gp3
@@ -23,7 +23,7 @@ GP3: Final = "gp3"
 INCLUDED_BYTES_PER_SECOND: Final = gp3.INCLUDED_MIB_S * MIB
 
 
-def _whole_units(said: Said) -> Iterator[Refusal]:
+def _whole_units(said: RawSection) -> Iterator[Refusal]:
     """EBS sells whole GiB and whole MiB/s, and the node knows its disks by whole GiB."""
     size, throughput = said.size("size"), said.rate("throughput", 0)
     if size is not None and size > GIB and size % GIB:
@@ -32,7 +32,7 @@ def _whole_units(said: Said) -> Iterator[Refusal]:
         yield Refusal(at=("throughput",), why="EBS sells whole MiB/s", fix=f"write {math.ceil(throughput / MIB)} MiB/s")
 
 
-def _not_as_the_root_disk(said: Said) -> Iterator[Refusal]:
+def _not_as_the_root_disk(said: RawSection) -> Iterator[Refusal]:
     """Every node has a root disk of EMR's beside its volumes."""
     if said.text("type", GP3) == GP3 and said.size("size") == EMR_ROOT_VOLUME.size_bytes:
         yield Refusal(
@@ -42,7 +42,7 @@ def _not_as_the_root_disk(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _gp3_iops(said: Said) -> Iterator[Refusal]:
+def _gp3_iops(said: RawSection) -> Iterator[Refusal]:
     """At most 500 IOPS for each GiB; the included ones come with any size."""
     size, iops = said.size("size"), said.whole("iops", gp3.INCLUDED_IOPS)
     if said.text("type", GP3) != GP3 or size is None or iops is None:
@@ -57,7 +57,7 @@ def _gp3_iops(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _gp3_throughput(said: Said) -> Iterator[Refusal]:
+def _gp3_throughput(said: RawSection) -> Iterator[Refusal]:
     """At most 0.25 MiB/s for each provisioned IOPS."""
     throughput, iops = said.rate("throughput", INCLUDED_BYTES_PER_SECOND), said.whole("iops", gp3.INCLUDED_IOPS)
     if said.text("type", GP3) != GP3 or throughput is None or iops is None or iops < gp3.INCLUDED_IOPS:

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from environments.reader.document import Document, YamlPath, path_text
-from environments.reader.shown import flow, shown
+from environments.reader.shown import flow, quoted
 from sizing.problem import Problem
 
 __all__ = ["problem"]
@@ -73,7 +73,7 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
             why_and_fix = "is empty", f"state one at least{place.example}"
         case "literal_error":
             more = place.example if place.field and place.field.examples else ""
-            why_and_fix = f"{shown(said)} is not one of the choices", f"use {context.get('expected')}{more}"
+            why_and_fix = f"{quoted(said)} is not one of the choices", f"use {context.get('expected')}{more}"
         case "string_type" if written is not None and said is not None:
             why_and_fix = _not_text(said, written)
         case kind:
@@ -84,14 +84,14 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
 def _not_text(said: object, written: str) -> tuple[str, str]:
     """A scalar that YAML takes for something else; advice repeats what was written, not what YAML made of it."""
     read_as = READ_AS.get(type(said), "as something else")
-    short = shown(written)[1:-1]
+    short = quoted(written)[1:-1]
     return f"{short} is not text, for YAML reads it {read_as}", f'put it in quotes, as it stands: "{short}"'
 
 
 def _not_expected(place: _Place, said: object, kind: str) -> tuple[str, str]:
     described = place.field.description if place.field and kind not in EXPECTED else None
     expected = described or EXPECTED.get(kind, "what is expected here")
-    why = f"is empty, and {expected} is expected" if said is None else f"{shown(said)} is not {expected}"
+    why = f"is empty, and {expected} is expected" if said is None else f"{quoted(said)} is not {expected}"
     return why, f"write {expected}{place.example}"
 
 

@@ -10,8 +10,8 @@ from pydantic import Discriminator, Field, Tag
 
 from environments.reader import bounds
 from environments.reader.inspection import read_inspection
-from environments.reader.popularity_schema import FILE, Popularity
-from environments.reader.raw_section import Said
+from environments.reader.popularity_schema import FILE, PopularitySection
+from environments.reader.raw_section import RawSection
 from environments.reader.scalars import PerSecond, Size
 from environments.reader.section import Refusal, Rule, Section
 from sizing.popularity import UNIFORM
@@ -22,7 +22,7 @@ from sizing.workload import Reads as ReadsOf
 __all__ = ["WorkloadSection"]
 
 
-def _ratio_needs_a_codec(said: Said) -> Iterator[Refusal]:
+def _ratio_needs_a_codec(said: RawSection) -> Iterator[Refusal]:
     """Nothing is compressed without a codec."""
     ratio = said.number("ratio", 1.0)
     if said.text("codec", "none") == "none" and ratio is not None and 1 < ratio <= bounds.RATIO.most:
@@ -38,7 +38,7 @@ class Compression(Section):
     ratio: Annotated[float, bounds.RATIO] = 1.0
 
 
-def _one_load(said: Said) -> Iterator[Refusal]:
+def _one_load(said: RawSection) -> Iterator[Refusal]:
     """Exactly one of the two kinds of load."""
     if said.gives("per_second") == said.gives("concurrency"):
         given = "both are given" if said.gives("per_second") else "neither is given"
@@ -48,14 +48,14 @@ def _one_load(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _a_get_is_of_one_row(said: Said) -> Iterator[Refusal]:
+def _a_get_is_of_one_row(said: RawSection) -> Iterator[Refusal]:
     """Several rows are a multi-get or a scan."""
     rows = said.whole("rows", 1)
     if said.text("kind", "get") == "get" and rows is not None and 1 < rows <= bounds.ROWS.most:
         yield Refusal(why=f"a get of {rows} rows", fix="use kind: multi-get (rows here and there) or scan (neighbours)")
 
 
-class Reads(Section):
+class ReadsSection(Section):
     """Open load (`per_second`) or closed load (`concurrency`), never both."""
 
     rules: ClassVar[tuple[Rule, ...]] = (_one_load, _a_get_is_of_one_row)
@@ -79,7 +79,7 @@ class Writes(Section):
     bytes_per_second: Annotated[PerSecond, bounds.WRITES, Field(examples=["5 MiB"])] = 0
 
 
-def _stored_or_inspected(said: Said) -> Iterator[Refusal]:
+def _stored_or_inspected(said: RawSection) -> Iterator[Refusal]:
     """How much is stored comes from one place."""
     if said.gives("stored") == said.gives("inspection"):
         given = "both are given" if said.gives("stored") else "neither is given"
@@ -89,7 +89,7 @@ def _stored_or_inspected(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _regions_known(said: Said) -> Iterator[Refusal]:
+def _check_regions(said: RawSection) -> Iterator[Refusal]:
     """An inspection has counted them."""
     if not said.gives("regions") and not said.gives("inspection"):
         yield Refusal(
@@ -98,7 +98,7 @@ def _regions_known(said: Said) -> Iterator[Refusal]:
         )
 
 
-def _row_holds_a_cell(said: Said) -> Iterator[Refusal]:
+def _row_holds_a_cell(said: RawSection) -> Iterator[Refusal]:
     """A row is made of cells."""
     row, cell = said.size("row"), said.size("cell")
     if row and cell and row < cell:
@@ -112,7 +112,7 @@ def _row_holds_a_cell(said: Said) -> Iterator[Refusal]:
 class WorkloadSection(Section):
     """What is stored and how it is read. Sizes are means. An inspection states what is stored by itself."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _regions_known, _row_holds_a_cell)
+    rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _check_regions, _row_holds_a_cell)
 
     stored: Annotated[Annotated[Size, bounds.STORED] | None, Field(examples=["7.185 TiB"])] = None
     inspection: Annotated[
@@ -128,10 +128,10 @@ class WorkloadSection(Section):
     row: Annotated[Size, bounds.ROW, Field(examples=["10 KiB"])]
     compression: Annotated[Compression, Field(examples=[{"codec": "zstd", "ratio": 3.0}])] = Compression()
     encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE"
-    reads: Annotated[Reads, Field(examples=[{"per_second": 900}])]
+    reads: Annotated[ReadsSection, Field(examples=[{"per_second": 900}])]
     writes: Annotated[Writes, Field(examples=[{"bytes_per_second": "5 MiB"}])] = Writes()
     popularity: Annotated[
-        Annotated[Literal["uniform"], Tag("[name]")] | Annotated[Popularity, Tag("[spread]")],
+        Annotated[Literal["uniform"], Tag("[name]")] | Annotated[PopularitySection, Tag("[spread]")],
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[spread]"),
         Field(examples=[{"zipf": 0.99}]),
     ] = "uniform"

@@ -13,7 +13,7 @@ from typing import Final
 from facts.table import rows
 from sizing.release import Version, parse_version
 
-__all__ = ["EmrKey", "KeyPrefix", "KnownKey", "emr_keys", "hadoop_keys", "hbase_keys", "key_prefixes"]
+__all__ = ["CatalogueKey", "EmrKey", "KeyPrefix", "emr_keys", "hadoop_keys", "hbase_keys", "key_prefixes"]
 
 # What cells of the tables say besides a default.
 IN_CODE: Final = "(in code)"
@@ -21,7 +21,7 @@ EMPTY: Final = "(empty)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownKey:
+class CatalogueKey:
     """A key of HBase or Hadoop, with its default by each version that knows it; None where none is stated.
 
     Versions are texts, oldest first, because some are no three numbers: `3.0.0-beta-1`. Only those of the table can
@@ -36,7 +36,7 @@ class KnownKey:
         """The versions that know the key, oldest first."""
         return tuple(self.defaults)
 
-    def known_in(self, version: Version) -> bool:
+    def exists_in(self, version: Version) -> bool:
         """Whether that version of the table knows the key."""
         return _text(version) in self.defaults
 
@@ -58,7 +58,7 @@ class EmrKey:
     until: Version | None
     page: str
 
-    def known_in(self, emr: Version) -> bool:
+    def exists_in(self, emr: Version) -> bool:
         """Whether nothing says that this release does not know the key."""
         return (self.since is None or self.since <= emr) and (self.until is None or emr <= self.until)
 
@@ -73,15 +73,15 @@ class KeyPrefix:
 
 
 @cache
-def hbase_keys() -> Mapping[str, KnownKey]:
+def hbase_keys() -> Mapping[str, CatalogueKey]:
     """Keys of HBase, from facts/keys/hbase.csv."""
-    return _known_keys("hbase.csv")
+    return _catalogue_keys("hbase.csv")
 
 
 @cache
-def hadoop_keys() -> Mapping[str, KnownKey]:
+def hadoop_keys() -> Mapping[str, CatalogueKey]:
     """Keys of Hadoop's common part, HDFS, YARN and S3A, from facts/keys/hadoop.csv."""
-    return _known_keys("hadoop.csv")
+    return _catalogue_keys("hadoop.csv")
 
 
 @cache
@@ -108,13 +108,13 @@ def key_prefixes() -> tuple[KeyPrefix, ...]:
     )
 
 
-def _known_keys(name: str) -> Mapping[str, KnownKey]:
+def _catalogue_keys(name: str) -> Mapping[str, CatalogueKey]:
     meaning: Mapping[str, str | None] = {IN_CODE: None, EMPTY: ""}
     known = {}
     for row in rows(f"keys/{name}"):
         key = row.pop("key")
         defaults = {version: meaning.get(cell, cell) for version, cell in row.items() if cell}
-        known[key] = KnownKey(key=key, defaults=defaults)
+        known[key] = CatalogueKey(key=key, defaults=defaults)
     return known
 
 

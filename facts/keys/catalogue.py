@@ -7,7 +7,7 @@ from typing import Final
 
 from facts.keys.maven import Artifact
 
-__all__ = ["HADOOP", "HBASE", "Line"]
+__all__ = ["HADOOP", "HBASE", "CatalogueColumn"]
 
 HBASE_GROUP: Final = "org.apache.hbase"
 HADOOP_GROUP: Final = "org.apache.hadoop"
@@ -79,7 +79,7 @@ HADOOP_3: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CatalogueColumn:
     """One column of a table: a release, its modules, and versions in whose jars a missing module is looked for."""
 
     version: str
@@ -93,24 +93,26 @@ class Line:
 
 
 HBASE: Final = (
-    Line(version="1.4.14", group=HBASE_GROUP, modules=HBASE_1, nearest=("1.4.13",)),
-    Line(version="2.4.17", group=HBASE_GROUP, modules=HBASE_2_4, nearest=("2.4.18", "2.6.1")),
-    Line(
+    CatalogueColumn(version="1.4.14", group=HBASE_GROUP, modules=HBASE_1, nearest=("1.4.13",)),
+    CatalogueColumn(version="2.4.17", group=HBASE_GROUP, modules=HBASE_2_4, nearest=("2.4.18", "2.6.1")),
+    CatalogueColumn(
         version="2.5.13",
         group=HBASE_GROUP,
         modules=HBASE_2_5,
         nearest=("2.5.13-hadoop3", "2.6.1", "3.0.0-alpha-3"),
     ),
-    Line(version="2.6.1", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("3.0.0-alpha-3",)),
-    Line(version="2.6.2", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.2-hadoop3", "2.6.1", "3.0.0-alpha-3")),
-    Line(version="2.6.4", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.3", "2.6.1", "3.0.0-alpha-3")),
-    Line(
+    CatalogueColumn(version="2.6.1", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("3.0.0-alpha-3",)),
+    CatalogueColumn(
+        version="2.6.2", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.2-hadoop3", "2.6.1", "3.0.0-alpha-3")
+    ),
+    CatalogueColumn(version="2.6.4", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.3", "2.6.1", "3.0.0-alpha-3")),
+    CatalogueColumn(
         version="2.6.6",
         group=HBASE_GROUP,
         modules=HBASE_2_6,
         nearest=("2.6.7", "2.6.5", "2.6.4", "2.6.1", "3.0.0-alpha-3"),
     ),
-    Line(
+    CatalogueColumn(
         version="3.0.0-beta-1",
         group=HBASE_GROUP,
         modules=HBASE_3,
@@ -118,5 +120,5 @@ HBASE: Final = (
     ),
 )
 HADOOP: Final = tuple(
-    Line(version=version, group=HADOOP_GROUP, modules=HADOOP_3) for version in ("3.4.0", "3.4.1", "3.4.2")
+    CatalogueColumn(version=version, group=HADOOP_GROUP, modules=HADOOP_3) for version in ("3.4.0", "3.4.1", "3.4.2")
 )

@@ -100,7 +100,7 @@ def _project(artifacts: Iterable[Artifact], cache: Path) -> Path:
     """A directory with a Maven project that copies the jars."""
     project = cache / "project"
     shutil.rmtree(project, ignore_errors=True)
-    names = sorted(_write_module(each, project, cache) for each in artifacts)
+    names = sorted(_write_module(artifact, project, cache) for artifact in artifacts)
     modules = "".join(f"<module>{name}</module>" for name in names)
     (project / "pom.xml").write_text(PARENT.format(modules=modules), encoding="utf-8")
     return project

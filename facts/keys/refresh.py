@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from facts.keys import EMPTY, IN_CODE
-from facts.keys.catalogue import HADOOP, HBASE, Line
+from facts.keys.catalogue import HADOOP, HBASE, CatalogueColumn
 from facts.keys.jar import JarKeys, jar_keys
 from facts.keys.maven import Artifact, fetch
 from facts.table import HOME
@@ -34,7 +34,7 @@ LONGEST_DEFAULT: Final = 120  # judgement: longer ones are lists of classes, of 
 class Column:
     """One release of a table: its keys with their cells, and the jars that they are from, by module."""
 
-    line: Line
+    line: CatalogueColumn
     cells: Mapping[str, str]
     jars: Mapping[str, Artifact]
 
@@ -76,23 +76,25 @@ def _rewrite(cache: Path) -> None:
             sys.stderr.write(f"{name}  {column.line.version}  {len(column.cells)} keys\n")
 
 
-def _jars(lines: Sequence[Line], cache: Path) -> Mapping[tuple[Line, str], Artifact]:
+def _jars(lines: Sequence[CatalogueColumn], cache: Path) -> Mapping[tuple[CatalogueColumn, str], Artifact]:
     """For each line and module the jar of that version, or of the first of the nearest versions that has one."""
-    found: dict[tuple[Line, str], Artifact] = {}
+    found: dict[tuple[CatalogueColumn, str], Artifact] = {}
     for attempt in range(1 + max(len(line.nearest) for line in lines)):
         wanted = {
-            (line, each.module): each
+            (line, artifact.module): artifact
             for line in lines
             for version in (line.version, *line.nearest)[attempt : attempt + 1]
-            for each in line.artifacts(version)
-            if (line, each.module) not in found
+            for artifact in line.artifacts(version)
+            if (line, artifact.module) not in found
         }
         have = fetch(wanted.values(), cache)
         found |= {place: each for place, each in wanted.items() if each in have}
     return found
 
 
-def _column(line: Line, jars: Mapping[tuple[Line, str], Artifact], keys: Mapping[Artifact, JarKeys]) -> Column:
+def _column(
+    line: CatalogueColumn, jars: Mapping[tuple[CatalogueColumn, str], Artifact], keys: Mapping[Artifact, JarKeys]
+) -> Column:
     own = {module: jars[line, module] for module in line.modules if (line, module) in jars}
     return Column(line=line, cells=_cells([keys[jar] for jar in own.values()]), jars=own)
 

@@ -14,13 +14,13 @@ from typing import Final
 
 from facts.prices.offer import Offer
 
-__all__ = ["EMR_FEES", "HOURLY", "INSTANCES", "ITEMS", "SEARCHES", "Search", "ServiceItem"]
+__all__ = ["EMR_FEES", "HOURLY", "INSTANCES", "ITEMS", "SEARCHES", "ProductFilter", "ServiceItem"]
 
 HOURLY: Final[Mapping[str, float]] = {"hrs": 1, "hours": 1, "hour": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class ProductFilter:
     """Products of a service with these attributes, in one region unless they belong to none."""
 
     name: str
@@ -39,7 +39,7 @@ class ServiceItem:
 
     item: str
     per: str
-    search: Search
+    search: ProductFilter
     usage_type: str
     units: Mapping[str, float]
 
@@ -49,7 +49,7 @@ class ServiceItem:
         return re.fullmatch(pattern, offer.attributes.get("usagetype", "")) is not None
 
 
-INSTANCES: Final = Search(
+INSTANCES: Final = ProductFilter(
     name="EC2 instances",
     service="AmazonEC2",
     attributes={
@@ -60,27 +60,33 @@ INSTANCES: Final = Search(
         "marketoption": "OnDemand",
     },
 )
-EMR_FEES: Final = Search(
+EMR_FEES: Final = ProductFilter(
     name="EMR fees",
     service="ElasticMapReduce",
     attributes={"productFamily": "Elastic Map Reduce Instance", "softwareType": "EMR"},
 )
-GP3: Final = Search(name="gp3 volumes", service="AmazonEC2", attributes={"volumeApiName": "gp3"})
-S3_STORAGE: Final = Search(
+GP3: Final = ProductFilter(name="gp3 volumes", service="AmazonEC2", attributes={"volumeApiName": "gp3"})
+S3_STORAGE: Final = ProductFilter(
     name="S3 storage", service="AmazonS3", attributes={"productFamily": "Storage", "volumeType": "Standard"}
 )
-S3_GETS: Final = Search(name="S3 GETs", service="AmazonS3", attributes={"group": "S3-API-Tier2"})
-S3_PUTS: Final = Search(name="S3 PUTs", service="AmazonS3", attributes={"group": "S3-API-Tier1"})
-METRICS: Final = Search(name="CloudWatch metrics", service="AmazonCloudWatch", attributes={"productFamily": "Metric"})
-ALARMS: Final = Search(name="CloudWatch alarms", service="AmazonCloudWatch", attributes={"productFamily": "Alarm"})
-DASHBOARDS: Final = Search(
+S3_GETS: Final = ProductFilter(name="S3 GETs", service="AmazonS3", attributes={"group": "S3-API-Tier2"})
+S3_PUTS: Final = ProductFilter(name="S3 PUTs", service="AmazonS3", attributes={"group": "S3-API-Tier1"})
+METRICS: Final = ProductFilter(
+    name="CloudWatch metrics", service="AmazonCloudWatch", attributes={"productFamily": "Metric"}
+)
+ALARMS: Final = ProductFilter(
+    name="CloudWatch alarms", service="AmazonCloudWatch", attributes={"productFamily": "Alarm"}
+)
+DASHBOARDS: Final = ProductFilter(
     name="CloudWatch dashboards",
     service="AmazonCloudWatch",
     attributes={"usagetype": "DashboardsUsageHour"},
     regional=False,
 )
-ENDPOINTS: Final = Search(name="interface endpoints", service="AmazonVPC", attributes={"productFamily": "VpcEndpoint"})
-KEYS: Final = Search(name="KMS keys", service="awskms", attributes={})
+ENDPOINTS: Final = ProductFilter(
+    name="interface endpoints", service="AmazonVPC", attributes={"productFamily": "VpcEndpoint"}
+)
+KEYS: Final = ProductFilter(name="KMS keys", service="awskms", attributes={})
 
 ITEMS: Final = (
     ServiceItem(

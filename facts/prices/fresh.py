@@ -31,8 +31,8 @@ class FreshPrices:
 
     table: PriceTable
     files: tuple[PriceFile, ...]
-    left_out: Mapping[str, str]
-    kept: Mapping[str, str]
+    omitted: Mapping[str, str]
+    unchanged: Mapping[str, str]
 
 
 def fresh_prices(region: str, found: Found, current: PriceTable | None) -> FreshPrices:
@@ -71,7 +71,7 @@ def fresh_prices(region: str, found: Found, current: PriceTable | None) -> Fresh
             rows=compute_rows(table),
         ),
     )
-    return FreshPrices(table=table, files=files, left_out=left_out, kept=kept)
+    return FreshPrices(table=table, files=files, omitted=left_out, unchanged=kept)
 
 
 def _compute(region: str, found: Found) -> tuple[dict[str, tuple[Quote, Quote]], dict[str, str]]:
@@ -99,8 +99,8 @@ def _compute(region: str, found: Found) -> tuple[dict[str, tuple[Quote, Quote]],
 
 def _by_type(offers: Iterable[Offer]) -> dict[str, list[Offer]]:
     found: dict[str, list[Offer]] = {}
-    for each in offers:
-        found.setdefault(each.attributes.get("instanceType", ""), []).append(each)
+    for offer in offers:
+        found.setdefault(offer.attributes.get("instanceType", ""), []).append(offer)
     return found
 
 

@@ -20,7 +20,7 @@ from lab.hbase.process import KEPT_VARIABLES, die_with
 from sizing.block import LengthHistogram, cached_bytes
 from sizing.problem import OperationFailed
 
-__all__ = ["Admin", "AdminCommand", "Family", "StoredBlocks", "Table"]
+__all__ = ["Admin", "AdminCommand", "StoreFileBlocks", "TableFamily", "TableSpec"]
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
 CALL_SECONDS: Final = 120.0  # judgement: a table of the lab's size is compacted in less
@@ -41,7 +41,7 @@ class AdminCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class TableFamily:
     """A column family. `attributes` have HBase's names (PREFETCH_BLOCKS_ON_OPEN); None leaves HBase's default."""
 
     name: str
@@ -66,11 +66,11 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class TableSpec:
     """A table to create: cut at `split_keys`, or into `regions` that hold equal numbers of YCSB's rows."""
 
     name: str
-    families: Sequence[Family]
+    families: Sequence[TableFamily]
     regions: int = 1
     split_keys: Sequence[str] = ()
     attributes: Mapping[str, str] | None = None
@@ -89,7 +89,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredBlocks:
+class StoreFileBlocks:
     """Data blocks of store files, by the length that they are cached with: decompressed, and as they are on disk."""
 
     files: int
@@ -131,11 +131,11 @@ class Admin:
             _kill(process)
         _pipe(process.stdout).close()
 
-    def create(self, table: Table, seconds: float = CALL_SECONDS) -> dict[str, Any]:
+    def create(self, table: TableSpec, seconds: float = CALL_SECONDS) -> dict[str, Any]:
         """The table's definition as the cluster holds it, once it is created and its regions are open."""
         return self._call("create", seconds, **table.to_json())
 
-    def checked_table(self, table: Table, seconds: float = CALL_SECONDS) -> dict[str, Any]:
+    def checked_table(self, table: TableSpec, seconds: float = CALL_SECONDS) -> dict[str, Any]:
         """What HBase makes of a definition: the table is created, described and dropped."""
         return self._call("checked_table", seconds, **table.to_json())
 
@@ -155,10 +155,10 @@ class Admin:
         """How many seconds it took until all regions of the table, and HBase's own, answered a read."""
         return float(self._call("await_regions", seconds, table=table)["waited_seconds"])
 
-    def blocks(self, table: str, family: str, directory: Path, seconds: float = CALL_SECONDS) -> StoredBlocks:
+    def blocks(self, table: str, family: str, directory: Path, seconds: float = CALL_SECONDS) -> StoreFileBlocks:
         """What the data blocks of a family's store files below the directory hold, by HBase's own reader."""
         said = self._call("blocks", seconds, family=family, directory=str(directory / "data" / "default" / table))
-        return StoredBlocks(
+        return StoreFileBlocks(
             files=said["files"],
             lengths=_cached_lengths(said["payloads"]),
             compressed_lengths=_cached_lengths(said["on_disk"]),
@@ -170,7 +170,7 @@ class Admin:
 
     def regions(self, table: str) -> dict[str, str]:
         """The server of each region, by the region's encoded name, in the order of keys."""
-        return {each["region"]: each["server"] for each in self._call("regions", table=table)["regions"]}
+        return {region["region"]: region["server"] for region in self._call("regions", table=table)["regions"]}
 
     def move(self, region: str, server: str, seconds: float = CALL_SECONDS) -> float:
         """How many seconds it took until the region was on the server (`host,port` or its whole name)."""
@@ -211,7 +211,7 @@ class Admin:
         while b"\n" not in self._unread:
             left = end - time.monotonic()
             if left <= 0 or not select.select([output], [], [], left)[0]:
-                raise OperationFailed(f"hbase {name}: no answer in {seconds:.0f} s\n  {self._said()}")
+                raise OperationFailed(f"hbase {name}: no answer in {seconds:.0f} s\n  {self._reply()}")
             read = os.read(output, READ_BYTES)
             if not read:
                 raise self._ended(name)
@@ -220,7 +220,7 @@ class Admin:
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError:
-            raise OperationFailed(f"hbase {name}: not an answer: {line[:200]!r}\n  {self._said()}") from None
+            raise OperationFailed(f"hbase {name}: not an answer: {line[:200]!r}\n  {self._reply()}") from None
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -250,14 +250,14 @@ class Admin:
         process = self._process
         self._abandon()
         code = process.returncode if process else None
-        return OperationFailed(f"hbase {name}: its process ended with {code}\n  {self._said()}")
+        return OperationFailed(f"hbase {name}: its process ended with {code}\n  {self._reply()}")
 
     def _abandon(self) -> None:
         if self._process is not None:
             _kill(self._process)
         self.close()
 
-    def _said(self) -> str:
+    def _reply(self) -> str:
         lines = self._command.log.read_text(errors="replace").splitlines() if self._command.log.exists() else []
         return "\n  ".join((f"see {self._command.log}, which ends with:", *lines[-LAST_LINES:]))
 

@@ -15,20 +15,20 @@ from typing import Any, Final
 
 from lab.hbase.admin import Admin
 from lab.hbase.bench import Bench
-from lab.hbase.cluster import Cluster, Server
+from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import family_of
 from lab.hbase.jmx import CacheCounters, cache_counters
 from lab.hbase.laboratory import admin_command
-from lab.hbase.paths import Place, Ports, free_ports
-from lab.hbase.process import Running, began
-from lab.hbase.run import Asked, check_room
+from lab.hbase.paths import LabPaths, Ports, free_ports
+from lab.hbase.process import RunningProcess, began
+from lab.hbase.run import RunRequest, check_room
 from lab.hbase.software.home import home
 from lab.hbase.store.running import start_store
 from lab.hbase.store.server import Program
 from lab.hbase.ycsb import Ycsb
 from sizing.problem import OperationFailed
 
-__all__ = ["Process", "Standing", "down", "standing", "up"]
+__all__ = ["BackgroundLab", "Process", "background_lab", "down", "up"]
 
 STATE: Final = "up.json"
 DIRECTORY: Final = "up"
@@ -64,7 +64,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BackgroundLab:
     """A lab that was left up."""
 
     environment: str
@@ -74,9 +74,9 @@ class Standing:
     processes: tuple[Process, ...]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> LabPaths:
         """Its directories and ports."""
-        return Place(root=Path(self.root), ports=self.ports)
+        return LabPaths(root=Path(self.root), ports=self.ports)
 
     @property
     def cache(self) -> CacheCounters | None:
@@ -84,18 +84,18 @@ class Standing:
         return cache_counters(self.ports.servers_info[0])
 
 
-def up(asked: Asked, say: Callable[[str], None]) -> Standing:
+def up(asked: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
     """Starts one with the environment's table filled and one RegionServer as planned.
 
     Raises OperationFailed when one is up already, or when something does not start: nothing is left running then;
     InvalidInput where this machine is too small.
     """
-    found = standing()
+    found = background_lab()
     if found is not None and any(process.is_alive for process in found.processes):
         raise OperationFailed(f"a lab of {found.environment} is up already\n  fix: end it with `warmbase lab down`")
     down()
     check_room(asked.of)
-    place = Place(root=home() / DIRECTORY, ports=free_ports())
+    place = LabPaths(root=home() / DIRECTORY, ports=free_ports())
     place.make()
     of = asked.of
     with ExitStack() as stack:
@@ -103,7 +103,7 @@ def up(asked: Asked, say: Callable[[str], None]) -> Standing:
         program = Program(java=of.software.java, class_path=of.software.store_class_path)
         running = start_store(place, program, stays=True)
         stack.callback(running.stop)
-        cluster = Cluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature, stays=True)
+        cluster = LabCluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature, stays=True)
         stack.callback(cluster.end)
         cluster.begin()
         with Admin(admin_command(of.software, place)) as admin:
@@ -116,7 +116,7 @@ def up(asked: Asked, say: Callable[[str], None]) -> Standing:
                 latency=of.latency,
             )
             _serve(bench, asked)
-        left = Standing(
+        left = BackgroundLab(
             environment=of.launch.environment.name,
             root=str(place.root),
             ports=place.ports,
@@ -130,21 +130,21 @@ def up(asked: Asked, say: Callable[[str], None]) -> Standing:
     return left
 
 
-def standing() -> Standing | None:
+def background_lab() -> BackgroundLab | None:
     """The lab that was left up, whether its processes still run or not."""
     try:
         value: dict[str, Any] = json.loads(_state().read_text(encoding="utf-8"))
         ports = value["ports"]
         named = {"servers": tuple(ports["servers"]), "servers_info": tuple(ports["servers_info"])}
-        processes = tuple(Process(**each) for each in value["processes"])
-        return Standing(**value | {"ports": Ports(**ports | named), "processes": processes})
+        processes = tuple(Process(**process) for process in value["processes"])
+        return BackgroundLab(**value | {"ports": Ports(**ports | named), "processes": processes})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def down() -> bool:
     """Ends the lab that is up and removes what it stored; False where there was none."""
-    found = standing()
+    found = background_lab()
     named = () if found is None else sorted(found.processes, key=lambda each: ENDING.index(each.name))
     for process in named:
         process.end()
@@ -168,14 +168,14 @@ def _strays() -> tuple[Process, ...]:
     return tuple(found)
 
 
-def _serve(bench: Bench, asked: Asked) -> None:
+def _serve(bench: Bench, asked: RunRequest) -> None:
     bench.table(asked.table, family_of(asked.table, asked.of.miniature))
     bench.say("starting a RegionServer as planned")
-    bench.serve(Server(), cold=True)
+    bench.serve(LabServer(), cold=True)
     bench.store.set(asked.of.latency)
 
 
-def _processes(running: Mapping[str, Running]) -> tuple[Process, ...]:
+def _processes(running: Mapping[str, RunningProcess]) -> tuple[Process, ...]:
     return tuple(Process(name=name, id=each.id, ticks=began(each.id)) for name, each in running.items())
 
 

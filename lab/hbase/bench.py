@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from configurations.metrics import MISSES_FOR_ONE
-from lab.hbase.admin import Admin, Family, StoredBlocks
-from lab.hbase.admin import Table as TableDefinition
-from lab.hbase.cluster import Cluster, Server
+from lab.hbase.admin import Admin, StoreFileBlocks, TableFamily
+from lab.hbase.admin import TableSpec as TableDefinition
+from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.limits.machine import IdleCpu
 from lab.hbase.overlay import varied
-from lab.hbase.process import Running
+from lab.hbase.process import RunningProcess
 from lab.hbase.recording import Sample
-from lab.hbase.store.client import Store
+from lab.hbase.store.client import StoreClient
 from lab.hbase.store.server import ROOT
 from lab.hbase.store.settings import Settings
-from lab.hbase.ycsb import Load, Measured, Table, Ycsb
+from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
 from lab.model.scaled_plan import REGIONS
 from sizing.problem import OperationFailed
 
@@ -52,8 +52,8 @@ COLD: Final = varied({"hbase.rs.prefetchblocksonopen": "false"}, "so that reads 
 class Window:
     """What happened while a load ran: what its clients measured, and differences of counters."""
 
-    load: Load
-    measured: Measured
+    load: YcsbLoad
+    measured: YcsbResult
     hits: int
     misses: int
     gets: int
@@ -67,7 +67,7 @@ class Window:
         return hit_ratio(self.hits, self.misses)
 
     @property
-    def asked(self) -> float:
+    def lookups(self) -> float:
         """Blocks that were looked for in the BucketCache."""
         return self.hits + self.misses / MISSES_FOR_ONE
 
@@ -81,15 +81,15 @@ class Window:
 class Bench:
     """A lab at work. `say` takes a line of progress."""
 
-    cluster: Cluster
-    store: Store
+    cluster: LabCluster
+    store: StoreClient
     admin: Admin
     ycsb: Ycsb
     say: Callable[[str], None]
     latency: Settings
-    filled: dict[str, StoredBlocks] = field(default_factory=dict)
+    filled: dict[str, StoreFileBlocks] = field(default_factory=dict)
 
-    def table(self, table: Table, family: Family) -> StoredBlocks:
+    def table(self, table: YcsbTable, family: TableFamily) -> StoreFileBlocks:
         """The blocks of the table, once it is filled and compacted to one file for each region.
 
         At once when it is there already. Raises OperationFailed where it is not stored in so many files.
@@ -99,21 +99,21 @@ class Bench:
         for other in tuple(self.filled):
             # Only a RegionServer can tell the master where its regions are.
             if not self.cluster.serves:
-                self.serve(Server(varied=LOADING), cold=True)
+                self.serve(LabServer(varied=LOADING), cold=True)
             # It would be prefetched, too, and take room in the cache.
             self.admin.drop(other)
             del self.filled[other]
         self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
         self.store.set(Settings())
-        self.serve(Server(varied=LOADING), cold=True)
+        self.serve(LabServer(varied=LOADING), cold=True)
         self.admin.create(TableDefinition(name=table.name, families=(family,), regions=REGIONS))
         self.ycsb.fill(table)
         self.admin.flush(table.name)
         self.admin.major_compact(table.name)
-        self.filled[table.name] = self._found(table)
+        self.filled[table.name] = self._measured_experiment(table)
         return self.filled[table.name]
 
-    def _found(self, table: Table) -> StoredBlocks:
+    def _measured_experiment(self, table: YcsbTable) -> StoreFileBlocks:
         """What its store files hold. The server ends first, for only then are the files of before gone."""
         self.cluster.stop_server()
         found = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
@@ -121,7 +121,7 @@ class Bench:
             raise OperationFailed(f"{table.name}: {found.files} store files in {REGIONS} regions after a compaction")
         return found
 
-    def serve(self, server: Server, *, cold: bool) -> float:
+    def serve(self, server: LabServer, *, cold: bool) -> float:
         """One RegionServer with these settings and all regions open; returns the seconds until they were.
 
         `cold` removes what its cache holds. S3 answers at once while regions open.
@@ -146,7 +146,7 @@ class Bench:
             self.admin.await_regions(table, seconds=REGIONS_SECONDS)
         return time.monotonic() - began
 
-    def measure(self, table: Table, load: Load) -> Window:
+    def measure(self, table: YcsbTable, load: YcsbLoad) -> Window:
         """The load, and what the counters moved meanwhile."""
         before = self.sample(0.0)
         with self.sampled() as samples:
@@ -171,14 +171,14 @@ class Bench:
         )
         return window
 
-    def _idle_while_reading(self, clients: Running, reads: int, seconds: float) -> float | None:
+    def _idle_while_reading(self, clients: RunningProcess, reads: int, seconds: float) -> float | None:
         """The idle share of all cores from the first read on; the start of the clients' JVM is not of it."""
         self.wait_until(lambda now: now.reads > reads or not clients.is_alive, STARTING_SECONDS)
         idle = IdleCpu()
         time.sleep(max(0.0, seconds - ENDING_SECONDS))
         return idle.fraction()
 
-    def settle(self, table: Table, load: Load, blocks: float) -> None:
+    def settle(self, table: YcsbTable, load: YcsbLoad, blocks: float) -> None:
         """The load until so many blocks were asked for: what a window then finds is what it will find.
 
         The counters are fresh afterwards, so that none of these reads counts as the next window's. Raises
@@ -187,11 +187,11 @@ class Bench:
         before = self.sample(0.0).cache
         clients = self.ycsb.start(table, load, "ycsb-settling")
         try:
-            self.wait_until(lambda now: now.asked - before.asked >= blocks, load.seconds)
+            self.wait_until(lambda now: now.lookups - before.lookups >= blocks, load.seconds)
         finally:
             clients.kill()
         time.sleep(FRESH_SECONDS)
-        asked = self.sample(0.0).cache.asked - before.asked
+        asked = self.sample(0.0).cache.lookups - before.lookups
         if asked < blocks:
             raise OperationFailed(
                 f"{table.name}: {asked:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s, the cache is not yet"

@@ -14,15 +14,15 @@ from configurations.launch import Launch
 from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_site, write_client, write_site
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
 from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
-from lab.hbase.overlay import At, Overlay
-from lab.hbase.paths import Place
-from lab.hbase.process import Command, Running, start
+from lab.hbase.overlay import Overlay, ServerIdentity
+from lab.hbase.paths import LabPaths
+from lab.hbase.process import Command, RunningProcess, start
 from lab.hbase.result import Substitution
 from lab.hbase.software import Software
-from lab.model.scaled_plan import Miniature
+from lab.model.scaled_plan import ScaledPlan
 from sizing.problem import OperationFailed
 
-__all__ = ["Cluster", "Server", "decisive_line"]
+__all__ = ["LabCluster", "LabServer", "decisive_line"]
 
 MASTER_BEAN: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 ZOOKEEPER_HEAP_MIB: Final = 96
@@ -38,7 +38,7 @@ EXCEPTION: Final = re.compile(r"[\w.$]+(Exception|Error)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class LabServer:
     """One RegionServer: its number, what an experiment varies in `hbase-site`, its heap, and its control groups."""
 
     number: int = 0
@@ -55,14 +55,14 @@ class Server:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cluster:
+class LabCluster:
     """HBase in `place`, with what `launch` rendered at the scale of `miniature`."""
 
     software: Software
-    place: Place
+    place: LabPaths
     launch: Launch
-    miniature: Miniature
-    running: dict[str, Running] = field(default_factory=dict)
+    miniature: ScaledPlan
+    running: dict[str, RunningProcess] = field(default_factory=dict)
     stays: bool = False
     begun: dict[Path, int] = field(default_factory=dict)
     """How long each log was when its process was last started: what stands before is of an earlier one."""
@@ -88,17 +88,17 @@ class Cluster:
         flags = (f"-Xmx{MASTER_HEAP_MIB}m", "-XX:+UseG1GC")
         self._start("master", flags, MASTER)
 
-    def site(self, server: Server) -> Site:
+    def site(self, server: LabServer) -> Site:
         """What that RegionServer is configured with."""
-        at = At(number=server.number, volume=self.volume(server))
+        at = ServerIdentity(number=server.number, volume=self.volume(server))
         site = server_site(self.launch, self.place, self.miniature.cache_mib, at)
         return replace(site, varied=server.varied)
 
-    def volume(self, server: Server) -> Path:
+    def volume(self, server: LabServer) -> Path:
         """The directory of its cache file and its index."""
         return server.volume or self.place.volumes / str(server.number)
 
-    def start_server(self, server: Server) -> Running:
+    def start_server(self, server: LabServer) -> RunningProcess:
         """Starts it and waits until its own page answers; regions come later. Raises OperationFailed with its log."""
         for directory in ("cache", "index"):
             (self.volume(server) / directory).mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,7 @@ class Cluster:
                 stack.callback(self.running[name].stop, STOP_SECONDS)
         self.running.clear()
 
-    def _start(self, name: str, flags: tuple[str, ...], main: str, groups: tuple[Path, ...] = ()) -> Running:
+    def _start(self, name: str, flags: tuple[str, ...], main: str, groups: tuple[Path, ...] = ()) -> RunningProcess:
         log = (
             f"-Dlab.log={self.place.log(name)}",
             f"-Dlog4j2.configurationFile={self.place.configuration(name) / 'log4j2.properties'}",

@@ -10,8 +10,8 @@ from configurations.hbase_site import hbase_site_xml, site_properties
 from configurations.launch import Launch
 from emr.classification import Classification
 from lab.hbase.jvm import CLIENT_LOGGING, logging_file
-from lab.hbase.overlay import At, Overlay, client_overlay, master_overlay, server_overlay
-from lab.hbase.paths import Place
+from lab.hbase.overlay import Overlay, ServerIdentity, client_overlay, master_overlay, server_overlay
+from lab.hbase.paths import LabPaths
 from lab.hbase.result import Substitution
 
 __all__ = ["NOTHING_VARIED", "Site", "master_site", "server_site", "write_client", "write_site"]
@@ -50,19 +50,19 @@ class Site:
         return self.varied.substitutions(self.overlay.laid_over(site_properties(self.rendered)))
 
 
-def master_site(launch: Launch, place: Place) -> Site:
+def master_site(launch: Launch, place: LabPaths) -> Site:
     """The primary node's."""
     overlay = master_overlay(place, launch.plan.mode)
     return Site(rendered=launch.settings.effective("primary"), overlay=overlay)
 
 
-def server_site(launch: Launch, place: Place, cache_mib: int, at: At) -> Site:
+def server_site(launch: Launch, place: LabPaths, cache_mib: int, at: ServerIdentity) -> Site:
     """A core node's."""
     overlay = server_overlay(place, launch.plan.mode, cache_mib, at)
     return Site(rendered=launch.settings.effective("core"), overlay=overlay)
 
 
-def write_site(site: Site, place: Place, name: str) -> None:
+def write_site(site: Site, place: LabPaths, name: str) -> None:
     """Writes the directory of one daemon: its sites, logging, metrics, and where its pages would be."""
     directory = place.configuration(name)
     for pages in ("master", "regionserver", "static"):
@@ -77,7 +77,7 @@ def write_site(site: Site, place: Place, name: str) -> None:
     (directory / "hadoop-metrics2-hbase.properties").write_text(METRICS, encoding="utf-8")
 
 
-def write_client(place: Place) -> None:
+def write_client(place: LabPaths) -> None:
     """Writes the directory of load generators and the admin process."""
     directory = place.configuration("client")
     directory.mkdir(parents=True, exist_ok=True)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lab.hbase.admin import Family
+from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench, Window
 from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample
-from lab.hbase.result import Chart, Figure, Kind, Series, Target
-from lab.hbase.ycsb import Load, Table
-from lab.model.scaled_plan import CLIENTS, Miniature
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, Series, TargetKind
+from lab.hbase.ycsb import YcsbLoad, YcsbTable
+from lab.model.scaled_plan import CLIENTS, ScaledPlan
 from sizing.release import Release
 
-__all__ = ["VOLUME_MIB_S", "Experiment", "Findings", "at_least", "at_most", "family_of", "over_time", "within"]
+__all__ = ["VOLUME_MIB_S", "Experiment", "ScenarioResult", "at_least", "at_most", "family_of", "over_time", "within"]
 
 LEAST_IDLE: Final = 0.2
 """With less of the cores idle it is the cores that are measured."""
@@ -26,10 +26,10 @@ MANY_CLIENTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class ScenarioResult:
     """What a scenario found, and what it does not show."""
 
-    figures: tuple[Figure, ...]
+    figures: tuple[Measurement, ...]
     charts: tuple[Chart, ...] = ()
     limits: tuple[str, ...] = ()
     recorded: tuple[Recording, ...] = ()
@@ -41,8 +41,8 @@ class Experiment:
 
     bench: Bench
     release: Release
-    miniature: Miniature
-    table: Table
+    miniature: ScaledPlan
+    table: YcsbTable
     seconds: float
     cores: int
     seed: int = 1
@@ -51,32 +51,32 @@ class Experiment:
 
     def filled(self) -> Experiment:
         """The same with the table filled, and with predictions from the blocks that its store files hold."""
-        return self.found(self.table, self.miniature, self.family)
+        return self.with_measured_blocks(self.table, self.miniature, self.family)
 
-    def found(self, table: Table, miniature: Miniature, family: Family) -> Experiment:
+    def with_measured_blocks(self, table: YcsbTable, miniature: ScaledPlan, family: TableFamily) -> Experiment:
         """The same with another table, filled, and with what its store files hold of that miniature's blocks."""
         blocks = self.bench.table(table, family)
         lengths = blocks.compressed_lengths if miniature.workload.compressed else blocks.lengths
-        return replace(self, table=table, miniature=miniature.found(lengths))
+        return replace(self, table=table, miniature=miniature.with_measured_blocks(lengths))
 
     @property
-    def family(self) -> Family:
+    def family(self) -> TableFamily:
         """How the table's column family is stored."""
         return family_of(self.table, self.miniature)
 
-    def load(self, **changes: object) -> Load:
+    def load(self, **changes: object) -> YcsbLoad:
         """Reads by a few clients for one window."""
-        return replace(Load(seconds=self.seconds, threads=CLIENTS, seed=self.seed), **changes)  # type: ignore[arg-type]
+        return replace(YcsbLoad(seconds=self.seconds, threads=CLIENTS, seed=self.seed), **changes)  # type: ignore[arg-type]
 
-    def quick(self, seconds: float, **changes: object) -> Load:
+    def quick(self, seconds: float, **changes: object) -> YcsbLoad:
         """Reads by many clients, to bring the cache to where it is to be."""
         return self.load(seconds=seconds, threads=MANY_CLIENTS, seed=self.seed + 1000, **changes)
 
 
-def family_of(table: Table, miniature: Miniature) -> Family:
+def family_of(table: YcsbTable, miniature: ScaledPlan) -> TableFamily:
     """The column family of a table that is stored as the miniature's workload says."""
     workload = miniature.workload
-    return Family(
+    return TableFamily(
         name=table.family,
         compression=workload.codec.upper(),
         block_bytes=workload.block_bytes,
@@ -84,37 +84,39 @@ def family_of(table: Table, miniature: Miniature) -> Family:
     )
 
 
-def at_least(bound: float) -> Target:
+def at_least(bound: float) -> MeasurementTarget:
     """The measured figure is no less."""
-    return Target(kind=Kind.AT_LEAST, bound=bound)
+    return MeasurementTarget(kind=TargetKind.AT_LEAST, bound=bound)
 
 
-def at_most(bound: float) -> Target:
+def at_most(bound: float) -> MeasurementTarget:
     """The measured figure is no more."""
-    return Target(kind=Kind.AT_MOST, bound=bound)
+    return MeasurementTarget(kind=TargetKind.AT_MOST, bound=bound)
 
 
-def within(fraction: float) -> Target:
+def within(fraction: float) -> MeasurementTarget:
     """It is within that share of the prediction."""
-    return Target(kind=Kind.WITHIN_FRACTION, bound=fraction)
+    return MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=fraction)
 
 
-def performance_figures(case: str, window: Window, why: str) -> tuple[Figure, ...]:
+def performance_figures(case: str, window: Window, why: str) -> tuple[Measurement, ...]:
     """What clients saw, and how idle the cores were."""
     measured = window.measured
     unit = "reads/s" if window.load.reads == 1 else "operations/s"
     found = [
-        Figure(case=case, name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
-        Figure(
+        Measurement(case=case, name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
+        Measurement(
             case=case, name="mean latency", unit="ms", measured=measured.mean_ms, because="as YCSB's clients saw it"
         ),
     ]
     if (tail := measured.percentiles_ms.get("99")) is not None:
         found.append(
-            Figure(case=case, name="p99 latency", unit="ms", measured=tail, because="as YCSB's clients saw it")
+            Measurement(case=case, name="p99 latency", unit="ms", measured=tail, because="as YCSB's clients saw it")
         )
     if window.idle is not None:
-        found.append(Figure(case=case, name="idle cores", unit="", measured=window.idle, because=_idle(window.idle)))
+        found.append(
+            Measurement(case=case, name="idle cores", unit="", measured=window.idle, because=_idle(window.idle))
+        )
     return tuple(found)
 
 
@@ -152,4 +154,4 @@ def gets_per_second(samples: Sequence[Sample], step: int = 4) -> list[tuple[floa
 
 def fill(samples: Sequence[Sample], blocks: float) -> list[tuple[float, float]]:
     """Share of so many blocks that are cached."""
-    return [(each.seconds, each.cache.l2_blocks / blocks) for each in samples]
+    return [(sample.seconds, sample.cache.l2_blocks / blocks) for sample in samples]

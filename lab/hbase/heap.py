@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lab.hbase.cluster import Cluster
+from lab.hbase.cluster import LabCluster
 from sizing.problem import OperationFailed
 
 __all__ = ["Histogram", "class_histogram"]
@@ -37,7 +37,7 @@ class Histogram:
         return grown
 
 
-def class_histogram(cluster: Cluster, number: int = 0) -> Histogram:
+def class_histogram(cluster: LabCluster, number: int = 0) -> Histogram:
     """What lives on that server's heap. Raises OperationFailed when the JVM does not say."""
     process_id = cluster.running[f"server-{number}"].id
     command = (str(cluster.software.java), "-m", "jdk.jcmd/sun.tools.jcmd.JCmd", str(process_id), "GC.class_histogram")

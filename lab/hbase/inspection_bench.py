@@ -23,9 +23,9 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from hfile.file_stats import measured
-from hfile.inspection import Choice
-from hfile.layout import Stored
+from hfile.file_stats import read_stats
+from hfile.inspection import SamplingOptions
+from hfile.layout import FileEntry
 from hfile.readable import Readable
 from hfile.store_file import opened
 from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
@@ -36,8 +36,8 @@ from sizing.units import KIB, MIB
 __all__ = ["main"]
 
 LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
-THREADS: Final = Choice().threads
-SAMPLE: Final = Choice().depth
+THREADS: Final = SamplingOptions().threads
+SAMPLE: Final = SamplingOptions().depth
 JVM_FILES: Final = 5
 PASSES: Final = 3
 """Of the warm JVM; the last is the warm one."""
@@ -64,7 +64,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class ReadShare:
     """How much was read of one large file, with the heads of answers."""
 
     what: str
@@ -94,12 +94,12 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class InspectionBench:
     """Who reads the root."""
 
     sample: SampleRoot
 
-    def ours(self, what: str, files: Sequence[Stored], read: Callable[[Readable], object]) -> Timed:
+    def ours(self, what: str, files: Sequence[FileEntry], read: Callable[[Readable], object]) -> Timed:
         """Our reader, as many files side by side as it has threads."""
 
         def run() -> None:
@@ -108,7 +108,7 @@ class Bench:
 
         return self._timed(what, len(files), run)
 
-    def one_by_one(self, files: Sequence[Stored]) -> Timed:
+    def one_by_one(self, files: Sequence[FileEntry]) -> Timed:
         """A JVM for each. Raises OperationFailed where what it prints is not what we read."""
 
         def run() -> None:
@@ -119,7 +119,7 @@ class Bench:
 
         return self._timed("hbase hfile -m, a JVM for each file", len(files), run)
 
-    def warm(self, files: Sequence[Stored]) -> Timed:
+    def warm(self, files: Sequence[FileEntry]) -> Timed:
         """One JVM, its last pass over all of them; CPU, requests and bytes are the mean of all passes."""
 
         def run() -> float:
@@ -129,12 +129,12 @@ class Bench:
 
         return self._timed("HFilePrettyPrinter -m, one warm JVM", len(files), run, PASSES)
 
-    def share(self, what: str, stored: Stored, read: Callable[[Readable], object]) -> Share:
+    def share(self, what: str, stored: FileEntry, read: Callable[[Readable], object]) -> ReadShare:
         """Of a large file."""
         before = self.sample.store.counters()
         read(self.sample.root.readable(stored))
         window = self.sample.store.counters() - before
-        return Share(what=what, size_bytes=stored.size_bytes, read_bytes=window.bytes_down, gets=window.gets)
+        return ReadShare(what=what, size_bytes=stored.size_bytes, read_bytes=window.bytes_down, gets=window.gets)
 
     def _timed(self, what: str, files: int, run: Callable[[], float | None], passes: int = 1) -> Timed:
         """`run` may know better how long it took."""
@@ -163,7 +163,7 @@ def main() -> None:
         tempfile.TemporaryDirectory(prefix="warmbase-inspection-") as directory,
         sample_root(Path(directory), Settings(latency_ms=LATENCY_MS), _say) as sample,
     ):
-        bench, stored = Bench(sample), sorted(sample.root.files())
+        bench, stored = InspectionBench(sample), sorted(sample.root.files())
         files = [each for each in stored if each.size_bytes < LEAST_LARGE_BYTES]
         timed = _timed(bench, files)
         shares = [
@@ -176,10 +176,10 @@ def main() -> None:
     sys.stdout.write(_table(timed, shares, ratios) + "\n")
     if write:
         write.write_text(_json(files, timed, shares, ratios), encoding="utf-8")
-    sys.exit(0 if all(each.is_met for each in ratios) else 3)
+    sys.exit(0 if all(ratio.is_met for ratio in ratios) else 3)
 
 
-def _timed(bench: Bench, files: Sequence[Stored]) -> list[Timed]:
+def _timed(bench: InspectionBench, files: Sequence[FileEntry]) -> list[Timed]:
     chosen = Random(0).sample(files, JVM_FILES)  # noqa: S311 - it must repeat
     return [
         bench.ours(OURS[0], files, opened),
@@ -190,25 +190,25 @@ def _timed(bench: Bench, files: Sequence[Stored]) -> list[Timed]:
 
 
 def _sampled(readable: Readable) -> object:
-    return measured(readable, SAMPLE, Random(0))  # noqa: S311 - it must repeat
+    return read_stats(readable, SAMPLE, Random(0))  # noqa: S311 - it must repeat
 
 
-def _ratios(timed: Sequence[Timed], shares: Sequence[Share]) -> list[Ratio]:
+def _ratios(timed: Sequence[Timed], shares: Sequence[ReadShare]) -> list[Ratio]:
     """Opening a file reads what the printer does; the sample of it is more."""
     *ours, one_by_one, warm = timed
     found = []
-    for each in ours:
-        speed, cpu = each.files_per_second, each.cpu_seconds
-        least = 300 if each.what == OURS[0] else 0
+    for our in ours:
+        speed, cpu = our.files_per_second, our.cpu_seconds
+        least = 300 if our.what == OURS[0] else 0
         found += [
-            Ratio(f"{each.what}: files/s to a JVM for each", speed / one_by_one.files_per_second, least=least),
-            Ratio(f"{each.what}: files/s to a warm JVM", speed / warm.files_per_second, least=3),
-            Ratio(f"{each.what}: CPU of a JVM for each to it", one_by_one.cpu_seconds / cpu),
+            Ratio(f"{our.what}: files/s to a JVM for each", speed / one_by_one.files_per_second, least=least),
+            Ratio(f"{our.what}: files/s to a warm JVM", speed / warm.files_per_second, least=3),
+            Ratio(f"{our.what}: CPU of a JVM for each to it", one_by_one.cpu_seconds / cpu),
         ]
     most = {OURS[0]: 0.001, OURS[1]: 0.005}
     return found + [
-        Ratio(f"{each.what}: bytes read of {each.size_bytes / MIB:.0f} MiB", each.fraction, most=most[each.what])
-        for each in shares
+        Ratio(f"{share.what}: bytes read of {share.size_bytes / MIB:.0f} MiB", share.fraction, most=most[share.what])
+        for share in shares
     ]
 
 
@@ -218,7 +218,7 @@ def _cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in spent)
 
 
-def _table(timed: Sequence[Timed], shares: Sequence[Share], ratios: Sequence[Ratio]) -> str:
+def _table(timed: Sequence[Timed], shares: Sequence[ReadShare], ratios: Sequence[Ratio]) -> str:
     lines = [f"{'':38}{'files':>6}{'files/s':>9}{'CPU ms':>8}{'GET':>6}{'HEAD':>6}{'KiB':>8}   of one file"]
     lines += [
         f"{each.what:38}{each.files:>6}{each.files_per_second:>9.2f}{1e3 * each.cpu_seconds:>8.1f}{each.gets:>6.1f}"
@@ -227,9 +227,10 @@ def _table(timed: Sequence[Timed], shares: Sequence[Share], ratios: Sequence[Rat
     ]
     lines += ["", f"{'of one large file':38}{'MiB':>6}{'GET':>9}{'KiB':>8}"]
     lines += [
-        f"{each.what:38}{each.size_bytes / MIB:>6.0f}{each.gets:>9}{each.read_bytes / KIB:>8.0f}" for each in shares
+        f"{share.what:38}{share.size_bytes / MIB:>6.0f}{share.gets:>9}{share.read_bytes / KIB:>8.0f}"
+        for share in shares
     ]
-    lines += ["", *(_line(each) for each in ratios)]
+    lines += ["", *(_line(ratio) for ratio in ratios)]
     return "\n".join(lines)
 
 
@@ -240,16 +241,18 @@ def _line(ratio: Ratio) -> str:
     return f"{ratio.what:66}{ratio.value:>9.1f}" + (f"   at least {ratio.least:g}: {said}" if ratio.least else "")
 
 
-def _json(files: Sequence[Stored], timed: Sequence[Timed], shares: Sequence[Share], ratios: Sequence[Ratio]) -> str:
+def _json(
+    files: Sequence[FileEntry], timed: Sequence[Timed], shares: Sequence[ReadShare], ratios: Sequence[Ratio]
+) -> str:
     value = {
         "processors": os.cpu_count(),
         "latency_ms": LATENCY_MS,
         "threads": THREADS,
         "files": len(files),
-        "size_bytes": sum(each.size_bytes for each in files),
+        "size_bytes": sum(file.size_bytes for file in files),
         "timed": [{**asdict(each), "files_per_second": each.files_per_second} for each in timed],
-        "large": [{**asdict(each), "fraction": each.fraction} for each in shares],
-        "ratios": [{"what": each.what, "value": each.value, "is_met": each.is_met} for each in ratios],
+        "large": [{**asdict(share), "fraction": share.fraction} for share in shares],
+        "ratios": [{"what": ratio.what, "value": ratio.value, "is_met": ratio.is_met} for ratio in ratios],
     }
     return json.dumps(value, indent=1) + "\n"
 

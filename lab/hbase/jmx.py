@@ -39,7 +39,7 @@ class CacheCounters:
     regions: int
 
     @property
-    def asked(self) -> int:
+    def lookups(self) -> int:
         """Blocks that were looked for in the BucketCache."""
         return self.l2_hits + self.l2_misses // MISSES_FOR_ONE
 

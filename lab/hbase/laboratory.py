@@ -11,15 +11,15 @@ from configurations.launch import Launch
 from facts.releases import releases
 from lab.hbase.admin import Admin, AdminCommand
 from lab.hbase.bench import Bench
-from lab.hbase.cluster import Cluster
+from lab.hbase.cluster import LabCluster
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
-from lab.hbase.paths import Place, free_ports
+from lab.hbase.paths import LabPaths, free_ports
 from lab.hbase.software import Software, software
 from lab.hbase.store.running import store
 from lab.hbase.store.server import Program
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb
-from lab.model.scaled_plan import Miniature, Small, miniature
+from lab.model.scaled_plan import ScaledPlan, Small, miniature
 from sizing.release import Release
 
 __all__ = ["Laboratory", "laboratory", "small_of"]
@@ -33,7 +33,7 @@ class Laboratory:
 
     launch: Launch
     release: Release
-    miniature: Miniature
+    miniature: ScaledPlan
     software: Software
     latency: Settings
     memory_bytes: int
@@ -55,12 +55,12 @@ def small_of(launch: Launch, small: Small, latency: Settings) -> Laboratory:
 @contextmanager
 def laboratory(made_of: Laboratory, root: Path, say: Callable[[str], None]) -> Iterator[Bench]:
     """ZooKeeper, master and store up within the block; RegionServers are the scenarios' to start."""
-    place = Place(root=root, ports=free_ports())
+    place = LabPaths(root=root, ports=free_ports())
     place.make()
     with ExitStack() as stack:
         program = Program(java=made_of.software.java, class_path=made_of.software.store_class_path)
         running = stack.enter_context(store(place, program))
-        cluster = Cluster(software=made_of.software, place=place, launch=made_of.launch, miniature=made_of.miniature)
+        cluster = LabCluster(software=made_of.software, place=place, launch=made_of.launch, miniature=made_of.miniature)
         stack.callback(cluster.end)
         cluster.begin()
         yield Bench(
@@ -73,7 +73,7 @@ def laboratory(made_of: Laboratory, root: Path, say: Callable[[str], None]) -> I
         )
 
 
-def admin_command(programs: Software, place: Place) -> AdminCommand:
+def admin_command(programs: Software, place: LabPaths) -> AdminCommand:
     """How the admin process of that lab is started."""
     logging = place.configuration("client") / CLIENT_LOGGING
     flags = (*ADMIN_FLAGS, f"-Dlog4j2.configurationFile={logging}")

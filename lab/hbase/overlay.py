@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.paths import HOST, Place
+from lab.hbase.paths import HOST, LabPaths
 from lab.hbase.result import Substitution
 from lab.hbase.store.server import ROOT
 from sizing.mode import Mode
 
-__all__ = ["PERSIST_INTERVAL_MS", "At", "Overlay", "client_overlay", "master_overlay", "server_overlay", "varied"]
+__all__ = [
+    "PERSIST_INTERVAL_MS",
+    "Overlay",
+    "ServerIdentity",
+    "client_overlay",
+    "master_overlay",
+    "server_overlay",
+    "varied",
+]
 
 PERSIST_INTERVAL_MS: Final = 10_000
 """A minute of the plan's interval of ten is ten seconds here."""
@@ -63,7 +71,7 @@ class Overlay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class At:
+class ServerIdentity:
     """Which RegionServer it is, and the directory that its cache volume is mounted at."""
 
     number: int
@@ -75,7 +83,7 @@ def varied(entries: Mapping[str, str | None], why: str) -> Overlay:
     return Overlay({key: (value, why) for key, value in entries.items()})
 
 
-def client_overlay(place: Place) -> Overlay:
+def client_overlay(place: LabPaths) -> Overlay:
     """What every process needs to find the others, and to read store files."""
     ports = place.ports
     return Overlay(
@@ -94,7 +102,7 @@ def client_overlay(place: Place) -> Overlay:
     )
 
 
-def master_overlay(place: Place, mode: Mode) -> Overlay:
+def master_overlay(place: LabPaths, mode: Mode) -> Overlay:
     """What the master gets otherwise."""
     return _daemons(place, mode) | Overlay(
         {
@@ -104,7 +112,7 @@ def master_overlay(place: Place, mode: Mode) -> Overlay:
     )
 
 
-def server_overlay(place: Place, mode: Mode, cache_mib: int, at: At) -> Overlay:
+def server_overlay(place: LabPaths, mode: Mode, cache_mib: int, at: ServerIdentity) -> Overlay:
     """What a RegionServer gets otherwise."""
     number, volume = at.number, at.volume
     cached: dict[str, tuple[str | None, str]] = {
@@ -120,11 +128,11 @@ def server_overlay(place: Place, mode: Mode, cache_mib: int, at: At) -> Overlay:
     return _daemons(place, mode) | Overlay(ports | (cached if mode.cached else {}))
 
 
-def _daemons(place: Place, mode: Mode) -> Overlay:
+def _daemons(place: LabPaths, mode: Mode) -> Overlay:
     return client_overlay(place) | _addresses(place) | (_in_s3(place) if mode.in_s3 else _in_files(place)) | _lab()
 
 
-def _addresses(place: Place) -> Overlay:
+def _addresses(place: LabPaths) -> Overlay:
     ports = place.ports
     values = {
         "hbase.master.hostname": "localhost",
@@ -146,7 +154,7 @@ def _addresses(place: Place) -> Overlay:
     )
 
 
-def _in_s3(place: Place) -> Overlay:
+def _in_s3(place: LabPaths) -> Overlay:
     values: dict[str, str | None] = {
         "hbase.rootdir": f"s3a://{ROOT}",
         "fs.s3a.endpoint": f"http://{HOST}:{place.ports.endpoint}",
@@ -161,7 +169,7 @@ def _in_s3(place: Place) -> Overlay:
     return store | Overlay({"fs.s3a.experimental.input.fadvise": ("random", READ_POLICY)})
 
 
-def _in_files(place: Place) -> Overlay:
+def _in_files(place: LabPaths) -> Overlay:
     return Overlay({"hbase.rootdir": (f"file://{place.objects / 'hbase'}", "local files stand for HDFS")})
 
 

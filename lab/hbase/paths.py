@@ -11,7 +11,7 @@ from typing import Final
 
 from sizing.problem import OperationFailed
 
-__all__ = ["HOST", "Place", "Ports", "free_ports"]
+__all__ = ["HOST", "LabPaths", "Ports", "free_ports"]
 
 HOST: Final = "127.0.0.1"
 LISTENING: Final = range(20_000, 32_768)
@@ -35,7 +35,7 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LabPaths:
     """The directory of one lab; everything that it writes lies below."""
 
     root: Path

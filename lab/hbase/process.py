@@ -15,7 +15,7 @@ from typing import Final
 
 from sizing.problem import OperationFailed
 
-__all__ = ["Command", "Running", "began", "die_with", "start"]
+__all__ = ["Command", "RunningProcess", "began", "die_with", "start"]
 
 PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
 LOOK_SECONDS: Final = 0.05
@@ -39,7 +39,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningProcess:
     """A process that was started here."""
 
     command: Command
@@ -96,7 +96,7 @@ class Running:
         return time.monotonic() - began
 
 
-def start(command: Command) -> Running:
+def start(command: Command) -> RunningProcess:
     """Starts it in a session of its own. Raises OperationFailed when it cannot be started."""
     command.output.parent.mkdir(parents=True, exist_ok=True)
     variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
@@ -116,7 +116,7 @@ def start(command: Command) -> Running:
             )
     except (OSError, subprocess.SubprocessError) as error:
         raise OperationFailed(f"{command.name} could not be started: {error}") from None
-    return Running(command, process)
+    return RunningProcess(command, process)
 
 
 def began(process_id: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.store.counters import Counters
+from lab.hbase.store.counters import StoreCounters
 
 __all__ = ["Recording", "Sample", "recordings_of_json", "recordings_to_json"]
 
@@ -18,7 +18,7 @@ class Sample:
 
     seconds: float
     cache: CacheCounters
-    store: Counters
+    store: StoreCounters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ def recordings_to_json(recordings: Sequence[Recording]) -> str:
     cache, store = list(CacheCounters.__slots__), ["store_file_gets", "bytes_down"]
     head = {"cache": cache, "store": store}
     lines = []
-    for each in recordings:
-        rows = ",\n   ".join(json.dumps(_row(sample, cache, store)) for sample in each.samples)
-        lines.append(f' {{"name": {json.dumps(each.name)},\n  "samples": [\n   {rows}]}}')
+    for recording in recordings:
+        rows = ",\n   ".join(json.dumps(_row(sample, cache, store)) for sample in recording.samples)
+        lines.append(f' {{"name": {json.dumps(recording.name)},\n  "samples": [\n   {rows}]}}')
     return f'{{"counters": {json.dumps(head)},\n "recordings": [\n' + ",\n".join(lines) + "]}\n"
 
 
@@ -46,17 +46,17 @@ def recordings_of_json(text: str) -> tuple[Recording, ...]:
     cache, store = value["counters"]["cache"], value["counters"]["store"]
     return tuple(
         Recording(
-            name=each["name"],
+            name=recording["name"],
             samples=tuple(
                 Sample(
                     seconds=seconds,
                     cache=CacheCounters(**dict(zip(cache, rest[: len(cache)], strict=True))),
-                    store=Counters(**dict(zip(store, rest[len(cache) :], strict=True))),
+                    store=StoreCounters(**dict(zip(store, rest[len(cache) :], strict=True))),
                 )
-                for seconds, *rest in each["samples"]
+                for seconds, *rest in recording["samples"]
             ),
         )
-        for each in value["recordings"]
+        for recording in value["recordings"]
     )
 
 

@@ -10,10 +10,20 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["Chart", "Figure", "Kind", "Machine", "Run", "Scenario", "Series", "Substitution", "Target"]
+__all__ = [
+    "Chart",
+    "Machine",
+    "Measurement",
+    "MeasurementTarget",
+    "Run",
+    "Scenario",
+    "Series",
+    "Substitution",
+    "TargetKind",
+]
 
 
-class Kind(StrEnum):
+class TargetKind(StrEnum):
     """What a target asks of a measured figure."""
 
     AT_LEAST = "at least"
@@ -25,33 +35,33 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class MeasurementTarget:
     """A bound that a figure is held to; `bound` is in the figure's unit, a fraction (0.1 is 10 %) or a factor."""
 
-    kind: Kind
+    kind: TargetKind
     bound: float = 0.0
 
     def holds(self, measured: float | str, predicted: float | str | None) -> bool:
         """Whether the measurement is within it. Raises ValueError where a prediction is asked for and there is none."""
-        if self.kind is Kind.SAME:
+        if self.kind is TargetKind.SAME:
             return measured == predicted
         if isinstance(measured, str):
-            raise TypeError(f"{measured!r} is not a number: only {Kind.SAME} holds words")
-        if self.kind is Kind.AT_LEAST:
+            raise TypeError(f"{measured!r} is not a number: only {TargetKind.SAME} holds words")
+        if self.kind is TargetKind.AT_LEAST:
             return measured >= self.bound
-        if self.kind is Kind.AT_MOST:
+        if self.kind is TargetKind.AT_MOST:
             return measured <= self.bound
         if predicted is None or isinstance(predicted, str):
             raise ValueError(f"{self.kind}, and nothing is predicted")
-        if self.kind is Kind.WITHIN_DIFFERENCE:
+        if self.kind is TargetKind.WITHIN_DIFFERENCE:
             return abs(measured - predicted) <= self.bound
-        if self.kind is Kind.WITHIN_FRACTION:
+        if self.kind is TargetKind.WITHIN_FRACTION:
             return abs(measured - predicted) <= self.bound * abs(predicted)
         return predicted / self.bound <= measured <= predicted * self.bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Measurement:
     """One measured figure. `case` is what was varied ("kill -9", "0.4 of the data"); a name may stand for a number.
 
     `because` says what the prediction is made of, or how it was measured where nothing is predicted. `unit` is what
@@ -64,7 +74,7 @@ class Figure:
     measured: float | str
     predicted: float | str | None = None
     because: str
-    target: Target | None = None
+    target: MeasurementTarget | None = None
 
     @property
     def holds(self) -> bool | None:
@@ -107,7 +117,7 @@ class Scenario:
     name: str
     title: str
     question: str
-    figures: tuple[Figure, ...]
+    figures: tuple[Measurement, ...]
     charts: tuple[Chart, ...]
     limits: tuple[str, ...]
     seed: int
@@ -117,7 +127,7 @@ class Scenario:
     """What it set otherwise than the lab does; `rendered` is then what the lab has."""
 
     @property
-    def missed(self) -> tuple[Figure, ...]:
+    def missed(self) -> tuple[Measurement, ...]:
         """The figures whose target is not met."""
         return tuple(figure for figure in self.figures if figure.holds is False)
 
@@ -162,8 +172,8 @@ class Run:
                 "software": tuple((name, version) for name, version in value["software"]),
                 "machine": Machine(**value["machine"]),
                 "scale": tuple((what, planned, here) for what, planned, here in value["scale"]),
-                "substitutions": tuple(Substitution(**each) for each in value["substitutions"]),
-                "scenarios": tuple(_scenario(each) for each in value["scenarios"]),
+                "substitutions": tuple(Substitution(**substitution) for substitution in value["substitutions"]),
+                "scenarios": tuple(_scenario(scenario) for scenario in value["scenarios"]),
             }
         )
 
@@ -172,18 +182,18 @@ def _scenario(value: dict[str, Any]) -> Scenario:
     return Scenario(
         **value
         | {
-            "figures": tuple(_figure(each) for each in value["figures"]),
-            "charts": tuple(_chart(each) for each in value["charts"]),
+            "figures": tuple(_figure(figure) for figure in value["figures"]),
+            "charts": tuple(_chart(chart) for chart in value["charts"]),
             "limits": tuple(value["limits"]),
             "tried": tuple(Substitution(**each) for each in value["tried"]),
         }
     )
 
 
-def _figure(value: dict[str, Any]) -> Figure:
+def _figure(value: dict[str, Any]) -> Measurement:
     target = value["target"]
-    asked = Target(kind=Kind(target["kind"]), bound=target["bound"]) if target else None
-    return Figure(**value | {"target": asked})
+    asked = MeasurementTarget(kind=TargetKind(target["kind"]), bound=target["bound"]) if target else None
+    return Measurement(**value | {"target": asked})
 
 
 def _chart(value: dict[str, Any]) -> Chart:

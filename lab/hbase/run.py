@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.cluster import Cluster, Server
-from lab.hbase.experiment import Experiment, Findings
+from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult
 from lab.hbase.laboratory import Laboratory, laboratory
 from lab.hbase.limits import groups, machine, volume
-from lab.hbase.paths import Place, free_ports
+from lab.hbase.paths import LabPaths, free_ports
 from lab.hbase.recording import Recording, recordings_to_json
 from lab.hbase.report.page import page_html
 from lab.hbase.result import Machine, Run, Scenario, Substitution
@@ -22,11 +22,11 @@ from lab.hbase.run_directory import remove_directory, run_directory
 from lab.hbase.scale import scale
 from lab.hbase.scenarios import BENCHED, SCENARIOS, benched, question, unbenched
 from lab.hbase.software.home import home
-from lab.hbase.ycsb import Table
+from lab.hbase.ycsb import YcsbTable
 from sizing.problem import InvalidInput, OperationFailed, Problem
 from sizing.units import GIB
 
-__all__ = ["Asked", "Results", "check_room", "run"]
+__all__ = ["RunFiles", "RunRequest", "check_room", "run"]
 
 SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, uploads on their way
 COPIES_ON_DISK: Final = 5
@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunRequest:
     """What to run: scenarios by name, how long a window is, and which seed draws the keys."""
 
     of: Laboratory
@@ -52,11 +52,11 @@ class Asked:
     command: str
 
     @property
-    def table(self) -> Table:
+    def table(self) -> YcsbTable:
         """The table of the environment's cells."""
         small = self.of.miniature
         workload = small.workload
-        return Table(
+        return YcsbTable(
             name="usertable",
             rows=small.rows,
             value_bytes=workload.cell_bytes,
@@ -65,7 +65,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class RunFiles:
     """The files of a run: its JSON, its page beside it, and the logs of what failed."""
 
     directory: Path
@@ -102,11 +102,11 @@ class Results:
     def scenarios(self) -> tuple[str, ...]:
         """Those that an earlier run has found something of; none where there was no run, or nothing can be read."""
         try:
-            return tuple(each.name for each in self.found().scenarios)
+            return tuple(scenario.name for scenario in self.read().scenarios)
         except InvalidInput:
             return ()
 
-    def found(self) -> Run:
+    def read(self) -> Run:
         """What an earlier run wrote. Raises InvalidInput where there is nothing that can be gone on with."""
         try:
             return Run.of_json(self.data.read_text(encoding="utf-8"))
@@ -123,7 +123,7 @@ class Results:
             ) from None
 
 
-def run(asked: Asked, results: Results, say: Say, *, resume: bool = False) -> Run:
+def run(asked: RunRequest, results: RunFiles, say: Say, *, resume: bool = False) -> Run:
     """All scenarios that were asked for; those of an earlier run are kept where it is gone on with.
 
     Raises InvalidInput where this machine is too small or the earlier run was another, OperationFailed at the end
@@ -132,9 +132,9 @@ def run(asked: Asked, results: Results, say: Say, *, resume: bool = False) -> Ru
     check_room(asked.of)
     made = _header(asked)
     if resume:
-        made = _gone_on(asked, made, results)
+        made = _resumed(asked, made, results)
     elif asked.named and (lost := [each for each in results.scenarios() if each not in asked.scenarios]):
-        raise InvalidInput([_would_be_lost(results.data, lost)])
+        raise InvalidInput([_check_overwrite(results.data, lost)])
     done = {each.name for each in made.scenarios}
     with run_directory() as root:
         pending = [name for name in SCENARIOS if name in asked.scenarios and name not in done]
@@ -155,7 +155,7 @@ def check_room(of: Laboratory) -> None:
         raise InvalidInput(lacks)
 
 
-def _would_be_lost(file: Path, scenarios: Sequence[str]) -> Problem:
+def _check_overwrite(file: Path, scenarios: Sequence[str]) -> Problem:
     return Problem(
         where=str(file),
         what=f"what an earlier run has found of {', '.join(scenarios)}",
@@ -164,10 +164,10 @@ def _would_be_lost(file: Path, scenarios: Sequence[str]) -> Problem:
     )
 
 
-def _header(asked: Asked) -> Run:
+def _header(asked: RunRequest) -> Run:
     of = asked.of
-    place = Place(root=Path("/lab"), ports=free_ports())
-    site = Cluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature).site(Server())
+    place = LabPaths(root=Path("/lab"), ports=free_ports())
+    site = LabCluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature).site(LabServer())
     limited_memory = groups.unavailable() is None
     return Run(
         environment=of.launch.environment.name,
@@ -189,16 +189,16 @@ def _header(asked: Asked) -> Run:
     )
 
 
-def _windows(asked: Asked) -> tuple[tuple[str, str, str], ...]:
+def _windows(asked: RunRequest) -> tuple[tuple[str, str, str], ...]:
     return (
         ("a window of reads", "", f"{asked.seconds:g} s"),
         ("a gp3 at its default", "125 MiB/s", f"{asked.volume_mib_s} MiB/s, where the volume is limited"),
     )
 
 
-def _gone_on(asked: Asked, made: Run, results: Results) -> Run:
+def _resumed(asked: RunRequest, made: Run, results: RunFiles) -> Run:
     """The earlier run, where it was of the same plan at the same scale, without what is to be run again."""
-    earlier = results.found()
+    earlier = results.read()
     if _ran_on(made) != _ran_on(earlier):
         raise InvalidInput(
             [
@@ -211,7 +211,7 @@ def _gone_on(asked: Asked, made: Run, results: Results) -> Run:
             ]
         )
     again = set(asked.scenarios) if asked.named else set()
-    return replace(earlier, scenarios=tuple(each for each in earlier.scenarios if each.name not in again))
+    return replace(earlier, scenarios=tuple(scenario for scenario in earlier.scenarios if scenario.name not in again))
 
 
 def _ran_on(made: Run) -> object:
@@ -227,8 +227,8 @@ def _ordered(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
 class Session:
     """Scenarios at work: those that are `pending`, in order, and what is to be said of those that failed."""
 
-    asked: Asked
-    results: Results
+    request: RunRequest
+    results: RunFiles
     say: Say
     root: Path
     pending: list[str]
@@ -249,22 +249,22 @@ class Session:
         if self.pending[0] not in BENCHED:
             yield self._next(lambda name: unbenched(name)(directory, self.say))
             return
-        of = self.asked.of
+        of = self.request.of
         with laboratory(of, directory, self.say) as bench:
             experiment = Experiment(
                 bench=bench,
                 release=of.release,
                 miniature=of.miniature,
-                table=self.asked.table,
-                seconds=self.asked.seconds,
+                table=self.request.table,
+                seconds=self.request.seconds,
                 cores=machine.cores(),
-                seed=self.asked.seed,
-                volume_mib_s=self.asked.volume_mib_s,
+                seed=self.request.seed,
+                volume_mib_s=self.request.volume_mib_s,
             )
             while self.pending and self.pending[0] in BENCHED:
                 yield self._next(lambda name: benched(name)(experiment), bench.cluster.tried)
 
-    def _next(self, found: Callable[[str], Findings], tried: dict[Substitution, None] | None = None) -> Scenario:
+    def _next(self, found: Callable[[str], ScenarioResult], tried: dict[Substitution, None] | None = None) -> Scenario:
         """The first of those that are pending, which it then no longer is."""
         name = self.pending[0]
         what = question(name)
@@ -283,7 +283,7 @@ class Session:
             figures=findings.figures,
             charts=findings.charts,
             limits=findings.limits,
-            seed=self.asked.seed,
+            seed=self.request.seed,
             began=at.isoformat(timespec="seconds"),
             seconds=time.monotonic() - began,
             tried=tuple(tried),

@@ -29,7 +29,7 @@ def run_directory() -> Iterator[Path]:
 
 def clean_abandoned() -> tuple[Path, ...]:
     """Removes the directories, and unmounts the volumes, of commands that are gone; returns them."""
-    found = tuple(each for each in sorted(_runs().glob("*")) if not _is_alive(each.name))
+    found = tuple(path for path in sorted(_runs().glob("*")) if not _is_alive(path.name))
     for directory in found:
         remove_directory(directory)
     groups.remove_abandoned()
@@ -38,7 +38,7 @@ def clean_abandoned() -> tuple[Path, ...]:
 
 def running() -> tuple[int, ...]:
     """Process ids of the commands whose labs run now."""
-    return tuple(int(each.name.partition("-")[0]) for each in sorted(_runs().glob("*")) if _is_alive(each.name))
+    return tuple(int(path.name.partition("-")[0]) for path in sorted(_runs().glob("*")) if _is_alive(path.name))
 
 
 def remove_directory(directory: Path) -> None:

@@ -16,13 +16,13 @@ from typing import Final
 from configurations.hbase_site import hbase_site_xml
 from emr.classification import Classification
 from facts.releases import releases
-from hfile.layout import Stored
+from hfile.layout import FileEntry
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
 from lab.hbase.overlay import master_overlay
-from lab.hbase.paths import HOST, Place, free_ports
+from lab.hbase.paths import HOST, LabPaths, free_ports
 from lab.hbase.process import Command, start
 from lab.hbase.software import Software, software
-from lab.hbase.store import BUCKET, Program, Settings, Store, store
+from lab.hbase.store import BUCKET, Program, Settings, StoreClient, store
 from operations.aws import Aws
 from operations.root_bucket import S3Root
 from sizing.mode import Mode
@@ -59,12 +59,12 @@ JAVA_SECONDS: Final = 600.0  # judgement: a pass takes half a minute on an idle 
 class SampleRoot:
     """The root, the store that it lies in, and the software that reads it besides us."""
 
-    place: Place
+    place: LabPaths
     software: Software
-    store: Store
+    store: StoreClient
     root: S3Root
 
-    def url(self, stored: Stored) -> str:
+    def url(self, stored: FileEntry) -> str:
         """As S3A names it."""
         return f"s3a://{BUCKET}/{PREFIX}/{stored.path}"
 
@@ -76,7 +76,7 @@ class SampleRoot:
 @contextmanager
 def sample_root(directory: Path, settings: Settings, say: Callable[[str], None]) -> Iterator[SampleRoot]:
     """Stored and to be read under these settings; the store has ended when the block has."""
-    place = Place(root=directory, ports=free_ports())
+    place = LabPaths(root=directory, ports=free_ports())
     place.make()
     programs = software(releases()[RELEASE])
     _configure(place)
@@ -97,7 +97,7 @@ def _aws(port: int) -> Aws:
     )
 
 
-def _configure(place: Place) -> None:
+def _configure(place: LabPaths) -> None:
     """What the JVMs have to know of the store, as the lab's HBase knows it."""
     everything = master_overlay(place, Mode.S3_PLAIN).laid_over({})
     known = {key: value for key, value in everything.items() if key.startswith(("fs.", "hbase.io.", "hbase.rootdir"))}
@@ -108,7 +108,7 @@ def _configure(place: Place) -> None:
     (directory / CLIENT_LOGGING).write_text(logging_file({}, to_file=False), encoding="utf-8")
 
 
-def _fill(place: Place, programs: Software, say: Callable[[str], None]) -> None:
+def _fill(place: LabPaths, programs: Software, say: Callable[[str], None]) -> None:
     """Writes a file of each shape, and puts the copies; past the proxy, to the server itself."""
     made = [(place.scratch / f"sample-{number}", shape) for number, shape in enumerate((*SHAPES, *LARGE))]
     listed = place.scratch / "samples"
@@ -127,7 +127,7 @@ def _fill(place: Place, programs: Software, say: Callable[[str], None]) -> None:
         file.unlink()
 
 
-def _run(place: Place, programs: Software, name: str, main: Sequence[str]) -> str:
+def _run(place: LabPaths, programs: Software, name: str, main: Sequence[str]) -> str:
     configuration, output = place.configuration("client"), place.output(name)
     flags = (*JVM_FLAGS, f"-Dlog4j2.configurationFile={configuration / CLIENT_LOGGING}")
     java = Java(software=programs, configuration=configuration, scratch=place.scratch, flags=flags)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.hbase.laboratory import Laboratory
-from lab.model.scaled_plan import CLIENTS, REGIONS, Miniature
+from lab.model.scaled_plan import CLIENTS, REGIONS, ScaledPlan
 from sizing.units import MIB, format_size
 
 __all__ = ["scale"]
@@ -37,7 +37,7 @@ def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
     return tuple(rows)
 
 
-def _share(small: Miniature) -> float:
+def _share(small: ScaledPlan) -> float:
     return small.cache_mib * MIB / small.demand.everything_bytes
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
-from lab.hbase.paths import Place
-from lab.hbase.process import Command, Running, start
+from lab.hbase.paths import LabPaths
+from lab.hbase.process import Command, RunningProcess, start
 from lab.hbase.software import Software
 from sizing.problem import OperationFailed
 
-__all__ = ["Load", "Measured", "Table", "Ycsb", "measured", "operations", "pace", "rows_of"]
+__all__ = ["Ycsb", "YcsbLoad", "YcsbResult", "YcsbTable", "measured", "operations", "pace", "rows_of"]
 
 HEAP_MIB: Final = 384
 SLACK_SECONDS: Final = 90.0
@@ -26,7 +26,7 @@ PERCENTILES: Final = "50,95,99,99.9"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class YcsbTable:
     """A table as YCSB fills it: so many rows of one cell. `compressible` is the ratio its values compress by."""
 
     name: str
@@ -37,7 +37,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class YcsbLoad:
     """What clients do: so many threads for so long, choosing keys by `distribution`, a share of them only reading."""
 
     seconds: float
@@ -55,7 +55,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class YcsbResult:
     """What YCSB saw: operations a second of all kinds, reads done, latency of reads in ms, failed operations."""
 
     operations_per_second: float
@@ -70,9 +70,9 @@ class Ycsb:
     """YCSB for one place."""
 
     software: Software
-    place: Place
+    place: LabPaths
 
-    def fill(self, table: Table) -> None:
+    def fill(self, table: YcsbTable) -> None:
         """Writes every row. Raises OperationFailed when one cannot be written."""
         properties = rows_of(table) | {"clientbuffering": "true", "operationcount": "1", "seed": "0"}
         name = f"load-{table.name}"
@@ -83,23 +83,23 @@ class Ycsb:
                 f"{table.name}: not all of {table.rows:,} rows were written; see {self.place.output(name)}"
             )
 
-    def start(self, table: Table, load: Load, name: str = "ycsb") -> Running:
+    def start(self, table: YcsbTable, load: YcsbLoad, name: str = "ycsb") -> RunningProcess:
         """Begins a load; `finish` waits for its end."""
         properties = rows_of(table) | operations(load)
         return self._start(name, ("-t", *pace(load)), properties)
 
-    def finish(self, running: Running, load: Load) -> Measured:
+    def finish(self, running: RunningProcess, load: YcsbLoad) -> YcsbResult:
         """What the load measured. Raises OperationFailed when it ended badly, does not end, or an operation failed."""
         found = measured(self._report(running, load.seconds + SLACK_SECONDS))
         if found.failed:
             raise OperationFailed(f"{found.failed:,} operations of the load failed; see {running.command.output}")
         return found
 
-    def run(self, table: Table, load: Load) -> Measured:
+    def run(self, table: YcsbTable, load: YcsbLoad) -> YcsbResult:
         """The whole load."""
         return self.finish(self.start(table, load), load)
 
-    def _start(self, name: str, options: tuple[str, ...], properties: dict[str, str]) -> Running:
+    def _start(self, name: str, options: tuple[str, ...], properties: dict[str, str]) -> RunningProcess:
         file = self.place.scratch / f"{name}.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")
         output = self.place.output(name)
@@ -115,7 +115,7 @@ class Ycsb:
         arguments = java.arguments("site.ycsb.Client", "-db", BINDING, "-P", str(file), *options)
         return start(Command(name=name, arguments=arguments, directory=self.place.root, output=output))
 
-    def _report(self, running: Running, seconds: float) -> str:
+    def _report(self, running: RunningProcess, seconds: float) -> str:
         running.wait_for_end(seconds)
         output: Path = running.command.output
         said = output.read_text(encoding="utf-8", errors="replace")
@@ -124,7 +124,7 @@ class Ycsb:
         return said
 
 
-def measured(report: str) -> Measured:
+def measured(report: str) -> YcsbResult:
     """What a report of YCSB says. Raises KeyError for a text that is none."""
     found = _results(report)
     reads = found.get("READ", {})
@@ -134,7 +134,7 @@ def measured(report: str) -> Measured:
         for key, value in kind.items()
         if key.startswith("Return=") and key not in WRITTEN
     )
-    return Measured(
+    return YcsbResult(
         operations_per_second=found["OVERALL"]["Throughput(ops/sec)"],
         reads=int(reads.get("Return=OK", 0)),
         mean_ms=reads.get("AverageLatency(us)", 0.0) / 1000,
@@ -158,7 +158,7 @@ BINDING: Final = "warmbase.lab.HBaseClient"
 WORKLOAD: Final = "warmbase.lab.SeededWorkload"
 
 
-def rows_of(table: Table) -> dict[str, str]:
+def rows_of(table: YcsbTable) -> dict[str, str]:
     """YCSB's properties of a table."""
     return {
         "workload": WORKLOAD,
@@ -175,7 +175,7 @@ def rows_of(table: Table) -> dict[str, str]:
     }
 
 
-def operations(load: Load) -> dict[str, str]:
+def operations(load: YcsbLoad) -> dict[str, str]:
     """YCSB's properties of a load."""
     hot = {} if load.hot is None else {"hotspotdatafraction": str(load.hot[0]), "hotspotopnfraction": str(load.hot[1])}
     return hot | {
@@ -193,7 +193,7 @@ def operations(load: Load) -> dict[str, str]:
     }
 
 
-def pace(load: Load) -> tuple[str, ...]:
+def pace(load: YcsbLoad) -> tuple[str, ...]:
     """YCSB's options for threads, and for operations a second where they are limited.
 
     Of a slow load there are fewer threads: YCSB draws the first pause of each as nanoseconds in an `int`, which ends a

@@ -41,11 +41,11 @@ def filled_by_chance(
     slots = np.repeat(np.array(list(claims)), list(claims.values()))
     first = allocator.claims(there) if there else {}
     draws = np.random.default_rng(SEED)
-    held = [_held(allocator, draws.permutation(slots), first) for _ in range(orders)]
+    held = [_blocks_until_full(allocator, draws.permutation(slots), first) for _ in range(orders)]
     return Filled(mean=float(np.mean(held)), deviation=float(np.std(held)))
 
 
-def _held(
+def _blocks_until_full(
     allocator: BucketAllocator, slots: np.ndarray[tuple[int], np.dtype[np.int64]], first: Mapping[int, int]
 ) -> int:
     """How many of them, one after the other, before one finds neither slot nor bucket, or too much is used."""

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lab.model.scaled_plan import Miniature
+from lab.model.scaled_plan import ScaledPlan
 from sizing.allocator import BucketAllocator
-from sizing.hit_ratio import Swing, hit_ratio
+from sizing.hit_ratio import OccupancyRange, hit_ratio
 from sizing.page_reads import mean_block_read
 from sizing.popularity import Popularity, RowPopularity, block_popularity
-from sizing.queueing import Handlers, Load, closed_load, network
+from sizing.queueing import Handlers, LoadResult, closed_load, network
 from sizing.resource import (
-    Cluster,
     Disk,
     Hits,
     Read,
+    ServingCluster,
     Timings,
     block_cpu_seconds,
     bottleneck,
@@ -29,7 +29,7 @@ from sizing.units import MIB
 
 __all__ = [
     "Expected",
-    "Node",
+    "LabNode",
     "expected",
     "expected_hit_ratio",
     "popularity_of",
@@ -44,7 +44,7 @@ LOOPBACK_GBIT_PER_SECOND: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class LabNode:
     """What the RegionServer runs on, and how many clients read at once."""
 
     vcpus: int
@@ -57,35 +57,35 @@ class Node:
 class Expected:
     """A closed load on it, and what limits it."""
 
-    load: Load
+    load: LoadResult
     bottleneck: str
 
 
-def popularity_of(miniature: Miniature, rows: RowPopularity) -> Popularity:
+def popularity_of(miniature: ScaledPlan, rows: RowPopularity) -> Popularity:
     """How reads that spread so over rows spread over its blocks."""
     blocks = miniature.demand.blocks
     return block_popularity(rows, blocks.count, blocks.rows / blocks.count)
 
 
-def swing_of(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> Swing:
+def swing_of(miniature: ScaledPlan, cache_mib: int, sizes: Sequence[int]) -> OccupancyRange:
     """How many blocks a cache of that size and those slots swings between."""
     allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
-    return Swing.of(allocator, miniature.demand.blocks.lengths, promotes=miniature.demand.swing.promotes)
+    return OccupancyRange.of(allocator, miniature.demand.blocks.lengths, promotes=miniature.demand.swing.promotes)
 
 
-def expected_hit_ratio(miniature: Miniature, popularity: Popularity, cache_mib: int, sizes: Sequence[int]) -> float:
+def expected_hit_ratio(miniature: ScaledPlan, popularity: Popularity, cache_mib: int, sizes: Sequence[int]) -> float:
     """Share of block reads that the warm cache answers."""
     return hit_ratio(popularity, swing_of(miniature, cache_mib, sizes))
 
 
-def slot_bytes(miniature: Miniature, cache_mib: int, sizes: Sequence[int]) -> float:
+def slot_bytes(miniature: ScaledPlan, cache_mib: int, sizes: Sequence[int]) -> float:
     """The mean slot of a cached block, where blocks of all lengths are cached in their proportions."""
     lengths = miniature.demand.blocks.lengths
     allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
     return lengths.mean_bytes / allocator.slot_efficiency_fraction(lengths)
 
 
-def read_of(miniature: Miniature, rows: int = 1) -> Read:
+def read_of(miniature: ScaledPlan, rows: int = 1) -> Read:
     """One request of so many single-cell rows, here and there in the table."""
     blocks, workload = miniature.demand.blocks, miniature.workload
     return Read(
@@ -98,9 +98,9 @@ def read_of(miniature: Miniature, rows: int = 1) -> Read:
     )
 
 
-def expected(node: Node, read: Read, hits: Hits, timings: Timings) -> Expected:
+def expected(node: LabNode, read: Read, hits: Hits, timings: Timings) -> Expected:
     """The throughput and latency of that many clients, and the resource with the least to give."""
-    cluster = Cluster(
+    cluster = ServingCluster(
         servers=1,
         vcpus=node.vcpus,
         network_gbit_per_second=LOOPBACK_GBIT_PER_SECOND,
@@ -114,7 +114,7 @@ def expected(node: Node, read: Read, hits: Hits, timings: Timings) -> Expected:
     return Expected(load=load, bottleneck=bottleneck((*found, alone)).name)
 
 
-def timings_of(miniature: Miniature) -> Timings:
+def timings_of(miniature: ScaledPlan) -> Timings:
     """The calculator's own timings for such blocks."""
     blocks = miniature.demand.blocks
     return Timings(block_cpu_seconds=block_cpu_seconds(blocks.payload_bytes, compressed=miniature.workload.compressed))

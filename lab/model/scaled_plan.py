@@ -19,7 +19,7 @@ from sizing.stored_blocks import stored_blocks
 from sizing.units import MIB
 from sizing.workload import ClosedLoad, Reads, Workload
 
-__all__ = ["CLIENTS", "REGIONS", "Miniature", "Small", "miniature", "miniature_demand"]
+__all__ = ["CLIENTS", "REGIONS", "ScaledPlan", "Small", "miniature", "miniature_demand"]
 
 REGIONS: Final = 16  # judgement: more store files than client threads, for S3A reads a file one reader after the other
 HEAP_FRACTION: Final = (
@@ -41,7 +41,7 @@ class Small:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Miniature:
+class ScaledPlan:
     """One RegionServer in small, and what its blocks ask of a cache.
 
     `cached_share` is the plan's cache over what would hold all of its data, without the room for a compaction.
@@ -63,20 +63,20 @@ class Miniature:
         """The cache with its exact count of blocks."""
         return self.demand.bucket_cache(self.cache_mib)
 
-    def found(self, lengths: LengthHistogram) -> Miniature:
+    def with_measured_blocks(self, lengths: LengthHistogram) -> ScaledPlan:
         """The same with the blocks that were found in its store files, where a workload only says what cells are."""
-        return replace(self, demand=self.demand.found(lengths))
+        return replace(self, demand=self.demand.with_measured_blocks(lengths))
 
     def sized(self, share: float) -> int:
         """MiB of a cache that holds such a share of the data's blocks; never less than HBase starts with."""
         return _cache_mib(self.demand, share)
 
 
-def miniature(plan: Plan, workload: Workload, release: Release, small: Small) -> Miniature:
+def miniature(plan: Plan, workload: Workload, release: Release, small: Small) -> ScaledPlan:
     """The plan of that workload in small. A plan without a cache has none in small either."""
     demand = miniature_demand(workload, release, small)
     share = _cached_share(plan, CacheDemand.of(stored_blocks(workload), release))
-    return Miniature(
+    return ScaledPlan(
         workload=demand.blocks.workload,
         demand=demand,
         heap_mib=int(small.memory_bytes * HEAP_FRACTION) // MIB,

@@ -17,7 +17,18 @@ from typing import Final
 from dashboards.alarm import Alarm
 from dashboards.graph import Exact, Graph
 
-__all__ = ["Drawn", "Published", "Series", "Store", "Value", "drawn", "evaluated", "in_alarm", "queried", "rule_holds"]
+__all__ = [
+    "Drawn",
+    "MetricStore",
+    "Published",
+    "Series",
+    "Value",
+    "drawn",
+    "evaluated",
+    "in_alarm",
+    "queried",
+    "rule_holds",
+]
 
 Series = Mapping[int, float]
 """Values by the second at which their period begins."""
@@ -60,7 +71,7 @@ class Published:
 
 
 @dataclass(slots=True)
-class Store:
+class MetricStore:
     """All that was published."""
 
     points: dict[tuple[str, str, tuple[tuple[str, str], ...]], dict[int, list[float]]] = field(default_factory=dict)
@@ -71,7 +82,7 @@ class Store:
             key = (each.namespace, each.name, tuple(sorted(each.dimensions.items())))
             self.points.setdefault(key, {}).setdefault(each.second, []).append(each.value)
 
-    def found(
+    def matching_series(
         self, namespace: str, name: str, of: Mapping[str, str], keys: set[str] | None = None
     ) -> list[tuple[str, dict[int, list[float]]]]:
         """Series of that metric with these dimensions among theirs, and just those keys where they are given."""
@@ -96,28 +107,28 @@ def _statistic(points: Mapping[int, Sequence[float]], statistic: str, period: in
     return {second: STATISTICS[statistic](values) for second, values in sorted(_by_period(points, period).items())}
 
 
-def exact(of: Exact, store: Store, period: int) -> Series:
+def exact(of: Exact, store: MetricStore, period: int) -> Series:
     """One series by its exact dimensions."""
     metric = of.metric
-    for _, points in store.found(metric.namespace, metric.cloudwatch, of.dimensions, set(of.dimensions)):
+    for _, points in store.matching_series(metric.namespace, metric.cloudwatch, of.dimensions, set(of.dimensions)):
         return _statistic(points, of.statistic, period)
     return {}
 
 
-def queried(query: str, store: Store, period: int) -> Series:
+def queried(query: str, store: MetricStore, period: int) -> Series:
     """A Metrics Insights query: all data points of a period, of all series that it finds, made one."""
     found = QUERY.fullmatch(query)
     if found is None:
         raise ValueError(f"not a query that is known here: {query}")
-    keys = {each.strip() for each in found["dimensions"].split(",")}
+    keys = {part.strip() for part in found["dimensions"].split(",")}
     together: dict[int, list[float]] = {}
-    for _, points in store.found(found["namespace"], found["name"], {found["key"]: found["value"]}, keys):
+    for _, points in store.matching_series(found["namespace"], found["name"], {found["key"]: found["value"]}, keys):
         for second, values in _by_period(points, period).items():
             together.setdefault(second, []).extend(values)
     return {second: AGGREGATES[found["aggregate"]](values) for second, values in sorted(together.items())}
 
 
-def evaluated(expression: str, store: Store, known: Mapping[str, Value]) -> Value:
+def evaluated(expression: str, store: MetricStore, known: Mapping[str, Value]) -> Value:
     """A metric-math expression; `known` are the graph's other lines by id.
 
     Raises ValueError for what is not known here, TypeError for what CloudWatch does not do with arrays of series.
@@ -125,7 +136,7 @@ def evaluated(expression: str, store: Store, known: Mapping[str, Value]) -> Valu
     return _value(ast.parse(expression, mode="eval").body, store, known)
 
 
-def _value(node: ast.expr, store: Store, known: Mapping[str, Value]) -> Value:
+def _value(node: ast.expr, store: MetricStore, known: Mapping[str, Value]) -> Value:
     match node:
         case ast.Constant(value=int() | float() as number):
             return float(number)
@@ -138,16 +149,16 @@ def _value(node: ast.expr, store: Store, known: Mapping[str, Value]) -> Value:
         case ast.Call(func=ast.Name(id="SEARCH"), args=[ast.Constant(str(what)), ast.Constant(str(how)), period]):
             return _searched(what, how, int(ast.literal_eval(period)), store)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return FUNCTIONS[name](*(_value(each, store, known) for each in arguments))
+            return FUNCTIONS[name](*(_value(argument, store, known) for argument in arguments))
     raise ValueError(f"not an expression that is known here: {ast.unparse(node)}")
 
 
-def _searched(what: str, statistic: str, period: int, store: Store) -> list[Named]:
+def _searched(what: str, statistic: str, period: int, store: MetricStore) -> list[Named]:
     found = SEARCHED.fullmatch(what)
     if found is None:
         raise ValueError(f"not a search that is known here: {what}")
-    namespace, *keys = (each.strip('"') for each in found["schema"].split(","))
-    matching = store.found(namespace, found["name"], {found["key"]: found["value"]}, set(keys))
+    namespace, *keys = (part.strip('"') for part in found["schema"].split(","))
+    matching = store.matching_series(namespace, found["name"], {found["key"]: found["value"]}, set(keys))
     return [(name, _statistic(points, statistic, period)) for name, points in matching]
 
 
@@ -245,7 +256,7 @@ class Drawn:
     series: Series
 
 
-def drawn(graph: Graph, store: Store) -> list[Drawn]:
+def drawn(graph: Graph, store: MetricStore) -> list[Drawn]:
     """What the graph's visible lines show: a curve, or one for each series of an array."""
     known: dict[str, Value] = {}
     for line in graph.lines:
@@ -271,7 +282,7 @@ BREACHES: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 
-def in_alarm(alarm: Alarm, store: Store, now: int) -> bool:
+def in_alarm(alarm: Alarm, store: MetricStore, now: int) -> bool:
     """Whether the alarm is in ALARM at that second, by the periods that are over."""
     period = alarm.period_seconds
     of = alarm.watched

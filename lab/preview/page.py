@@ -17,8 +17,8 @@ import vl_convert
 from dashboards.boards import boards
 from dashboards.graph import Graph
 from lab.hbase.report.charts import CONFIG, MANY, PALETTE
-from lab.preview.cloudwatch import Drawn, Store, drawn
-from lab.preview.replay import MINUTE, played, three_servers
+from lab.preview.cloudwatch import Drawn, MetricStore, drawn
+from lab.preview.replay import MINUTE, replay, three_servers
 from sizing.plan import Plan
 
 __all__ = ["board_svg", "page_html", "page_png"]
@@ -45,7 +45,7 @@ STYLE: Final = (
 
 def page_html(plan: Plan, root_bucket: str) -> str:
     """One page that needs nothing else."""
-    store = played(three_servers(), root_bucket)
+    store = replay(three_servers(), root_bucket)
     parts = []
     for name, graphs in boards(plan, root_bucket).items():
         svg = vl_convert.vegalite_to_svg(_board(graphs, store).to_dict() | {"config": _config()})
@@ -60,7 +60,7 @@ def page_html(plan: Plan, root_bucket: str) -> str:
 
 def page_png(plan: Plan, root_bucket: str, board: str | None = None) -> bytes:
     """All of it as one picture, or one dashboard: `cache`, `reads` or `nodes`."""
-    store = played(three_servers(), root_bucket)
+    store = replay(three_servers(), root_bucket)
     wanted = {
         name: graphs for name, graphs in boards(plan, root_bucket).items() if board in {None, name.rsplit("-", 1)[1]}
     }
@@ -69,14 +69,14 @@ def page_png(plan: Plan, root_bucket: str, board: str | None = None) -> bytes:
 
 def board_svg(plan: Plan, root_bucket: str, board: str) -> str:
     """One dashboard as a picture that is the same on every machine."""
-    store = played(three_servers(), root_bucket)
+    store = replay(three_servers(), root_bucket)
     [graphs] = [graphs for name, graphs in boards(plan, root_bucket).items() if name.endswith(f"-{board}")]
     return vl_convert.vegalite_to_svg(
         _board(graphs, store).to_dict() | {"config": {**_config(), "background": "white"}}
     )
 
 
-def _together(wanted: Mapping[str, Sequence[Graph]], store: Store) -> Spec:
+def _together(wanted: Mapping[str, Sequence[Graph]], store: MetricStore) -> Spec:
     whole = [
         _board(graphs, store).properties(title=alt.Title(name, fontSize=20, anchor="start", color=INK, offset=14))
         for name, graphs in wanted.items()
@@ -85,7 +85,7 @@ def _together(wanted: Mapping[str, Sequence[Graph]], store: Store) -> Spec:
     return page | {"config": {**_config(), "background": "white", "padding": 24}}
 
 
-def _board(graphs: Sequence[Graph], store: Store) -> alt.ConcatChart:
+def _board(graphs: Sequence[Graph], store: MetricStore) -> alt.ConcatChart:
     charts = [_graph(graph, drawn(graph, store)) for graph in graphs]
     board = alt.concat(*charts, columns=COLUMNS, spacing=28)
     apart: alt.ConcatChart = board.resolve_scale(color="independent", x="independent", y="independent")

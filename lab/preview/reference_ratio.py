@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lab.preview.replay import MINUTE, Server
+from lab.preview.replay import MINUTE, ReplayedServer
 
 MISSES_COUNTED = 2  # of HBase, for one
 
 
-def true_ratio(servers: Sequence[Server], begins: int) -> float | None:
+def true_ratio(servers: Sequence[ReplayedServer], begins: int) -> float | None:
     """Of all block reads that the servers counted in that minute, from one sample to the next; None of none."""
     hits = misses = 0.0
     for server in servers:
@@ -23,8 +23,8 @@ def true_ratio(servers: Sequence[Server], begins: int) -> float | None:
     return hits / (hits + misses) if hits + misses else None
 
 
-def lifetime_ratio(servers: Sequence[Server], second: int) -> float | None:
+def lifetime_ratio(servers: Sequence[ReplayedServer], second: int) -> float | None:
     """What a graph of `l2CacheHitRatio`, averaged over servers, would show."""
     moments = [found for server in servers if (found := server.at(second)) is not None]
-    ratios = [each.hits / (each.hits + each.misses) if each.hits + each.misses else 0.0 for each in moments]
+    ratios = [moment.hits / (moment.hits + moment.misses) if moment.hits + moment.misses else 0.0 for moment in moments]
     return sum(ratios) / len(ratios) if ratios else None

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from configurations.bootstrap import program
-from configurations.metrics import MISSES_FOR_ONE, Source, metric
+from configurations.metrics import MISSES_FOR_ONE, MetricSource, metric
 from dashboards.query import CLUSTER_ID
 from dashboards.reads import of_root
 from lab.hbase.recording import Recording, Sample, recordings_of_json
-from lab.preview.cloudwatch import Published, Store
+from lab.preview.cloudwatch import MetricStore, Published
 
-__all__ = ["MINUTE", "Moment", "Server", "played", "recording", "three_servers"]
+__all__ = ["MINUTE", "Moment", "ReplayedServer", "recording", "replay", "three_servers"]
 
 RECORDED: Final = Path(__file__).parent / "recorded"
 STRETCH: Final = 12
@@ -82,7 +82,7 @@ def _counted(sample: Sample) -> Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class ReplayedServer:
     """One RegionServer, which was up for a while when it began to play."""
 
     instance: str
@@ -90,7 +90,7 @@ class Server:
     up_before: float = 0.0
 
     @classmethod
-    def playing(cls, instance: str, *recordings: Recording) -> Server:
+    def playing(cls, instance: str, *recordings: Recording) -> ReplayedServer:
         """One recording after the other: counters go on where the one before ended, and begin anew at a restart."""
         moments: list[Moment] = []
         begins, starts, last = 0.0, 0, Counted()
@@ -120,7 +120,7 @@ class Server:
 
     def at(self, second: float) -> Moment | None:
         """The last moment before; None while the server is away."""
-        before = [each for each in self.moments if each.second <= second]
+        before = [moment for moment in self.moments if moment.second <= second]
         if not before or second - before[-1].second > STRETCH * AWAY_SECONDS:
             return None
         return before[-1]
@@ -131,18 +131,19 @@ class Server:
         return int(self.moments[-1].second)
 
 
-def three_servers() -> tuple[Server, ...]:
+def three_servers() -> tuple[ReplayedServer, ...]:
     """They warm by reads; then one is restarted, one killed, and one loses its cache in a restart."""
     warming = recording("warm-up", "warming by reads")
     ends = ("clean restart", "kill -9", "clean restart, neither persistence nor prefetch")
     return tuple(
-        Server.playing(f"i-0000{number}", warming, recording("restart", end)) for number, end in enumerate(ends, 1)
+        ReplayedServer.playing(f"i-0000{number}", warming, recording("restart", end))
+        for number, end in enumerate(ends, 1)
     )
 
 
-def played(servers: Sequence[Server], root_bucket: str = "") -> Store:
+def replay(servers: Sequence[ReplayedServer], root_bucket: str = "") -> MetricStore:
     """What is published of these servers by the minute, as long as the first plays; and that they were there before."""
-    store = Store()
+    store = MetricStore()
     for server in servers:
         store.put(_of_node(server, servers[0].seconds))
         store.put(_of_agent(server, servers[0].seconds))
@@ -150,7 +151,7 @@ def played(servers: Sequence[Server], root_bucket: str = "") -> Store:
     return store
 
 
-def _of_node(server: Server, seconds: int) -> Iterator[Published]:
+def _of_node(server: ReplayedServer, seconds: int) -> Iterator[Published]:
     node = _program()
     memory: Any = None
     for second in range(-HISTORY_SECONDS, seconds, MINUTE):
@@ -196,18 +197,18 @@ def _counters(node: Any, moment: Moment) -> Any:  # noqa: ANN401 - of a program 
     )
 
 
-def _of_agent(server: Server, seconds: int) -> Iterator[Published]:
+def _of_agent(server: ReplayedServer, seconds: int) -> Iterator[Published]:
     for second in range(0, seconds, MINUTE):
         if (moment := server.at(second)) is not None:
             yield _point("readRequestCount", server.instance, second - 1, float(moment.reads))
 
 
-def _of_aws(servers: Sequence[Server], root_bucket: str) -> Iterator[Published]:
+def _of_aws(servers: Sequence[ReplayedServer], root_bucket: str) -> Iterator[Published]:
     gets = of_root("GetRequests", root_bucket)
     for server in servers:
         for before, after in zip(server.moments, server.moments[1:], strict=False):
             yield Published(
-                namespace=Source.S3,
+                namespace=MetricSource.S3,
                 name="GetRequests",
                 dimensions=gets.dimensions,
                 second=int(after.second),
@@ -215,7 +216,7 @@ def _of_aws(servers: Sequence[Server], root_bucket: str) -> Iterator[Published]:
             )
     for second in range(-HISTORY_SECONDS, servers[0].seconds, MINUTE):
         yield Published(
-            namespace=Source.EMR,
+            namespace=MetricSource.EMR,
             name="CoreNodesRunning",
             dimensions={"JobFlowId": CLUSTER_ID},
             second=second,

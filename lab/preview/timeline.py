@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboards.alarms import alarms, calls
+from dashboards.alarms import alarms, composite_alarms
 from lab.preview.cloudwatch import in_alarm, rule_holds
-from lab.preview.replay import MINUTE, Server, played
+from lab.preview.replay import MINUTE, ReplayedServer, replay
 from sizing.plan import Plan
 
 __all__ = ["timeline"]
 
 
-def timeline(servers: Sequence[Server], plan: Plan, root_bucket: str) -> Mapping[str, Sequence[int]]:
+def timeline(servers: Sequence[ReplayedServer], plan: Plan, root_bucket: str) -> Mapping[str, Sequence[int]]:
     """The minutes in which each was, by name; those that never were are left out. Each is looked at once a minute."""
-    store = played(servers, root_bucket)
+    store = replay(servers, root_bucket)
     found: dict[str, list[int]] = {}
     for now in range(0, servers[0].seconds + 1, MINUTE):
         states = {alarm.name: in_alarm(alarm, store, now) for alarm in alarms(plan, root_bucket)}
-        calling = {call.name: rule_holds(call.rule, states) for call in calls(plan, root_bucket)}
+        calling = {call.name: rule_holds(call.rule, states) for call in composite_alarms(plan, root_bucket)}
         for name, holds in {**states, **calling}.items():
             if holds:
                 found.setdefault(name, []).append(now // MINUTE)

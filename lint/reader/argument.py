@@ -10,7 +10,7 @@ from typing import Final
 from lint.reader.json_node import json_node
 from lint.reader.node import Array, Node, Scalar
 from lint.reader.shorthand import shorthand_object
-from lint.reader.source_text import Passage, Place, load_passage, refusal, shown
+from lint.reader.source_text import SourceSpan, SourceText, load_source, quoted, refusal
 
 __all__ = ["Option", "array_node", "object_node", "scalar_node"]
 
@@ -24,8 +24,8 @@ class Option:
     """An option with the words that are its value. `place` is that of its name."""
 
     name: str
-    place: Place
-    values: tuple[Passage, ...]
+    place: SourceSpan
+    values: tuple[SourceText, ...]
 
 
 def scalar_node(option: Option, folder: Path) -> Node:
@@ -54,9 +54,9 @@ def _document(option: Option, folder: Path) -> Node | None:
     text = value.text.strip()
     if ELSEWHERE.match(text):
         fix = f"download it, and give it by --file, or as {option.name} file://NAME"
-        raise refusal(value.place(0), what=option.name, why=f"{shown(text)} is not fetched", fix=fix)
+        raise refusal(value.place(0), what=option.name, why=f"{quoted(text)} is not fetched", fix=fix)
     if file := FILE.fullmatch(text):
-        return json_node(load_passage(folder / file[1], cited=value.place(0)))
+        return json_node(load_source(folder / file[1], cited=value.place(0)))
     if text.startswith(("[", "{")):
         _refuse_more(option)
         return json_node(value)
@@ -76,6 +76,6 @@ def _gap(option: Option) -> Scalar:
 
 def _refuse_more(option: Option) -> None:
     if len(option.values) > 1:
-        why = f"the JSON ends before {shown(option.values[1].text)}"
+        why = f"the JSON ends before {quoted(option.values[1].text)}"
         fix = "put the JSON in single quotes, and write '\\'' for an apostrophe in it"
         raise refusal(option.values[1].place(0), what=option.name, why=why, fix=fix)

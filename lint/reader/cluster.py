@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from lint.reader.fields import Fields
-from lint.reader.findings import Findings
+from lint.reader.findings import ReadProblems
 from lint.reader.groups import node_groups
 from lint.reader.node import Object
 from lint.reader.settings import level_settings
@@ -18,13 +18,13 @@ CLUSTER_KEYS: Final = frozenset({"Configurations", "Instances", "ReleaseLabel", 
 FLEETS: Final = ("InstanceFleets", "MasterInstanceFleet", "CoreInstanceFleet", "TaskInstanceFleets")
 
 
-def cluster_subject(node: Object, release: str | None) -> Subject:
+def cluster_subject(node: Object, release: str | None) -> ClusterSpec:
     """Raises InvalidInput with every problem of the file."""
-    findings = Findings()
+    findings = ReadProblems()
     cluster = Fields.of(node, findings)
     instances = cluster.fields("Instances")
     configurations = cluster.member("Configurations")
-    subject = Subject(
+    subject = ClusterSpec(
         source=node.place.source,
         release_label=_release_label(cluster, release),
         settings=level_settings(configurations.value, findings) if configurations else {},

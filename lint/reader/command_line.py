@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from lint.reader.argument import Option
-from lint.reader.findings import Findings
+from lint.reader.findings import ReadProblems
 from lint.reader.node import Object
 from lint.reader.option_members import OPTIONS, launch_object
 from lint.reader.shell_words import shell_words
-from lint.reader.source_text import Passage, refusal
+from lint.reader.source_text import SourceText, refusal
 from sizing.problem import Problem
 
 __all__ = ["command_object", "command_offsets"]
@@ -36,14 +36,14 @@ def command_offsets(text: str) -> list[tuple[int, bool]]:
     return found
 
 
-def command_object(script: Passage, folder: Path) -> Object:
+def command_object(script: SourceText, folder: Path) -> Object:
     """The one command of a script; `file://` is looked for in `folder`. Raises InvalidInput with all problems."""
     (offset, in_backticks), *more = command_offsets(script.text)
     if more:
         why = f"another create-cluster stands in line {script.place(offset).line}"
         fix = "put each command in a file of its own"
         raise refusal(script.place(more[0][0]), what="is a second cluster", why=why, fix=fix)
-    findings = Findings()
+    findings = ReadProblems()
     words = shell_words(script, offset, in_backticks=in_backticks)
     options = _options(words, findings.problems)
     members = launch_object(options, folder, findings.problems)
@@ -51,17 +51,17 @@ def command_object(script: Passage, folder: Path) -> Object:
     return Object(members=members, place=script.place(offset))
 
 
-def _options(words: list[Passage], problems: list[Problem]) -> dict[str, Option]:
+def _options(words: list[SourceText], problems: list[Problem]) -> dict[str, Option]:
     """Each option that is read here, with the words that follow it."""
     options: dict[str, Option] = {}
-    for option in _given(words):
+    for option in _option_values(words):
         if option.name in OPTIONS:
             problems += _option_problems(option, options)
             options[option.name] = option
     return {name: option for name, option in options.items() if option.values}
 
 
-def _given(words: list[Passage]) -> Iterator[Option]:
+def _option_values(words: list[SourceText]) -> Iterator[Option]:
     """Both spellings: `--option value` and `--option=value`."""
     starts = [index for index, word in enumerate(words) if word.text.startswith("--")]
     for start, end in zip(starts, [*starts[1:], len(words)], strict=False):

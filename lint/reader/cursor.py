@@ -6,19 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lint.reader.source_text import Passage
+from lint.reader.source_text import SourceText
 
-__all__ = ["BLANK", "Cursor"]
+__all__ = ["BLANK", "TextCursor"]
 
 BLANK: Final = re.compile(r"[ \t\r\n]*+")
 """What JSON calls blank, and the shorthand of the AWS command line too."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Cursor:
+class TextCursor:
     """`at` is the next character to be read."""
 
-    passage: Passage
+    passage: SourceText
     at: int = 0
 
     def peek(self) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
-from lint.reader.findings import Findings
+from lint.reader.findings import ReadProblems
 from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
-from lint.reader.source_text import Place, shown
+from lint.reader.source_text import SourceSpan, quoted
 
 __all__ = ["Fields"]
 
@@ -22,10 +22,10 @@ class Fields:
     """An object of the file. A gap counts as nothing said, whatever should stand there."""
 
     object: Object
-    findings: Findings
+    findings: ReadProblems
 
     @classmethod
-    def of(cls, node: Object, findings: Findings) -> Self:
+    def of(cls, node: Object, findings: ReadProblems) -> Self:
         """Notes the keys that the object says twice."""
         for again, before in node.repeats():
             why = f"stands in line {before.place.line} already, and only the last would count"
@@ -33,7 +33,7 @@ class Fields:
         return cls(object=node, findings=findings)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceSpan:
         """Where the object begins."""
         return self.object.place
 
@@ -67,7 +67,7 @@ class Fields:
             return None
         if WHOLE.fullmatch(text):
             return int(text)
-        self._wrong(member, f"{shown(text)} is not a whole number", "write a whole number")
+        self._wrong(member, f"{quoted(text)} is not a whole number", "write a whole number")
         return None
 
     def fields(self, key: str) -> Fields | None:

@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 
 from emr.classification import ClassificationPath
 from emr.cluster_spec import Setting
-from lint.reader.source_text import Place, shown
+from lint.reader.source_text import SourceSpan, quoted
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["Findings"]
+__all__ = ["ReadProblems"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class ReadProblems:
     """Grows while a file is read."""
 
     problems: list[Problem] = field(default_factory=list)
     classifications: dict[ClassificationPath, int | None] = field(default_factory=dict)
     twice: list[Setting] = field(default_factory=list)
 
-    def wrong(self, place: Place, what: str, why: str, fix: str) -> None:
+    def wrong(self, place: SourceSpan, what: str, why: str, fix: str) -> None:
         """Notes a problem; the reading goes on."""
-        what = what if what.isprintable() and what else shown(what)
+        what = what if what.isprintable() and what else quoted(what)
         self.problems.append(Problem(where=str(place), what=what, why=why, fix=fix))
 
     def refuse_problems(self) -> None:

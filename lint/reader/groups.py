@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from emr.cluster_spec import NodeGroup, NodeVolume, Settings
+from emr.cluster_spec import EbsVolume, InstanceGroup, Settings
 from lint.reader.fields import Fields
 from lint.reader.settings import level_settings
-from lint.reader.source_text import shown
+from lint.reader.source_text import quoted
 
 __all__ = ["node_groups"]
 
 ROLES: Final[Mapping[str, str]] = {"MASTER": "primary", "CORE": "core", "TASK": "task"}
 
 
-def node_groups(instances: Fields) -> Iterator[NodeGroup]:
+def node_groups(instances: Fields) -> Iterator[InstanceGroup]:
     """All groups; those of one type and one count for all nodes only where no group is listed."""
     listed = [*_listed(instances), *_named(instances)]
     yield from listed or _uniform(instances)
 
 
-def _listed(instances: Fields) -> Iterator[NodeGroup]:
+def _listed(instances: Fields) -> Iterator[InstanceGroup]:
     for entry in instances.entries("InstanceGroups"):
         role = _role(entry)
         if role:
@@ -36,13 +36,13 @@ def _role(entry: Fields) -> str | None:
     if text is not None and text.upper() in ROLES:
         return ROLES[text.upper()]
     if text is not None or written is None:
-        why = f"{shown(text)} is no role" if text else "the group has no role"
+        why = f"{quoted(text)} is no role" if text else "the group has no role"
         place = written.place if written else entry.place
         entry.findings.wrong(place, key, why, "write MASTER, CORE or TASK")
     return None
 
 
-def _named(instances: Fields) -> Iterator[NodeGroup]:
+def _named(instances: Fields) -> Iterator[InstanceGroup]:
     """CloudFormation has a key for each role."""
     for key, role in (("MasterInstanceGroup", "primary"), ("CoreInstanceGroup", "core")):
         group = instances.fields(key)
@@ -52,8 +52,8 @@ def _named(instances: Fields) -> Iterator[NodeGroup]:
         yield _group(group, "task")
 
 
-def _group(entry: Fields, role: str) -> NodeGroup:
-    return NodeGroup(
+def _group(entry: Fields, role: str) -> InstanceGroup:
+    return InstanceGroup(
         role=role,
         instance_type=entry.text("InstanceType"),
         count=entry.whole("InstanceCount"),
@@ -68,7 +68,7 @@ def _settings(entry: Fields) -> Settings:
     return level_settings(member.value, entry.findings) if member else {}
 
 
-def _volumes(entry: Fields) -> Iterator[NodeVolume]:
+def _volumes(entry: Fields) -> Iterator[EbsVolume]:
     ebs = entry.fields("EbsConfiguration")
     for device in ebs.entries("EbsBlockDeviceConfigs") if ebs else ():
         specification = device.fields("VolumeSpecification")
@@ -78,7 +78,7 @@ def _volumes(entry: Fields) -> Iterator[NodeVolume]:
                 device.findings.wrong(device.place, "EbsBlockDeviceConfigs", why, "give VolumeType and SizeInGB in it")
             continue
         count = device.whole("VolumesPerInstance")
-        yield NodeVolume(
+        yield EbsVolume(
             type=specification.text("VolumeType"),
             size_gib=specification.whole("SizeInGB"),
             iops=specification.whole("Iops"),
@@ -88,15 +88,15 @@ def _volumes(entry: Fields) -> Iterator[NodeVolume]:
         )
 
 
-def _uniform(instances: Fields) -> Iterator[NodeGroup]:
+def _uniform(instances: Fields) -> Iterator[InstanceGroup]:
     """One primary node, and core nodes for the rest of the count."""
     nodes = instances.whole("InstanceCount")
     counted = instances.object.get("InstanceCount") is not None
     if instances.object.get("MasterInstanceType"):
         line = instances.line("MasterInstanceType")
-        yield NodeGroup(role="primary", instance_type=instances.text("MasterInstanceType"), count=1, line=line)
+        yield InstanceGroup(role="primary", instance_type=instances.text("MasterInstanceType"), count=1, line=line)
     if instances.object.get("SlaveInstanceType") and counted and nodes != 1:
-        yield NodeGroup(
+        yield InstanceGroup(
             role="core",
             instance_type=instances.text("SlaveInstanceType"),
             count=None if nodes is None else max(nodes - 1, 0),

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-from emr.cluster_spec import Setting, Subject
-from lint.reader.findings import Findings
+from emr.cluster_spec import ClusterSpec, Setting
+from lint.reader.findings import ReadProblems
 from lint.reader.settings import Level
-from lint.reader.source_text import Passage, Place, refusal, shown
+from lint.reader.source_text import SourceSpan, SourceText, quoted, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["hadoop_subject"]
@@ -29,14 +29,14 @@ FILES: Final[Mapping[str, str]] = {
 VALUE: Final = re.compile(r"<value>((?:[^<]|<(?!value>)[^<>/!?][^<>]*>)*)</value>")
 
 
-def hadoop_subject(passage: Passage, file_name: str, release: str | None) -> Subject:
+def hadoop_subject(passage: SourceText, file_name: str, release: str | None) -> ClusterSpec:
     """Raises InvalidInput where Hadoop would refuse the file, and for what it would skip in silence."""
     only = FILES.get(file_name, "hbase-site")
-    findings = Findings()
+    findings = ReadProblems()
     reader = _Reader(passage=passage, only=only, level=Level(findings=findings))
     reader.read()
     findings.refuse_problems()
-    return Subject(
+    return ClusterSpec(
         source=passage.source,
         release_label=release,
         settings=reader.level.settings,
@@ -55,15 +55,15 @@ def _escaped(value: re.Match[str]) -> str:
 class _Property:
     """What a property element holds so far."""
 
-    place: Place
+    place: SourceSpan
     name: str | None = None
     value: str | None = None
-    name_place: Place
+    name_place: SourceSpan
 
 
 @dataclass(slots=True, kw_only=True)
 class _Reader:
-    passage: Passage
+    passage: SourceText
     only: str
     level: Level
     parser: expat.XMLParserType = field(default_factory=expat.ParserCreate)
@@ -85,8 +85,8 @@ class _Reader:
             fix = "close every element, and write &amp; and &lt; for & and < in a value"
             raise refusal(self._place(error.lineno), what="is not XML", why=why, fix=fix) from None
 
-    def _place(self, line: int | None = None) -> Place:
-        return Place(source=self.passage.source, line=line or self.parser.CurrentLineNumber)
+    def _place(self, line: int | None = None) -> SourceSpan:
+        return SourceSpan(source=self.passage.source, line=line or self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
         why = "it has a document type, whose entities could stand for anything"
@@ -114,7 +114,7 @@ class _Reader:
 
     def _not_hadoop(self, name: str) -> InvalidInput:
         fix = "put the properties in <configuration> … </configuration>"
-        why = f"its outermost element is {shown(name)}"
+        why = f"its outermost element is {quoted(name)}"
         return refusal(self._place(), what="is not a configuration of Hadoop", why=why, fix=fix)
 
     def _end(self, name: str) -> None:

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lint.reader.cursor import Cursor
+from lint.reader.cursor import TextCursor
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import Passage, refusal, shown
+from lint.reader.source_text import SourceText, quoted, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["MOST_LEVELS", "json_node"]
@@ -27,7 +27,7 @@ TYPOGRAPHIC: Final = "\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
 STRING: Final = json.JSONDecoder()
 
 
-def json_node(passage: Passage) -> Node:
+def json_node(passage: SourceText) -> Node:
     """The one value of a text. Raises InvalidInput at the first place that is not JSON."""
     reader = _Reader(passage=passage)
     node = reader.value(level=0)
@@ -37,13 +37,13 @@ def json_node(passage: Passage) -> Node:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader(Cursor):
+class _Reader(TextCursor):
     def wrong(self, why: str, fix: str) -> InvalidInput:
         """A refusal of what stands here."""
         found = self.passage.text[self.at : self.at + 20].partition("\n")[0]
         if found[:1] and found[0] in TYPOGRAPHIC:
             why, fix = "a typographic quote is no quote to JSON", 'write " in its place'
-        what = f"is not JSON at {shown(found)}" if found else "is not JSON: it ends too early"
+        what = f"is not JSON at {quoted(found)}" if found else "is not JSON: it ends too early"
         return refusal(self.passage.place(self.at), what=what, why=why, fix=fix)
 
     def value(self, level: int) -> Node:
@@ -70,7 +70,7 @@ class _Reader(Cursor):
             here = self.passage.place(self.at)
             key = self._string()
             if self.peek() != ":":
-                raise self.wrong(f"a colon is expected after {shown(key)}", "check the quotes before it")
+                raise self.wrong(f"a colon is expected after {quoted(key)}", "check the quotes before it")
             self.at += 1
             members.append(Member(key=key, value=self.value(level + 1), place=here))
         return Object(members=tuple(members), place=place)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from emr.cluster_spec import PLACEHOLDER
-from lint.reader.source_text import Place
+from lint.reader.source_text import SourceSpan
 
 __all__ = ["Array", "Member", "Node", "Object", "Scalar", "is_gap", "scalar_text"]
 
@@ -16,7 +16,7 @@ class Scalar:
     """A text, a number, a switch or a placeholder, as it was written. `quoted` is false for a number of JSON."""
 
     text: str
-    place: Place
+    place: SourceSpan
     is_null: bool = False
     quoted: bool = True
 
@@ -26,7 +26,7 @@ class Array:
     """Nodes in their order."""
 
     items: tuple[Node, ...]
-    place: Place
+    place: SourceSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Member:
 
     key: str
     value: Node
-    place: Place
+    place: SourceSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Object:
     """Members in their order; a key may stand twice."""
 
     members: tuple[Member, ...]
-    place: Place
+    place: SourceSpan
 
     def get(self, key: str) -> Member | None:
         """The last member of that key, as every JSON reader takes it."""

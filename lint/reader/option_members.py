@@ -16,7 +16,7 @@ __all__ = ["OPTIONS", "launch_object"]
 Members = tuple[Member, ...]
 
 
-class Target(NamedTuple):
+class OptionTarget(NamedTuple):
     """The keys that an option sets, there or within `Instances`."""
 
     shape: Callable[[Option, Path], Node]
@@ -24,17 +24,17 @@ class Target(NamedTuple):
     in_instances: bool = False
 
 
-OPTIONS: Final[Mapping[str, Target]] = {
-    "--release-label": Target(scalar_node, ("ReleaseLabel",)),
-    "--configurations": Target(array_node, ("Configurations",)),
-    "--applications": Target(array_node, ("Applications",)),
-    "--managed-scaling-policy": Target(object_node, ("ManagedScalingPolicy",)),
-    "--instance-groups": Target(array_node, ("InstanceGroups",), in_instances=True),
-    "--instance-fleets": Target(array_node, ("InstanceFleets",), in_instances=True),
-    "--instance-type": Target(scalar_node, ("MasterInstanceType", "SlaveInstanceType"), in_instances=True),
-    "--instance-count": Target(scalar_node, ("InstanceCount",), in_instances=True),
-    "--ec2-attributes": Target(object_node, ("Ec2KeyName",), in_instances=True),
-    "--cli-input-json": Target(object_node, ()),
+OPTIONS: Final[Mapping[str, OptionTarget]] = {
+    "--release-label": OptionTarget(scalar_node, ("ReleaseLabel",)),
+    "--configurations": OptionTarget(array_node, ("Configurations",)),
+    "--applications": OptionTarget(array_node, ("Applications",)),
+    "--managed-scaling-policy": OptionTarget(object_node, ("ManagedScalingPolicy",)),
+    "--instance-groups": OptionTarget(array_node, ("InstanceGroups",), in_instances=True),
+    "--instance-fleets": OptionTarget(array_node, ("InstanceFleets",), in_instances=True),
+    "--instance-type": OptionTarget(scalar_node, ("MasterInstanceType", "SlaveInstanceType"), in_instances=True),
+    "--instance-count": OptionTarget(scalar_node, ("InstanceCount",), in_instances=True),
+    "--ec2-attributes": OptionTarget(object_node, ("Ec2KeyName",), in_instances=True),
+    "--cli-input-json": OptionTarget(object_node, ()),
 }
 
 
@@ -55,7 +55,7 @@ def launch_object(options: Mapping[str, Option], folder: Path, problems: list[Pr
     return _laid_over(below, top, instances)
 
 
-def _members(option: Option, target: Target, node: Node) -> Iterable[Member]:
+def _members(option: Option, target: OptionTarget, node: Node) -> Iterable[Member]:
     if option.name == "--ec2-attributes":
         key = node.get("KeyName") if isinstance(node, Object) else None
         return () if key is None else (Member(key="Ec2KeyName", value=key.value, place=key.place),)

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 from typing import Final
 
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from lint.reader.cluster import CLUSTER_KEYS, cluster_subject
 from lint.reader.command_line import command_object, command_offsets
 from lint.reader.hadoop_xml import hadoop_subject
 from lint.reader.json_node import json_node
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import Passage, load_passage, refusal, shown
+from lint.reader.source_text import SourceText, load_source, quoted, refusal
 from lint.reader.yaml_node import yaml_node
-from lint.release_of import is_label, meant_label
+from lint.release_of import is_label, nearest_label
 from sizing.problem import InvalidInput
 
 __all__ = ["read_subject"]
@@ -29,14 +29,14 @@ FORMS: Final = (
 )
 
 
-def read_subject(path: Path, release: str | None) -> Subject:
+def read_subject(path: Path, release: str | None) -> ClusterSpec:
     """What a file says of a cluster; `release` stands where the file names none.
 
     Raises InvalidInput with every problem that was found, each with its line; and for a `release` that is no label.
     """
     if release is not None and not is_label(release):
         raise _no_label(release)
-    passage = load_passage(path)
+    passage = load_source(path)
     text = passage.text
     if XML.match(text):
         return hadoop_subject(passage, path.name, release)
@@ -49,7 +49,7 @@ def read_subject(path: Path, release: str | None) -> Subject:
     raise _unknown(passage)
 
 
-def _is_json(passage: Passage) -> bool:
+def _is_json(passage: SourceText) -> bool:
     """Whether it is, where a script could begin with a bracket too."""
     if not JSON.match(passage.text):
         return False
@@ -60,7 +60,7 @@ def _is_json(passage: Passage) -> bool:
     return True
 
 
-def _node_subject(node: Node, release: str | None) -> Subject:
+def _node_subject(node: Node, release: str | None) -> ClusterSpec:
     if isinstance(node, Object):
         if node.get("Classification"):
             node = Array(items=(node,), place=node.place)
@@ -103,10 +103,10 @@ def _is_cluster(node: Node) -> bool:
 
 def _no_label(release: str) -> InvalidInput:
     why = "a label of EMR is emr- and three numbers with points between"
-    what, fix = f"{shown(release)} is no release label", f"write {meant_label(release)}"
+    what, fix = f"{quoted(release)} is no release label", f"write {nearest_label(release)}"
     return refusal("--release", what=what, why=why, fix=fix)
 
 
-def _unknown(passage: Passage) -> InvalidInput:
+def _unknown(passage: SourceText) -> InvalidInput:
     why = "it is neither JSON, YAML nor XML with settings of EMR, and has no `aws emr create-cluster` with options"
     return refusal(passage.place(0), what="is no configuration", why=why, fix=FORMS)

@@ -8,9 +8,9 @@ from typing import Final
 
 from emr.classification import ClassificationPath
 from emr.cluster_spec import Setting, SettingKey
-from lint.reader.findings import Findings
+from lint.reader.findings import ReadProblems
 from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
-from lint.reader.source_text import Place, shown
+from lint.reader.source_text import SourceSpan, quoted
 
 __all__ = ["Level", "level_settings"]
 
@@ -20,7 +20,7 @@ PROPERTIES: Final = (API_PROPERTIES, "ConfigurationProperties")
 KEYS: Final = ("Classification", *PROPERTIES, "Configurations")
 
 
-def level_settings(configurations: Node, findings: Findings) -> dict[SettingKey, Setting]:
+def level_settings(configurations: Node, findings: ReadProblems) -> dict[SettingKey, Setting]:
     """The settings of a cluster or of a group. Of what stands twice the later wins, property by property."""
     level = Level(findings=findings)
     level.read_list(configurations, "")
@@ -31,7 +31,7 @@ def level_settings(configurations: Node, findings: Findings) -> dict[SettingKey,
 class Level:
     """The settings at one level, while they are read."""
 
-    findings: Findings
+    findings: ReadProblems
     settings: dict[SettingKey, Setting] = field(default_factory=dict)
     named: set[ClassificationPath] = field(default_factory=set)
 
@@ -65,7 +65,7 @@ class Level:
         if nested := node.get("Configurations"):
             self.read_list(nested.value, path)
 
-    def name(self, path: ClassificationPath, name: str, place: Place) -> None:
+    def name(self, path: ClassificationPath, name: str, place: SourceSpan) -> None:
         """Notes a classification, and the second of a name."""
         if path in self.named:
             self._repeat(path, "Classification", name, place)
@@ -79,7 +79,7 @@ class Level:
             if member.key not in KEYS:
                 near = get_close_matches(member.key, KEYS, n=1)
                 fix = f"did you mean {near[0]}?" if near else "move it into Properties"
-                self._wrong(member.place, path, f"a classification has no key {shown(member.key)}", fix)
+                self._wrong(member.place, path, f"a classification has no key {quoted(member.key)}", fix)
 
     def _read_properties(self, properties: Member, path: ClassificationPath) -> None:
         if isinstance(properties.value, Object) and scalar_text(properties.value) is None:
@@ -92,12 +92,12 @@ class Level:
     def _read_property(self, member: Member, path: ClassificationPath, *, takes_texts: bool) -> None:
         value = scalar_text(member.value)
         if value is None:
-            why = f"the value of {shown(member.key)} is a list or an object"
+            why = f"the value of {quoted(member.key)} is a list or an object"
             self._wrong(member.place, path, why, "write the value as text in quotes")
         else:
-            quoted = not takes_texts or not isinstance(member.value, Scalar) or member.value.quoted
+            is_text = not takes_texts or not isinstance(member.value, Scalar) or member.value.quoted
             line = member.place.linted_line
-            self.put(Setting(classification=path, key=member.key, value=value, line=line, quoted=quoted))
+            self.put(Setting(classification=path, key=member.key, value=value, line=line, quoted=is_text))
 
     def put(self, setting: Setting) -> None:
         """The last of a key stays."""
@@ -106,8 +106,8 @@ class Level:
             self.findings.twice.append(setting)
         self.settings[key] = setting
 
-    def _repeat(self, path: ClassificationPath, key: str, value: str, place: Place) -> None:
+    def _repeat(self, path: ClassificationPath, key: str, value: str, place: SourceSpan) -> None:
         self.findings.twice.append(Setting(classification=path, key=key, value=value, line=place.linted_line))
 
-    def _wrong(self, place: Place, path: ClassificationPath, why: str, fix: str) -> None:
+    def _wrong(self, place: SourceSpan, path: ClassificationPath, why: str, fix: str) -> None:
         self.findings.wrong(place, path or "Configurations", why, fix)

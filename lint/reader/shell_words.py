@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from lint.reader.source_text import Passage, refusal
+from lint.reader.source_text import SourceText, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["shell_words"]
@@ -32,7 +32,7 @@ OPTION_LINE: Final = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)*[ \t]*+(?P<option>-
 ENDS: Final = " \t\n;&|)"
 
 
-def shell_words(script: Passage, offset: int, *, in_backticks: bool = False) -> list[Passage]:
+def shell_words(script: SourceText, offset: int, *, in_backticks: bool = False) -> list[SourceText]:
     """The words from there to the end of the command. What the shell would fill in is written `${…}`.
 
     Raises InvalidInput for a quote that never ends, and for a command that ends sooner than it seems to.
@@ -52,7 +52,7 @@ def shell_words(script: Passage, offset: int, *, in_backticks: bool = False) -> 
 class _Word:
     """A word as it grows, piece by piece."""
 
-    script: Passage
+    script: SourceText
     start: int
     pieces: list[str] = field(default_factory=list)
     breaks: list[int] = field(default_factory=list)
@@ -70,9 +70,9 @@ class _Word:
         self.pieces.append(text)
         self.length += len(text)
 
-    def passage(self) -> Passage:
+    def passage(self) -> SourceText:
         """The whole word."""
-        return Passage(
+        return SourceText(
             text="".join(self.pieces),
             source=self.script.source,
             breaks=tuple(self.breaks),
@@ -83,7 +83,7 @@ class _Word:
 
 @dataclass(slots=True, kw_only=True)
 class _Reader:
-    script: Passage
+    script: SourceText
     at: int
     closing: str
 
@@ -98,7 +98,7 @@ class _Reader:
         following = self.script.text[self.at : self.at + 1]
         return bool(following) and following not in ENDS + self.closing + "#"
 
-    def word(self) -> Passage:
+    def word(self) -> SourceText:
         """The word that begins here."""
         text = self.script.text
         word = _Word(script=self.script, start=self.at)

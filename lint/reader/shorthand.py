@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lint.reader.cursor import BLANK, Cursor
+from lint.reader.cursor import BLANK, TextCursor
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import Passage, refusal, shown
+from lint.reader.source_text import SourceText, quoted, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["shorthand_object"]
@@ -20,7 +20,7 @@ BARE: Final = re.compile(r"(?:<[^<>]*>|\$\{[^{}]*\}|[^,\[\]{}<$]|[<$])+")
 ESCAPED: Final = re.compile(r"\\(['\"\\])")
 
 
-def shorthand_object(passage: Passage) -> Object:
+def shorthand_object(passage: SourceText) -> Object:
     """One word of an argument. Raises InvalidInput where it is no shorthand."""
     reader = _Reader(passage=passage)
     node = reader.members(closing="", level=0)
@@ -30,11 +30,11 @@ def shorthand_object(passage: Passage) -> Object:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader(Cursor):
+class _Reader(TextCursor):
     def wrong(self, why: str) -> InvalidInput:
         """A refusal of what stands here."""
         found = self.passage.text[self.at : self.at + 20]
-        what = f"is not shorthand of the AWS CLI at {shown(found)}" if found else "is shorthand that ends too early"
+        what = f"is not shorthand of the AWS CLI at {quoted(found)}" if found else "is shorthand that ends too early"
         fix = "write Key=Value pairs with commas between, or JSON in single quotes"
         return refusal(self.passage.place(self.at), what=what, why=why, fix=fix)
 

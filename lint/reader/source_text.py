@@ -10,7 +10,7 @@ from typing import Final
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["Passage", "Place", "load_passage", "refusal", "shown"]
+__all__ = ["SourceSpan", "SourceText", "load_source", "quoted", "refusal"]
 
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
 MOST_BYTES: Final = 4 * 2**20
@@ -19,7 +19,7 @@ LONGEST_QUOTE: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SourceSpan:
     """A line of a file. `cited` is the line of the linted file that names this one, None where this is the linted."""
 
     source: str
@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class SourceText:
     """`breaks` are the offsets at which a next line begins; a word may have some that its text does not show."""
 
     text: str
@@ -46,16 +46,16 @@ class Passage:
     first_line: int = 1
     cited: int | None = None
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> SourceSpan:
         """Where a character stands; past the end, the last line that has any."""
         offset = max(0, min(offset, len(self.text.rstrip()) - 1)) if offset >= len(self.text) else offset
         line = self.first_line + bisect_right(self.breaks, offset)
-        return Place(source=self.source, line=line, cited=self.cited)
+        return SourceSpan(source=self.source, line=line, cited=self.cited)
 
-    def after(self, offset: int) -> Passage:
+    def after(self, offset: int) -> SourceText:
         """The rest of it."""
         first = bisect_right(self.breaks, offset)
-        return Passage(
+        return SourceText(
             text=self.text[offset:],
             source=self.source,
             breaks=tuple(found - offset for found in self.breaks[first:]),
@@ -64,19 +64,19 @@ class Passage:
         )
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """A stranger's text as a message quotes it: short, and printable."""
     return repr(text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…")
 
 
-def refusal(where: Place | str, *, what: str, why: str, fix: str) -> InvalidInput:
+def refusal(where: SourceSpan | str, *, what: str, why: str, fix: str) -> InvalidInput:
     """The one problem that ends the reading of a file."""
     return InvalidInput([Problem(where=str(where), what=what, why=why, fix=fix)])
 
 
-def load_passage(path: Path, cited: Place | None = None) -> Passage:
+def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
     """A whole file. Raises InvalidInput when it is not there, is no text, or is too long."""
-    source = _shown_path(path)
+    source = _display_path(path)
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -86,7 +86,7 @@ def load_passage(path: Path, cited: Place | None = None) -> Passage:
         raise refusal(where, what=f"{source} cannot be read", why=reason, fix="give the path of a file") from None
     text = _text(content, source)
     breaks = tuple(found.end() for found in NEW_LINE.finditer(text))
-    return Passage(text=text, source=source, breaks=breaks, cited=cited.linted_line if cited else None)
+    return SourceText(text=text, source=source, breaks=breaks, cited=cited.linted_line if cited else None)
 
 
 def _text(content: bytes, source: str) -> str:
@@ -111,7 +111,7 @@ def _text(content: bytes, source: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _shown_path(path: Path) -> str:
+def _display_path(path: Path) -> str:
     here = Path.cwd()
     full = path.absolute()
     return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)

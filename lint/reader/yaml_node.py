@@ -9,7 +9,7 @@ import yaml
 
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import Passage, Place, refusal
+from lint.reader.source_text import SourceSpan, SourceText, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["yaml_node"]
@@ -24,7 +24,7 @@ MERGE: Final = "tag:yaml.org,2002:merge"
 FIX: Final = "mend the line, or put the value in quotes; two blanks indent, a tab never does"
 
 
-def yaml_node(passage: Passage) -> Node:
+def yaml_node(passage: SourceText) -> Node:
     """The one document of a text. Raises InvalidInput where it is not YAML."""
     try:
         _refuse_depth(passage)
@@ -39,7 +39,7 @@ def yaml_node(passage: Passage) -> Node:
     return _Walk(passage=passage).node(node, 0)
 
 
-def _refuse_depth(passage: Passage) -> None:
+def _refuse_depth(passage: SourceText) -> None:
     """Before anything recurses: libyaml's composer ends the process where brackets nest too deep."""
     level = 0
     for event in yaml.parse(passage.text, Loader=SafeLoader):
@@ -49,13 +49,13 @@ def _refuse_depth(passage: Passage) -> None:
             raise _wrong(place, f"it nests deeper than {MOST_LEVELS} levels")
 
 
-def _wrong(place: Place, why: str) -> InvalidInput:
+def _wrong(place: SourceSpan, why: str) -> InvalidInput:
     return refusal(place, what="is not read", why=why, fix="write the entries out, without anchors, aliases or merges")
 
 
 @dataclass(slots=True, kw_only=True)
 class _Walk:
-    passage: Passage
+    passage: SourceText
     entries: int = 0
 
     def node(self, node: yaml.Node, level: int) -> Node:
@@ -71,7 +71,7 @@ class _Walk:
         function = name if name == "Ref" else f"Fn::{name}"
         return Object(members=(Member(key=function, value=plain, place=place),), place=place)
 
-    def _plain(self, node: yaml.Node, level: int, place: Place) -> Node:
+    def _plain(self, node: yaml.Node, level: int, place: SourceSpan) -> Node:
         if isinstance(node, yaml.MappingNode):
             members = tuple(self._member(key, value, level) for key, value in node.value)
             return Object(members=members, place=place)

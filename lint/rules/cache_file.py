@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.volumes import files_of, largest_volume_gib, room_gib
 from sizing.units import GIB, MIB
 
@@ -19,84 +19,88 @@ FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 START: Final = "the RegionServer does not start"
 
 
-def _size_below_one(node: Node) -> Iterator[Found]:
+def _size_below_one(node: LintedNode) -> Iterator[Violation]:
     size = node.cache_mib
     if size is not None and size < 1:
-        yield Found(at=node.setting("hbase.bucketcache.size"), message=f"{size:g} MiB: the old share of heap is gone")
+        yield Violation(
+            at=node.setting("hbase.bucketcache.size"), message=f"{size:g} MiB: the old share of heap is gone"
+        )
 
 
-def _colon_in_files(node: Node) -> Iterator[Found]:
+def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine") or ""
     kind, _, paths = engine.partition(":")
     if kind in {"file", "files"} and ":" in paths:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
             message="a colon does not separate paths: it becomes part of one, whose directory does not exist",
             fix=f"write {kind}:{','.join(paths.split(':'))}",
         )
 
 
-def _uneven_files(node: Node) -> Iterator[Found]:
+def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     files, size_mib = node.cache_files, node.cache_mib
     if len(files) > 1 and size_mib is not None and size_mib % len(files):
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"{size_mib:,.0f} MiB over {len(files)} files is not a whole number for each",
         )
 
 
-def _one_after_the_other(node: Node) -> Iterator[Found]:
+def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
     if len(node.cache_files) > 1:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
             message=f"{len(node.cache_files)} files fill one after the other, at the speed of one volume",
         )
 
 
-def _larger_than_its_volume(node: Node) -> Iterator[Found]:
+def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
     room, largest, size_mib, files = room_gib(node), largest_volume_gib(node), node.cache_mib, files_of(node)
     if size_mib is None or room is None or largest is None or not files:
         return
     size_gib = size_mib * MIB / GIB
     if size_gib > room or size_gib / files > largest:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"a cache of {size_gib:,.0f} GiB in {files} file{'s' * (files > 1)} does not fit: the largest "
             f"volume has {largest:,} GiB, all of a node {room:,} GiB",
         )
 
 
-def _volume_nearly_full(node: Node) -> Iterator[Found]:
+def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     largest, size_mib, files = largest_volume_gib(node), node.cache_mib, files_of(node)
     if size_mib is None or largest is None or not files:
         return
     share = size_mib * MIB / GIB / files / largest
     if FULL < share <= 1:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"the cache fills {share:.0%} of its volume of {largest:,} GiB, before its index and anything else",
             fix=f"make the volume {size_mib * MIB / GIB / files / FULL:,.0f} GiB or more",
         )
 
 
-def _engine_left_to_emr(node: Node) -> Iterator[Found]:
+def _engine_not_stated(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.in_s3 and node.unstated("hbase.bucketcache.ioengine"):
-        yield Found(
+        yield Violation(
             property="hbase.bucketcache.ioengine",
             message="nothing says where the cache lies; EMR puts it on all volumes of a node but one",
         )
 
 
-def _no_engine(node: Node) -> Iterator[Found]:
+def _no_engine(node: LintedNode) -> Iterator[Violation]:
     in_hdfs = node.text("hbase.emr.storageMode", "hbase") == "hdfs"
     if node.cache_mib is not None and in_hdfs and node.unstated("hbase.bucketcache.ioengine"):
-        yield Found(at=node.setting("hbase.bucketcache.size"), message="a size without an engine is no cache at all")
+        yield Violation(
+            at=node.setting("hbase.bucketcache.size"), message="a size without an engine is no cache at all"
+        )
 
 
-def _emr_default_size(node: Node) -> Iterator[Found]:
+def _emr_default_size(node: LintedNode) -> Iterator[Violation]:
     unsized = node.unstated("hbase.bucketcache.size")
     if node.in_s3 and unsized and node.text("hbase.bucketcache.ioengine") != "offheap":
-        yield Found(property="hbase.bucketcache.size", message="the cache has EMR's 8 GiB for each RegionServer")
+        yield Violation(property="hbase.bucketcache.size", message="the cache has EMR's 8 GiB for each RegionServer")
 
 
 CACHE_FILE: Final = (
@@ -160,7 +164,7 @@ CACHE_FILE: Final = (
         id="WB215",
         severity=Severity.WARNING,
         what="a cache file left to EMR",
-        check=_engine_left_to_emr,
+        check=_engine_not_stated,
         because="with one volume nobody documents where it goes, and HDFS and logs share what it gets",
         fix="state files: with a path on a volume of the cache's own",
         source="EMR Release Guide, emr-hbase-s3",

@@ -12,8 +12,8 @@ from emr.cluster_spec import PLACEHOLDER
 from facts.classifications import classifications
 from facts.keys.nearest import near_misses
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 
 __all__ = ["CLASSIFICATIONS"]
 
@@ -26,19 +26,19 @@ APPS: Final = "EMR Release Guide, emr-configure-apps"
 _REFUSED: Final = "EMR refuses a classification that it does not know, and the cluster does not start"
 
 
-def _old_logging(node: Node) -> Iterator[Found]:
+def _old_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j":
-            yield Found(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
+            yield Violation(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
 
 
-def _new_logging(node: Node) -> Iterator[Found]:
+def _new_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j2":
-            yield Found(classification=path, line=line, message=f"{path} came with EMR 7.9")
+            yield Violation(classification=path, line=line, message=f"{path} came with EMR 7.9")
 
 
-def _unlisted(node: Node) -> Iterator[tuple[ClassificationPath, int | None]]:
+def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None]]:
     """What EMR does not document: the outermost of them, and no gap."""
     for path, line in node.subject.classifications.items():
         outer = path.rpartition("/")[0]
@@ -46,46 +46,52 @@ def _unlisted(node: Node) -> Iterator[tuple[ClassificationPath, int | None]]:
             yield path, line
 
 
-def _slip(node: Node) -> Iterator[Found]:
+def _slip(node: LintedNode) -> Iterator[Violation]:
     for path, line in _unlisted(node):
-        meant = _meant(path)
+        meant = _nearest_classification(path)
         if path == EXPORT:
             why = "export stands inside a classification that ends in -env, and nowhere else"
-            yield Found(classification=path, line=line, message=why, fix="move it into hbase-env, or whose it is")
+            yield Violation(classification=path, line=line, message=why, fix="move it into hbase-env, or whose it is")
         elif meant:
             why = f"there is no classification {path}; {meant} is one"
-            yield Found(classification=path, line=line, message=why, fix=f"write {meant.rpartition('/')[2]}")
+            yield Violation(classification=path, line=line, message=why, fix=f"write {meant.rpartition('/')[2]}")
 
 
-def _unknown(node: Node) -> Iterator[Found]:
+def _unknown(node: LintedNode) -> Iterator[Violation]:
     """Releases before 7 have some that the table does not."""
     if node.release and node.release.emr < TABLE_FROM:
         return
     for path, line in _unlisted(node):
         name = path.rpartition("/")[2]
-        elsewhere = sorted(each for each in classifications() if each.rpartition("/")[2] == name)
-        if path != EXPORT and not _meant(path):
+        elsewhere = sorted(
+            classification for classification in classifications() if classification.rpartition("/")[2] == name
+        )
+        if path != EXPORT and not _nearest_classification(path):
             fix = f"put it where EMR has it: {elsewhere[0]}" if elsewhere else None
-            yield Found(classification=path, line=line, message=f"EMR documents no classification {path}", fix=fix)
+            yield Violation(classification=path, line=line, message=f"EMR documents no classification {path}", fix=fix)
 
 
-def _meant(path: ClassificationPath) -> ClassificationPath | None:
+def _nearest_classification(path: ClassificationPath) -> ClassificationPath | None:
     """The classification of the same place that the last name is a slip of; another version of Log4j is none."""
-    beside = [each for each in classifications() if each.rpartition("/")[0] == path.rpartition("/")[0]]
+    beside = [
+        classification
+        for classification in classifications()
+        if classification.rpartition("/")[0] == path.rpartition("/")[0]
+    ]
     near = near_misses(path, beside, most_edits=1)
     return next((each for each in near if each.removesuffix("2") != path.removesuffix("2")), None)
 
 
-def _outside_export(node: Node) -> Iterator[Found]:
+def _outside_export(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path == "hbase-env" and VARIABLE.fullmatch(key):
-            yield Found(at=setting, message=f"{key} stands in hbase-env itself, and not in its export")
+            yield Violation(at=setting, message=f"{key} stands in hbase-env itself, and not in its export")
 
 
-def _unquoted(node: Node) -> Iterator[Found]:
+def _unquoted(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         if not setting.quoted:
-            yield Found(
+            yield Violation(
                 at=setting,
                 message=f"the value of {setting.key} is a number or a switch of JSON",
                 fix=f'write "{setting.value}"',

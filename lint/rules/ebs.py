@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from emr.cluster_spec import NodeVolume
+from emr.cluster_spec import EbsVolume
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.volumes import instance_of
 from sizing import gp3
 from sizing.units import MIB
@@ -22,11 +22,11 @@ MOST_IOPS: Final = 80_000
 MOST_MIB_S: Final = 2_000
 
 
-def _gp3(node: Node) -> Iterator[NodeVolume]:
+def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
     return (volume for volume in node.volumes if volume.type == "gp3")
 
 
-def _beyond_the_instance(node: Node) -> Iterator[Found]:
+def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
     volumes = list(_gp3(node))
     bought = any((volume.throughput_mib_s or 0) > gp3.INCLUDED_MIB_S for volume in volumes)
@@ -35,7 +35,7 @@ def _beyond_the_instance(node: Node) -> Iterator[Found]:
     asked = sum((volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * volume.count for volume in volumes)
     sustained = instance.ebs_sustained_bytes_per_second // MIB
     if asked > sustained:
-        yield Found(
+        yield Violation(
             classification="",
             property=VOLUME,
             line=volumes[0].line,
@@ -43,7 +43,7 @@ def _beyond_the_instance(node: Node) -> Iterator[Found]:
         )
 
 
-def _iops_beyond_the_instance(node: Node) -> Iterator[Found]:
+def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
     volumes = list(_gp3(node))
     bought = any((volume.iops or 0) > gp3.INCLUDED_IOPS for volume in volumes)
@@ -51,7 +51,7 @@ def _iops_beyond_the_instance(node: Node) -> Iterator[Found]:
         return
     asked = sum((volume.iops or gp3.INCLUDED_IOPS) * volume.count for volume in volumes)
     if asked > instance.ebs_sustained_iops:
-        yield Found(
+        yield Violation(
             classification="",
             property=VOLUME,
             line=volumes[0].line,
@@ -59,10 +59,10 @@ def _iops_beyond_the_instance(node: Node) -> Iterator[Found]:
         )
 
 
-def _throughput_unsaid(node: Node) -> Iterator[Found]:
+def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         if node.caches and volume.throughput_mib_s is None:
-            yield Found(
+            yield Violation(
                 classification="",
                 property=VOLUME,
                 line=volume.line,
@@ -70,7 +70,7 @@ def _throughput_unsaid(node: Node) -> Iterator[Found]:
             )
 
 
-def _impossible_gp3(node: Node) -> Iterator[Found]:
+def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         iops = volume.iops or gp3.INCLUDED_IOPS
         throughput = volume.throughput_mib_s or gp3.INCLUDED_MIB_S
@@ -82,14 +82,14 @@ def _impossible_gp3(node: Node) -> Iterator[Found]:
         elif volume.size_gib is not None and iops > gp3.most_iops(volume.size_gib):
             why = f"{volume.size_gib:,} GiB take {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
         if why:
-            yield Found(classification="", property=VOLUME, line=volume.line, message=why)
+            yield Violation(classification="", property=VOLUME, line=volume.line, message=why)
 
 
-def _beyond_documents(node: Node) -> Iterator[Found]:
+def _beyond_documents(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         size, throughput = volume.size_gib or 0, volume.throughput_mib_s or 0
         if size > gp3.EMR_DOCUMENTED_GIB or throughput > gp3.EMR_DOCUMENTED_MIB_S:
-            yield Found(
+            yield Violation(
                 classification="",
                 property=VOLUME,
                 line=volume.line,
@@ -98,17 +98,17 @@ def _beyond_documents(node: Node) -> Iterator[Found]:
             )
 
 
-def _stated(volume: NodeVolume) -> Iterator[str]:
+def _stated(volume: EbsVolume) -> Iterator[str]:
     if volume.size_gib is not None:
         yield f"{volume.size_gib:,} GiB"
     if volume.throughput_mib_s is not None:
         yield f"{volume.throughput_mib_s:,} MiB/s"
 
 
-def _old_volume(node: Node) -> Iterator[Found]:
+def _old_volume(node: LintedNode) -> Iterator[Violation]:
     for volume in node.volumes:
         if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
-            yield Found(
+            yield Violation(
                 classification="", property=VOLUME, line=volume.line, message=f"the cache would be on {volume.type}"
             )
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 
 __all__ = ["FILLING"]
 
@@ -16,58 +16,58 @@ FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 FEW_PREFETCH_THREADS: Final = 4
 
 
-def _drops_blocks(node: Node) -> Iterator[Found]:
+def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
     prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
     if node.caches and prefetches and node.number("hbase.bucketcache.queue.addition.waittime", 0) == 0:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.queue.addition.waittime"),
             property="hbase.bucketcache.queue.addition.waittime",
             message="prefetch drops each block that finds a writer's queue full, and its file is then not fully cached",
         )
 
 
-def _cache_on_read_off(node: Node) -> Iterator[Found]:
+def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
     if node.switched("hbase.block.data.cacheonread", default=True) is False:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.block.data.cacheonread"),
             message="no read fills the cache; prefetch and compressed caching are off with it",
         )
 
 
-def _few_prefetch_threads(node: Node) -> Iterator[Found]:
+def _few_prefetch_threads(node: LintedNode) -> Iterator[Violation]:
     threads = node.number("hbase.hfile.thread.prefetch", FEW_PREFETCH_THREADS)
     prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
     if node.in_s3 and prefetches and threads is not None and threads <= FEW_PREFETCH_THREADS:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.hfile.thread.prefetch"),
             property="hbase.hfile.thread.prefetch",
             message=f"{threads:g} threads prefetch, one store file each, at S3's latency",
         )
 
 
-def _compactions_lose_blocks(node: Node) -> Iterator[Found]:
+def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
     on_write = node.switched("hbase.rs.cacheblocksonwrite", default=False)
     compacted = node.switched("hbase.rs.cachecompactedblocksonwrite", default=False)
     if node.caches and on_write and compacted is False:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.rs.cachecompactedblocksonwrite"),
             property="hbase.rs.cachecompactedblocksonwrite",
             message="flushes are cached, and the first compaction drops them again",
         )
 
 
-def _does_nothing(node: Node) -> Iterator[Found]:
+def _does_nothing(node: LintedNode) -> Iterator[Violation]:
     combined = node.setting("hbase.bucketcache.combinedcache.enabled")
     if combined and combined.value.strip().lower() == "false":
-        yield Found(at=combined, message="since HBase 2.0 the caches are always combined; false is only a log line")
+        yield Violation(at=combined, message="since HBase 2.0 the caches are always combined; false is only a log line")
     grace = node.setting("hbase.bucketcache.block.orphan.evictgraceperiod.seconds")
     if grace:
-        yield Found(at=grace, message="no HBase 2.6 evicts orphans, and the value is in milliseconds")
+        yield Violation(at=grace, message="no HBase 2.6 evicts orphans, and the value is in milliseconds")
 
 
-def _external(node: Node) -> Iterator[Found]:
+def _external(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.switched("hbase.blockcache.use.external", default=False):
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.blockcache.use.external"), message="memcached takes the place of the BucketCache"
         )
 

@@ -9,8 +9,8 @@ from typing import Final
 from configurations.properties.property import Span
 from lint.finding import Severity
 from lint.jvm_options import EXPORT, is_all_gap, java_version, jvm_options, size_mib
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.blocks import cached_blocks
 from lint.rules.volumes import instance_of
 from lint.shell_value import shell_word_count, without_quotes
@@ -28,32 +28,32 @@ OPTIONS: Final = "HBASE_REGIONSERVER_OPTS"
 CONFIGURE: Final = "EMR Release Guide, emr-hbase-configure"
 
 
-def _generational_without_jdk(node: Node) -> Iterator[Found]:
+def _generational_without_jdk(node: LintedNode) -> Iterator[Violation]:
     flag, java = jvm_options(node).with_flag(GENERATIONAL), java_version(node)
     if flag is None or java is None or java >= GENERATIONAL_FROM:
         return
     stated = "stated" if node.setting("JAVA_HOME", EXPORT) else "the release's own, for no JAVA_HOME is stated"
-    yield Found(at=flag, message=f"Java {java} ({stated}) has no generational ZGC")
+    yield Violation(at=flag, message=f"Java {java} ({stated}) has no generational ZGC")
 
 
-def _undocumented_zgc(node: Node) -> Iterator[Found]:
+def _undocumented_zgc(node: LintedNode) -> Iterator[Violation]:
     uses = [setting for name, setting in jvm_options(node).collectors if name == "UseZGC"]
     if uses:
         label = node.release.label if node.release else ""
-        yield Found(at=uses[0], message=f"{label} documents neither ZGC nor Java 21 for HBase")
+        yield Violation(at=uses[0], message=f"{label} documents neither ZGC nor Java 21 for HBase")
 
 
-def _two_collectors(node: Node) -> Iterator[Found]:
+def _two_collectors(node: LintedNode) -> Iterator[Violation]:
     found = jvm_options(node).collectors
     if len(found) > 1:
         names = ", ".join(name for name, _ in found)
-        yield Found(at=found[-1][1], message=f"the JVM is given {len(found)} collectors: {names}")
+        yield Violation(at=found[-1][1], message=f"the JVM is given {len(found)} collectors: {names}")
 
 
-def _overwrites(node: Node) -> Iterator[Found]:
+def _overwrites(node: LintedNode) -> Iterator[Violation]:
     setting = node.setting(OPTIONS, EXPORT)
     if setting and not is_all_gap(setting) and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
-        yield Found(
+        yield Violation(
             at=setting,
             message="what others put into the variable is gone: exporters, agents, EMR's own options",
             fix=_appended(setting.value),
@@ -66,24 +66,24 @@ def _appended(value: str) -> str:
     return begin if plain is None else f'{begin}: "${OPTIONS} {plain}"'
 
 
-def _heap_twice(node: Node) -> Iterator[Found]:
+def _heap_twice(node: LintedNode) -> Iterator[Violation]:
     heap, options = node.setting("HBASE_HEAPSIZE", EXPORT), node.setting(OPTIONS, EXPORT)
     if heap is None or options is None or "-Xmx" not in options.value:
         return
     stated, xmx = size_mib(heap.value, plain_is_mib=True), jvm_options(node).xmx_mib
-    if heap.is_gap or stated is None or xmx is None:
-        yield Found(at=heap, message="the heap of a RegionServer is stated here and by -Xmx; the last one counts")
+    if heap.is_placeholder or stated is None or xmx is None:
+        yield Violation(at=heap, message="the heap of a RegionServer is stated here and by -Xmx; the last one counts")
     elif stated != xmx:
-        yield Found(at=heap, message=f"{stated:,.0f} MiB here and {xmx:,.0f} MiB by -Xmx; the last one counts")
+        yield Violation(at=heap, message=f"{stated:,.0f} MiB here and {xmx:,.0f} MiB by -Xmx; the last one counts")
 
 
-def _unquoted(node: Node) -> Iterator[Found]:
+def _unquoted(node: LintedNode) -> Iterator[Violation]:
     for (path, _), setting in node.settings.items():
         value = setting.value.strip()
         words = shell_word_count(value) if path == EXPORT else 1
         if value and words != 1:
             plain = without_quotes(value)
-            yield Found(
+            yield Violation(
                 at=setting,
                 message=f"{setting.key} has blanks and no quotes of its own"
                 if words
@@ -92,21 +92,21 @@ def _unquoted(node: Node) -> Iterator[Found]:
             )
 
 
-def _taken_as_it_stands(node: Node) -> Iterator[Found]:
+def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
     for (path, _), setting in node.settings.items():
         if path == EXPORT and re.search(r"'[^']*\$[A-Za-z_{][^']*'", setting.value):
-            yield Found(at=setting, message="between single quotes the shell puts nothing in for a variable")
+            yield Violation(at=setting, message="between single quotes the shell puts nothing in for a variable")
 
 
-def _growing_heap(node: Node) -> Iterator[Found]:
+def _growing_heap(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
     zgc = next((setting for name, setting in options.collectors if name == "UseZGC"), None)
     fixed = node.text("hbase.regionserver.fixed.heap.enabled", "hbase") == "true"
     if zgc and not fixed and (options.xms_mib is None or options.xms_mib != options.xmx_mib):
-        yield Found(at=zgc, message="the heap may shrink, and grows again when the cache index wants it")
+        yield Violation(at=zgc, message="the heap may shrink, and grows again when the cache index wants it")
 
 
-def _heap_beyond_memory(node: Node) -> Iterator[Found]:
+def _heap_beyond_memory(node: LintedNode) -> Iterator[Violation]:
     instance, options = instance_of(node), jvm_options(node)
     if instance is None or options.xmx_mib is None:
         return
@@ -114,13 +114,13 @@ def _heap_beyond_memory(node: Node) -> Iterator[Found]:
     taken_gib = (options.xmx_mib + (options.direct_mib or 0) + yarn_mib) * MIB / GIB
     memory_gib = instance.memory_bytes / GIB
     if taken_gib > memory_gib:
-        yield Found(
+        yield Violation(
             at=options.with_flag("-Xmx"),
             message=f"heap, direct memory and YARN take {taken_gib:,.1f} GiB of {memory_gib:,.0f} on {instance.name}",
         )
 
 
-def _index_bytes(node: Node) -> float | None:
+def _index_bytes(node: LintedNode) -> float | None:
     blocks, options = cached_blocks(node), jvm_options(node)
     if blocks is None:
         return None
@@ -128,7 +128,7 @@ def _index_bytes(node: Node) -> float | None:
     return blocks * index_bytes_per_block("zgc" if zgc else "g1")
 
 
-def _index_fills_heap(node: Node) -> Iterator[Found]:
+def _index_fills_heap(node: LintedNode) -> Iterator[Violation]:
     index, options = _index_bytes(node), jvm_options(node)
     l1 = node.number("hfile.block.cache.size", 0.4)
     memstore = node.number("hbase.regionserver.global.memstore.size", 0.4)
@@ -137,35 +137,35 @@ def _index_fills_heap(node: Node) -> Iterator[Found]:
     heap_bytes = options.xmx_mib * MIB
     taken = l1 + memstore + index / heap_bytes
     if taken > 1 - FREE + NEARLY:
-        yield Found(
+        yield Violation(
             at=options.with_flag("-Xmx"),
             message=f"L1 {l1:.0%}, memstore {memstore:.0%} and the cache's index, {index / GIB:,.1f} GiB (estimate), "
             f"take {taken:.0%} of {heap_bytes / GIB:,.1f} GiB of heap",
         )
 
 
-def _no_compressed_pointers(node: Node) -> Iterator[Found]:
+def _no_compressed_pointers(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
     g1 = any(name == "UseG1GC" for name, _ in options.collectors) or not options.collectors
     if g1 and options.xmx_mib is not None and options.xmx_mib >= COMPRESSED_POINTERS_MIB:
-        yield Found(
+        yield Violation(
             at=options.with_flag("-Xmx"),
             message=f"{options.xmx_mib / 1024:,.0f} GiB of heap have no compressed pointers",
         )
 
 
-def _dump_anywhere(node: Node) -> Iterator[Found]:
+def _dump_anywhere(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
     dumps = options.with_flag("+HeapDumpOnOutOfMemoryError")
     if dumps and "HeapDumpPath" not in "".join(setting.value for setting in options.settings):
-        yield Found(at=dumps, message="the dump, as large as the heap, goes to the working directory")
+        yield Violation(at=dumps, message="the dump, as large as the heap, goes to the working directory")
 
 
-def _heap_left_to_emr(node: Node) -> Iterator[Found]:
+def _heap_not_stated(node: LintedNode) -> Iterator[Violation]:
     heap, options = node.unstated("HBASE_HEAPSIZE", EXPORT), node.setting(OPTIONS, EXPORT)
     stated = options is not None and ("-Xmx" in options.value or is_all_gap(options))
     if node.caches and heap and not stated:
-        yield Found(classification=EXPORT, property=OPTIONS, message="nothing states the heap of a RegionServer")
+        yield Violation(classification=EXPORT, property=OPTIONS, message="nothing states the heap of a RegionServer")
 
 
 JAVA: Final = (
@@ -282,7 +282,7 @@ JAVA: Final = (
         id="WB412",
         severity=Severity.WARNING,
         what="a heap left to EMR",
-        check=_heap_left_to_emr,
+        check=_heap_not_stated,
         because="what EMR gives a RegionServer is documented for no instance type, and the cache's index needs room",
         fix="state -Xms and -Xmx in HBASE_REGIONSERVER_OPTS",
         source="EMR Release Guide, emr-hadoop-task-config",
@@ -291,7 +291,7 @@ JAVA: Final = (
         id="WB413",
         severity=Severity.ERROR,
         what="a variable between single quotes",
-        check=_taken_as_it_stands,
+        check=_used_verbatim,
         roles=("primary", "core"),
         because="the daemon gets its name in place of its value, and Java takes that for the main class",
         fix="use double quotes",

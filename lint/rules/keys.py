@@ -13,9 +13,9 @@ from emr.cluster_spec import Setting
 from facts.keys import emr_keys, hadoop_keys, hbase_keys, key_prefixes
 from facts.keys.nearest import near_misses
 from lint.finding import Severity
-from lint.node import SITE, Node
-from lint.release_of import meant_label
-from lint.rule import Found, Rule
+from lint.node import SITE, LintedNode
+from lint.release_of import nearest_label
+from lint.rule import Rule, Violation
 
 __all__ = ["KEYS"]
 
@@ -55,63 +55,63 @@ OLD_NAMES: Final = {
 
 
 @cache
-def _known() -> frozenset[str]:
+def _catalogued() -> frozenset[str]:
     return frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys(), *(key for _, key in CATALOGUE)})
 
 
-def _site_settings(node: Node) -> Iterator[Setting]:
+def _site_settings(node: LintedNode) -> Iterator[Setting]:
     return (setting for (path, _), setting in node.settings.items() if path in SITES)
 
 
-def _read_by(node: Node, key: str) -> bool:
+def _read_by(node: LintedNode, key: str) -> bool:
     """Whether this release reads the key; any, where the release is not known or not in our tables."""
     if key in NAMED_ONLY:
         return False
     if not (node.release and node.exact):
-        return key in _known()
+        return key in _catalogued()
     hbase, hadoop, emr = hbase_keys().get(key), hadoop_keys().get(key), emr_keys().get(key)
-    if hbase and hbase.known_in(node.release.hbase):
+    if hbase and hbase.exists_in(node.release.hbase):
         return True
-    if hadoop and hadoop.known_in(node.release.hadoop):
+    if hadoop and hadoop.exists_in(node.release.hadoop):
         return True
-    if emr and emr.known_in(node.release.emr):
+    if emr and emr.exists_in(node.release.emr):
         return True
     ours = [known for (_, name), known in CATALOGUE.items() if name == key]
-    return not (hbase or hadoop or emr) and any(known.known_in(node.release) for known in ours)
+    return not (hbase or hadoop or emr) and any(known.exists_in(node.release) for known in ours)
 
 
 def _is_open(key: str) -> bool:
     """Whether a name of somebody's own is part of such a key: of a user, of a file system."""
     return SCHEME.fullmatch(key) is not None or any(
-        key.startswith(each.prefix) and key != each.prefix for each in key_prefixes()
+        key.startswith(key_prefix.prefix) and key != key_prefix.prefix for key_prefix in key_prefixes()
     )
 
 
-def _is_known(key: str) -> bool:
-    return key in _known() or key in REPLACED or _is_open(key)
+def _is_catalogued(key: str) -> bool:
+    return key in _catalogued() or key in REPLACED or _is_open(key)
 
 
-def _near_miss(node: Node) -> Iterator[Found]:
+def _near_miss(node: LintedNode) -> Iterator[Violation]:
     """Of a release with HBase 1 only keys of HBase are looked at: we know no Hadoop 2."""
     for setting in _site_settings(node):
-        if _is_known(setting.key) or (node.has_hbase_1 and not setting.key.startswith(OF_HBASE)):
+        if _is_catalogued(setting.key) or (node.has_hbase_1 and not setting.key.startswith(OF_HBASE)):
             continue
-        near = near_misses(setting.key, _known())
+        near = near_misses(setting.key, _catalogued())
         if near:
-            yield Found(
+            yield Violation(
                 at=setting,
                 message=f"nothing reads {setting.key}; {near[0]} is a key",
                 fix=f"write {' or '.join(near[:3])}",
             )
 
 
-def _of_another_version(node: Node) -> Iterator[Found]:
+def _of_another_version(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         key = setting.key
         if key in REPLACED and not _read_by(node, key):
-            yield Found(at=setting, message=f"nothing reads {key} here", fix=f"use {REPLACED[key]}")
-        elif key in _known() and not _read_by(node, key):
-            yield Found(
+            yield Violation(at=setting, message=f"nothing reads {key} here", fix=f"use {REPLACED[key]}")
+        elif key in _catalogued() and not _read_by(node, key):
+            yield Violation(
                 at=setting,
                 message=f"{key} is not a key of {node.release.label if node.release else 'this release'}: "
                 f"{_versions(key)}",
@@ -130,42 +130,44 @@ def _versions(key: str) -> str:
     return "of an older Hadoop" if key.startswith(OF_HADOOP) else "of another version"
 
 
-def _unknown(node: Node) -> Iterator[Found]:
+def _unknown(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         key = setting.key
-        if _is_known(key) or near_misses(key, _known()):
+        if _is_catalogued(key) or near_misses(key, _catalogued()):
             continue
-        yield Found(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
+        yield Violation(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
 
 
-def _value(node: Node) -> Iterator[Found]:
+def _value(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         known = CATALOGUE.get((path, key)) or (CATALOGUE.get((SITE, key)) if path in SITES else None)
-        if known is None or setting.is_gap:
+        if known is None or setting.is_placeholder:
             continue
         why = known.values.refusal(setting.value)
         if why is not None:
-            yield Found(
+            yield Violation(
                 at=setting,
                 message=f"{key}: {why}",
                 fix=f"use {known.values}{f', in {known.unit}' if known.unit else ''}",
             )
 
 
-def _nobody_reads_it_there(node: Node) -> Iterator[Found]:
+def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
     """A site file of a node has more than EMR is told: what EMR wrote into it is not blamed."""
     for setting in node.settings.values():
         path, key = setting.classification, setting.key
         if (path, key) in CATALOGUE or ((emr := emr_keys().get(key)) and path in emr.classifications):
             continue
         if _is_for_emr(key) and path != "hbase" and node.subject.only is None:
-            yield Found(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="state it in hbase")
+            yield Violation(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="state it in hbase")
         elif key.startswith(OF_WAL) and path not in READ_BY_HBASE:
-            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {SITE}")
+            yield Violation(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {SITE}")
         elif key.startswith(OF_HBASE) and path in NOT_HBASE and not _is_for_emr(key):
-            yield Found(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {_ours(key)}")
+            yield Violation(
+                at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {_ours(key)}"
+            )
         elif key.startswith("yarn.") and path in NOT_YARN:
-            yield Found(at=setting, message=f"YARN does not read {key} from {path}", fix="state it in yarn-site")
+            yield Violation(at=setting, message=f"YARN does not read {key} from {path}", fix="state it in yarn-site")
 
 
 READ_BY_HBASE: Final = (SITE, "core-site")
@@ -183,51 +185,53 @@ def _ours(key: str) -> str:
     return next((path for path, name in CATALOGUE if name == key), SITE)
 
 
-def _gap(node: Node) -> Iterator[Found]:
+def _gap(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         unset = not setting.value.strip() and (setting.classification, setting.key) not in CATALOGUE
-        if setting.is_gap and not unset:
+        if setting.is_placeholder and not unset:
             known = CATALOGUE.get((setting.classification, setting.key))
             what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
-            yield Found(at=setting, message=f"{setting.key} is still to be filled in{what}")
+            yield Violation(at=setting, message=f"{setting.key} is still to be filled in{what}")
 
 
-def _old_name(node: Node) -> Iterator[Found]:
+def _old_name(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         if setting.key in OLD_NAMES:
-            yield Found(
+            yield Violation(
                 at=setting,
                 message=f"{setting.key} is an old name of {OLD_NAMES[setting.key]}",
                 fix=f"write {OLD_NAMES[setting.key]}",
             )
 
 
-def _twice(node: Node) -> Iterator[Found]:
+def _twice(node: LintedNode) -> Iterator[Violation]:
     """Each is the later statement. A classification named again is none: only a property of it can be."""
     for setting in node.subject.twice:
         if setting.key in MEMBERS:
-            yield Found(
+            yield Violation(
                 at=setting, message=f"{setting.key} stands twice in one entry, and what the first holds is lost"
             )
         elif setting.key != "Classification":
-            yield Found(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
+            yield Violation(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
 
 
-def _release(node: Node) -> Iterator[Found]:
+def _release(node: LintedNode) -> Iterator[Violation]:
     label = node.subject.release_label
     if label is None:
-        yield Found(classification="", message="nothing says which release this is for; rules about some are silent")
+        yield Violation(
+            classification="", message="nothing says which release this is for; rules about some are silent"
+        )
     elif node.release is None:
         why = "is no release label; rules about some releases are silent"
-        yield Found(classification="", message=f"{label!r} {why}", fix=f"write {meant_label(label)}")
+        yield Violation(classification="", message=f"{label!r} {why}", fix=f"write {nearest_label(label)}")
     elif node.has_hbase_1:
         asked = "only what holds for any HBase, or without one, was asked"
-        yield Found(classification="", message=f"{label} ships an HBase before 2: {asked}", fix=OLDER_FIX)
+        yield Violation(classification="", message=f"{label} ships an HBase before 2: {asked}", fix=OLDER_FIX)
     elif node.release.hbase < HBASE_26:
         unasked = "keys and defaults of its version, and known bugs, were not asked about"
-        yield Found(classification="", message=f"{label} ships an HBase before 2.6: {unasked}", fix=OLDER_FIX)
+        yield Violation(classification="", message=f"{label} ships an HBase before 2.6: {unasked}", fix=OLDER_FIX)
     elif not node.exact:
-        yield Found(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
+        yield Violation(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
 
 
 HBASE_26: Final = (2, 6, 0)

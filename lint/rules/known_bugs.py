@@ -10,36 +10,36 @@ from typing import Final
 
 from configurations.properties.property import Span
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Check, Found, Rule
+from lint.node import LintedNode
+from lint.rule import Check, Rule, Violation
 from lint.rules.retention import BALANCER
 from sizing.release import Version
 
 __all__ = ["KNOWN_BUGS"]
 
 
-def _always(node: Node) -> bool:
+def _always(node: LintedNode) -> bool:
     return node.caches
 
 
-def _persisted(node: Node) -> bool:
+def _persisted(node: LintedNode) -> bool:
     return node.persists
 
 
-def _cache_aware(node: Node) -> bool:
+def _cache_aware(node: LintedNode) -> bool:
     return node.text("hbase.master.loadbalancer.class") == BALANCER
 
 
-def _prefetched(node: Node) -> bool:
+def _prefetched(node: LintedNode) -> bool:
     return bool(node.caches and node.switched("hbase.rs.prefetchblocksonopen", default=False))
 
 
-def _index_on_write(node: Node) -> bool:
+def _index_on_write(node: LintedNode) -> bool:
     keys = ("hfile.block.index.cacheonwrite", "hbase.rs.cacheblocksonwrite")
     return any(node.switched(key, default=False) for key in keys)
 
 
-def _on_write(node: Node) -> bool:
+def _on_write(node: LintedNode) -> bool:
     return bool(node.switched("hbase.rs.cacheblocksonwrite", default=False))
 
 
@@ -129,9 +129,9 @@ _ROWS: Final = (
 
 
 def _check(meets: Check | object, what: str) -> Check:
-    def check(node: Node) -> Iterator[Found]:
+    def check(node: LintedNode) -> Iterator[Violation]:
         if callable(meets) and meets(node):
-            yield Found(message=what)
+            yield Violation(message=what)
 
     return check
 

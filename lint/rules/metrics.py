@@ -7,8 +7,8 @@ from typing import Final
 
 from configurations.metrics import EXPORT_INTERVAL_MS
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 
 __all__ = ["METRICS"]
 
@@ -18,49 +18,51 @@ AGENT: Final = "EMR Release Guide, AmazonCloudWatchAgent-config-710"
 DEFAULT_SYSTEM_METRICS: Final = 34
 
 
-def _nothing_in(node: Node, path: str) -> bool:
-    inside = (each for each in node.subject.classifications if each.startswith(f"{path}/"))
+def _nothing_in(node: LintedNode, path: str) -> bool:
+    inside = (
+        classification for classification in node.subject.classifications if classification.startswith(f"{path}/")
+    )
     return not any(inside) and not any(found == path for found, _ in node.settings)
 
 
-def _empty_system(node: Node) -> Iterator[Found]:
+def _empty_system(node: LintedNode) -> Iterator[Violation]:
     if SYSTEM in node.subject.classifications and _nothing_in(node, SYSTEM):
-        yield Found(
+        yield Violation(
             classification=SYSTEM,
             line=node.subject.classifications[SYSTEM],
             message="an emr-system-metrics with nothing in it publishes no system metric at all",
         )
 
 
-def _empty(node: Node) -> Iterator[Found]:
+def _empty(node: LintedNode) -> Iterator[Violation]:
     if EMR in node.subject.classifications and _nothing_in(node, EMR):
-        yield Found(
+        yield Violation(
             classification=EMR,
             line=node.subject.classifications[EMR],
             message="an emr-metrics with nothing in it is the default: 34 system metrics, and none of HBase",
         )
 
 
-def _lifetime_ratio(node: Node) -> Iterator[Found]:
+def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         if setting.classification.startswith(EMR) and "l2CacheHitRatio" in setting.value:
-            yield Found(
+            yield Violation(
                 at=setting, message="l2CacheHitRatio is an average since each RegionServer's start, from 0 to 1"
             )
 
 
-def _finer_than_kept(node: Node) -> Iterator[Found]:
+def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path.startswith(EMR) and key == "otel.metric.export.interval":
             interval = node.number(key, None, path)
             if interval is not None and interval < EXPORT_INTERVAL_MS:
-                yield Found(at=setting, message=f"every {interval / 1000:g} s, and CloudWatch keeps a minute")
+                yield Violation(at=setting, message=f"every {interval / 1000:g} s, and CloudWatch keeps a minute")
 
 
-def _all_system_metrics(node: Node) -> Iterator[Found]:
+def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
     agent = EMR in node.subject.classifications or "AmazonCloudWatchAgent" in node.subject.applications
     if agent and SYSTEM not in node.subject.classifications:
-        yield Found(
+        yield Violation(
             classification=EMR,
             property="emr-system-metrics",
             line=node.subject.classifications.get(EMR),
@@ -105,7 +107,7 @@ METRICS: Final = (
         id="WB804",
         severity=Severity.INFO,
         what="metrics finer than they are kept",
-        check=_finer_than_kept,
+        check=_period_below_retention,
         because="the agent's metrics have a resolution of 60 s",
         fix="use 60000",
         source=AGENT,

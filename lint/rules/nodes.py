@@ -7,8 +7,8 @@ from typing import Final
 
 from lint.finding import Severity
 from lint.jvm_options import jvm_options
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.volumes import instance_of
 
 __all__ = ["NODES"]
@@ -17,9 +17,9 @@ GROUPS: Final = "InstanceGroups"
 YARN: Final = "yarn.nodemanager.resource.memory-mb"
 
 
-def _managed_scaling(node: Node) -> Iterator[Found]:
+def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
     if node.subject.managed_scaling is not None:
-        yield Found(
+        yield Violation(
             classification="",
             property="ManagedScalingPolicy",
             line=node.subject.managed_scaling,
@@ -27,10 +27,10 @@ def _managed_scaling(node: Node) -> Iterator[Found]:
         )
 
 
-def _not_listed(node: Node) -> Iterator[Found]:
+def _not_listed(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
     if instance and node.release and node.exact and not instance.offered_by(node.release.emr):
-        yield Found(
+        yield Violation(
             classification="",
             property="InstanceType",
             line=node.group.line if node.group else None,
@@ -38,10 +38,10 @@ def _not_listed(node: Node) -> Iterator[Found]:
         )
 
 
-def _no_agent(node: Node) -> Iterator[Found]:
+def _no_agent(node: LintedNode) -> Iterator[Violation]:
     wanted = "emr-metrics" in node.subject.classifications
     if node.subject.applications and wanted and "AmazonCloudWatchAgent" not in node.subject.applications:
-        yield Found(
+        yield Violation(
             classification="emr-metrics",
             line=node.subject.classifications["emr-metrics"],
             property="Applications",
@@ -49,34 +49,34 @@ def _no_agent(node: Node) -> Iterator[Found]:
         )
 
 
-def _no_hbase(node: Node) -> Iterator[Found]:
+def _no_hbase(node: LintedNode) -> Iterator[Violation]:
     applications = {name.lower() for name in node.subject.applications}
     if applications and "hbase" not in applications and node.caches:
-        yield Found(classification="", property="Applications", message="HBase is not among the applications")
+        yield Violation(classification="", property="Applications", message="HBase is not among the applications")
 
 
-def _memory_left_to_yarn(node: Node) -> Iterator[Found]:
+def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
     stated = options.with_flag("-Xmx") or node.setting("HBASE_HEAPSIZE", "hbase-env/export")
     if stated and node.subject.shows("yarn-site") and node.unstated(YARN, "yarn-site"):
-        yield Found(
+        yield Violation(
             classification="yarn-site",
             property=YARN,
             message="the heap is stated and YARN's share is not: YARN may still use a third of the memory to a half",
         )
 
 
-def _key_pair(node: Node) -> Iterator[Found]:
+def _key_pair(node: LintedNode) -> Iterator[Violation]:
     if node.subject.key_pair is not None:
-        yield Found(
+        yield Violation(
             classification="", property="KeyName", line=node.subject.key_pair, message="an SSH key opens every node"
         )
 
 
-def _task_nodes(node: Node) -> Iterator[Found]:
+def _task_nodes(node: LintedNode) -> Iterator[Violation]:
     task = node.subject.group("task")
     if task is not None and node.in_s3:
-        yield Found(
+        yield Violation(
             classification="",
             property=GROUPS,
             line=task.line,
@@ -84,10 +84,10 @@ def _task_nodes(node: Node) -> Iterator[Found]:
         )
 
 
-def _one_primary(node: Node) -> Iterator[Found]:
+def _one_primary(node: LintedNode) -> Iterator[Violation]:
     primary = node.subject.group("primary")
     if primary is not None and primary.count == 1:
-        yield Found(
+        yield Violation(
             classification="",
             property=GROUPS,
             line=primary.line,
@@ -143,7 +143,7 @@ NODES: Final = (
         id="WB711",
         severity=Severity.WARNING,
         what="a stated heap beside memory left to YARN",
-        check=_memory_left_to_yarn,
+        check=_memory_not_reserved,
         because="both believe that it is theirs",
         fix=f"state {YARN} and yarn.scheduler.maximum-allocation-mb",
         source="EMR Release Guide, emr-hadoop-task-config",

@@ -7,8 +7,8 @@ from typing import Final
 
 from configurations.properties.property import Span
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.blocks import cached_blocks
 from sizing.persistence import CHUNK_HEAP_BYTES_PER_BLOCK, SHORTEST_INTERVAL_MS
 from sizing.units import GIB
@@ -24,65 +24,65 @@ LARGE_CHUNK_BYTES: Final = (
 )
 
 
-def _too_old(node: Node) -> Iterator[Found]:
+def _too_old(node: LintedNode) -> Iterator[Violation]:
     if node.persists:
         label = node.release.label if node.release else ""
-        yield Found(at=node.setting(PATH), message=f"{label} has no cache that survives a restart; emr-7.6.0 has")
+        yield Violation(at=node.setting(PATH), message=f"{label} has no cache that survives a restart; emr-7.6.0 has")
 
 
-def _no_file_engine(node: Node) -> Iterator[Found]:
+def _no_file_engine(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine")
     if node.persists and engine is not None and not node.cache_files and not _until_a_clean_stop(engine):
-        yield Found(at=node.setting(PATH), message=f"engine {engine} keeps nothing that an index could point to")
+        yield Violation(at=node.setting(PATH), message=f"engine {engine} keeps nothing that an index could point to")
 
 
 def _until_a_clean_stop(engine: str) -> bool:
     return engine.startswith(("mmap:", "pmem:"))
 
 
-def _only_after_a_clean_stop(node: Node) -> Iterator[Found]:
+def _only_after_a_clean_stop(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine") or ""
     if node.persists and _until_a_clean_stop(engine):
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
             message=f"{engine.partition(':')[0]} writes its index at a clean stop only, and stamps no block",
         )
 
 
-def _never_ending_dump(node: Node) -> Iterator[Found]:
+def _never_ending_dump(node: LintedNode) -> Iterator[Violation]:
     key = "hbase.bucketcache.persist.intervalinmillis"
     interval = node.number(key, DEFAULT_INTERVAL_MS)
     if node.persists and interval is not None and interval < SHORTEST_INTERVAL_MS:
-        yield Found(
+        yield Violation(
             at=node.setting(key),
             property=key,
             message=f"the whole index is written anew every {interval / 1000:g} s",
         )
 
 
-def _large_chunk(node: Node) -> Iterator[Found]:
+def _large_chunk(node: LintedNode) -> Iterator[Violation]:
     chunk, blocks = node.number(CHUNK, DEFAULT_CHUNK), cached_blocks(node)
     if not node.persists or chunk is None or blocks is None:
         return
     chunk_bytes = min(chunk, blocks) * CHUNK_HEAP_BYTES_PER_BLOCK
     if chunk_bytes > LARGE_CHUNK_BYTES:
-        yield Found(
+        yield Violation(
             at=node.setting(CHUNK),
             property=CHUNK,
             message=f"a dump of {blocks / 1e6:,.1f} million blocks holds {chunk_bytes / GIB:.1f} GiB of heap at a time",
         )
 
 
-def _evicts_on_close(node: Node) -> Iterator[Found]:
+def _evicts_on_close(node: LintedNode) -> Iterator[Violation]:
     if node.persists and node.switched("hbase.rs.evictblocksonclose", default=False):
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.rs.evictblocksonclose"), message="closing a region throws its cached blocks away"
         )
 
 
-def _damaged_index(node: Node) -> Iterator[Found]:
+def _damaged_index(node: LintedNode) -> Iterator[Violation]:
     if node.persists:
-        yield Found(
+        yield Violation(
             at=node.setting(PATH),
             message="an index whose last chunk was never written stops the RegionServer from starting",
         )

@@ -7,10 +7,10 @@ from typing import Final
 
 from lint.finding import Severity
 from lint.jvm_options import jvm_options
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.blocks import cached_blocks
-from sizing.restart import BOOT_SECONDS, MOST_RETRIES, RETAIN_MARGIN, RegionServer, restart, retention_window_seconds
+from sizing.restart import BOOT_SECONDS, MOST_RETRIES, RETAIN_MARGIN, RestartLoad, restart, retention_window_seconds
 from sizing.units import MIB, format_duration
 
 __all__ = ["RETENTION"]
@@ -35,34 +35,34 @@ _NEVER: Final = "below mintostart the master waits on, whatever the timeout, and
 _LEAVE: Final = f"leave mintostart at 1, and state {MOST} and {TIMEOUT}"
 
 
-def _retries(node: Node) -> float | None:
+def _retries(node: LintedNode) -> float | None:
     return node.number(RETRIES, DEFAULT_RETRIES)
 
 
-def _waits_for_ever(node: Node) -> Iterator[Found]:
+def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
     if node.switched(FORCE, default=False) and retries is not None and retries > MOST_RETRIES:
-        yield Found(
+        yield Violation(
             at=node.setting(RETRIES),
             property=RETRIES,
             message=f"{retries:g} retries that double from 50 ms never end; after 39 days the wait overflows an int",
         )
 
 
-def _waits_for_hours(node: Node) -> Iterator[Found]:
+def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
     if not node.switched(FORCE, default=False) or retries is None or not 0 <= retries <= MOST_RETRIES:
         return
     window = retention_window_seconds(int(retries))
     if window > LONG_SECONDS:
-        yield Found(
+        yield Violation(
             at=node.setting(RETRIES),
             property=RETRIES,
             message=f"{retries:g} retries keep the regions of a lost server offline for {format_duration(window)}",
         )
 
 
-def _window_too_short(node: Node) -> Iterator[Found]:
+def _window_too_short(node: LintedNode) -> Iterator[Violation]:
     """The window is that of 50 ms times what the first wait is stated to be."""
     retries, away, first = _retries(node), _away_seconds(node), node.number(WAIT, DEFAULT_WAIT_MS)
     if not _core(node).persists or not node.switched(FORCE, default=False):
@@ -73,7 +73,7 @@ def _window_too_short(node: Node) -> Iterator[Found]:
     window = windows[int(retries)]
     if window < away:
         enough = next((tries for tries, each in enumerate(windows) if each >= RETAIN_MARGIN * away), None)
-        yield Found(
+        yield Violation(
             at=node.setting(RETRIES),
             property=RETRIES,
             message=f"{retries:g} retries wait {format_duration(window)}, a restart takes {format_duration(away)} "
@@ -82,9 +82,9 @@ def _window_too_short(node: Node) -> Iterator[Found]:
         )
 
 
-def _core(node: Node) -> Node:
+def _core(node: LintedNode) -> LintedNode:
     """The nodes that hold the cache, whichever node the master's settings are of."""
-    return Node(
+    return LintedNode(
         subject=node.subject,
         role="core",
         release=node.release,
@@ -93,14 +93,14 @@ def _core(node: Node) -> Node:
     )
 
 
-def _away_seconds(node: Node) -> float | None:
+def _away_seconds(node: LintedNode) -> float | None:
     """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
     core = _core(node)
     blocks, options = cached_blocks(core), jvm_options(core)
     if blocks is None or not 0 <= blocks < MOST_BLOCKS or node.release is None:
         return None
     return restart(
-        RegionServer(
+        RestartLoad(
             heap_bytes=int((options.xmx_mib or 0) * MIB),
             cached_blocks=int(blocks),
             regions=1,
@@ -112,30 +112,30 @@ def _away_seconds(node: Node) -> float | None:
     ).away_seconds
 
 
-def _force_alone(node: Node) -> Iterator[Found]:
+def _force_alone(node: LintedNode) -> Iterator[Violation]:
     if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
-        yield Found(at=node.setting(FORCE), message=f"without {RETAIN} it does nothing")
+        yield Violation(at=node.setting(FORCE), message=f"without {RETAIN} it does nothing")
 
 
-def _nothing_retains(node: Node) -> Iterator[Found]:
+def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
     switched_on = [node.switched(key, default=False) for key in (RETAIN, FORCE)]
     if _core(node).persists and False in switched_on:
-        yield Found(
+        yield Violation(
             at=node.setting(FORCE),
             property=FORCE,
             message="a server that restarts finds its regions elsewhere, and its cache is of no use to them",
         )
 
 
-def _balancer_blind(node: Node) -> Iterator[Found]:
+def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.master.loadbalancer.class"),
             message=f"the master does not know {PATH}, and its cache cost is then 0",
         )
 
 
-def _starts_too_soon(node: Node) -> Iterator[Found]:
+def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
     """Silent where mintostart or the timeout is still to be filled in.
 
     A timeout that covers a restart is enough by itself; maxtostart ends it as soon as all are there.
@@ -147,7 +147,7 @@ def _starts_too_soon(node: Node) -> Iterator[Found]:
         return
     waits, away = timeout_ms / 1000, _away_seconds(node) or BOOT_SECONDS
     if waits < away:
-        yield Found(
+        yield Violation(
             at=node.setting(TIMEOUT),
             property=TIMEOUT,
             message=f"the master waits {format_duration(waits)}, a restart takes {format_duration(away)} (estimate): "
@@ -155,29 +155,31 @@ def _starts_too_soon(node: Node) -> Iterator[Found]:
         )
 
 
-def _max_below_min(node: Node) -> Iterator[Found]:
+def _max_below_min(node: LintedNode) -> Iterator[Violation]:
     least = node.number(LEAST, 1)
     most = node.number(MOST) if node.setting(MOST) else None
     if least is not None and most is not None and most < least:
-        yield Found(at=node.setting(MOST), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
+        yield Violation(at=node.setting(MOST), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
 
 
-def _never_enough(node: Node) -> Iterator[Found]:
+def _never_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and least > max(1, servers):
-        yield Found(at=node.setting(LEAST), message=f"{least:g} RegionServers are waited for, and there are {servers}")
+        yield Violation(
+            at=node.setting(LEAST), message=f"{least:g} RegionServers are waited for, and there are {servers}"
+        )
 
 
-def _hardly_enough(node: Node) -> Iterator[Found]:
+def _hardly_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and max(1, servers / 2) < least <= servers:
-        yield Found(
+        yield Violation(
             at=node.setting(LEAST),
             message=f"with more than {servers - least:g} of {servers} RegionServers lost, the master never starts",
         )
 
 
-def _server_count(node: Node) -> int | None:
+def _server_count(node: LintedNode) -> int | None:
     """Core nodes and task nodes, which in S3 mode run RegionServers too; None where a count is not stated."""
     groups = [group for group in node.subject.groups if group.role in {"core", "task"}]
     counts = [group.count for group in groups if group.count is not None]

@@ -7,8 +7,8 @@ from typing import Final
 
 from configurations.properties.property import Span
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 
 __all__ = ["ROOT_AND_CLIENT"]
 
@@ -21,73 +21,75 @@ ON_S3: Final = "EMR Release Guide, emr-hbase-s3"
 BOTH: Final = ("primary", "core")
 
 
-def _bucket_without_slash(node: Node) -> Iterator[Found]:
+def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
     root = node.text(ROOT)
     if root is not None and root.startswith("s3") and "/" not in root.partition("://")[2]:
-        yield Found(at=node.setting(ROOT), message=f"{root} has no slash at its end", fix=f"write {root}/")
+        yield Violation(at=node.setting(ROOT), message=f"{root} has no slash at its end", fix=f"write {root}/")
 
 
-def _root_and_mode_differ(node: Node) -> Iterator[Found]:
+def _root_and_mode_differ(node: LintedNode) -> Iterator[Violation]:
     mode, root = node.text("hbase.emr.storageMode", "hbase"), node.text(ROOT)
     elsewhere = mode == "hdfs" or node.unstated("hbase.emr.storageMode", "hbase")
     if mode == "s3" and root is not None and not root.startswith("s3"):
-        yield Found(at=node.setting(ROOT), message=f"storage mode is s3, and the root is {root}")
+        yield Violation(at=node.setting(ROOT), message=f"storage mode is s3, and the root is {root}")
     elif elsewhere and root is not None and root.startswith("s3"):
-        yield Found(at=node.setting(ROOT), message="the root is in S3, and nothing says hbase.emr.storageMode=s3")
+        yield Violation(at=node.setting(ROOT), message="the root is in S3, and nothing says hbase.emr.storageMode=s3")
     elif mode == "s3" and node.unstated(ROOT):
-        yield Found(property=ROOT, message="storage mode is s3, and nothing says where the root is")
+        yield Violation(property=ROOT, message="storage mode is s3, and nothing says where the root is")
 
 
-def _read_policy(node: Node) -> Iterator[Found]:
+def _read_policy(node: LintedNode) -> Iterator[Violation]:
     policy = node.text(READ_POLICY)
     gap = node.setting(READ_POLICY) is not None and policy is None
     if node.in_s3 and not node.on_emrfs and not gap and policy != "sequential":
-        yield Found(
+        yield Violation(
             at=node.setting(READ_POLICY),
             property=READ_POLICY,
             message="the read policy of S3A can drift to random, which starves scans and compactions",
         )
 
 
-def _tracker_too_early(node: Node) -> Iterator[Found]:
+def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
     tracker = node.text(TRACKER)
     if tracker is not None and "FILE" in tracker.upper() and "DEFAULT" not in tracker.upper():
-        yield Found(at=node.setting(TRACKER), message="this release lists store files in the table hbase:storefile")
+        yield Violation(at=node.setting(TRACKER), message="this release lists store files in the table hbase:storefile")
 
 
-def _tracker_renames(node: Node) -> Iterator[Found]:
+def _tracker_renames(node: LintedNode) -> Iterator[Violation]:
     tracker = node.text(TRACKER)
     if node.in_s3 and tracker is not None and "default" in tracker.lower():
-        yield Found(at=node.setting(TRACKER), message="each flush and compaction renames its files, and S3 copies them")
+        yield Violation(
+            at=node.setting(TRACKER), message="each flush and compaction renames its files, and S3 copies them"
+        )
 
 
-def _migration(node: Node) -> Iterator[Found]:
+def _migration(node: LintedNode) -> Iterator[Violation]:
     if node.in_s3 and node.text(ROOT) is not None:
-        yield Found(
+        yield Violation(
             at=node.setting(ROOT),
             message="a root that a release up to 7.3 wrote has its list of store files in hbase:storefile",
         )
 
 
-def _without_counterpart(node: Node) -> Iterator[Found]:
+def _without_counterpart(node: LintedNode) -> Iterator[Violation]:
     view = node.setting(CONSISTENT, "emrfs-site")
     if node.on_emrfs or (view and view.value.strip().lower() == "false"):
         return
     for (_, key), setting in node.settings.items():
         if key.startswith(CONSISTENT) and setting.value.strip().lower() != "false":
-            yield Found(at=setting, message=f"{key} is EMRFS's, and S3A has no counterpart")
+            yield Violation(at=setting, message=f"{key} is EMRFS's, and S3A has no counterpart")
 
 
-def _rubix(node: Node) -> Iterator[Found]:
+def _rubix(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         in_catalog = path.startswith(("presto", "trino")) and key.startswith("hive.cache.")
         if in_catalog or key.startswith(("rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
-            yield Found(at=setting, message=f"{key} in {path} is RubiX's, which EMR removed with 7.3")
+            yield Violation(at=setting, message=f"{key} in {path} is RubiX's, which EMR removed with 7.3")
 
 
-def _weekly_loss(node: Node) -> Iterator[Found]:
+def _weekly_loss(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.unstated(MAJOR):
-        yield Found(property=MAJOR, message="every store is rewritten once a week, and every cached block with it")
+        yield Violation(property=MAJOR, message="every store is rewritten once a week, and every cached block with it")
 
 
 ROOT_AND_CLIENT: Final = (

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.secret import holds_credential
 
 __all__ = ["SECRETS"]
 
 
-def _static_credentials(node: Node) -> Iterator[Found]:
+def _static_credentials(node: LintedNode) -> Iterator[Violation]:
     for (_, key), setting in node.settings.items():
         if holds_credential(key, setting.value):
-            yield Found(at=setting, message=f"{key} {'is for' if setting.is_gap else 'holds'} a credential")
+            yield Violation(at=setting, message=f"{key} {'is for' if setting.is_placeholder else 'holds'} a credential")
 
 
 SECRETS: Final = (

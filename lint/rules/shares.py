@@ -8,8 +8,8 @@ from typing import Final
 from configurations.properties import CATALOGUE
 from lint.finding import Severity
 from lint.float32 import float32_sum
-from lint.node import SITE, Node
-from lint.rule import Found, Rule
+from lint.node import SITE, LintedNode
+from lint.rule import Rule, Violation
 from sizing.heap import within_heap_limit
 
 __all__ = ["SHARES"]
@@ -48,21 +48,21 @@ LRU_ACCEPT: Final = "hbase.lru.blockcache.acceptable.factor"
 START: Final = "the RegionServer does not start"
 
 
-def _states(node: Node, key: str) -> bool:
+def _states(node: LintedNode, key: str) -> bool:
     """Whether a key is stated that this release reads; any stated one where the release is not known."""
-    known = node.release is None or CATALOGUE[SITE, key].known_in(node.release)
+    known = node.release is None or CATALOGUE[SITE, key].exists_in(node.release)
     return known and node.setting(key) is not None
 
 
-def _factors(node: Node) -> Iterator[Found]:
+def _factors(node: LintedNode) -> Iterator[Violation]:
     return _not_one(node, FACTORS, "single, multi and memory factors")
 
 
-def _l1_shares(node: Node) -> Iterator[Found]:
+def _l1_shares(node: LintedNode) -> Iterator[Violation]:
     return _not_one(node, L1_SHARES, "single, multi and memory percentages")
 
 
-def _not_one(node: Node, defaults: Mapping[str, float], what: str) -> Iterator[Found]:
+def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iterator[Violation]:
     """Only shares from 0 to 1 are added up: of others the table of values has told (WB104)."""
     stated = [node.number(key, default) for key, default in defaults.items()]
     at = next((found for key in defaults if (found := node.setting(key))), None)
@@ -71,52 +71,52 @@ def _not_one(node: Node, defaults: Mapping[str, float], what: str) -> Iterator[F
         return
     added = float32_sum(shares)
     if added != 1:
-        yield Found(at=at, message=f"{what} add up to {added:.8f} in float32")
+        yield Violation(at=at, message=f"{what} add up to {added:.8f} in float32")
 
 
-def _thresholds(node: Node) -> Iterator[Found]:
+def _thresholds(node: LintedNode) -> Iterator[Violation]:
     accept = node.number("hbase.bucketcache.acceptfactor", 0.95)
     goal = node.number("hbase.bucketcache.minfactor", 0.85)
     at = node.setting("hbase.bucketcache.minfactor") or node.setting("hbase.bucketcache.acceptfactor")
     if at and accept is not None and goal is not None and goal > accept:
-        yield Found(at=at, message=f"eviction would begin at {accept:g} and go on down to {goal:g}, which is more")
+        yield Violation(at=at, message=f"eviction would begin at {accept:g} and go on down to {goal:g}, which is more")
 
 
-def _l1_off(node: Node) -> Iterator[Found]:
+def _l1_off(node: LintedNode) -> Iterator[Violation]:
     fraction = node.number("hfile.block.cache.size", 0.4)
     at = node.setting("hfile.block.cache.size")
     if at and fraction is not None and fraction <= NO_L1 and not _states(node, L1_BYTES):
         cache = "and the BucketCache" if node.caches else "of blocks"
-        yield Found(at=at, message=f"{fraction:g} switches every cache off, L1 {cache}")
+        yield Violation(at=at, message=f"{fraction:g} switches every cache off, L1 {cache}")
 
 
-def _heap_limit(node: Node) -> Iterator[Found]:
+def _heap_limit(node: LintedNode) -> Iterator[Violation]:
     memstore_key = MEMSTORE if node.setting(MEMSTORE) or not node.setting(OLD_MEMSTORE) else OLD_MEMSTORE
     l1, memstore = (node.number(key, 0.4) for key in (L1, memstore_key))
     at = node.setting(memstore_key) or node.setting(L1)
     if not at or l1 is None or memstore is None or _states(node, L1_BYTES) or _states(node, FREE_BYTES):
         return
     if 0 < l1 <= 1 and 0 < memstore <= MOST_MEMSTORE and not within_heap_limit(l1, memstore):
-        yield Found(
+        yield Violation(
             at=at,
             message=f"L1 {l1:g} and memstore {memstore:g} are more than 0.8 of the heap, as HBase adds them",
         )
 
 
-def _ranges(node: Node) -> Iterator[Found]:
+def _ranges(node: LintedNode) -> Iterator[Violation]:
     """A range that is its fraction and nothing more moves nothing."""
     for fraction, ends in RANGES.items():
         static = node.number(fraction, 0.4)
         moving = [found for key in ends if (found := node.setting(key)) and node.number(key) != static]
         if moving:
-            yield Found(at=moving[0], message="HBase moves memory between L1 and memstore, a minute at a time")
+            yield Violation(at=moving[0], message="HBase moves memory between L1 and memstore, a minute at a time")
 
 
-def _l1_thresholds(node: Node) -> Iterator[Found]:
+def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
     goal, accept = node.number(LRU_GOAL, 0.95), node.number(LRU_ACCEPT, 0.99)
     at = node.setting(LRU_GOAL) or node.setting(LRU_ACCEPT)
     if at and goal is not None and accept is not None and not goal < accept < 1:
-        yield Found(at=at, message=f"L1 would evict from {accept:g} down to {goal:g}")
+        yield Violation(at=at, message=f"L1 would evict from {accept:g} down to {goal:g}")
 
 
 SHARES: Final = (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from sizing.units import MIB
 
 __all__ = ["SLOTS"]
@@ -22,13 +22,13 @@ HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 START: Final = "the RegionServer does not start"
 
 
-def _not_a_multiple(node: Node) -> Iterator[Found]:
+def _not_a_multiple(node: LintedNode) -> Iterator[Violation]:
     wrong = [size for size in node.bucket_sizes or () if size % UNIT or size <= 0]
     if wrong:
         first = wrong[0]
         why = f"{first:,} is not a multiple of {UNIT}" if first > 0 else f"{first:,} is no size"
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.bucket.sizes"), message=f"{why}; {_next_multiple(first):,} is{more}"
         )
 
@@ -37,46 +37,46 @@ def _next_multiple(size: float) -> int:
     return max(UNIT, math.ceil(size / UNIT) * UNIT)
 
 
-def _no_slot_for_a_block(node: Node) -> Iterator[Found]:
+def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
     sizes, block = node.bucket_sizes, node.block_bytes
     # Ours states the length in the cache; where nothing is stated, a block of 64 KiB takes 54 bytes more.
     taken = None if block is None else block + SLOT_OVERHEAD_BYTES * node.unstated("hbase.blockcache.minblocksize")
     if sizes and taken is not None and max(sizes) < taken:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.bucket.sizes"),
             message=f"the largest slot has {max(sizes):,} bytes, and a block takes {taken:,.0f}",
             fix=f"add {_next_multiple(taken):,}, or state hbase.blockcache.minblocksize where blocks are smaller",
         )
 
 
-def _too_small_for_its_slots(node: Node) -> Iterator[Found]:
+def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
     sizes, size_mib = node.bucket_sizes, node.cache_mib
     if sizes and size_mib is not None and size_mib >= 1 and size_mib * MIB < len(sizes) * ITEMS * max(sizes):
         least = -(-len(sizes) * ITEMS * max(sizes) // MIB)
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"{len(sizes)} slot sizes need a bucket of {ITEMS * max(sizes):,} bytes each, {least:,} MiB in all",
             fix=f"make the cache {least:,} MiB or more, or state fewer slot sizes",
         )
 
 
-def _wasteful_bucket(node: Node) -> Iterator[Found]:
+def _wasteful_bucket(node: LintedNode) -> Iterator[Violation]:
     sizes, block = node.bucket_sizes, node.block_bytes
     if not sizes or block is None or min(sizes) <= 0:
         return
     slot = min((size for size in sizes if size >= block), default=None)
     if slot and (ITEMS * max(sizes)) % slot > WASTE * ITEMS * max(sizes):
         share = (ITEMS * max(sizes)) % slot / (ITEMS * max(sizes))
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.bucket.sizes"),
             message=f"a bucket of {ITEMS * max(sizes):,} bytes leaves {share:.1%} unused with slots of {slot:,}",
         )
 
 
-def _too_many_blocks(node: Node) -> Iterator[Found]:
+def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
     size_mib, block = node.cache_mib, node.block_bytes
     if size_mib is not None and block and size_mib * MIB / block >= MOST_BLOCKS:
-        yield Found(
+        yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"{size_mib * MIB / block:,.0f} blocks are more than HBase counts (2^31)",
             fix="state hbase.blockcache.minblocksize as large as blocks are, or cache less on each node",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from facts.instance_types import instance_types
-from lint.node import Node
+from lint.node import LintedNode
 from sizing.instance import InstanceType
 from sizing.units import GIB
 
@@ -15,13 +15,13 @@ ON_DISK: Final = ("file", "files", "mmap")
 """Engines of the BucketCache that keep it on a volume."""
 
 
-def instance_of(node: Node) -> InstanceType | None:
+def instance_of(node: LintedNode) -> InstanceType | None:
     """The instance type of its group; None where it is not stated or not in our table."""
     name = node.group.instance_type if node.group else None
     return instance_types().get(name) if name else None
 
 
-def _volume_gib(node: Node) -> list[int] | None:
+def _volume_gib(node: LintedNode) -> list[int] | None:
     """Sizes of all data volumes of one node; None where one is not known, and where EMR's defaults apply."""
     sizes: list[int] = []
     for volume in node.volumes:
@@ -34,19 +34,19 @@ def _volume_gib(node: Node) -> list[int] | None:
     return sizes or None
 
 
-def largest_volume_gib(node: Node) -> int | None:
+def largest_volume_gib(node: LintedNode) -> int | None:
     """The largest data volume, or drive, of a node; None where it is not known."""
     sizes = _volume_gib(node)
     return max(sizes) if sizes else None
 
 
-def room_gib(node: Node) -> int | None:
+def room_gib(node: LintedNode) -> int | None:
     """All data volumes of a node together; None where one is not known."""
     sizes = _volume_gib(node)
     return sum(sizes) if sizes else None
 
 
-def files_of(node: Node) -> int | None:
+def files_of(node: LintedNode) -> int | None:
     """Over how many files the cache lies; 0 where it lies in memory, None where that is not known.
 
     Left to EMR it lies on every volume but one.

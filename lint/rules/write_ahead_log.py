@@ -7,8 +7,8 @@ from typing import Final
 
 from emr.cluster_spec import Setting
 from lint.finding import Severity
-from lint.node import Node
-from lint.rule import Found, Rule
+from lint.node import LintedNode
+from lint.rule import Rule, Violation
 from lint.rules.volumes import mount_of
 
 __all__ = ["WRITE_AHEAD_LOG"]
@@ -17,7 +17,7 @@ WAL: Final = "EMR Release Guide, emr-hbase-wal"
 DIRECTORIES: Final = (("hdfs-site", "dfs.datanode.data.dir"), ("yarn-site", "yarn.nodemanager.local-dirs"))
 
 
-def _core_count(node: Node) -> int | None:
+def _core_count(node: LintedNode) -> int | None:
     core = node.subject.group("core")
     return core.count if core else None
 
@@ -27,7 +27,7 @@ def _emr_replication(cores: int) -> int:
     return 1 if cores < 4 else 2 if cores < 10 else 3  # noqa: PLR2004 - the rule's own figures
 
 
-def _replication(node: Node) -> float | None:
+def _replication(node: LintedNode) -> float | None:
     """Stated, or EMR's default where the count of nodes is known."""
     cores = _core_count(node)
     default = _emr_replication(cores) if cores else None
@@ -36,10 +36,10 @@ def _replication(node: Node) -> float | None:
     return node.number("dfs.replication", None, "hdfs-site")
 
 
-def _more_copies_than_nodes(node: Node) -> Iterator[Found]:
+def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
     copies, cores = _replication(node), _core_count(node)
     if copies is not None and cores is not None and copies > cores:
-        yield Found(
+        yield Violation(
             at=node.setting("dfs.replication", "hdfs-site"),
             classification="hdfs-site",
             property="dfs.replication",
@@ -48,14 +48,14 @@ def _more_copies_than_nodes(node: Node) -> Iterator[Found]:
         )
 
 
-def _one_copy_of_the_log(node: Node) -> Iterator[Found]:
+def _one_copy_of_the_log(node: LintedNode) -> Iterator[Violation]:
     elsewhere = [node.setting(key, "hbase") for key in ("hbase.emr.readreplica.enabled", "hbase.emr.wal.enabled")]
     copies = _replication(node)
-    if any(each and (each.is_gap or _on(each)) for each in elsewhere) or copies is None or copies > 1:
+    if any(each and (each.is_placeholder or _on(each)) for each in elsewhere) or copies is None or copies > 1:
         return
     stated = node.setting("dfs.replication", "hdfs-site")
     why = "" if stated else f", EMR's default for {_core_count(node)} core nodes"
-    yield Found(
+    yield Violation(
         at=stated,
         classification="hdfs-site",
         property="dfs.replication",
@@ -67,50 +67,50 @@ def _on(setting: Setting) -> bool:
     return setting.value.strip().lower() == "true"
 
 
-def _wal_provider(node: Node) -> Iterator[Found]:
+def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
-        yield Found(at=node.setting("hbase.wal.provider"), message="EMR WAL brings a provider of its own")
+        yield Violation(at=node.setting("hbase.wal.provider"), message="EMR WAL brings a provider of its own")
 
 
-def _wal_elsewhere(node: Node) -> Iterator[Found]:
+def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
     enabled = node.setting("hbase.emr.wal.enabled", "hbase")
     if enabled is None or not _on(enabled):
         return
     if node.text("hbase.emr.storageMode", "hbase") == "hdfs":
-        yield Found(at=enabled, message="EMR WAL is for data in S3, and the storage mode is hdfs")
+        yield Violation(at=enabled, message="EMR WAL is for data in S3, and the storage mode is hdfs")
     if node.text("hbase.emr.readreplica.enabled", "hbase") == "true":
-        yield Found(at=enabled, message="a read replica writes no log")
+        yield Violation(at=enabled, message="a read replica writes no log")
     if node.unstated("emr.wal.workspace"):
-        yield Found(property="emr.wal.workspace", message="nothing says which workspace the logs belong to")
+        yield Violation(property="emr.wal.workspace", message="nothing says which workspace the logs belong to")
     if node.subject.fleets is not None:
-        yield Found(at=enabled, message="EMR WAL does not work with instance fleets", line=node.subject.fleets)
+        yield Violation(at=enabled, message="EMR WAL does not work with instance fleets", line=node.subject.fleets)
 
 
-def _on_the_cache_volume(node: Node) -> Iterator[Found]:
+def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
     caches = {mount_of(path) for path in node.cache_files}
     for path, key in DIRECTORIES:
         stated = node.text(key, path)
-        shared = sorted(caches & {mount_of(each) for each in (stated or "").split(",") if each})
+        shared = sorted(caches & {mount_of(part) for part in (stated or "").split(",") if part})
         if shared:
-            yield Found(at=node.setting(key, path), message=f"{shared[0]} is the cache's volume too")
-        elif stated is None and caches and node.unstated(key, path) and any(each[:4] == "/mnt" for each in caches):
-            yield Found(
+            yield Violation(at=node.setting(key, path), message=f"{shared[0]} is the cache's volume too")
+        elif stated is None and caches and node.unstated(key, path) and any(cache[:4] == "/mnt" for cache in caches):
+            yield Violation(
                 classification=path, property=key, message=f"by default it is on every volume, {min(caches)} too"
             )
 
 
-def _short_circuit(node: Node) -> Iterator[Found]:
+def _short_circuit(node: LintedNode) -> Iterator[Violation]:
     """EMR's own hdfs-site may set the path; where it cannot be seen, nothing is said of it."""
     sites = ("hdfs-site", "hbase-site", "core-site")
-    stated = any(node.setting("dfs.domain.socket.path", each) for each in sites)
+    stated = any(node.setting("dfs.domain.socket.path", site) for site in sites)
     for path in sites[:2]:
         on = node.setting("dfs.client.read.shortcircuit", path)
         if on is None or not _on(on):
             continue
         if node.in_s3:
-            yield Found(at=on, message="store files are in S3: no block of them is local")
+            yield Violation(at=on, message="store files are in S3: no block of them is local")
         if not stated and node.subject.shows("hdfs-site"):
-            yield Found(
+            yield Violation(
                 at=on,
                 message="without dfs.domain.socket.path the HDFS client throws HadoopIllegalArgumentException, unless "
                 "EMR's own hdfs-site sets the path, which is not documented",

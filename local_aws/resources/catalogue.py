@@ -9,7 +9,7 @@ from local_aws.resources.bucket import BucketType
 from local_aws.resources.bucket_policy import BucketPolicy
 from local_aws.resources.cluster import ClusterType
 from local_aws.resources.dashboard import Dashboard
-from local_aws.resources.emr import InstanceGroupConfig, SecurityConfiguration, Step, WalWorkspace
+from local_aws.resources.emr import EmrStep, InstanceGroupConfig, SecurityConfiguration, WalWorkspace
 from local_aws.resources.identity import InstanceProfileType, ManagedPolicyType, RoleType
 from local_aws.resources.key import KeyType
 from local_aws.resources.log_group import LogGroupType
@@ -44,7 +44,7 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
     "AWS::EMR::Cluster": ClusterType(),
     "AWS::EMR::InstanceGroupConfig": InstanceGroupConfig(),
     "AWS::EMR::SecurityConfiguration": SecurityConfiguration(),
-    "AWS::EMR::Step": Step(),
+    "AWS::EMR::Step": EmrStep(),
     "AWS::EMR::WALWorkspace": WalWorkspace(),
     "AWS::IAM::InstanceProfile": InstanceProfileType(),
     "AWS::IAM::ManagedPolicy": ManagedPolicyType(),

@@ -44,7 +44,7 @@ class InstanceGroupConfig(ApiType):
         settle(emr_backends[request.account_id][request.region].clusters[group.cluster_id], group)
 
 
-class Step(ApiType):
+class EmrStep(ApiType):
     """A step added to a cluster; nothing runs it, and its deletion leaves it in the list, as in AWS."""
 
     attributes = frozenset({"Id"})

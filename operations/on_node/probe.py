@@ -50,7 +50,7 @@ def region_server() -> dict[str, Any] | None:
                 "pid": int(place.name),
                 "user": pwd.getpwuid(place.stat().st_uid).pw_name,
                 # The class path is long and says nothing here.
-                "arguments": [each for each in arguments if len(each) < LONGEST_ARGUMENT],
+                "arguments": [argument for argument in arguments if len(argument) < LONGEST_ARGUMENT],
                 "open_files": limit(limits, "Max open files"),
                 "processes": limit(limits, "Max processes"),
             }
@@ -102,7 +102,7 @@ def logs(directory: Path) -> dict[str, Any]:
     collector = directory / COLLECTOR_LOG
     return {
         "collector_bytes": collector.stat().st_size if collector.is_file() else None,
-        "allocator_debug": any(debugs(each) for each in directory.glob("*regionserver*.log")),
+        "allocator_debug": any(debugs(path) for path in directory.glob("*regionserver*.log")),
     }
 
 

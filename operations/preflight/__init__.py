@@ -8,14 +8,14 @@ from configurations.launch import Launch
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from operations.aws import Aws
-from operations.aws_errors import answered
+from operations.aws_errors import translated
 from operations.preflight.account import OF_ACCOUNT
-from operations.preflight.check import Asked, Check
+from operations.preflight.check import PreflightCheck, PreflightContext
 from operations.preflight.network import OF_NETWORK
 from operations.preflight.root import OF_ROOT
 from sizing.problem import Refused
 
-__all__ = ["Check", "preflight", "refuse_unready"]
+__all__ = ["PreflightCheck", "preflight", "refuse_unready"]
 
 
 def preflight(
@@ -23,17 +23,17 @@ def preflight(
     environment: Environment,
     launches: Mapping[str, Launch],
     records: Mapping[str, LaunchRecord],
-) -> Iterator[Check]:
+) -> Iterator[PreflightCheck]:
     """Each check as it is made. Raises OperationFailed where AWS does not say what must be known."""
-    asked = Asked(aws=aws, environment=environment, launches=launches, records=records)
+    asked = PreflightContext(aws=aws, environment=environment, launches=launches, records=records)
     for check in (*OF_ACCOUNT, *OF_ROOT, *OF_NETWORK):
-        with answered(f"it could not be looked whether {environment.name} can be deployed", "run the same again"):
+        with translated(f"it could not be looked whether {environment.name} can be deployed", "run the same again"):
             yield from check(asked)
 
 
-def refuse_unready(checks: Iterable[Check]) -> None:
+def refuse_unready(checks: Iterable[PreflightCheck]) -> None:
     """Raises Refused with every problem that was found."""
-    wrong = [each for each in checks if each.problem]
+    wrong = [check for check in checks if check.problem]
     if wrong:
-        lines = [f"{each.name}: {each.found}\n  {each.problem}\n  fix: {each.fix}" for each in wrong]
+        lines = [f"{each.name}: {each.detail}\n  {each.problem}\n  fix: {each.fix}" for each in wrong]
         raise Refused("nothing was deployed\n" + "\n".join(lines))

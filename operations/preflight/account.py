@@ -19,7 +19,7 @@ from operations.cdk import COMMAND, PROJECT
 from operations.claims import state_of
 from operations.deployed_stack import STUCK, status_of
 from operations.description import LIVES
-from operations.preflight.check import Asked, Check
+from operations.preflight.check import PreflightCheck, PreflightContext
 
 __all__ = ["BOOTSTRAP", "OF_ACCOUNT"]
 
@@ -31,82 +31,84 @@ GP3_TIB: Final = ("ebs", "L-7A658B76")
 """Service Quotas: Storage for General Purpose SSD (gp3) volumes, in TiB."""
 
 
-def _credentials(asked: Asked) -> Iterator[Check]:
+def _credentials(asked: PreflightContext) -> Iterator[PreflightCheck]:
     account, wanted = asked.aws.account, asked.environment.account
     said = f"account {account}, {asked.environment.region}"
     if wanted not in (None, account):
-        yield Check(
+        yield PreflightCheck(
             name="credentials",
-            found=said,
+            detail=said,
             problem=f"{asked.environment.source} is for account {wanted}",
             fix="use credentials of that account: set AWS_PROFILE, for example",
         )
         return
-    yield Check(name="credentials", found=said)
+    yield PreflightCheck(name="credentials", detail=said)
 
 
-def _command_line(_: Asked) -> Iterator[Check]:
+def _command_line(_: PreflightContext) -> Iterator[PreflightCheck]:
     """The version that is locked, so that it and the library agree on the assembly's form."""
     if not COMMAND.exists():
         where = COMMAND.relative_to(PROJECT)
-        yield Check(name="CDK command line", found="none", problem=f"{where} is not there", fix="run `make setup`")
+        yield PreflightCheck(
+            name="CDK command line", detail="none", problem=f"{where} is not there", fix="run `make setup`"
+        )
         return
     have = _document("node_modules/aws-cdk/package.json")["version"]
     want = _document("package-lock.json")["packages"]["node_modules/aws-cdk"]["version"]
     if have != want:
         problem = f"{want} is locked in package-lock.json"
-        yield Check(name="CDK command line", found=have, problem=problem, fix="run `make setup`")
+        yield PreflightCheck(name="CDK command line", detail=have, problem=problem, fix="run `make setup`")
         return
-    yield Check(name="CDK command line", found=have)
+    yield PreflightCheck(name="CDK command line", detail=have)
 
 
 def _document(name: str) -> Any:  # noqa: ANN401 - any JSON
     return json.loads((PROJECT / name).read_text(encoding="utf-8"))
 
 
-def _bootstrapped(asked: Asked) -> Iterator[Check]:
+def _bootstrapped(asked: PreflightContext) -> Iterator[PreflightCheck]:
     try:
         version = asked.aws.ssm.get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"]
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise
         command = f"npx cdk bootstrap -c environment={Path(asked.environment.source).stem}"
-        yield Check(
+        yield PreflightCheck(
             name="cdk bootstrap",
-            found="none",
+            detail="none",
             problem="this account and region have no bucket for templates and bootstrap files yet",
             fix=f"once, with an administrator's credentials: {command}",
         )
         return
-    yield Check(name="cdk bootstrap", found=f"version {version}")
+    yield PreflightCheck(name="cdk bootstrap", detail=f"version {version}")
 
 
-def _stacks(asked: Asked) -> Iterator[Check]:
-    for colour in asked.launches:
-        for stack in stacks_around(asked.environment.name, colour):
+def _stacks(asked: PreflightContext) -> Iterator[PreflightCheck]:
+    for cluster_name in asked.launches:
+        for stack in stacks_around(asked.environment.name, cluster_name):
             status = status_of(asked.aws, stack)
             if status is not None and status in STUCK:
                 means, command = STUCK[status]
                 fix = f"{command.format(stack=stack)}, then run the same again; its events say why"
-                yield Check(name=stack, found=status, problem=means, fix=fix)
+                yield PreflightCheck(name=stack, detail=status, problem=means, fix=fix)
 
 
-def _records(asked: Asked) -> Iterator[Check]:
-    for colour, record in asked.records.items():
+def _records(asked: PreflightContext) -> Iterator[PreflightCheck]:
+    for cluster_name, record in asked.records.items():
         state = state_of(asked.aws, record.cluster_id)
         found = f"{record.cluster_id}, {state or 'unknown to EMR'}"
         if state in LIVES:
-            yield Check(name=f"cluster {colour}", found=found)
+            yield PreflightCheck(name=f"cluster {cluster_name}", detail=found)
             continue
-        yield Check(
-            name=f"cluster {colour}",
-            found=found,
+        yield PreflightCheck(
+            name=f"cluster {cluster_name}",
+            detail=found,
             problem=f"{record.directory} is of a cluster that no longer runs; a deployment would launch no other",
-            fix=f"clear what is left of it: warmbase teardown {Path(asked.environment.source).stem} {colour}",
+            fix=f"clear what is left of it: warmbase teardown {Path(asked.environment.source).stem} {cluster_name}",
         )
 
 
-def _offered(asked: Asked) -> Iterator[Check]:
+def _offered(asked: PreflightContext) -> Iterator[PreflightCheck]:
     zone = asked.environment.network.availability_zone
     types = sorted({each for launch in asked.new.values() for each in _types(launch)})
     if not types:
@@ -115,31 +117,35 @@ def _offered(asked: Asked) -> Iterator[Check]:
         LocationType="availability-zone",
         Filters=[{"Name": "location", "Values": [zone]}, {"Name": "instance-type", "Values": types}],
     )
-    offered = {each["InstanceType"] for page in pages for each in page["InstanceTypeOfferings"]}
+    offered = {
+        instance_type_offering["InstanceType"]
+        for page in pages
+        for instance_type_offering in page["InstanceTypeOfferings"]
+    }
     missing = [each for each in types if each not in offered]
     if missing:
-        yield Check(
+        yield PreflightCheck(
             name="instance types",
-            found=", ".join(types),
+            detail=", ".join(types),
             problem=f"{zone} does not offer {', '.join(missing)}",
             fix="name another availability_zone in `network`, or limit `core: {families: […]}` to what it has",
         )
         return
-    yield Check(name="instance types", found=f"{', '.join(types)} in {zone}")
+    yield PreflightCheck(name="instance types", detail=f"{', '.join(types)} in {zone}")
 
 
 def _types(launch: Launch) -> tuple[str, str]:
     return (launch.plan.primary.instance_type, launch.plan.core.instance_type)
 
 
-def _quotas(asked: Asked) -> Iterator[Check]:
+def _quotas(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """What the account may run at all; what else runs in it is not known."""
     vcpus, gib = 0, 0
     for launch in asked.new.values():
         for group in (launch.plan.primary, launch.plan.core):
             if STANDARD.match(group.instance_type):
                 vcpus += group.count * instance_types()[group.instance_type].vcpus
-            gib += group.count * sum(each.count * each.size_gib for each in group.volumes if each.type == "gp3")
+            gib += group.count * sum(volume.count * volume.size_gib for volume in group.volumes if volume.type == "gp3")
     for name, quota, needed, unit in (
         ("vCPU quota", STANDARD_VCPUS, float(vcpus), "vCPUs"),
         ("gp3 quota", GP3_TIB, gib / 1024, "TiB"),
@@ -148,16 +154,18 @@ def _quotas(asked: Asked) -> Iterator[Check]:
             continue
         limit = _quota(asked.aws, *quota)
         if limit is None:
-            yield Check(name=name, found=f"{needed:,.3g} {unit} needed; the quota could not be read")
+            yield PreflightCheck(name=name, detail=f"{needed:,.3g} {unit} needed; the quota could not be read")
             continue
         found = f"{needed:,.3g} of {limit:,.0f} {unit}, whatever else runs"
         if needed > limit:
             service, code = quota
             command = f"request-service-quota-increase --service-code {service} --quota-code {code}"
             fix = f"ask for more: aws service-quotas {command}"
-            yield Check(name=name, found=found, problem="the quota is too small for this cluster alone", fix=fix)
+            yield PreflightCheck(
+                name=name, detail=found, problem="the quota is too small for this cluster alone", fix=fix
+            )
         else:
-            yield Check(name=name, found=found)
+            yield PreflightCheck(name=name, detail=found)
 
 
 def _quota(aws: Aws, service: str, code: str) -> float | None:

@@ -10,21 +10,21 @@ from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from operations.aws import Aws
 
-__all__ = ["Asked", "Check"]
+__all__ = ["PreflightCheck", "PreflightContext"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class PreflightCheck:
     """One thing looked at: what was found, and, where it will not do, why not and how to mend it."""
 
     name: str
-    found: str
+    detail: str
     problem: str = ""
     fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PreflightContext:
     """What is to be deployed, and with what."""
 
     aws: Aws
@@ -35,4 +35,6 @@ class Asked:
     @property
     def new(self) -> Mapping[str, Launch]:
         """Those that are not launched yet."""
-        return {colour: launch for colour, launch in self.launches.items() if colour not in self.records}
+        return {
+            cluster_name: launch for cluster_name, launch in self.launches.items() if cluster_name not in self.records
+        }

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from environments.environment import EMR_TAG
-from operations.preflight.check import Asked, Check
+from operations.preflight.check import PreflightCheck, PreflightContext
 
 __all__ = ["OF_NETWORK"]
 
 
-def _subnet(asked: Asked) -> Iterator[Check]:
+def _subnet(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """An existing one: EMR's service role touches nothing without its tag."""
     network = asked.environment.network
     if network.subnet is None or not asked.new:
@@ -40,12 +40,12 @@ def _subnet(asked: Asked) -> Iterator[Check]:
     ]
     problems = [(problem, fix) for is_wrong, problem, fix in wrong if is_wrong]
     if not problems:
-        yield Check(name="subnet", found=said)
+        yield PreflightCheck(name="subnet", detail=said)
     for problem, fix in problems:
-        yield Check(name="subnet", found=said, problem=problem, fix=fix)
+        yield PreflightCheck(name="subnet", detail=said, problem=problem, fix=fix)
 
 
-def _vpc(asked: Asked) -> Iterator[Check]:
+def _vpc(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """Of an existing VPC: its names, and a way to S3 and to the services that nodes ask."""
     network = asked.environment.network
     if network.vpc is None or not asked.new:
@@ -57,26 +57,26 @@ def _vpc(asked: Asked) -> Iterator[Check]:
         if not said[name]["Value"]:
             flag = "--enable-dns-support" if attribute == "enableDnsSupport" else "--enable-dns-hostnames"
             fix = f"aws ec2 modify-vpc-attribute --vpc-id {network.vpc} {flag}"
-            yield Check(
-                name="VPC", found=network.vpc, problem=f"{attribute} is off: nodes find each other by name", fix=fix
+            yield PreflightCheck(
+                name="VPC", detail=network.vpc, problem=f"{attribute} is off: nodes find each other by name", fix=fix
             )
     filters: Any = [{"Name": "vpc-id", "Values": [network.vpc]}]
     endpoints = asked.aws.ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
-    services = {each["ServiceName"].rpartition(".")[2] for each in endpoints}
+    services = {endpoint["ServiceName"].rpartition(".")[2] for endpoint in endpoints}
     tables: Any = asked.aws.ec2.describe_route_tables(Filters=filters)["RouteTables"]
     outward = any(_leads_out(route) for table in tables for route in table["Routes"])
     wanted = {"elasticmapreduce", "kms", "monitoring"} | ({"s3"} if network.route_table is None else set())
     missing = sorted(wanted - services)
     if missing and not outward:
-        yield Check(
+        yield PreflightCheck(
             name="VPC",
-            found=f"endpoints: {', '.join(sorted(services)) or 'none'}; no NAT gateway",
+            detail=f"endpoints: {', '.join(sorted(services)) or 'none'}; no NAT gateway",
             problem=f"nodes have no way to {', '.join(missing)}",
             fix="make these endpoints in the VPC, or route the subnet through a NAT gateway",
         )
         return
-    yield Check(
-        name="VPC", found=f"endpoints: {', '.join(sorted(services)) or 'none'}{', a NAT gateway' if outward else ''}"
+    yield PreflightCheck(
+        name="VPC", detail=f"endpoints: {', '.join(sorted(services)) or 'none'}{', a NAT gateway' if outward else ''}"
     )
 
 

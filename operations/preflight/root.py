@@ -14,12 +14,12 @@ from operations.aws_errors import MISSING, error_code
 from operations.claims import NOBODY, claim_of, writers
 from operations.deployed_stack import status_of
 from operations.description import cluster_id
-from operations.preflight.check import Asked, Check
+from operations.preflight.check import PreflightCheck, PreflightContext
 
 __all__ = ["OF_ROOT"]
 
 
-def _root(asked: Asked) -> Iterator[Check]:
+def _root(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """A bucket that was there is in this region; a new one's name is nobody's yet, or our own stack's."""
     root = asked.environment.root
     if not asked.environment.mode.in_s3:
@@ -29,21 +29,25 @@ def _root(asked: Asked) -> Iterator[Check]:
     if not root.existing:
         ours = status_of(asked.aws, storage_stack(asked.environment.name)) is not None
         if region is not None and not ours:
-            yield Check(
+            yield PreflightCheck(
                 name="root bucket",
-                found=bucket,
+                detail=bucket,
                 problem="it is there already, and no stack of this environment made it: it may hold data",
                 fix=f"to go on with it, `storage: {{root: s3://{bucket}/{root.prefix}/}}`; else another name",
             )
         return
     if region is None:
         fix = "make it, or correct storage.root"
-        yield Check(name="root bucket", found=bucket, problem="there is no such bucket, or not for you", fix=fix)
+        yield PreflightCheck(
+            name="root bucket", detail=bucket, problem="there is no such bucket, or not for you", fix=fix
+        )
     elif region != asked.environment.region:
         fix = "HBase on EMR wants its root in the region of the cluster"
-        yield Check(name="root bucket", found=f"{bucket} in {region}", problem="it is in another region", fix=fix)
+        yield PreflightCheck(
+            name="root bucket", detail=f"{bucket} in {region}", problem="it is in another region", fix=fix
+        )
     else:
-        yield Check(name="root bucket", found=f"{bucket}, there before")
+        yield PreflightCheck(name="root bucket", detail=f"{bucket}, there before")
 
 
 def _bucket_region(aws: Aws, bucket: str) -> str | None:
@@ -56,45 +60,45 @@ def _bucket_region(aws: Aws, bucket: str) -> str | None:
     return found.get("LocationConstraint") or "us-east-1"
 
 
-def _one_writer(asked: Asked) -> Iterator[Check]:
+def _one_writer(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """Asked of EMR, for a cluster of another tool claims nothing; and the claim, for EMR knows one account only."""
     environment = asked.environment
-    active = environment.active.colour
+    active = environment.active.name
     if not environment.mode.in_s3 or active not in asked.launches:
         return
-    own = asked.records[active].cluster_id if active in asked.records else _launched_id(asked, active)
+    own = asked.records[active].cluster_id if active in asked.records else _unrecorded_cluster_id(asked, active)
     others = list(writers(asked.aws, environment.root, own))
     if others:
-        yield Check(
+        yield PreflightCheck(
             name="other writers",
-            found="; ".join(others),
+            detail="; ".join(others),
             problem="they write to this root, or to one in it or around it: two writers corrupt it",
             fix="end them first, or give this environment another root",
         )
     if _bucket_region(asked.aws, environment.root.bucket_in(asked.aws.account)) is None:
-        yield Check(name="claim of the root", found="none: the bucket is still to be made")
+        yield PreflightCheck(name="claim of the root", detail="none: the bucket is still to be made")
         return
     claim = claim_of(asked.aws, environment.root)
     if claim is None and own is None and _written_to(asked.aws, environment.root):
-        yield Check(
+        yield PreflightCheck(
             name="claim of the root",
-            found="nobody has claimed it, and HBase has written to it",
+            detail="nobody has claimed it, and HBase has written to it",
             problem="nobody can tell which cluster writes there; the new one would end as soon as it starts",
             fix=f"when no cluster does any more, say so: warmbase claim {Path(environment.source).stem} --take",
         )
     elif claim is None:
-        yield Check(name="claim of the root", found="nobody has claimed it")
+        yield PreflightCheck(name="claim of the root", detail="nobody has claimed it")
     elif claim.holds and claim.cluster != own:
-        yield Check(
+        yield PreflightCheck(
             name="claim of the root",
-            found=f"{claim.cluster}, which is {claim.state}",
+            detail=f"{claim.cluster}, which is {claim.state}",
             problem="another cluster writes to this root, and the new one would end as soon as it starts",
             fix=f"end {claim.cluster} first, or write down that it is this one: warmbase pin",
         )
     elif claim.cluster == NOBODY:
-        yield Check(name="claim of the root", found="free, as somebody has said")
+        yield PreflightCheck(name="claim of the root", detail="free, as somebody has said")
     else:
-        yield Check(name="claim of the root", found=f"{claim.cluster}, {claim.state or 'gone'}")
+        yield PreflightCheck(name="claim of the root", detail=f"{claim.cluster}, {claim.state or 'gone'}")
 
 
 def _written_to(aws: Aws, root: Root) -> bool:
@@ -108,10 +112,10 @@ def _written_to(aws: Aws, root: Root) -> bool:
     return True
 
 
-def _launched_id(asked: Asked, colour: str) -> str | None:
+def _unrecorded_cluster_id(asked: PreflightContext, cluster_name: str) -> str | None:
     """Of a cluster that an earlier run launched, and had no time to write down."""
     try:
-        return cluster_id(asked.aws, asked.environment.name, colour)
+        return cluster_id(asked.aws, asked.environment.name, cluster_name)
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise

@@ -13,38 +13,38 @@ from typing import Final
 from configurations.launch import Launch
 from emr.classification import flattened
 from operations.aws import Aws
-from operations.aws_errors import answered
-from operations.cluster_step import Primary
+from operations.aws_errors import translated
+from operations.cluster_step import PrimaryShell
 from operations.description import described_cluster
 from operations.progress import Say
-from operations.verification.check import Finding, Seen
+from operations.verification.check import CheckResult, Observed
 from operations.verification.launch import OF_LAUNCH
 from operations.verification.monitoring import OF_WATCHING
 from operations.verification.nodes import OF_NODES, SITES
-from operations.verification.probe import looked_at, looked_at_primary
+from operations.verification.probe import probe_core_nodes, probe_primary
 
-__all__ = ["PAGE", "ROW", "Finding", "unsettled", "verification"]
+__all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
 ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
 
 
-def verification(aws: Aws, launch: Launch, say: Say) -> tuple[Finding, ...]:
+def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
     """Every check. Raises OperationFailed where AWS does not answer at all."""
     plan = launch.plan
-    with answered(f"cluster {plan.cluster} could not be looked at", "run the same again"):
+    with translated(f"cluster {plan.cluster} could not be looked at", "run the same again"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
-        nodes = looked_at(aws, cluster.id, _keys(launch), say)
+        nodes = probe_core_nodes(aws, cluster.id, _keys(launch), say)
         logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
-        primary = looked_at_primary(Primary(aws=aws, cluster_id=cluster.id, log_bucket=logs), say)
-        seen = Seen(aws=aws, launch=launch, cluster=cluster, nodes=nodes, primary=primary)
+        primary = probe_primary(PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs), say)
+        seen = Observed(aws=aws, launch=launch, cluster=cluster, nodes=nodes, primary=primary)
         say("asking EMR, CloudWatch and CloudFormation")
         return tuple(finding for check in (*OF_LAUNCH, *OF_WATCHING, *OF_NODES) for finding in check(seen))
 
 
-def unsettled(findings: tuple[Finding, ...]) -> tuple[tuple[str, str], ...]:
+def unsettled(findings: tuple[CheckResult, ...]) -> tuple[tuple[str, str], ...]:
     """Rows of docs/unconfirmed.md that no finding settles, each with its check."""
-    rows = [each.row for each in findings if each.row and each.good is not None]
+    rows = [finding.row for finding in findings if finding.row and finding.good is not None]
     page = PAGE.read_text(encoding="utf-8")
     return tuple(
         (found["what"], found["check"])

@@ -11,7 +11,7 @@ from configurations.launch import Launch
 from operations.aws import Aws
 from operations.description import DescribedCluster
 
-__all__ = ["Facts", "Finding", "Nodes", "Question", "Seen"]
+__all__ = ["Check", "CheckResult", "Facts", "Nodes", "Observed"]
 
 Facts = Mapping[str, Any]
 """What was seen on one node."""
@@ -20,7 +20,7 @@ Nodes = Mapping[str, Facts | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckResult:
     """`good` is None where nobody could say. `row` begins a row of docs/unconfirmed.md, or is empty."""
 
     check: str
@@ -31,7 +31,7 @@ class Finding:
     todo: str
 
 
-class Question(NamedTuple):
+class Check(NamedTuple):
     """What is asked, which row of docs/unconfirmed.md it settles, what is expected, and what to do where it is not."""
 
     check: str
@@ -39,9 +39,9 @@ class Question(NamedTuple):
     expected: str
     todo: str
 
-    def answered(self, found: str, *, good: bool | None) -> Finding:
+    def result(self, found: str, *, good: bool | None) -> CheckResult:
         """With what was found."""
-        return Finding(
+        return CheckResult(
             check=self.check,
             row=self.row,
             expected=self.expected,
@@ -50,29 +50,29 @@ class Question(NamedTuple):
             todo="nothing" if good else self.todo,
         )
 
-    def of_primary(self, primary: Facts | str, found: Callable[[Facts], tuple[bool | None, str]]) -> Finding:
+    def result_of_primary(self, primary: Facts | str, found: Callable[[Facts], tuple[bool | None, str]]) -> CheckResult:
         """What the primary shows; where it did not answer nobody can say."""
         if isinstance(primary, str):
-            return self.answered(primary, good=None)
+            return self.result(primary, good=None)
         good, said = found(primary)
-        return self.answered(said, good=good)
+        return self.result(said, good=good)
 
-    def of_each(self, nodes: Nodes, found: Callable[[Facts], tuple[bool, str]]) -> Iterator[Finding]:
+    def results_by_node(self, nodes: Nodes, found: Callable[[Facts], tuple[bool, str]]) -> Iterator[CheckResult]:
         """One finding over all nodes that answered: good where each is, else what the first that is not shows."""
         results = {instance: found(facts) for instance, facts in nodes.items() if facts is not None}
         bad = {instance: said for instance, (good, said) in results.items() if not good}
         if not results:
-            yield self.answered("no node answered", good=None)
+            yield self.result("no node answered", good=None)
         elif bad:
             instance, said = next(iter(bad.items()))
             said = f"{len(bad)} of {len(results)} nodes otherwise; {instance}: {said}"
-            yield self.answered(said, good=False)
+            yield self.result(said, good=False)
         else:
-            yield self.answered(next(iter(results.values()))[1], good=True)
+            yield self.result(next(iter(results.values()))[1], good=True)
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observed:
     """A cluster, all that is known of it, and what was to be expected."""
 
     aws: Aws

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from changes.equivalence import says_the_same
+from changes.equivalence import is_equivalent
 from configurations.exported import exported, region_server_flags
 from configurations.layout import GC_LOG
 from configurations.properties import CATALOGUE
 from emr.classification import flattened
-from operations.verification.check import Facts, Finding, Question, Seen
+from operations.verification.check import Check, CheckResult, Facts, Observed
 from sizing.mode import Mode
 from sizing.units import GIB, MIB
 
@@ -29,81 +29,85 @@ DROP_IN: Final = "10-warmbase.conf"
 DAEMON: Final = "hbase-daemon.sh"
 
 
-def _of_units(seen: Seen) -> Iterator[Finding]:
+def _of_units(seen: Observed) -> Iterator[CheckResult]:
     """What systemd was told."""
     server, data = "hbase-regionserver.service", "hadoop-hdfs-datanode.service"
-    yield from Question(
+    yield from Check(
         "drop-in of the RegionServer",
         "The systemd unit is called `hbase-regionserver.service`",
         DROP_IN,
         "correct the unit's name in bootstrap-actions/guard-regionserver.sh",
-    ).of_each(seen.nodes, _in_unit(server, "DropInPaths", DROP_IN))
-    yield from Question(
+    ).results_by_node(seen.nodes, _in_unit(server, "DropInPaths", DROP_IN))
+    yield from Check(
         "how the RegionServer is stopped",
         "EMR's unit stops a RegionServer by `hbase-daemon.sh`",
         DAEMON,
         "set TimeoutStopSec alone: HBASE_STOP_TIMEOUT does not act",
-    ).of_each(seen.nodes, _in_unit(server, "ExecStop", DAEMON))
-    yield from Question(
+    ).results_by_node(seen.nodes, _in_unit(server, "ExecStop", DAEMON))
+    yield from Check(
         "drop-in of the DataNode",
         "The systemd unit of a DataNode is called",
         DROP_IN,
         "correct the unit's name in bootstrap-actions/mount-volumes.sh",
-    ).of_each(seen.nodes, _in_unit(data, "DropInPaths", DROP_IN))
+    ).results_by_node(seen.nodes, _in_unit(data, "DropInPaths", DROP_IN))
 
 
-def _of_actions(seen: Seen) -> Iterator[Finding]:
+def _of_actions(seen: Observed) -> Iterator[CheckResult]:
     """What bootstrap actions found, and left."""
-    yield from Question(
+    yield from Check(
         "the node's Python",
         "Python 3.9 is `/usr/bin/python3`",
         "3.9 or later",
         "say which in bootstrap-actions/programs",
-    ).of_each(seen.nodes, lambda facts: (tuple(map(int, facts["python"].split("."))) >= FEWEST_PYTHON, facts["python"]))
-    yield from Question(
+    ).results_by_node(
+        seen.nodes, lambda facts: (tuple(map(int, facts["python"].split("."))) >= FEWEST_PYTHON, facts["python"])
+    )
+    yield from Check(
         "bootstrap actions",
         "Java 21 is on the node when bootstrap actions run",
         "each ended with done",
         "read /var/log/bootstrap-actions on that node",
-    ).of_each(seen.nodes, _actions_done)
+    ).results_by_node(seen.nodes, _actions_completed)
 
 
-def _of_java(seen: Seen) -> Iterator[Finding]:
+def _of_java(seen: Observed) -> Iterator[CheckResult]:
     """The JVM of the RegionServer, whose it is, and its flags."""
     variables = exported(seen.launch.settings.effective("core"))
     home = Path(variables.get("JAVA_HOME", "")).name
     if home:
-        yield from Question(
+        yield from Check(
             "Java", "Java 21 lies at `/usr/lib/jvm/jre-21`", home, "correct the path in configurations/jvm.py"
-        ).of_each(seen.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("none",))))
-    yield from Question(
+        ).results_by_node(
+            seen.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("none",)))
+        )
+    yield from Check(
         "user of HBase",
         "HBase runs as user `hbase`",
         "hbase",
         "correct --owner in bootstrap-actions/guard-regionserver.sh",
-    ).of_each(
+    ).results_by_node(
         seen.nodes, lambda facts: _of_process(facts, lambda process: (process["user"] == "hbase", process["user"]))
     )
     flags = [flag for flag in region_server_flags(variables) if flag.startswith("-X")]
-    yield from Question(
+    yield from Check(
         "flags of the JVM",
         "The RegionServer runs with the collector flags and the heap that were rendered",
         " ".join(flags),
         "look where EMR takes HBASE_REGIONSERVER_OPTS from: hbase-env.sh on that node",
-    ).of_each(seen.nodes, lambda facts: _of_process(facts, lambda process: _flags(process["arguments"], flags)))
+    ).results_by_node(seen.nodes, lambda facts: _of_process(facts, lambda process: _flags(process["arguments"], flags)))
 
 
-def _of_volumes(seen: Seen) -> Iterator[Finding]:
+def _of_volumes(seen: Observed) -> Iterator[CheckResult]:
     """Those that are one alone, each at its path."""
     for volume in seen.launch.plan.core.volumes:
         if volume.purpose in {"cache", "system"} and volume.count == 1:
             path = f"/warmbase/{volume.purpose}"
-            yield from Question(
+            yield from Check(
                 f"volume of {path}",
                 "EMR formats and mounts data volumes before bootstrap actions run",
                 f"{volume.size_gib} GiB",
                 "lsblk on that node; volumes are known by their size",
-            ).of_each(seen.nodes, _mounted(path, volume.size_gib))
+            ).results_by_node(seen.nodes, _mounted(path, volume.size_gib))
 
 
 def _in_unit(unit: str, key: str, wanted: str) -> Callable[[Facts], tuple[bool, str]]:
@@ -114,7 +118,7 @@ def _in_unit(unit: str, key: str, wanted: str) -> Callable[[Facts], tuple[bool, 
     return check
 
 
-def _actions_done(facts: Facts) -> tuple[bool, str]:
+def _actions_completed(facts: Facts) -> tuple[bool, str]:
     actions: Mapping[str, str] = facts["actions"]
     said = ", ".join(f"{name} {state or 'empty'}" for name, state in actions.items())
     return bool(actions) and all(state == "done" for state in actions.values()), said or "none ran"
@@ -128,7 +132,7 @@ def _of_process(facts: Facts, check: Callable[[Mapping[str, Any]], tuple[bool, s
 def _flags(arguments: list[str], wanted: list[str]) -> tuple[bool, str]:
     """Each is there; of heaps the last one counts."""
     missing = [flag for flag in wanted if flag not in arguments]
-    heaps = [each for each in arguments if each.startswith("-Xmx")]
+    heaps = [argument for argument in arguments if argument.startswith("-Xmx")]
     heap = [each for each in wanted if each.startswith("-Xmx")]
     if heap and heaps[-1:] != heap:
         return False, f"heaps: {' '.join(heaps) or 'none'}"
@@ -148,7 +152,7 @@ def _mounted(path: str, size_gib: int) -> Callable[[Facts], tuple[bool, str]]:
     return check
 
 
-def _of_caches(seen: Seen) -> Iterator[Finding]:
+def _of_caches(seen: Observed) -> Iterator[CheckResult]:
     if not seen.launch.plan.mode.cached:
         return
     size_mib = seen.launch.plan.cache.size_mib
@@ -160,30 +164,30 @@ def _of_caches(seen: Seen) -> Iterator[Finding]:
         has = (figures["l2CacheSize"] + figures["l2CacheFreeSize"]) / MIB
         return abs(has - size_mib) <= CACHE_FRACTION * size_mib, f"{has:,.0f} MiB"
 
-    yield from Question(
+    yield from Check(
         "size of the cache", "", f"{size_mib:,} MiB", "read the RegionServer's log for BucketCache"
-    ).of_each(seen.nodes, size)
+    ).results_by_node(seen.nodes, size)
 
 
-def _of_plain_reads(seen: Seen) -> Iterator[Finding]:
+def _of_plain_reads(seen: Observed) -> Iterator[CheckResult]:
     """Without a cache of ours: what EMR keeps by itself, and how nodes read HDFS."""
     mode = seen.launch.plan.mode
     if mode is Mode.S3_PLAIN:
-        yield from Question(
+        yield from Check(
             "EMR's own cache",
             "Without settings of ours for it, EMR keeps its default cache of 8 GiB",
             "below 8 GiB",
             "nothing breaks: say its true size in docs/unconfirmed.md",
-        ).of_each(
+        ).results_by_node(
             seen.nodes, _figure("l2CacheSize", lambda size: (size < EMR_CACHE_BYTES, f"{size / GIB:,.1f} GiB in use"))
         )
     if mode is Mode.HDFS:
-        yield from Question(
+        yield from Check(
             "short-circuit reads",
             "In mode `hdfs` DataNode and RegionServer may share a socket",
             "the RegionServer has read past its DataNode",
             "read something first; then look who may write to /var/lib/hadoop-hdfs",
-        ).of_each(
+        ).results_by_node(
             seen.nodes, _figure("shortCircuitBytesRead", lambda read: (read > 0, f"{read / MIB:,.0f} MiB read so"))
         )
 
@@ -196,26 +200,26 @@ def _figure(name: str, judged: Callable[[float], tuple[bool, str]]) -> Callable[
     return check
 
 
-def _of_logs(seen: Seen) -> Iterator[Finding]:
+def _of_logs(seen: Observed) -> Iterator[CheckResult]:
     """Whether the RegionServer may write its logs, and heeds what was said of them."""
     core = seen.launch.settings.effective("core")
     if any(GC_LOG in flag for flag in region_server_flags(exported(core))):
-        yield from Question(
+        yield from Check(
             "log of the collector",
             "`/var/log/hbase` is there, and `hbase` may write to it",
             f"{GC_LOG} is written",
             "correct GC_LOG in configurations/layout.py",
-        ).of_each(seen.nodes, lambda facts: _written(facts["logs"]["collector_bytes"]))
+        ).results_by_node(seen.nodes, lambda facts: _written(facts["logs"]["collector_bytes"]))
     if any(path == "hbase-log4j2" and value == ALLOCATOR for path, _, value in flattened(core)):
-        yield from Question(
+        yield from Check(
             "loggers",
             "A logger named in `hbase-log4j2` is added",
             "the RegionServer's log has DEBUG lines of BucketAllocator",
             "look at /etc/hbase/conf/log4j2.properties on that node; correct configurations/properties",
-        ).of_each(seen.nodes, lambda facts: _said(found=facts["logs"]["allocator_debug"]))
+        ).results_by_node(seen.nodes, lambda facts: _probe_text(found=facts["logs"]["allocator_debug"]))
 
 
-def _said(*, found: bool) -> tuple[bool, str]:
+def _probe_text(*, found: bool) -> tuple[bool, str]:
     return found, "there are" if found else "there are none"
 
 
@@ -223,21 +227,21 @@ def _written(size: int | None) -> tuple[bool, str]:
     return bool(size), "there is none" if size is None else f"{size:,} B"
 
 
-def _of_disks(seen: Seen) -> Iterator[Finding]:
+def _of_disks(seen: Observed) -> Iterator[CheckResult]:
     """What EMR and HDFS made of the volumes."""
-    yield from Question(
+    yield from Check(
         "EMR's part of a volume",
         "EMR keeps about 5 GiB of the first data volume",
         "one partition of 4 to 6 GiB beside one that holds the rest",
         "nothing breaks: bootstrap-actions/disks.sh takes the largest; correct what is said of it there",
-    ).of_each(seen.nodes, _emr_part)
+    ).results_by_node(seen.nodes, _emr_part)
     if any(volume.purpose == "system" for volume in seen.launch.plan.core.volumes):
-        yield from Question(
+        yield from Check(
             "directory of the DataNode",
             "A DataNode makes its own directory below `/warmbase/system`",
             "hdfs",
             "correct the mode of /warmbase/system in bootstrap-actions/mount-volumes.sh",
-        ).of_each(seen.nodes, lambda facts: _owned(facts["owners"].get("/warmbase/system/hdfs")))
+        ).results_by_node(seen.nodes, lambda facts: _owned(facts["owners"].get("/warmbase/system/hdfs")))
 
 
 def _emr_part(facts: Facts) -> tuple[bool, str]:
@@ -245,11 +249,11 @@ def _emr_part(facts: Facts) -> tuple[bool, str]:
     if devices is None:
         return False, "lsblk does not say"
     small = [
-        each
-        for each in devices
-        if each["type"] == "part"
-        and EMR_PART_GIB[0] <= int(each["size"]) / GIB <= EMR_PART_GIB[1]
-        and sum(1 for other in devices if other["pkname"] == each["pkname"] and other["type"] == "part") > 1
+        device
+        for device in devices
+        if device["type"] == "part"
+        and EMR_PART_GIB[0] <= int(device["size"]) / GIB <= EMR_PART_GIB[1]
+        and sum(1 for other in devices if other["pkname"] == device["pkname"] and other["type"] == "part") > 1
     ]
     said = ", ".join(f"{each['name']} {int(each['size']) / GIB:.1f} GiB {each['mountpoint'] or ''}" for each in small)
     return len(small) == 1, said.strip() or "none"
@@ -259,7 +263,7 @@ def _owned(found: str | None) -> tuple[bool, str]:
     return found is not None and found.startswith("hdfs "), found or "there is none"
 
 
-def _of_settings(seen: Seen) -> Iterator[Finding]:
+def _of_settings(seen: Observed) -> Iterator[CheckResult]:
     """What the RegionServer itself has read, against what was rendered."""
     core = seen.launch.settings.effective("core")
     account = seen.aws.account
@@ -277,16 +281,16 @@ def _of_settings(seen: Seen) -> Iterator[Finding]:
         others = [
             f"{key}={has.get(key)}"
             for key, (file, value) in wanted.items()
-            if has.get(key) is None or not says_the_same(CATALOGUE.get((file, key)), value, str(has[key]))
+            if has.get(key) is None or not is_equivalent(CATALOGUE.get((file, key)), value, str(has[key]))
         ]
         return not others, "; ".join(others[:3]) if others else f"all {len(wanted)}"
 
-    yield from Question(
+    yield from Check(
         "settings that the RegionServer has read",
         "HBase reads S3A's settings from `core-site` as well" if "core-site" in files else "",
         f"{len(wanted)} properties of {' and '.join(files)} as rendered",
         "warmbase diff --against live; look at /etc/hbase/conf/hbase-site.xml on that node",
-    ).of_each(seen.nodes, same)
+    ).results_by_node(seen.nodes, same)
 
 
 OF_NODES = (

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from operations.aws import Aws
-from operations.cluster_step import Primary
+from operations.cluster_step import PrimaryShell
 from operations.progress import Say
 from operations.verification.check import Facts, Nodes
 from sizing.problem import OperationFailed
 
-__all__ = ["PROGRAM", "looked_at", "looked_at_primary"]
+__all__ = ["PROGRAM", "probe_core_nodes", "probe_primary"]
 
 PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "probe.py"
 # judgement: Systems Manager delivers within seconds, and the look takes two.
@@ -23,7 +23,7 @@ ANSWER_SECONDS: Final = 120.0
 POLL_SECONDS: Final = 2.0
 
 
-def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
+def probe_core_nodes(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
     """What the program sees on each core node. Raises botocore's errors."""
     pages: Any = aws.emr.get_paginator("list_instances").paginate(
         ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
@@ -41,11 +41,11 @@ def looked_at(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
                 InstanceIds=[instance], DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
             )["Command"]["CommandId"]
     for instance, identity in sent.items():
-        found[instance] = _came_back(aws, identity, instance)
+        found[instance] = _invocation_facts(aws, identity, instance)
     return found
 
 
-def looked_at_primary(primary: Primary, say: Say) -> Facts | str:
+def probe_primary(primary: PrimaryShell, say: Say) -> Facts | str:
     """What the step's script sees; where it does not answer, why."""
     try:
         return primary.run("inspect-primary", say)
@@ -53,7 +53,7 @@ def looked_at_primary(primary: Primary, say: Say) -> Facts | str:
         return str(failed).splitlines()[0]
 
 
-def _came_back(aws: Aws, command: str, instance: str) -> Facts | None:
+def _invocation_facts(aws: Aws, command: str, instance: str) -> Facts | None:
     deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline:
         # A command that was just sent is not known everywhere yet.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sizing.bill import LARGE_CLUSTER_NODES, gets_per_second
 from sizing.candidate import Candidate
-from sizing.explanation import Because, because
+from sizing.explanation import Explanation, explain
 from sizing.inputs import UTILISATION
 from sizing.mode import Mode
 from sizing.prefetching import GET_BYTES, fill_seconds
@@ -14,7 +14,7 @@ from sizing.units import MIB
 __all__ = ["choice_reasons", "service_reasons", "warm_up_reasons"]
 
 
-def choice_reasons(candidate: Candidate) -> dict[str, Because]:
+def choice_reasons(candidate: Candidate) -> dict[str, Explanation]:
     """Why so many nodes, and of this type."""
     targets = candidate.question.requirements.targets
     chosen = (
@@ -22,14 +22,14 @@ def choice_reasons(candidate: Candidate) -> dict[str, Because]:
         if candidate.question.requirements.cluster.core.pinned
         else "the cheapest of every type, count and layout of volumes that meets the targets on the survivors"
     )
-    core = because(
+    core = explain(
         chosen,
         "exhaustive search; plan --explain lists what was rejected and why",
         lost_nodes=(targets.lost_nodes, "nodes"),
         survivors=(candidate.survivors, "nodes"),
         utilisation=(UTILISATION, ""),
     )
-    primary = because(
+    primary = explain(
         "a type that suits the number of core nodes, larger above 50",
         "judgement: HMaster, NameNode and ResourceManager of a cluster whose data is not in HDFS fit 16 GiB",
         core_nodes=(candidate.count, "nodes"),
@@ -38,13 +38,13 @@ def choice_reasons(candidate: Candidate) -> dict[str, Because]:
     return {"core.instance_type": core, "core.count": core, "primary.instance_type": primary}
 
 
-def service_reasons(candidate: Candidate) -> dict[str, Because]:
+def service_reasons(candidate: Candidate) -> dict[str, Explanation]:
     """Bottleneck, latency, requests and cost."""
     question = candidate.question
     limit = bottleneck(candidate.resources(candidate.count))
     workload = question.requirements.workload
     return {
-        "throughput.bottleneck": because(
+        "throughput.bottleneck": explain(
             "the resource whose capacity / demand per read is least",
             "utilisation law, with sustained limits only",
             resource=(limit.name, ""),
@@ -54,25 +54,25 @@ def service_reasons(candidate: Candidate) -> dict[str, Because]:
             ),
             demand_per_read=(limit.demand_per_read, limit.unit.removesuffix("/s")),
         ),
-        "throughput.mean_latency_ms": because(
+        "throughput.mean_latency_ms": explain(
             "mean-value analysis (closed load) or M/M/c (open load) over the resources",
             "Reiser and Lavenberg; throughput x latency = concurrency holds",
             blocks_per_read=(round(question.read.blocks, 2), "blocks"),
             **workload.described(),
         ),
-        "throughput.p99_latency_ms": because(
+        "throughput.p99_latency_ms": explain(
             "99th percentile of a seeded simulation: disk and S3 times lognormal, queueing as in the mean",
             "estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
             hit_ratio=(round(candidate.hit_ratio(candidate.count), 4), ""),
             first_byte=(S3_FIRST_BYTE_SECONDS, "s"),
         ),
-        "s3.prefix_limit_fraction": because(
+        "s3.prefix_limit_fraction": explain(
             "GETs of the warm cluster / what S3 promises one prefix",
             "Amazon S3 User Guide, optimizing performance",
             warm_gets=(round(gets_per_second(candidate), 1), "GETs/s"),
             limit=(S3_GETS_PER_SECOND_PER_PREFIX, "GETs/s"),
         ),
-        "cost.usd_per_month": because(
+        "cost.usd_per_month": explain(
             "sum of the lines, 730 h a month",
             question.world.prices.described,
             warm_gets=(round(gets_per_second(candidate), 1), "GETs/s"),
@@ -80,7 +80,7 @@ def service_reasons(candidate: Candidate) -> dict[str, Because]:
     }
 
 
-def warm_up_reasons(candidate: Candidate) -> dict[str, Because]:
+def warm_up_reasons(candidate: Candidate) -> dict[str, Explanation]:
     """How long cold caches take; nothing for a cluster without."""
     if candidate.question.mode is not Mode.S3_CACHED or not candidate.cache_mib:
         return {}
@@ -89,7 +89,7 @@ def warm_up_reasons(candidate: Candidate) -> dict[str, Because]:
     filled = fill_seconds(demand, share, candidate.cluster(servers), candidate.prefetch_threads)
     terms = {name.replace("-", "_"): (round(seconds), "s") for name, seconds in filled.terms}
     return {
-        "warm_up.prefetch_seconds": because(
+        "warm_up.prefetch_seconds": explain(
             "the longest of S3 streams, network, GETs, filling the volume, and CPU",
             "checked against Cloudera's 127 minutes for 20 TB; one GET brings 64 MiB (judgement)",
             blocks=(share.cached_blocks, "blocks of a RegionServer"),

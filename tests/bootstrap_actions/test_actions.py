@@ -194,7 +194,9 @@ def test_systemd_kills_after_hbase_and_hbase_after_the_index_is_written(
 ) -> None:
     launch = launches(environment)
     [guard] = [action for action in actions(launch) if action.name == "guard-regionserver"]
-    [systemd_seconds] = [int(each.partition("=")[2]) for each in guard.arguments if each.startswith("--stop-seconds=")]
+    [systemd_seconds] = [
+        int(argument.partition("=")[2]) for argument in guard.arguments if argument.startswith("--stop-seconds=")
+    ]
     hbase_seconds = int(exported(launch.settings.core)["HBASE_STOP_TIMEOUT"])
     assert systemd_seconds >= hbase_seconds + 60
     assert hbase_seconds >= 1_200 + launch.plan.persistence.dump_seconds

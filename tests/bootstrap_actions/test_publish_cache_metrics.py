@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from configurations import layout
-from configurations.metrics import METRICS, Source
+from configurations.metrics import METRICS, MetricSource
 from lab.hbase.recording import recordings_of_json
 from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
@@ -235,9 +235,9 @@ def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
         done = node.minute(l2CacheHitCount=1_000, l2CacheMissCount=200)
         assert done.returncode == 0, done.stderr
         client = client_of(local, "cloudwatch")
-        listed = {each["MetricName"]: each for each in client.list_metrics(Namespace="warmbase")["Metrics"]}
+        listed = {metric["MetricName"]: metric for metric in client.list_metrics(Namespace="warmbase")["Metrics"]}
         dimensions = listed["HitRatio"]["Dimensions"]
-        assert {each["Name"] for each in dimensions} == {"ClusterId", "InstanceId"}
+        assert {dimension["Name"] for dimension in dimensions} == {"ClusterId", "InstanceId"}
         now = datetime.now(UTC)
         [found] = client.get_metric_statistics(
             Namespace="warmbase",
@@ -249,7 +249,7 @@ def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
             Statistics=["Average", "SampleCount"],
         )["Datapoints"]
         assert (found["Average"], found["SampleCount"], found["Unit"]) == (0.9, 1.0, "None")
-    assert listed.keys() == {each.cloudwatch for each in METRICS if each.source is Source.NODE}
+    assert listed.keys() == {metric.cloudwatch for metric in METRICS if metric.source is MetricSource.NODE}
 
 
 def test_names_and_units_are_those_of_the_catalogue(node: PublishingNode) -> None:
@@ -258,7 +258,7 @@ def test_names_and_units_are_those_of_the_catalogue(node: PublishingNode) -> Non
     said = node.aws.published[-1]
     numbers = {key.split(".")[2] for key in said if key.startswith("MetricData.member.")}
     units = {said[f"MetricData.member.{n}.MetricName"]: said[f"MetricData.member.{n}.Unit"] for n in numbers}
-    assert units == {each.cloudwatch: each.unit for each in METRICS if each.source is Source.NODE}
+    assert units == {metric.cloudwatch: metric.unit for metric in METRICS if metric.source is MetricSource.NODE}
 
 
 def test_it_looks_where_a_node_has_its_cache_and_index() -> None:

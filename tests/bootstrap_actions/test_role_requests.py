@@ -61,7 +61,7 @@ def test_the_signature_is_the_sdks(
 @pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.stem)
 def test_programs_are_of_python_3_9_and_its_own_library(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 9))
-    imported = [each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
+    imported = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
     modules = {each.name.partition(".")[0] for each in imported}
     modules |= {str(node.module).partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert modules - {"role_requests"} <= sys.stdlib_module_names

@@ -12,7 +12,7 @@ import pytest
 
 from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
-from changes.equivalence import says_the_same
+from changes.equivalence import is_equivalent
 from configurations.launch import Launch
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
@@ -31,7 +31,9 @@ Edit = Callable[[dict[str, Any]], None]
 
 def group(document: dict[str, Any], role: str) -> dict[str, Any]:
     found: dict[str, Any] = next(
-        each for each in document["Instances"]["InstanceGroups"] if each["InstanceRole"] == role
+        instance_group
+        for instance_group in document["Instances"]["InstanceGroups"]
+        if instance_group["InstanceRole"] == role
     )
     return found
 
@@ -41,9 +43,9 @@ def setting(role: str, classification: str, key: str, value: str | None) -> Edit
 
     def edit(document: dict[str, Any]) -> None:
         [properties] = [
-            each["Properties"]
-            for each in group(document, role)["Configurations"]
-            if each["Classification"] == classification
+            configuration["Properties"]
+            for configuration in group(document, role)["Configurations"]
+            if configuration["Classification"] == classification
         ]
         if value is None:
             del properties[key]
@@ -72,9 +74,9 @@ def test_a_rendering_does_not_differ_from_its_own_plan(launches: Launches, tmp_p
 
 
 def shuffled(document: dict[str, Any]) -> None:
-    for each in document["Instances"]["InstanceGroups"]:
-        random.Random(7).shuffle(each["Configurations"])
-        for classification in each["Configurations"]:
+    for instance_group in document["Instances"]["InstanceGroups"]:
+        random.Random(7).shuffle(instance_group["Configurations"])
+        for classification in instance_group["Configurations"]:
             pairs = list(classification["Properties"].items())[::-1]
             classification["Properties"] = dict(pairs)
     document["Instances"]["InstanceGroups"].reverse()
@@ -82,14 +84,16 @@ def shuffled(document: dict[str, Any]) -> None:
 
 def respelt(document: dict[str, Any]) -> None:
     site = next(
-        each["Properties"]
-        for each in group(document, "CORE")["Configurations"]
-        if each["Classification"] == "hbase-site"
+        configuration["Properties"]
+        for configuration in group(document, "CORE")["Configurations"]
+        if configuration["Classification"] == "hbase-site"
     )
     site["hbase.bucketcache.bucket.sizes"] = ", ".join(reversed(site["hbase.bucketcache.bucket.sizes"].split(",")))
     site["hfile.block.cache.size"] += "0"
     site["hbase.rs.prefetchblocksonopen"] = " TRUE "
-    root = next(each for each in document["Configurations"] if "hbase.rootdir" in each["Properties"])["Properties"]
+    root = next(
+        configuration for configuration in document["Configurations"] if "hbase.rootdir" in configuration["Properties"]
+    )["Properties"]
     root["hbase.rootdir"] = root["hbase.rootdir"].replace("${AWS::AccountId}", "111122223333")
 
 
@@ -113,9 +117,9 @@ def older_release(document: dict[str, Any]) -> None:
 
 
 def another_root(document: dict[str, Any]) -> None:
-    for each in document["Configurations"]:
-        if "hbase.rootdir" in each["Properties"]:
-            each["Properties"]["hbase.rootdir"] = "s3://elsewhere/hbase/"
+    for configuration in document["Configurations"]:
+        if "hbase.rootdir" in configuration["Properties"]:
+            configuration["Properties"]["hbase.rootdir"] = "s3://elsewhere/hbase/"
 
 
 def fewer_nodes(document: dict[str, Any]) -> None:
@@ -137,7 +141,11 @@ def with_tasks(document: dict[str, Any]) -> None:
 
 
 def another_bean(document: dict[str, Any]) -> None:
-    [metrics] = [each for each in group(document, "CORE")["Configurations"] if each["Classification"] == "emr-metrics"]
+    [metrics] = [
+        configuration
+        for configuration in group(document, "CORE")["Configurations"]
+        if configuration["Classification"] == "emr-metrics"
+    ]
     metrics["Configurations"][0]["Properties"]["Hadoop:service=HBase,name=RegionServer,sub=WAL"] = "appendCount"
 
 
@@ -326,9 +334,9 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("classification", "key", "one", "other"), SAME)
 def test_spelling_makes_no_difference(classification: str, key: str, one: str, other: str) -> None:
-    assert says_the_same(CATALOGUE.get((classification, key)), one, other)
+    assert is_equivalent(CATALOGUE.get((classification, key)), one, other)
 
 
 @pytest.mark.parametrize(("classification", "key", "one", "other"), DIFFERENT)
 def test_what_counts_makes_one(classification: str, key: str, one: str, other: str) -> None:
-    assert not says_the_same(CATALOGUE.get((classification, key)), one, other)
+    assert not is_equivalent(CATALOGUE.get((classification, key)), one, other)

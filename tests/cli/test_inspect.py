@@ -78,7 +78,7 @@ def test_a_plan_is_made_of_what_was_found(root: Path, tmp_path: Path) -> None:
     plan = plan_of(read, read.active)
     longest = max(family.lengths.largest_bytes for family in inspection.families)
     assert max(plan.cache.bucket_sizes) >= longest
-    assert [each.id for each in plan.warnings if each.id.startswith(("family-", "unread-"))] == [
+    assert [warning.id for warning in plan.warnings if warning.id.startswith(("family-", "unread-"))] == [
         "unread-t0-cf",
         "unread-t1-cf",
         "family-t0-cf",

@@ -230,8 +230,16 @@ def test_the_example_of_a_smaller_cache_differs_in_two_settings(request: pytest.
 
 def core_site(document: dict[str, Any]) -> dict[str, str]:
     """`hbase-site` of the core nodes."""
-    [core] = [each for each in document["Instances"]["InstanceGroups"] if each["InstanceRole"] == "CORE"]
-    [site] = [each["Properties"] for each in core["Configurations"] if each["Classification"] == "hbase-site"]
+    [core] = [
+        instance_group
+        for instance_group in document["Instances"]["InstanceGroups"]
+        if instance_group["InstanceRole"] == "CORE"
+    ]
+    [site] = [
+        configuration["Properties"]
+        for configuration in core["Configurations"]
+        if configuration["Classification"] == "hbase-site"
+    ]
     properties: dict[str, str] = site
     return properties
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import cli.prices
 from facts.prices import PRICES, price_table
-from operations.price_list import Request
+from operations.price_list import PriceRequest
 from tests.operations.price_list.pricing_api import PricingApi
 
 PROJECT = Path(__file__).parents[2]
@@ -55,8 +55,8 @@ def test_without_credentials_it_ends_with_1_and_says_what_to_do() -> None:
 def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def elsewhere(*, region: str, dry_run: bool) -> Request:
-        return Request(region=region, dry_run=dry_run, directory=tmp_path)
+    def elsewhere(*, region: str, dry_run: bool) -> PriceRequest:
+        return PriceRequest(region=region, dry_run=dry_run, directory=tmp_path)
 
     monkeypatch.setattr(cli.prices, "Request", elsewhere)
     with PricingApi() as api:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configurations.properties import CATALOGUE, TOPICS, Property
-from configurations.properties.values import LONG, Choice, Decimal, Listed, Matching, Switch, Values, Whole, number
+from configurations.properties.values import LONG, Decimal, ListOf, Matching, OneOf, Switch, Values, Whole, number
 from configurations.rendering import is_rendered
 from emr.classification import flattened
 from facts.keys import hadoop_keys, hbase_keys
@@ -49,8 +49,8 @@ def test_versions_are_those_whose_jars_have_the_key(known: Property) -> None:
         hbase, hadoop = hbase_keys().get(known.key), hadoop_keys().get(known.key)
         if hbase is None and hadoop is None:
             continue
-        in_jars = bool(hbase and hbase.known_in(release.hbase)) or bool(hadoop and hadoop.known_in(release.hadoop))
-        assert known.known_in(release) == in_jars, release.label
+        in_jars = bool(hbase and hbase.exists_in(release.hbase)) or bool(hadoop and hadoop.exists_in(release.hadoop))
+        assert known.exists_in(release) == in_jars, release.label
 
 
 READ: tuple[Version, ...] = ((1, 4, 14), (2, 4, 17), (2, 6, 1), (2, 6, 2), (2, 6, 4), (2, 6, 6))
@@ -62,7 +62,7 @@ READ: tuple[Version, ...] = ((1, 4, 14), (2, 4, 17), (2, 6, 1), (2, 6, 2), (2, 6
 )
 def test_versions_are_those_of_older_and_newer_jars_too(known: Property) -> None:
     for version in READ:
-        assert known.hbase.holds(version) == hbase_keys()[known.key].known_in(version), version
+        assert known.hbase.holds(version) == hbase_keys()[known.key].exists_in(version), version
 
 
 @pytest.mark.parametrize("known", OF_SITES, ids=name)
@@ -71,7 +71,7 @@ def test_what_hbase_takes_by_default_is_valid(known: Property) -> None:
     for release in releases().values():
         for keys, version in ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop)):
             default = keys[known.key].default_in(version) if known.key in keys else None
-            if default and "$" not in default and known.key not in DEFAULT_MEANS_UNSET and known.known_in(release):
+            if default and "$" not in default and known.key not in DEFAULT_MEANS_UNSET and known.exists_in(release):
                 assert known.values.refusal(default.rstrip("LFf") if number(default[:-1]) else default) is None
 
 
@@ -128,15 +128,15 @@ VALUES: list[tuple[Values, str, bool]] = [
     (Decimal(), "1e3", True),
     (Switch(), "TRUE", True),
     (Switch(), "yes", False),
-    (Choice(names=("fifo", "codel")), "fifo", True),
-    (Choice(names=("fifo", "codel")), "FIFO", False),
-    (Choice(names=("LRU",), any_case=True), "lru", True),
-    (Choice(names=("a.B",), others=True), "com.example.Own", True),
+    (OneOf(names=("fifo", "codel")), "fifo", True),
+    (OneOf(names=("fifo", "codel")), "FIFO", False),
+    (OneOf(names=("LRU",), any_case=True), "lru", True),
+    (OneOf(names=("a.B",), others=True), "com.example.Own", True),
     (Matching(form=r"/.+", described="a whole path"), "/mnt", True),
     (Matching(form=r"/.+", described="a whole path"), "mnt", False),
-    (Listed(each=Whole(least=1)), "1, 2", True),
-    (Listed(each=Whole(least=1)), "1,,2", False),
-    (Listed(each=Whole(least=1)), "", False),
+    (ListOf(member=Whole(least=1)), "1, 2", True),
+    (ListOf(member=Whole(least=1)), "1,,2", False),
+    (ListOf(member=Whole(least=1)), "", False),
 ]
 
 

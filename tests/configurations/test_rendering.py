@@ -14,7 +14,7 @@ from configurations.compaction_window import compaction_window
 from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch
 from configurations.metrics import METRICS
-from configurations.properties import CATALOGUE, Group
+from configurations.properties import CATALOGUE, PropertyScope
 from configurations.rendering import RenderingError, classifications
 from emr.classification import Classification, flattened, merged
 from environments.environment import Wal
@@ -60,17 +60,17 @@ def values(settings: tuple[Classification, ...]) -> Values:
     return {(path, key): value for path, key, value in flattened(settings)}
 
 
-def levels(launch: Launch) -> Iterator[tuple[Group, Values]]:
-    return ((group, values(level)) for group, level in zip(Group, launch.settings, strict=True))
+def levels(launch: Launch) -> Iterator[tuple[PropertyScope, Values]]:
+    return ((group, values(level)) for group, level in zip(PropertyScope, launch.settings, strict=True))
 
 
 def document(settings: tuple[Classification, ...]) -> str:
-    return json.dumps([each.document() for each in settings], indent=2) + "\n"
+    return json.dumps([setting.document() for setting in settings], indent=2) + "\n"
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize("group", list(Group))
-def test_classifications_are_as_before(name: str, group: Group, launches: Launches, golden: Golden) -> None:
+@pytest.mark.parametrize("group", list(PropertyScope))
+def test_classifications_are_as_before(name: str, group: PropertyScope, launches: Launches, golden: Golden) -> None:
     golden(f"{name}/{group}.json", document(getattr(launches(name).settings, group)))
 
 
@@ -80,8 +80,8 @@ def test_hbase_site_of_core_nodes_is_as_before(name: str, launches: Launches, go
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@pytest.mark.parametrize("group", list(Group))
-def test_each_mode_and_role_is_rendered_as_before(variant: Variant, group: Group, golden: Golden) -> None:
+@pytest.mark.parametrize("group", list(PropertyScope))
+def test_each_mode_and_role_is_rendered_as_before(variant: Variant, group: PropertyScope, golden: Golden) -> None:
     golden(f"{variant}/{group}.json", document(getattr(variant_launch(variant).settings, group)))
 
 
@@ -95,7 +95,7 @@ def test_each_release_knows_what_is_rendered_for_it(variant: Variant, label: str
         for entry, value in level.items():
             known = CATALOGUE[entry]
             assert group in known.groups
-            assert known.known_in(releases()[label])
+            assert known.exists_in(releases()[label])
             assert known.values.refusal(value) is None
 
 
@@ -123,7 +123,7 @@ def test_every_key_of_the_published_recipe_is_rendered(name: str, launches: Laun
     settings = launches(name).settings
     rendered = values(settings.effective("primary")) | values(settings.effective("core"))
     assert set(rendered) >= RECIPE
-    assert {each.attribute for each in METRICS} >= RECIPE_METRICS, "by EMR's agent, or windowed by the node"
+    assert {metric.attribute for metric in METRICS} >= RECIPE_METRICS, "by EMR's agent, or windowed by the node"
 
 
 IDENTITY = {

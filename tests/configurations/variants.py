@@ -47,7 +47,7 @@ def variant_launch(variant: Variant, label: str = "emr-7.12.0", primaries: int =
     environment = read_environment("prod")
     cluster = replace(environment.active, role=variant.role, primaries=primaries)
     environment = replace(
-        environment, release=label, mode=variant.mode, wal=variant.wal, clusters={cluster.colour: cluster}
+        environment, release=label, mode=variant.mode, wal=variant.wal, clusters={cluster.name: cluster}
     )
     plan = _plans(label, primaries)[variant.mode]
     return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))

@@ -10,13 +10,13 @@ import pytest
 
 from cli.main import COMMANDS
 from configurations.launch import Launch, launch_of
-from configurations.metrics import METRICS, Source, metric
+from configurations.metrics import METRICS, MetricSource, metric
 from dashboards.alarm import Alarm
-from dashboards.alarms import alarms, calls
+from dashboards.alarms import alarms, composite_alarms
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from environments.reader import read_environment
-from lab.preview.cloudwatch import Published, Store, in_alarm
+from lab.preview.cloudwatch import MetricStore, Published, in_alarm
 from sizing.plan import Plan
 from tests.shipped import ENVIRONMENTS
 
@@ -32,7 +32,9 @@ def by_name(plan: Plan) -> dict[str, object]:
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_each_says_what_it_means_and_names_a_command_that_exists(name: str, launches: Launches) -> None:
     plan = launches(name).plan
-    said = [alarm.description for alarm in alarms(plan, BUCKET)] + [call.description for call in calls(plan, BUCKET)]
+    said = [alarm.description for alarm in alarms(plan, BUCKET)] + [
+        call.description for call in composite_alarms(plan, BUCKET)
+    ]
     for description in said:
         commands = re.findall(r"warmbase (\w+) ([\w-]+)", description)
         assert commands, description
@@ -44,7 +46,7 @@ def test_each_says_what_it_means_and_names_a_command_that_exists(name: str, laun
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_an_alarm_searches_nothing_and_queries_what_the_nodes_publish(name: str, launches: Launches) -> None:
-    published = {each.cloudwatch for each in METRICS if each.source is Source.NODE}
+    published = {each.cloudwatch for each in METRICS if each.source is MetricSource.NODE}
     query = re.compile(
         r"SELECT (SUM|MIN|MAX|AVG|COUNT)\((\w+)\) FROM SCHEMA\(\"warmbase\", ClusterId, InstanceId\) "
         r"WHERE ClusterId = '\$\{ClusterId\}'"
@@ -60,9 +62,11 @@ def test_an_alarm_searches_nothing_and_queries_what_the_nodes_publish(name: str,
 def test_rules_reckon_with_alarms_that_there_are_and_each_alarm_counts(name: str, launches: Launches) -> None:
     plan = launches(name).plan
     there = {alarm.name for alarm in alarms(plan, BUCKET)}
-    reckoned = {found for call in calls(plan, BUCKET) for found in re.findall(r'ALARM\("([^"]+)"\)', call.rule)}
+    reckoned = {
+        found for call in composite_alarms(plan, BUCKET) for found in re.findall(r'ALARM\("([^"]+)"\)', call.rule)
+    }
     assert reckoned == there
-    for call in calls(plan, BUCKET):
+    for call in composite_alarms(plan, BUCKET):
         words = re.sub(r'ALARM\("[^"]+"\)', "X", call.rule)
         assert re.fullmatch(r"[X() ]|(?:X|AND|OR|NOT|\(|\)| )+", words)
         assert words.count("(") == words.count(")")
@@ -100,7 +104,9 @@ def test_a_plan_that_accepts_misses_is_not_alarmed_on(
     accepted = replace(plan, hit_ratio=replace(plan.hit_ratio, predicted=promised))
     assert there <= by_name(accepted).keys()
     assert not absent & by_name(accepted).keys()
-    assert {call.name for call in calls(accepted, BUCKET)} == {call.name for call in calls(plan, BUCKET)}
+    assert {call.name for call in composite_alarms(accepted, BUCKET)} == {
+        call.name for call in composite_alarms(plan, BUCKET)
+    }
 
 
 def test_a_promise_of_less_is_held_to_less(launches: Launches) -> None:
@@ -115,7 +121,7 @@ def test_a_replica_is_not_asked_for_a_meta_of_the_actives_name(launches: Launche
     plan = launches("prod").plan
     names = {alarm.name for alarm in alarms(plan, BUCKET, replica=True)}
     assert {alarm.name for alarm in alarms(plan, BUCKET)} - names == {"warmbase-prod-blue-meta-unassigned"}
-    assert not any("meta-unassigned" in call.rule for call in calls(plan, BUCKET, replica=True))
+    assert not any("meta-unassigned" in call.rule for call in composite_alarms(plan, BUCKET, replica=True))
 
 
 NAMES = [alarm.name for alarm in alarms(launch_of(ENVIRONMENT, ENVIRONMENT.active).plan, BUCKET)]
@@ -130,7 +136,7 @@ def test_each_fires_when_so_many_periods_breach_and_clears_when_they_no_longer_d
     bad = alarm.threshold + STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
     good = alarm.threshold - STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
     period, begins, ends = alarm.period_seconds, 40, 40 + alarm.periods
-    store = Store()
+    store = MetricStore()
     for number in range(ends + alarm.periods + 40):
         value = bad if begins <= number < ends else good
         store.put([_point(alarm, number * period, value)])

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from configurations.launch import Launch
-from configurations.metrics import METRICS, Source
+from configurations.metrics import METRICS, MetricSource
 from dashboards.alarms import alarms
 from dashboards.boards import boards, dashboard_bodies
 from dashboards.graph import Exact
@@ -51,7 +51,11 @@ def test_dashboards_are_as_before(name: str, launches: Launches, golden: Callabl
 def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Launches) -> None:
     """Each metric costs by node and month."""
     plan = launches("prod").plan
-    searched = {found for each in expressions(launches("prod")) for found in re.findall(r'MetricName="([\w.]+)"', each)}
+    searched = {
+        found
+        for expression in expressions(launches("prod"))
+        for found in re.findall(r'MetricName="([\w.]+)"', expression)
+    }
     watched = [alarm.watched for alarm in alarms(plan, BUCKET)]
     queried = {found for each in watched if isinstance(each, str) for found in re.findall(r"\((\w+)\)", each)}
     exact = {each.metric.cloudwatch for each in watched if isinstance(each, Exact)} | {
@@ -63,15 +67,15 @@ def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Lau
     }
     # Free bytes are what `warmbase status` reckons a plan's fill with; a plan that promises less watches MissesOver80.
     found = searched | queried | exact | {"FreeBytes", "MissesOver80"}
-    assert found >= {each.cloudwatch for each in METRICS}
-    assert searched | exact <= {each.cloudwatch for each in METRICS}
+    assert found >= {metric.cloudwatch for metric in METRICS}
+    assert searched | exact <= {metric.cloudwatch for metric in METRICS}
 
 
 def test_counters_are_drawn_by_their_rate(launches: Launches) -> None:
-    for each in expressions(launches("prod")):
-        for name in re.findall(r'MetricName="([\w.]+)"', each):
+    for expression in expressions(launches("prod")):
+        for name in re.findall(r'MetricName="([\w.]+)"', expression):
             [found] = [metric for metric in METRICS if metric.cloudwatch == name]
-            assert found.counter == ("RATE(SEARCH(" in each), each
+            assert found.counter == ("RATE(SEARCH(" in expression), expression
 
 
 def test_the_lifetime_ratio_is_neither_drawn_nor_alarmed_on(launches: Launches) -> None:
@@ -81,7 +85,7 @@ def test_the_lifetime_ratio_is_neither_drawn_nor_alarmed_on(launches: Launches) 
 
 
 def test_no_service_name_is_written_down(launches: Launches) -> None:
-    assert not any(re.findall(r"service\.name\"=", each) for each in expressions(launches("prod")))
+    assert not any(re.findall(r"service\.name\"=", expression) for expression in expressions(launches("prod")))
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -126,7 +130,7 @@ def test_bodies_are_as_cloudwatch_documents_them(name: str, launches: Launches) 
         identities = [
             [line[-1]["id"] for line in widget["properties"]["metrics"]] for widget in json.loads(body)["widgets"]
         ]
-        assert all(len(each) == len(set(each)) for each in identities)
+        assert all(len(identity) == len(set(identity)) for identity in identities)
 
 
 @pytest.mark.parametrize(
@@ -153,16 +157,16 @@ def test_what_cloudwatch_does_not_take_is_refused(
 
 def test_two_arrays_never_meet(launches: Launches) -> None:
     """Arithmetic takes no two arrays: a search stands alone, or within a function that makes one series of it."""
-    for each in expressions(launches("prod")):
-        searches = each.count("SEARCH(")
+    for expression in expressions(launches("prod")):
+        searches = expression.count("SEARCH(")
         assert searches <= 1
-        if searches and not each.startswith("SEARCH("):
-            assert re.match(r"(SUM|MIN|MAX|AVG)\((RATE\()?SEARCH\(", each), each
+        if searches and not expression.startswith("SEARCH("):
+            assert re.match(r"(SUM|MIN|MAX|AVG)\((RATE\()?SEARCH\(", expression), expression
 
 
 def test_without_a_cache_no_figures_of_one_are_drawn() -> None:
     environment = read_environment("tests/environments/examples/recovery.yaml")
     plan = plan_of(environment, environment.active)
     text = "".join(dashboard_bodies(plan, "us-east-1", BUCKET).values())
-    of_nodes = {each.cloudwatch for each in METRICS if each.source is Source.NODE}
+    of_nodes = {metric.cloudwatch for metric in METRICS if metric.source is MetricSource.NODE}
     assert not of_nodes & set(re.findall(r'MetricName=\\"([\w.]+)\\"', text))

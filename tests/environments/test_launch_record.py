@@ -10,11 +10,11 @@ import pytest
 
 from environments.environment import Environment
 from environments.launch_record import (
-    Frozen,
     LaunchRecord,
+    RecordedResource,
     identity_of,
+    in_recorded_zones,
     launch_records,
-    placed,
     record_directory,
     write_record,
 )
@@ -41,7 +41,9 @@ def record(environment: Environment) -> LaunchRecord:
         availability_zone="us-east-1b",
         cluster_id="j-1",
         launched_at="2026-11-22T08:00:00+00:00",
-        resources={"stack": {"Cluster": Frozen(type="AWS::EMR::Cluster", properties={"Name": "warmbase-dev-blue"})}},
+        resources={
+            "stack": {"Cluster": RecordedResource(type="AWS::EMR::Cluster", properties={"Name": "warmbase-dev-blue"})}
+        },
         bootstrap={"claim-root.sh": SCRIPT_SHA256},
     )
     write_record(written, {"claim-root.sh": SCRIPT})
@@ -62,7 +64,7 @@ def test_it_is_read_as_it_was_written(environment: Environment, record: LaunchRe
 
 def test_without_one_there_is_none(environment: Environment) -> None:
     assert launch_records(environment) == {}
-    assert placed(environment, []) is environment
+    assert in_recorded_zones(environment, []) is environment
 
 
 def test_one_that_is_there_is_replaced_whole(environment: Environment, record: LaunchRecord) -> None:
@@ -127,7 +129,7 @@ def test_a_file_that_is_called_otherwise_by_now_has_its_records_still(
 
 def test_the_cluster_stays_in_its_zone(environment: Environment, record: LaunchRecord) -> None:
     assert environment.network.availability_zone == "us-east-1a"
-    assert placed(environment, [record]).network.availability_zone == "us-east-1b"
+    assert in_recorded_zones(environment, [record]).network.availability_zone == "us-east-1b"
 
 
 @pytest.mark.parametrize(

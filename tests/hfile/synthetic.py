@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 
-from hfile.layout import Stored
+from hfile.layout import FileEntry
 from hfile.readable import GONE, Unreadable
 from sizing.block import cached_bytes
 
@@ -130,13 +130,13 @@ class MadeRoot:
     seconds: float = 0.0
     url: str = "made:/"
 
-    def files(self) -> Iterator[Stored]:
+    def files(self) -> Iterator[FileEntry]:
         for path, content in self.contents.items():
-            yield Stored(path, content.size_bytes, "1")
+            yield FileEntry(path, content.size_bytes, "1")
         for path, data in self.others.items():
-            yield Stored(path, len(data), "1")
+            yield FileEntry(path, len(data), "1")
 
-    def readable(self, stored: Stored) -> Made | Whole:
+    def readable(self, stored: FileEntry) -> Made | Whole:
         if stored.path in self.others:
             return Whole(stored.path, self.others[stored.path])
         return Made(stored.path, self.contents[stored.path], self.seconds)

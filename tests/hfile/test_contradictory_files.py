@@ -11,7 +11,7 @@ import cramjam
 import pytest
 
 from hfile.codec import Codec
-from hfile.file_stats import ALL, Depth, measured
+from hfile.file_stats import ALL, Depth, read_stats
 from hfile.readable import Unreadable
 from hfile.store_file import data_blocks, opened
 from tests.hfile import made_file
@@ -228,7 +228,7 @@ CASES: list[tuple[str, Callable[[], bytes], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("data", "said"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
+@pytest.mark.parametrize(("data", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_what_contradicts_itself_is_said(data: Callable[[], bytes], said: str) -> None:
     held = Held(data())
     with soon(), pytest.raises(Unreadable) as raised:
@@ -242,7 +242,7 @@ def test_what_contradicts_itself_is_said(data: Callable[[], bytes], said: str) -
 def test_a_made_file_is_read() -> None:
     """That those above are refused says something only where one that contradicts itself in nothing is not."""
     for made in (leaf_over(), flat((0, len(DATA_BLOCK)))):
-        found = measured(Held(made), Depth(leaves=ALL, headers=ALL, trials=ALL), Random(0))
+        found = read_stats(Held(made), Depth(leaves=ALL, headers=ALL, trials=ALL), Random(0))
         assert found.blocks == 1
         assert found.trial_bytes == 100
     both = File(blooms=[bloom(), bloom(DELETE_BLOOM)]).written()

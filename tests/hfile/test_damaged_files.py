@@ -13,7 +13,7 @@ import pytest
 
 from hfile.block import MAGICS, block_header
 from hfile.cursor import Cursor
-from hfile.file_stats import ALL, Depth, measured
+from hfile.file_stats import ALL, Depth, read_stats
 from hfile.readable import Unreadable
 from hfile.store_file import data_blocks, opened
 from tests.hfile.damage import NAME, Held, mend_checksums, originals
@@ -29,8 +29,8 @@ MOST_READS = 4
 
 READS: tuple[Callable[[Held], object], ...] = (
     lambda held: data_blocks(held, opened(held)),
-    lambda held: measured(held, Depth(leaves=ALL, headers=ALL), Random(0)),
-    lambda held: measured(held, Depth(leaves=4, headers=4, trials=2), Random(0)),
+    lambda held: read_stats(held, Depth(leaves=ALL, headers=ALL), Random(0)),
+    lambda held: read_stats(held, Depth(leaves=4, headers=4, trials=2), Random(0)),
 )
 
 
@@ -44,7 +44,7 @@ def reads_or_refuses(data: bytes) -> None:
 def answers_are_lengths(data: bytes) -> None:
     """What is told of a file that only seems whole is at least of the right kind."""
     with suppress(Unreadable):
-        found = measured(Held(data), Depth(leaves=4, headers=4), Random(0))
+        found = read_stats(Held(data), Depth(leaves=4, headers=4), Random(0))
         assert all(length > 0 <= blocks for length, blocks in found.lengths.items())
         assert all(length > 0 <= blocks for length, blocks in found.compressed_lengths.items())
         assert min(found.size_bytes, found.index_bytes, found.bloom_bytes, found.cells, found.rows or 0) >= 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hfile.cursor import Cursor
 from hfile.descriptor import descriptor
-from hfile.layout import Stored
+from hfile.layout import FileEntry
 from hfile.live import live_files
 from tests.hfile.damage import Held
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
@@ -35,10 +35,10 @@ class One:
     data: bytes
     url: str = "held"
 
-    def files(self) -> Iterator[Stored]:
-        yield Stored(PATH, len(self.data), "1")
+    def files(self) -> Iterator[FileEntry]:
+        yield FileEntry(PATH, len(self.data), "1")
 
-    def readable(self, stored: Stored) -> Held:
+    def readable(self, stored: FileEntry) -> Held:
         return Held(self.data, stored.path)
 
 

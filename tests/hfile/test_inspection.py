@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hfile.checkpoint import Kept, Unread
-from hfile.inspection import DEAD, Choice, Found, inspected
-from hfile.layout import Stored
+from hfile.checkpoint import Checkpoint, UnreadableFile
+from hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
+from hfile.layout import FileEntry
 from tests.hfile.synthetic import ENTRY_BYTES, GONE_NOW, Content, MadeRoot, message, path, seeded
 
 PLAIN = Content(20, 65_800)
@@ -24,10 +24,10 @@ def quiet(_: str, __: int, ___: int) -> None:
     """Nothing is said."""
 
 
-def look(root: MadeRoot, directory: Path, choice: Choice | None = None) -> Found:
+def look(root: MadeRoot, directory: Path, choice: SamplingOptions | None = None) -> RootReport:
     """One that ends, and keeps nothing."""
-    kept = Kept(directory / "kept.partial", root.url)
-    found = inspected(root, choice or Choice(threads=2), kept, quiet)
+    kept = Checkpoint(directory / "kept.partial", root.url)
+    found = inspect_root(root, choice or SamplingOptions(threads=2), kept, quiet)
     kept.remove()
     return found
 
@@ -37,13 +37,13 @@ def test_intervals_have_the_truth_in_186_of_200_roots(tmp_path: Path) -> None:
     hits = dict.fromkeys(("blocks", "cached_bytes", "index_bytes", "cells"), 0)
     for seed in range(200):
         contents = seeded(seed)
-        found = look(MadeRoot(contents), tmp_path, Choice(seed=seed, threads=1))
-        blocks = sum(each.blocks for each in contents.values())
+        found = look(MadeRoot(contents), tmp_path, SamplingOptions(seed=seed, threads=1))
+        blocks = sum(content.blocks for content in contents.values())
         truth = {
             "blocks": blocks,
-            "cached_bytes": sum(each.cached_bytes for each in contents.values()),
+            "cached_bytes": sum(content.cached_bytes for content in contents.values()),
             "index_bytes": blocks * ENTRY_BYTES,
-            "cells": sum(each.blocks * each.cells for each in contents.values()),
+            "cells": sum(content.blocks * content.cells for content in contents.values()),
         }
         for name in hits:
             whole = found.total(name)
@@ -54,25 +54,25 @@ def test_intervals_have_the_truth_in_186_of_200_roots(tmp_path: Path) -> None:
 def test_strata_are_drawn_independently_of_each_other(tmp_path: Path) -> None:
     """Files of one size, in the order of what they hold: the same places of every stratum would lean one way."""
     contents = {path(number): Content(5, 65_800, cells=10 + number // 10) for number in range(1500)}
-    truth = sum(each.blocks * each.cells for each in contents.values())
-    looks = (look(MadeRoot(contents), tmp_path, Choice(seed=seed, threads=1)) for seed in range(20))
+    truth = sum(content.blocks * content.cells for content in contents.values())
+    looks = (look(MadeRoot(contents), tmp_path, SamplingOptions(seed=seed, threads=1)) for seed in range(20))
     found = [each.total("cells") for each in looks]
     assert sum(each.low <= truth <= each.high for each in found) >= 17
 
 
 def test_all_files_are_all_there_is(tmp_path: Path) -> None:
     contents = seeded(3)
-    found = look(MadeRoot(contents), tmp_path, Choice(every=True, threads=2))
+    found = look(MadeRoot(contents), tmp_path, SamplingOptions(every=True, threads=2))
     whole = found.total("cached_bytes")
-    assert whole.low == whole.high == sum(each.cached_bytes for each in contents.values())
+    assert whole.low == whole.high == sum(content.cached_bytes for content in contents.values())
     lengths = found.inspection("2026-11-20").lengths(compressed=False)
-    assert lengths.blocks == sum(each.blocks for each in contents.values())
+    assert lengths.blocks == sum(content.blocks for content in contents.values())
 
 
 def test_a_seed_draws_the_same_files_and_another_one_others(tmp_path: Path) -> None:
     root = MadeRoot(seeded(4))
     first, same, other = (
-        look(root, tmp_path, Choice(files=100, seed=seed, threads=threads)).total("cells")
+        look(root, tmp_path, SamplingOptions(files=100, seed=seed, threads=threads)).total("cells")
         for seed, threads in ((1, 1), (1, 4), (2, 1))
     )
     assert first == same
@@ -99,7 +99,7 @@ LIVE_NAME = LIVE.rpartition("/")[2]
 ARCHIVED = f"archive/data/default/other/{'a' * 32}/f/{'b' * 32}"
 
 
-def of_two(others: dict[str, bytes], tmp_path: Path) -> Found:
+def of_two(others: dict[str, bytes], tmp_path: Path) -> RootReport:
     """A root of a live file and another one."""
     return look(MadeRoot({LIVE: PLAIN, DEAD_ONE: OTHER}, others), tmp_path)
 
@@ -124,7 +124,7 @@ def test_files_that_no_list_names_are_dead(tmp_path: Path) -> None:
 )
 def test_the_list_that_hbase_would_take_is_taken(lists: dict[str, bytes], live: int, tmp_path: Path) -> None:
     found = of_two({f"{REGION}/f/.filelist/{name}": data for name, data in lists.items()}, tmp_path)
-    assert sum(each.files for each in found.families) == live
+    assert sum(family.files for family in found.families) == live
 
 
 def test_a_list_that_was_replaced_meanwhile_costs_no_region(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_table_that_keeps_no_lists_has_no_dead_files(tracker: str, live: int, 
 def test_links_are_followed(there: dict[str, Content], kind: str, files: int, tmp_path: Path) -> None:
     link = f"{REGION}/f/other={'a' * 32}-{'b' * 32}"
     found = look(MadeRoot({LIVE: PLAIN, **there}, {link: b""}), tmp_path)
-    [own] = [each for each in found.families if each.table == "t"]
+    [own] = [family for family in found.families if family.table == "t"]
     assert own.files == files
     assert (found.apart.get(kind, (0, 0))[0] > 0) is (kind != "archive")
 
@@ -251,17 +251,17 @@ class Ended(Exception):
 
 
 def test_a_look_that_was_ended_goes_on_and_finds_the_same(tmp_path: Path) -> None:
-    root, choice = MadeRoot(seeded(5)), Choice(threads=2)
+    root, choice = MadeRoot(seeded(5)), SamplingOptions(threads=2)
     file = tmp_path / "x.partial"
 
-    def end_at(done: int) -> Kept:
+    def end_at(done: int) -> Checkpoint:
         def say(stage: str, at: int, _: int) -> None:
             if stage == "read" and at == done:
                 raise Ended
 
-        kept = Kept(file, root.url)
+        kept = Checkpoint(file, root.url)
         with pytest.raises(Ended):
-            inspected(root, choice, kept, say)
+            inspect_root(root, choice, kept, say)
         kept.close()
         return kept
 
@@ -271,23 +271,23 @@ def test_a_look_that_was_ended_goes_on_and_finds_the_same(tmp_path: Path) -> Non
     # The last line is cut off, as by a kill while it was written.
     file.write_text("\n".join(lines)[:-20])
     end_at(200)
-    kept = Kept(file, root.url)
-    recalled = sum(kept.recalled(stored) is not None for stored in root.files())
+    kept = Checkpoint(file, root.url)
+    recalled = sum(kept.load(stored) is not None for stored in root.files())
     assert recalled >= 200
-    found = inspected(root, choice, kept, quiet)
+    found = inspect_root(root, choice, kept, quiet)
     kept.remove()
     assert not file.exists()
     assert found == look(root, tmp_path, choice)
 
 
 def test_of_another_root_or_a_file_that_changed_nothing_is_recalled(tmp_path: Path) -> None:
-    stored, file = Stored("a", 1, "1"), tmp_path / "x.partial"
-    first = Kept(file, "root")
-    first.keep(stored, Unread("for a reason"))
+    stored, file = FileEntry("a", 1, "1"), tmp_path / "x.partial"
+    first = Checkpoint(file, "root")
+    first.keep(stored, UnreadableFile("for a reason"))
     first.close()
-    assert Kept(file, "root").recalled(stored) == Unread("for a reason")
-    assert Kept(file, "root").recalled(stored._replace(stamp="2")) is None
-    assert Kept(file, "another root").recalled(stored) is None
+    assert Checkpoint(file, "root").load(stored) == UnreadableFile("for a reason")
+    assert Checkpoint(file, "root").load(stored._replace(stamp="2")) is None
+    assert Checkpoint(file, "another root").load(stored) is None
 
 
 LARGE = """

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from hfile.block import BlockHeader
-from hfile.file_stats import ALL, Depth, measured
+from hfile.file_stats import ALL, Depth, read_stats
 from hfile.readable import LocalFile, Unreadable
 from hfile.store_file import StoreFile, data_blocks, data_header, opened
 from sizing.block import cached_bytes
@@ -45,7 +45,7 @@ def test_the_matrix_is_whole() -> None:
     assert {each.trailer.index_levels for each in found} == {1, 2, 3, 4}
     assert {each.info.bloom for each in found} == {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"}
     assert {len(each.blooms) for each in found} == {0, 1, 2}
-    assert max(each.chunks for file in found for each in file.blooms) > 2
+    assert max(bloom.chunks for file in found for bloom in file.blooms) > 2
     assert len(FILES) > 50
     assert sum(file.stat().st_size for file in written()) < 5_000_000
 
@@ -79,13 +79,13 @@ def test_bloom_filters_are_as_hbase_prints_them(file: Path) -> None:
     says = [each for each in map(printed.bloom, ("Bloom filter", "Delete Family Bloom filter")) if each]
     has = [
         {
-            "BloomSize": each.chunk_bytes,
-            "No of Keys in bloom": each.keys,
-            "Max Keys for bloom": each.most_keys,
-            "Percentage filled": round(100 * each.keys / each.most_keys),
-            "Number of chunks": each.chunks,
+            "BloomSize": bloom.chunk_bytes,
+            "No of Keys in bloom": bloom.keys,
+            "Max Keys for bloom": bloom.most_keys,
+            "Percentage filled": round(100 * bloom.keys / bloom.most_keys),
+            "Number of chunks": bloom.chunks,
         }
-        for each in found.blooms
+        for bloom in found.blooms
     ]
     assert has == says
     assert found.general_bloom is None or printed.bloom("Bloom filter") is not None
@@ -103,8 +103,8 @@ def test_every_data_block_is_as_hbase_prints_it(file: Path) -> None:
     source = LocalFile(file)
     entries = data_blocks(source, found)
     has = [data_header(source, found, entries, place) for place in range(len(entries))]
-    says = [each for each in printed.blocks if each["blockType"] in KINDS]
-    assert [_as_printed(each) for each in has] == [{key: each[key] for key in _as_printed(has[0])} for each in says]
+    says = [block for block in printed.blocks if block["blockType"] in KINDS]
+    assert [_as_printed(each) for each in has] == [{key: say[key] for key in _as_printed(has[0])} for say in says]
 
 
 def _as_printed(header: BlockHeader) -> dict[str, str]:
@@ -125,19 +125,19 @@ def _as_printed(header: BlockHeader) -> dict[str, str]:
 
 @pytest.mark.parametrize("file", FILES, ids=NAMES)
 def test_cached_lengths_are_those_of_the_headers_that_hbase_prints(file: Path) -> None:
-    found = measured(LocalFile(file), Depth(leaves=ALL, headers=ALL), Random(1))
-    blocks = [each for each in Printed.of(file).blocks if each["blockType"] in KINDS]
+    found = read_stats(LocalFile(file), Depth(leaves=ALL, headers=ALL), Random(1))
+    blocks = [block for block in Printed.of(file).blocks if block["blockType"] in KINDS]
     assert found.exact
     assert found.blocks == len(blocks)
-    assert found.cached_bytes == sum(cached_bytes(int(each["uncompressedSizeWithoutHeader"])) for each in blocks)
-    assert found.compressed_bytes == sum(cached_bytes(int(each["onDiskDataSizeWithHeader"]) - 33) for each in blocks)
+    assert found.cached_bytes == sum(cached_bytes(int(block["uncompressedSizeWithoutHeader"])) for block in blocks)
+    assert found.compressed_bytes == sum(cached_bytes(int(block["onDiskDataSizeWithHeader"]) - 33) for block in blocks)
 
 
 @pytest.mark.parametrize("file", FILES, ids=NAMES)
 def test_the_mean_length_is_known_without_all_headers(file: Path) -> None:
     """The trailer sums what all blocks hold; the headers of three say how their lengths are spread."""
-    whole = measured(LocalFile(file), Depth(leaves=ALL, headers=ALL), Random(1))
-    some = measured(LocalFile(file), Depth(leaves=ALL, headers=3), Random(1))
+    whole = read_stats(LocalFile(file), Depth(leaves=ALL, headers=ALL), Random(1))
+    some = read_stats(LocalFile(file), Depth(leaves=ALL, headers=3), Random(1))
     assert some.blocks == whole.blocks
     assert some.cached_bytes == pytest.approx(whole.cached_bytes, abs=whole.blocks)
 
@@ -146,15 +146,15 @@ def test_the_mean_length_is_known_without_all_headers(file: Path) -> None:
 @pytest.mark.parametrize("name", ["three-index-levels", "four-index-levels", "three-index-levels-zstd"])
 def test_some_leaves_say_how_many_blocks_there_are(name: str, seed: int) -> None:
     [file] = [each for each in FILES if each.stem == name]
-    whole = measured(LocalFile(file), Depth(leaves=ALL, headers=0), Random(1))
-    some = measured(LocalFile(file), Depth(leaves=4, headers=0), Random(seed))
+    whole = read_stats(LocalFile(file), Depth(leaves=ALL, headers=0), Random(1))
+    some = read_stats(LocalFile(file), Depth(leaves=4, headers=0), Random(seed))
     assert not some.exact
     assert some.blocks == pytest.approx(whole.blocks, rel=0.11)
 
 
 def test_means_of_leaves_are_without_bias() -> None:
     [file] = [each for each in FILES if each.stem == "two-index-levels"]
-    found = [measured(LocalFile(file), Depth(leaves=2, headers=0), Random(seed)).blocks for seed in range(300)]
+    found = [read_stats(LocalFile(file), Depth(leaves=2, headers=0), Random(seed)).blocks for seed in range(300)]
     assert sum(found) / len(found) == pytest.approx(64, rel=0.01)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from configurations.launch import Launch, launch_of
 from environments.reader import read_environment
 from facts.releases import releases
-from lint.finding import Finding, Severity
+from lint.finding import LintFinding, Severity
 from lint.gate import refuse_errors
 from lint.lint import lint
 from lint.planned import planned_subject
@@ -114,7 +114,7 @@ overrides:
 """
 
 
-def overridden(report: tuple[Finding, ...]) -> dict[str, int | None]:
+def overridden(report: tuple[LintFinding, ...]) -> dict[str, int | None]:
     return {found.id: found.line for found in report if found.overridden}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lint.finding import Finding, Severity
+from lint.finding import LintFinding, Severity
 from lint.lint import lint
 from lint.reader import read_subject
 from tests.lint.examples.file import NOT_KEPT, SITE, File, Properties
@@ -251,8 +251,8 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
 each_refused = pytest.mark.parametrize(("file", "rule", "right"), REFUSED.values(), ids=REFUSED.keys())
 
 
-def found(file: File, folder: Path, rule: str) -> list[Finding]:
-    return [each for each in lint(file.subject(folder)).findings if each.id == rule]
+def found(file: File, folder: Path, rule: str) -> list[LintFinding]:
+    return [finding for finding in lint(file.subject(folder)).findings if finding.id == rule]
 
 
 @each_refused
@@ -293,7 +293,7 @@ WAITS = [
 @pytest.mark.parametrize(("file", "told"), WAITS)
 def test_a_full_restart_waits_for_the_caches_and_not_for_ever(file: File, told: list[str], tmp_path: Path) -> None:
     findings = lint(file.subject(tmp_path)).findings
-    assert [each.id for each in findings if each.id in {"WB312", "WB316", "WB317"}] == told
+    assert [finding.id for finding in findings if finding.id in {"WB312", "WB316", "WB317"}] == told
 
 
 # A value of hbase-env/export, and what is told of it; with its fix.
@@ -368,7 +368,9 @@ def test_a_site_of_hbase_alone_does_not_show_the_socket(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["fs.gs.impl", "fs.AbstractFileSystem.oss.impl", "fs.cosn.impl.disable.cache"])
 def test_a_file_system_of_somebody_is_no_slip(key: str, tmp_path: Path) -> None:
-    assert not [each for each in lint(hadoop("core-site", key, "x").subject(tmp_path)).findings if each.property == key]
+    assert not [
+        finding for finding in lint(hadoop("core-site", key, "x").subject(tmp_path)).findings if finding.property == key
+    ]
 
 
 def test_a_key_of_hadoop_is_not_said_to_be_of_an_hbase(tmp_path: Path) -> None:
@@ -389,7 +391,7 @@ SLIPS = [
 @pytest.mark.parametrize(("path", "written", "meant"), SLIPS)
 def test_a_slip_names_the_key_that_was_meant(path: str, written: str, meant: str, tmp_path: Path) -> None:
     file = hadoop(path, written, "1") if path != "hbase-site" else File(site={written: "1"})
-    (slip,) = [each for each in lint(file.subject(tmp_path)).findings if each.property == written]
+    (slip,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == written]
     assert (slip.id, slip.severity) == ("WB101", Severity.ERROR)
     assert f"{meant} is a key" in slip.message
     assert meant in slip.fix
@@ -405,7 +407,9 @@ OF_OTHERS = [
 
 @pytest.mark.parametrize("key", OF_OTHERS)
 def test_a_key_of_phoenix_or_a_coprocessor_is_a_warning(key: str, tmp_path: Path) -> None:
-    (unknown,) = [each for each in lint(File(site={key: "1"}).subject(tmp_path)).findings if each.property == key]
+    (unknown,) = [
+        finding for finding in lint(File(site={key: "1"}).subject(tmp_path)).findings if finding.property == key
+    ]
     assert (unknown.id, unknown.severity) == ("WB103", Severity.WARNING)
 
 
@@ -423,7 +427,7 @@ def test_a_key_of_another_version_is_an_error(
     key: str, value: str, without: str, with_it: str | None, tmp_path: Path
 ) -> None:
     file = File(site={key: value}, release=without)
-    (wrong,) = [each for each in lint(file.subject(tmp_path)).findings if each.property == key]
+    (wrong,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == key]
     assert (wrong.id, wrong.severity) == ("WB102", Severity.ERROR)
     if with_it:
         assert not found(File(site={key: value}, release=with_it), tmp_path, "WB102")

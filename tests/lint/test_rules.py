@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from configurations.properties.property import ANY
 from emr.classification import ClassificationPath
-from emr.cluster_spec import Setting, Subject
+from emr.cluster_spec import ClusterSpec, Setting
 from facts.releases import releases
-from lint.finding import Finding, Report, Severity
+from lint.finding import LintFinding, Report, Severity
 from lint.lint import GENERAL, lint
 from lint.release_of import release_of
 from lint.rule import Rule
@@ -33,16 +33,16 @@ GRAVE = {Severity.ERROR, Severity.WARNING}
 
 
 @cache
-def subject(rule: str, *, right: bool = False) -> Subject:
+def subject(rule: str, *, right: bool = False) -> ClusterSpec:
     return read(EXAMPLE[rule].right if right else EXAMPLE[rule].wrong)
 
 
-def read(file: File) -> Subject:
+def read(file: File) -> ClusterSpec:
     with TemporaryDirectory() as folder:
         return file.subject(Path(folder))
 
 
-def speaks(rule: str, report: Report) -> list[Finding]:
+def speaks(rule: str, report: Report) -> list[LintFinding]:
     return [found for found in report.findings if found.id == rule]
 
 
@@ -128,7 +128,7 @@ def stated(file: File) -> list[tuple[ClassificationPath, str]]:
     return [(path, key) for path, each in levels.items() for key, value in (each or {}).items() if value is not None]
 
 
-def with_values(whole: Subject, values: dict[tuple[ClassificationPath, str], str]) -> Subject:
+def with_values(whole: ClusterSpec, values: dict[tuple[ClassificationPath, str], str]) -> ClusterSpec:
     settings = {
         key: replace(setting, value=values[key]) if key in values else setting
         for key, setting in whole.settings.items()
@@ -166,7 +166,7 @@ def test_no_value_stops_lint(
 
 
 @cache
-def read_once() -> Subject:
+def read_once() -> ClusterSpec:
     return read(File())
 
 
@@ -304,7 +304,7 @@ def test_without_hbase_only_what_holds_for_any_cluster_is_told(case: Case) -> No
         assert not OF[found.id].of_hbase
 
 
-def without_hbase(whole: Subject) -> Subject:
+def without_hbase(whole: ClusterSpec) -> ClusterSpec:
     """The same cluster for Spark: no application and no classification of HBase."""
     kept = {name: line for name, line in whole.classifications.items() if not name.lower().startswith("hbase")}
     settings = {key: setting for key, setting in whole.settings.items() if key[0] in kept}

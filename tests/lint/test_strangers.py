@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from lint.finding import Severity
 from lint.lint import lint
 from lint.reader import read_subject
@@ -36,7 +36,7 @@ class Stranger:
     more: Mapping[str, Any] = field(default_factory=dict)
     warnings: frozenset[str] = frozenset()
 
-    def subject(self, folder: Path) -> Subject:
+    def subject(self, folder: Path) -> ClusterSpec:
         """As the reader takes it from RunJobFlow's JSON."""
         launch = {
             **({"ReleaseLabel": self.release} if self.release else {}),

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import app
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from configurations.launch import Launch
 from environments.environment import Environment
 from environments.launch_record import launch_records, write_record
@@ -20,7 +20,7 @@ from environments.reader import read_environment
 from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.pinning import pin
-from operations.plan_drift import running
+from operations.plan_drift import read_running_cluster
 from operations.tuning import Tuning, tuning_of
 from stacks.pinned import read_templates
 from tests.operations.test_comparison import create
@@ -77,13 +77,13 @@ class Deployed:
     @property
     def launch(self) -> Launch:
         """Today's plan for the cluster that runs."""
-        seen = as_launched(self.environment, launch_records(self.environment).get("blue"))
+        seen = pinned_to_record(self.environment, launch_records(self.environment).get("blue"))
         return deployable_launch(seen, seen.active)
 
     @property
     def cluster_id(self) -> str:
         """Of the cluster that runs."""
-        return running(self.aws, self.launch).cluster.id
+        return read_running_cluster(self.aws, self.launch).cluster.id
 
     def edit(self, old: str, new: str) -> None:
         """The file by now."""
@@ -97,7 +97,7 @@ class Deployed:
 
     def states(self) -> dict[str, str]:
         """Of every cluster there ever was."""
-        return {each["Id"]: each["Status"]["State"] for each in self.aws.emr.list_clusters()["Clusters"]}
+        return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.aws.emr.list_clusters()["Clusters"]}
 
     def tag(self, key: str, value: str | None) -> None:
         """Makes the local AWS misbehave, or no longer."""

@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from local_aws.extension import install
 from operations.aws import Aws
-from operations.cluster_step import Primary
+from operations.cluster_step import PrimaryShell
 from sizing.problem import OperationFailed
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.test_comparison import VARIABLES
@@ -27,9 +27,9 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
         yield deployed(Aws(VARIABLES), tmp_path)
 
 
-def primary(here: Deployed) -> Primary:
+def primary(here: Deployed) -> PrimaryShell:
     bucket = here.environment.in_account(here.environment.log_bucket, here.aws.account)
-    return Primary(aws=here.aws, cluster_id=here.cluster_id, log_bucket=bucket)
+    return PrimaryShell(aws=here.aws, cluster_id=here.cluster_id, log_bucket=bucket)
 
 
 def waits(here: Deployed, name: str) -> str:

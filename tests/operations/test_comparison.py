@@ -19,9 +19,9 @@ from configurations.properties.property import Applied
 from environments.reader import read_environment
 from local_aws.extension import install
 from operations.aws import Aws
-from operations.comparison import compared
+from operations.comparison import compare_deployed
 from operations.description import described_cluster
-from operations.plan_drift import live, running
+from operations.plan_drift import cluster_drift, read_running_cluster
 from sizing.problem import OperationFailed
 from stacks.pinned import read_templates
 from tests.shipped import ENVIRONMENTS
@@ -60,7 +60,7 @@ def create(aws: Aws, name: str, assembly: Path, templates: Templates) -> None:
 
 def differences(aws: Aws, launch: Launch, empty: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
     """By subject; something is compared of each, but for those that may be empty."""
-    _, comparisons = compared(aws, launch)
+    _, comparisons = compare_deployed(aws, launch)
     assert all(comparison.facts or comparison.subject in empty for comparison in comparisons)
     return {comparison.subject: comparison.differences for comparison in comparisons if comparison.differences}
 
@@ -137,13 +137,13 @@ def test_a_bucket_made_public_is_found(aws: Aws, deploy: Callable[[str], None], 
 
 def tuning(aws: Aws, launch: Launch) -> tuple[Change, ...]:
     """What today's plan would change in the cluster that runs."""
-    return running(aws, launch).changes(launch)
+    return read_running_cluster(aws, launch).changes(launch)
 
 
 def test_what_runs_as_launched_has_not_drifted(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
     deploy("prod")
     assert tuning(aws, launches("prod")) == ()
-    found = live(aws, launches("prod"))
+    found = cluster_drift(aws, launches("prod"))
     assert found.running.settled == ()
     assert {each.subject: each.differences for each in found.around} == {
         "bootstrap actions": (),
@@ -176,7 +176,7 @@ def test_each_edit_by_hand_is_a_difference_with_its_impact(
         ClusterId=cluster.id,
         InstanceGroups=[{"InstanceGroupId": core, "ReconfigurationType": "MERGE", "Configurations": [by_hand]}],
     )
-    assert "with settings that are not applied (core RECONFIGURING)" in running(aws, launch).subject.source
+    assert "with settings that are not applied (core RECONFIGURING)" in read_running_cluster(aws, launch).subject.source
     aws.cloudwatch.delete_alarms(AlarmNames=["warmbase-dev-blue-core-node-missing"])
     found = {change.key: change for change in tuning(aws, launch)}
     assert {key: change.applied for key, change in found.items()} == {
@@ -185,7 +185,7 @@ def test_each_edit_by_hand_is_a_difference_with_its_impact(
     }
     assert found["InstanceCount"].before == str(count)
     assert (found["hbase.bucketcache.size"].before, found["hbase.bucketcache.size"].empties_cache) == ("1024", True)
-    [alarms, stack] = [each for each in live(aws, launch).around if each.differences]
+    [alarms, stack] = [each for each in cluster_drift(aws, launch).around if each.differences]
     assert (alarms.subject, len(alarms.differences)) == ("alarms", 1)
     assert stack.subject == "warmbase-dev-blue-monitoring"
     assert stack.differences[0].endswith("AWS::CloudWatch::Alarm: deleted")
@@ -207,7 +207,7 @@ def test_what_stands_around_the_cluster_is_looked_at_as_well(
         ),
     )
     aws.s3.delete_bucket_lifecycle(Bucket="warmbase-dev-root-123456789012-us-east-1")
-    found = {each.subject: each.differences for each in live(aws, launches("dev")).around if each.differences}
+    found = {each.subject: each.differences for each in cluster_drift(aws, launches("dev")).around if each.differences}
     assert {subject: len(differences) for subject, differences in found.items()} == {
         "warmbase-dev-network": 1,
         "warmbase-dev-blue-cluster": 1,
@@ -225,7 +225,10 @@ def test_what_no_running_cluster_can_change_is_held_against_what_emr_says(
     launch = launches("dev")
     network = replace(launch.environment.network, availability_zone="us-east-1b")
     asked = replace(launch.environment, network=network, os_release="2023.9.20251117.1", encrypt_local_disks=False)
-    found = {each.key: (each.before, each.after) for each in running(aws, replace(launch, environment=asked)).settled}
+    found = {
+        each.key: (each.before, each.after)
+        for each in read_running_cluster(aws, replace(launch, environment=asked)).settled
+    }
     assert found == {
         "AvailabilityZone": ("us-east-1a", "us-east-1b"),
         "OSReleaseLabel": ("the newest at launch", "2023.9.20251117.1"),
@@ -235,4 +238,4 @@ def test_what_no_running_cluster_can_change_is_held_against_what_emr_says(
 
 def test_nothing_that_runs_is_said_and_how_to_mend_it(aws: Aws, launches: Launches) -> None:
     with pytest.raises(OperationFailed, match=r"what runs of dev blue could not be read(.|\n)*fix: deploy first"):
-        live(aws, launches("dev"))
+        cluster_drift(aws, launches("dev"))

@@ -70,7 +70,7 @@ class Account:
 
     def states(self) -> dict[str, str]:
         """Of every cluster there ever was."""
-        return {each["Id"]: each["Status"]["State"] for each in self.aws.emr.list_clusters()["Clusters"]}
+        return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.aws.emr.list_clusters()["Clusters"]}
 
     def running(self) -> list[str]:
         """Of those, the ones that run."""
@@ -159,7 +159,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     assert "the root is free" in here.run("claim", name).stdout
     assert not (tmp_path / "whole.launch").exists()
     here.run("destroy", name, "--yes")
-    left = [each["StackName"] for each in here.aws.cloudformation.describe_stacks()["Stacks"]]
+    left = [stack["StackName"] for stack in here.aws.cloudformation.describe_stacks()["Stacks"]]
     assert [each for each in left if each.startswith("warmbase-whole-")] == ["warmbase-whole-storage"]
 
 
@@ -204,7 +204,7 @@ def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]
         StackName=stack, TemplateBody=json.dumps(assembly.template(stack)), Capabilities=["CAPABILITY_NAMED_IAM"]
     )
     [events] = [here.aws.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]]
-    assert any("Action denied by stack policy" in each.get("ResourceStatusReason", "") for each in events)
+    assert any("Action denied by stack policy" in event.get("ResourceStatusReason", "") for event in events)
     assert [each for each in here.running() if _named(here, each, "warmbase-cut-blue")] == clusters
 
 

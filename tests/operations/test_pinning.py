@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from changes.replan import as_launched
+from changes.replan import pinned_to_record
 from configurations.launch import launch_of
 from environments.environment import Environment
 from environments.launch_record import launch_records
@@ -76,7 +76,7 @@ def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, 
     assert (made.identity, made.resources) == (done.record.identity, done.record.resources)
     assert sorted(made.bootstrap.values()) == sorted(done.record.bootstrap.values())
     # And the plan of a recorded cluster is the plan of its launch.
-    seen = as_launched(read(file), done.record)
+    seen = pinned_to_record(read(file), done.record)
     after = launch_of(seen, seen.active)
     assert (after.plan.core, after.plan.primary) == (before.plan.core, before.plan.primary)
     assert after.settings == before.settings
@@ -87,7 +87,7 @@ def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tm
     before = launch_of(read(file), read(file).active).plan
     pin(aws, read(file), "blue")
     file.write_text(file.read_text().replace("emr-7.12.0", "emr-7.13.0").replace("per_second: 200", "per_second: 5000"))
-    seen = as_launched(read(file), launch_records(read(file))["blue"])
+    seen = pinned_to_record(read(file), launch_records(read(file))["blue"])
     after = launch_of(seen, seen.active).plan
     assert after.release == before.release
     assert (after.core.instance_type, after.core.volumes) == (before.core.instance_type, before.core.volumes)

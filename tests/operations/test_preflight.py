@@ -16,9 +16,9 @@ from lint.deployable import deployable_launch
 from local_aws.extension import install
 from operations import deployed_stack
 from operations.aws import Aws
-from operations.deployed_stack import STUCK, settled_status
+from operations.deployed_stack import STUCK, wait_until_stable
 from operations.existing_bucket import needs, set_up
-from operations.preflight import Check, account, preflight
+from operations.preflight import PreflightCheck, account, preflight
 from operations.preflight.account import BOOTSTRAP
 from sizing.problem import OperationFailed
 from tests.operations.test_comparison import VARIABLES
@@ -45,7 +45,7 @@ def environment(directory: Path, *edits: tuple[str, str], more: str = "") -> Env
     return read_environment(str(file))
 
 
-def checks(aws: Aws, of: Environment) -> dict[str, Check]:
+def checks(aws: Aws, of: Environment) -> dict[str, PreflightCheck]:
     launches = {"blue": deployable_launch(of, of.active)}
     return {each.name: each for each in preflight(aws, of, launches, {})}
 
@@ -53,10 +53,10 @@ def checks(aws: Aws, of: Environment) -> dict[str, Check]:
 def test_an_account_that_is_ready_is_said_to_be(aws: Aws, tmp_path: Path) -> None:
     found = checks(aws, environment(tmp_path))
     assert [each for each in found.values() if each.problem] == []
-    assert found["credentials"].found == "account 123456789012, us-east-1"
-    assert found["cdk bootstrap"].found == "version 21"
-    assert "in us-east-1a" in found["instance types"].found
-    assert found["vCPU quota"].found.endswith("the quota could not be read")
+    assert found["credentials"].detail == "account 123456789012, us-east-1"
+    assert found["cdk bootstrap"].detail == "version 21"
+    assert "in us-east-1a" in found["instance types"].detail
+    assert found["vCPU quota"].detail.endswith("the quota could not be read")
 
 
 def test_an_account_without_bootstrap_is_told_the_command(aws: Aws, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_existing_subnet_and_its_vpc_are_looked_at(aws: Aws, tmp_path: Path) 
         aws.ec2.create_vpc_endpoint(VpcId=vpc, ServiceName=f"com.amazonaws.us-east-1.{service}")
     ready = checks(aws, existing(tmp_path, vpc, subnet, "us-east-1b"))
     assert [each for each in ready.values() if each.problem] == []
-    assert "free addresses" in ready["subnet"].found
+    assert "free addresses" in ready["subnet"].detail
 
 
 def test_a_root_that_is_nowhere_or_not_ours_is_named(aws: Aws, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_each_state_in_which_no_update_can_begin_names_its_way_out(aws: Aws, tmp
     assert found.problem == STUCK[status][0]
     assert f"--stack-name {name}" in found.fix
     with pytest.raises(OperationFailed, match=f"stack {name} is {status}(.|\n)*--stack-name {name}"):
-        settled_status(aws, name, lambda _: None)
+        wait_until_stable(aws, name, lambda _: None)
     assert stack.status == status
 
 
@@ -162,7 +162,7 @@ def test_an_operation_that_is_under_way_is_waited_for(aws: Aws, monkeypatch: pyt
         if len(said) > 3:
             stack.status = "UPDATE_COMPLETE"
 
-    assert settled_status(aws, "s", say) == "UPDATE_COMPLETE"
+    assert wait_until_stable(aws, "s", say) == "UPDATE_COMPLETE"
     assert said[0] == "s is UPDATE_IN_PROGRESS: waiting for its end"
 
 
@@ -176,6 +176,6 @@ def test_a_bucket_that_was_there_gets_what_it_lacks_and_keeps_what_it_has(aws: A
     assert list(needs(aws, root)) == []
     assert set_up(aws, root, lambda _: None) == "all is set"
     rules = aws.s3.get_bucket_lifecycle_configuration(Bucket="our-data")["Rules"]
-    assert [each["ID"] for each in rules] == ["theirs", "warmbase-incomplete-uploads-teams-hbase"]
+    assert [rule["ID"] for rule in rules] == ["theirs", "warmbase-incomplete-uploads-teams-hbase"]
     metrics = aws.s3.get_bucket_metrics_configuration(Bucket="our-data", Id="hbase-root")["MetricsConfiguration"]
     assert metrics["Filter"] == {"Prefix": "teams/hbase/"}

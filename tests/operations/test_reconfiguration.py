@@ -16,7 +16,7 @@ from configurations.properties.property import Applied
 from local_aws.extension import install
 from operations import reconfiguration as module
 from operations.aws import Aws
-from operations.plan_drift import running
+from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from sizing.problem import OperationFailed, Refused
@@ -51,14 +51,17 @@ def apply(here: Deployed) -> Cut:
 
 def test_what_runs_as_planned_is_left_alone(here: Deployed) -> None:
     found = here.tuning()
-    assert (found.changes, found.moves, found.new) == ((), (), ())
+    assert (found.changes, found.group_changes, found.new) == ((), (), ())
     assert list(reconfiguration(here.aws, found)) == []
 
 
 def test_settings_are_applied_to_the_core_group_and_then_to_the_primaries(here: Deployed) -> None:
     here.edit("clusters:", TIMEOUT + "clusters:")
     found = here.tuning()
-    assert [move.title for move in found.moves] == ["core group: today's settings", "primary group: today's settings"]
+    assert [move.title for move in found.group_changes] == [
+        "core group: today's settings",
+        "primary group: today's settings",
+    ]
     assert {change.applied for change in found.changes} == {Applied.ROLLING_RESTART}
     cut = apply(here)
     assert cut.titles == [
@@ -67,8 +70,8 @@ def test_settings_are_applied_to_the_core_group_and_then_to_the_primaries(here: 
         "primary group: today's settings",
         "see that the caches were kept",
     ]
-    assert here.tuning().moves == ()
-    assert running(here.aws, here.launch).changes(here.launch) == ()
+    assert here.tuning().group_changes == ()
+    assert read_running_cluster(here.aws, here.launch).changes(here.launch) == ()
 
 
 def test_without_its_record_no_cluster_is_tuned(here: Deployed) -> None:
@@ -82,7 +85,7 @@ def test_without_its_record_no_cluster_is_tuned(here: Deployed) -> None:
 
 
 def test_what_others_had_set_is_shown_and_replaced(here: Deployed) -> None:
-    cluster = running(here.aws, here.launch).cluster
+    cluster = read_running_cluster(here.aws, here.launch).cluster
     by_hand: Any = {"Classification": "hbase-site", "Properties": {"hbase.client.pause": "7"}}
     here.aws.emr.modify_instance_groups(
         ClusterId=cluster.id,
@@ -102,21 +105,21 @@ def test_new_nodes_come_first_and_nodes_that_go_last(here: Deployed) -> None:
     here.edit("per_second: 200", "per_second: 5000")
     more = here.launch.plan.core.count
     assert more > count
-    titles = [move.title for move in here.tuning().moves]
+    titles = [move.title for move in here.tuning().group_changes]
     assert titles[0] == f"core group: {count} -> {more} nodes"
     apply(here)
-    assert running(here.aws, here.launch).cluster.groups["core"].running == more
+    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running == more
     here.edit("per_second: 5000", "per_second: 200")
-    titles = [move.title for move in here.tuning().moves]
+    titles = [move.title for move in here.tuning().group_changes]
     assert titles[-1] == f"core group: {more} -> {count} nodes"
     apply(here)
-    assert running(here.aws, here.launch).cluster.groups["core"].running == count
+    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running == count
 
 
 def test_a_figure_that_moved_a_little_is_left_alone_unless_all_is_asked_for(here: Deployed) -> None:
-    cluster = running(here.aws, here.launch).cluster
+    cluster = read_running_cluster(here.aws, here.launch).cluster
     key = "hbase.regionserver.handler.count"
-    [has] = [each.properties[key] for each in cluster.groups["core"].settings if key in each.properties]
+    [has] = [setting.properties[key] for setting in cluster.groups["core"].settings if key in setting.properties]
     little: Any = {"Classification": "hbase-site", "Properties": {key: str(round(int(has) * 1.04))}}
     here.aws.emr.modify_instance_groups(
         ClusterId=cluster.id,
@@ -126,7 +129,7 @@ def test_a_figure_that_moved_a_little_is_left_alone_unless_all_is_asked_for(here
     )
     here.aws.emr.list_instance_groups(ClusterId=cluster.id)
     found = here.tuning()
-    assert (found.changes, found.moves, [change.key for change in found.small]) == ((), (), [key])
+    assert (found.changes, found.group_changes, [change.key for change in found.small]) == ((), (), [key])
     assert [change.key for change in here.tuning(everything=True).changes] == [key]
 
 
@@ -135,7 +138,7 @@ def test_what_needs_a_new_cluster_is_named_and_never_tried(here: Deployed) -> No
     here.edit("us-east-1a}", "us-east-1a}\nsecurity: {local_disks: false}")
     found = here.tuning()
     assert {change.key for change in found.new} == {"OSReleaseLabel", "encryption of local disks"}
-    assert found.moves == ()
+    assert found.group_changes == ()
 
 
 @pytest.mark.parametrize("when", WHEN)
@@ -156,7 +159,7 @@ def test_it_goes_on_from_wherever_it_was_ended(when: str, here: Deployed) -> Non
         assert list(here.states().values()) == ["WAITING"]
     apply(here)
     assert here.tuning().changes == ()
-    assert running(here.aws, here.launch).cluster.groups["core"].running > count
+    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running > count
 
 
 def test_where_emr_goes_back_by_itself_its_reason_is_shown(here: Deployed) -> None:
@@ -164,15 +167,15 @@ def test_where_emr_goes_back_by_itself_its_reason_is_shown(here: Deployed) -> No
     here.tag(TAG, "revert")
     with pytest.raises(OperationFailed, match=r"EMR went back to the core group's settings of before\n  The reconf"):
         apply(here)
-    assert here.tuning().moves
+    assert here.tuning().group_changes
     here.tag(TAG, None)
     apply(here)
-    assert here.tuning().moves == ()
+    assert here.tuning().group_changes == ()
 
 
 @pytest.mark.parametrize("state", ["SUSPENDED", "ARRESTED"])
 def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, here: Deployed) -> None:
-    before = running(here.aws, here.launch).cluster.groups["core"].settings
+    before = read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings
     here.edit("clusters:", TIMEOUT + "clusters:")
     here.tag(TAG, state)
 
@@ -194,7 +197,7 @@ def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, h
     with pytest.raises(OperationFailed, match=rf"which was {state}; it has its settings of before again"):
         carry_out(reconfiguration(here.aws, here.tuning()), cut)
     assert any(f"core group is {state}: The reconfiguration failed" in line for line in cut.said)
-    assert running(here.aws, here.launch).cluster.groups["core"].settings == before
+    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings == before
 
 
 def test_a_group_that_stays_stopped_is_said_to_be(here: Deployed) -> None:
@@ -209,7 +212,7 @@ def test_primaries_are_left_alone_while_a_region_server_is_absent(
 ) -> None:
     here.edit("clusters:", TIMEOUT + "clusters:")
     planned = here.tuning()
-    settled = module._Groups.settled
+    settled = module._Groups.wait_until_stable
 
     def one_less(groups: Any, role: str, say: Any) -> Any:
         found = settled(groups, role, say)

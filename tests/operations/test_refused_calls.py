@@ -18,7 +18,7 @@ from operations import teardown as ending
 from operations.aws import PATIENT, Aws
 from operations.claims import release
 from operations.pinning import check_pinned
-from operations.plan_drift import live
+from operations.plan_drift import cluster_drift
 from operations.preflight import preflight
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
@@ -62,7 +62,7 @@ def torn_down(here: Deployed) -> None:
 OPERATIONS: dict[str, Callable[[Deployed], object]] = {
     "preflight": looked,
     "status": lambda here: state(here.aws, here.environment),
-    "drift": lambda here: live(here.aws, here.launch),
+    "drift": lambda here: cluster_drift(here.aws, here.launch),
     "pin --check": lambda here: check_pinned(here.aws, here.environment, "blue"),
     "claim --take": lambda here: release(here.aws, here.environment, None),
     "reconfigure": reconfigured,

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import IncompleteReadError
 from moto import mock_aws
 
-from hfile.file_stats import Depth, measured
+from hfile.file_stats import Depth, read_stats
 from hfile.readable import LocalFile, Unreadable
 from operations.aws import Aws
 from operations.root_bucket import S3File, S3Root
@@ -42,7 +42,7 @@ def test_what_is_read_by_ranges_is_what_a_local_file_has(root: S3Root) -> None:
     assert len(found) == len(FILES)
     for file in FILES:
         depth = Depth(leaves=4, headers=4, trials=1)
-        assert measured(found[file.stat().st_size], depth, Random(1)) == measured(LocalFile(file), depth, Random(1))
+        assert read_stats(found[file.stat().st_size], depth, Random(1)) == read_stats(LocalFile(file), depth, Random(1))
 
 
 def test_only_what_is_below_the_prefix_is_listed(root: S3Root) -> None:

@@ -12,7 +12,7 @@ from moto.cloudformation.models import cloudformation_backends
 
 from local_aws.extension import install
 from operations.aws import Aws
-from operations.teardown import destruction, launched_cluster, teardown
+from operations.teardown import destruction, recorded_cluster, teardown
 from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed, deployed, record_of_another
 from tests.operations.test_comparison import VARIABLES
@@ -71,7 +71,7 @@ def test_a_record_of_another_cluster_is_not_gone_by(here: Deployed) -> None:
 def test_the_cluster_is_known_by_its_stack_and_without_one_by_its_record(here: Deployed) -> None:
     own = here.cluster_id
     here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
-    assert launched_cluster(here.aws, here.environment, "blue") == (own, "WAITING")
+    assert recorded_cluster(here.aws, here.environment, "blue") == (own, "WAITING")
     with pytest.raises(Refused, match=f"cluster blue runs: {own} is WAITING"):
         list(destruction(here.aws, here.environment))
 

@@ -24,7 +24,7 @@ from emr.classification import flattened
 from local_aws.extension import install
 from operations import verification as module
 from operations.aws import Aws
-from operations.verification import PAGE, ROW, Finding, unsettled, verification
+from operations.verification import PAGE, ROW, CheckResult, unsettled, verification
 from operations.verification import monitoring as watched
 from operations.verification.probe import PROGRAM
 from sizing.units import GIB, MIB
@@ -96,7 +96,7 @@ PRIMARY = {"master_caches": 0, "forgotten": "(InvalidRequestException): Cluster 
 
 def found(
     here: Deployed, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], None] | None = None
-) -> dict[str, Finding]:
+) -> dict[str, CheckResult]:
     well = facts_of(here)
     other = copy.deepcopy(well)
     if change is not None:
@@ -219,7 +219,7 @@ def test_of_a_master_without_a_log_nobody_can_say(here: Deployed, monkeypatch: p
     assert on_primary(here, monkeypatch, {"master_caches": None})["the master"].good is None
 
 
-def on_primary(here: Deployed, monkeypatch: pytest.MonkeyPatch, otherwise: dict[str, object]) -> dict[str, Finding]:
+def on_primary(here: Deployed, monkeypatch: pytest.MonkeyPatch, otherwise: dict[str, object]) -> dict[str, CheckResult]:
     well = facts_of(here)
     monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": well})
     monkeypatch.setattr(module, "looked_at_primary", lambda *_: PRIMARY | otherwise)
@@ -230,11 +230,11 @@ def test_every_row_of_the_page_is_settled_by_a_check_or_listed_for_a_hand(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     findings = tuple(found(here, monkeypatch).values())
-    rows = [each["what"] for each in ROW.finditer(PAGE.read_text())]
+    rows = [match["what"] for match in ROW.finditer(PAGE.read_text())]
     assert len(rows) > 30
-    for each in findings:
-        if each.row:
-            assert any(row.startswith(each.row) for row in rows), each.row
+    for finding in findings:
+        if finding.row:
+            assert any(row.startswith(finding.row) for row in rows), finding.row
     left = unsettled(findings)
     assert 0 < len(left) < len(rows)
     report = _report("blue", "2026-11-22", here.launch, findings)
@@ -247,9 +247,9 @@ def test_the_page_tells_rows_that_verify_looks_at_from_those_that_take_a_trial()
     parsed = [ast.parse(file.read_text()) for file in Path(module.__file__).parent.glob("*.py")]
     texts = [node.value for tree in parsed for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     rows = [text for text in texts if isinstance(text, str) and len(text) > len("DataNode")]
-    for what in (each["what"] for each in ROW.finditer(looked_at)):
+    for what in (match["what"] for match in ROW.finditer(looked_at)):
         assert any(what.startswith(row) for row in rows), what
-    for what in (each["what"] for each in ROW.finditer(to_be_tried)):
+    for what in (match["what"] for match in ROW.finditer(to_be_tried)):
         assert not any(what.startswith(row) for row in rows), what
 
 

@@ -11,7 +11,7 @@ from environments.planning import requirements, world
 from environments.reader import read_environment
 from published.benchmark import HANDLERS, ROUND_TRIPS_MS, YCSB_ZIPF, ZIPF, Benchmark
 from published.cod import PRODUCTION_READS, RECOVERY_READS, Cod
-from published.figure import Amount, Figure, Kind, Results, Verdict
+from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
 from published.open_questions import slots, worth
 from published.sources import all_results
 from published.stated import WARM, WARM_MS
@@ -26,14 +26,14 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture(scope="module")
-def found(benchmark: Benchmark) -> tuple[Results, ...]:
+def found(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
     return all_results(benchmark)
 
 
-FIGURE = Figure(what="", place="", stated="2", ours=2.0, unit="", kind=Kind.MODEL, how="")
+FIGURE = PublishedFigure(what="", place="", stated="2", ours=2.0, unit="", kind=FigureOrigin.MODEL, how="")
 
 
-def figure(found: tuple[Results, ...], what: str) -> Figure:
+def figure(found: tuple[SourceFigures, ...], what: str) -> PublishedFigure:
     [one] = [each for results in found for each in results.figures if each.what == what]
     return one
 
@@ -68,14 +68,14 @@ def test_a_verdict_is_that_of_the_ratio_or_of_the_bound(
     assert replace(FIGURE, stated=stated, ours=ours).verdict is verdict
 
 
-def test_there_are_at_least_twenty_figures_from_five_sources(found: tuple[Results, ...]) -> None:
+def test_there_are_at_least_twenty_figures_from_five_sources(found: tuple[SourceFigures, ...]) -> None:
     assert len({results.source.title for results in found}) == 5
     assert all(results.figures for results in found)
     assert sum(len(results.figures) for results in found) >= 20
-    assert sum(one.kind is Kind.MODEL for results in found for one in results.figures) >= 20
+    assert sum(one.kind is FigureOrigin.MODEL for results in found for one in results.figures) >= 20
 
 
-def test_every_figure_is_computed_and_says_how(found: tuple[Results, ...]) -> None:
+def test_every_figure_is_computed_and_says_how(found: tuple[SourceFigures, ...]) -> None:
     for one in (each for results in found for each in results.figures):
         assert one.what, one
         assert one.place, one
@@ -100,7 +100,7 @@ def test_every_figure_is_computed_and_says_how(found: tuple[Results, ...]) -> No
     ],
 )
 def test_contradictions_are_as_large_as_they_were_found(
-    found: tuple[Results, ...], what: str, ratio: float, within: float
+    found: tuple[SourceFigures, ...], what: str, ratio: float, within: float
 ) -> None:
     assert figure(found, what).ratio.most == pytest.approx(ratio, abs=within)
 
@@ -170,13 +170,13 @@ def test_costs_are_compared_of_clusters_that_serve(benchmark: Benchmark) -> None
         (Mode.HDFS, RECOVERY_READS),
         (Mode.S3_PLAIN, RECOVERY_READS),
     ):
-        assert all(each.feasible for each in cod.plans(mode, reads)), mode
+        assert all(plan.feasible for plan in cod.plans(mode, reads)), mode
 
 
 def test_our_bucket_sizes_never_waste_more_than_the_default_list() -> None:
-    for each in slots():
-        assert each.ours_fraction >= max(0.98, each.default_fraction)
-        assert each.more_blocks_fraction >= 0
+    for slot in slots():
+        assert slot.ours_fraction >= max(0.98, slot.default_fraction)
+        assert slot.more_blocks_fraction >= 0
 
 
 def test_saved_gets_are_worth_less_than_the_cache_costs(benchmark: Benchmark) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import cli.reference
 from cli.reference import reference
-from lab.hbase.result import Figure, Kind, Run, Target
+from lab.hbase.result import Measurement, MeasurementTarget, Run, TargetKind
 from reports.lab_page import (
     DOCS,
     committed_run,
@@ -86,10 +86,10 @@ def test_everything_of_a_run_is_on_its_page(page: str) -> None:
         assert f"## {scenario.title}" in said
         texts = [scenario.question, *scenario.limits, *(chart.title for chart in scenario.charts)]
         texts += [text for each in scenario.tried for text in (each.key, each.why)]
-        texts += [text for each in scenario.figures for text in (each.case, each.name, each.because)]
+        texts += [text for figure in scenario.figures for text in (figure.case, figure.name, figure.because)]
         assert [text for text in texts if text not in said] == []
-    pairs = (*RUN.software, *RUN.scale, *((each.key, each.why) for each in RUN.substitutions))
-    assert [text for each in pairs for text in each if text not in said] == []
+    pairs = (*RUN.software, *RUN.scale, *((substitution.key, substitution.why) for substitution in RUN.substitutions))
+    assert [text for pair in pairs for text in pair if text not in said] == []
     assert f"$ {RUN.command}" in page
     assert "**3 of 6 targets held, all 5 facts as said.**" in page
     assert "Retention is **not** free." in page
@@ -116,8 +116,8 @@ def test_a_missed_target_is_bold_at_the_top_and_in_its_scenario(page: str) -> No
 
 
 def test_a_case_is_named_where_it_begins_and_figures_of_none_are_of_no_other() -> None:
-    def figure(case: str, name: str) -> Figure:
-        return Figure(case=case, name=name, unit="", measured=1.0, because="")
+    def figure(case: str, name: str) -> Measurement:
+        return Measurement(case=case, name=name, unit="", measured=1.0, because="")
 
     figures = (figure("one", "a"), figure("", "b"), figure("one", "c"))
     made = lab_page(replace(RUN, scenarios=(replace(RUN.scenarios[0], figures=figures),)))
@@ -212,9 +212,9 @@ def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
 
 @pytest.mark.parametrize(("facts", "rows"), [(20, 20), (21, 1)])
 def test_many_facts_that_are_as_predicted_are_one_row_of_targets(facts: int, rows: int) -> None:
-    same = Target(kind=Kind.SAME)
-    fact = Figure(case="", name="engine", unit="", measured="files", predicted="files", because="so", target=same)
-    held = [replace(fact, case=f"case {each}") for each in range(facts)]
+    same = MeasurementTarget(kind=TargetKind.SAME)
+    fact = Measurement(case="", name="engine", unit="", measured="files", predicted="files", because="so", target=same)
+    held = [replace(fact, case=f"case {index}") for index in range(facts)]
     missed = replace(fact, case="the odd one", measured="file")
     scenario = replace(RUN.scenarios[0], figures=(*held, missed))
     targets, _, _ = lab_page(replace(RUN, scenarios=(scenario,))).partition("Below, each scenario")

@@ -15,7 +15,7 @@ from environments.planning import requirements, world
 from environments.reader import read_environment
 from sizing.calculator import plan
 from sizing.disks import layouts
-from sizing.inputs import UTILISATION, Question
+from sizing.inputs import UTILISATION, SizingInputs
 from sizing.mode import Mode
 from sizing.plan import Plan
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
@@ -55,7 +55,7 @@ def planned(requirements: Requirements) -> Plan | None:
 def test_prod_meets_its_own_targets(launches: Callable[[str], Launch]) -> None:
     sized, targets = launches("prod").plan, PROD.targets
     assert sized.feasible
-    assert not [each for each in sized.warnings if each.severity != "info"]
+    assert not [warning for warning in sized.warnings if warning.severity != "info"]
     assert sized.hit_ratio.predicted >= targets.hit_ratio
     assert sized.throughput.reads_per_second == sized.throughput.offered_reads_per_second == 900
     assert targets.budget_usd_per_month is not None
@@ -66,10 +66,10 @@ def test_prod_meets_its_own_targets(launches: Callable[[str], Launch]) -> None:
 def test_with_the_block_size_that_is_advised_a_block_is_read_at_once(cell_bytes: int) -> None:
     workload = replace(ASKED.workload, cell_bytes=cell_bytes)
     found = plan(replace(ASKED, workload=workload), WORLD)
-    [advice] = [each.fix for each in found.warnings if each.id == "block-read-in-pieces"]
+    [advice] = [warning.fix for warning in found.warnings if warning.id == "block-read-in-pieces"]
     block_bytes = int(advice.split()[2])
     before, after = (
-        Question.of(replace(ASKED, workload=replace(workload, block_bytes=size)), WORLD).read.of_disk.ios
+        SizingInputs.new(replace(ASKED, workload=replace(workload, block_bytes=size)), WORLD).read.of_disk.ios
         for size in (workload.block_bytes, block_bytes)
     )
     assert after - 1 < 0.2 * (before - 1), "but for the few longest"
@@ -80,7 +80,7 @@ def test_no_volume_of_a_node_has_the_size_of_another() -> None:
     """Size is all by which a node tells them apart; in HDFS mode those of the data are alike."""
     seen: set[int] = set()
     for stored_gib in range(10, 120):
-        question = Question.of(replace(asked(stored_gib * GIB, 10), mode=Mode.HDFS), WORLD)
+        question = SizingInputs.new(replace(asked(stored_gib * GIB, 10), mode=Mode.HDFS), WORLD)
         for layout in chain.from_iterable(layouts(question, WORLD.instance_types["r8g.2xlarge"], 5)):
             sizes = [volume.size_gib for volume in layout.volumes]
             assert len(set(sizes)) == len(sizes), stored_gib

@@ -8,7 +8,7 @@ import pytest
 
 from sizing.block import LengthHistogram
 from sizing.family_advice import advice
-from sizing.inspection import Family, Inspection
+from sizing.inspection import FamilyTotals, Inspection
 from sizing.units import GIB, KIB
 
 
@@ -17,7 +17,7 @@ def lengths(bytes_each: int, total_bytes: int = 100 * GIB) -> LengthHistogram:
     return LengthHistogram.of([(bytes_each, max(1, total_bytes // bytes_each))])
 
 
-WELL = Family(
+WELL = FamilyTotals(
     table="users",
     name="cf",
     lengths=lengths(66_000),

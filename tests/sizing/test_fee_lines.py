@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from facts.prices import price_table
-from sizing.cost import Bill, Group, cost
+from sizing.cost import Bill, BilledGroup, cost
 
 TABLE = price_table("us-east-1")
-GROUP = Group(role="core", instance_type="r8g.xlarge", count=2, volumes=())
+GROUP = BilledGroup(role="core", instance_type="r8g.xlarge", count=2, volumes=())
 BILL = Bill(
     stored_bytes=0,
     written_bytes_per_second=0.0,

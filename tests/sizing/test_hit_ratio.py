@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizing.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
 from sizing.block import LengthHistogram, block_lengths
 from sizing.bucket_sizes import bucket_sizes
-from sizing.hit_ratio import Swing, hit_ratio, hit_ratio_curve, misses
+from sizing.hit_ratio import OccupancyRange, hit_ratio, hit_ratio_curve, misses
 from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 from tests.sizing.replay import Replay
 from tests.speed import loops
@@ -67,14 +67,16 @@ def test_prediction_agrees_with_the_replayed_cache(
     cached.forget()
     measured = cached.replay(reads[WARMING_READS:], lengths)
     popularity = block_popularity(ROWS[rows_name], BLOCKS, rows_per_block)
-    predicted = hit_ratio(popularity, Swing.of(allocator, histogram, promotes=promotes))
+    predicted = hit_ratio(popularity, OccupancyRange.of(allocator, histogram, promotes=promotes))
     assert 100 * predicted == pytest.approx(100 * measured, abs=1.5)
 
 
 @given(popularity=POPULARITIES, share=st.floats(0.001, 1.2), more=st.floats(1, 3), promotes=st.booleans())
 def test_more_cache_never_misses_more(popularity: Popularity, share: float, more: float, *, promotes: bool) -> None:
     full = share * popularity.total_blocks
-    swing = Swing(full_blocks=full, kept_blocks=0.85 * full, room_blocks=full / 0.95, promotes=promotes)
+    swing = OccupancyRange(
+        full_blocks=full, blocks_after_eviction=0.85 * full, room_blocks=full / 0.95, promotes=promotes
+    )
     tolerance = 0.004 if promotes else 1e-7  # promotion is read off a grid of times
     assert hit_ratio(popularity, swing.scaled(more)) >= hit_ratio(popularity, swing) - tolerance
 
@@ -82,12 +84,15 @@ def test_more_cache_never_misses_more(popularity: Popularity, share: float, more
 @given(popularity=POPULARITIES, promotes=st.booleans(), share=st.floats(1, 10))
 def test_everything_held_is_always_hit(popularity: Popularity, share: float, *, promotes: bool) -> None:
     full = popularity.total_blocks * share
-    assert hit_ratio(popularity, Swing(full_blocks=full, kept_blocks=0.8 * full, promotes=promotes)) == 1
+    assert (
+        hit_ratio(popularity, OccupancyRange(full_blocks=full, blocks_after_eviction=0.8 * full, promotes=promotes))
+        == 1
+    )
 
 
 @given(blocks=st.floats(10, 1e9), share=st.floats(0.001, 0.99))
 def test_uniform_reads_hit_the_share_that_is_held(blocks: float, share: float) -> None:
-    held = Swing(full_blocks=share * blocks, kept_blocks=share * blocks)
+    held = OccupancyRange(full_blocks=share * blocks, blocks_after_eviction=share * blocks)
     assert hit_ratio(block_popularity(UNIFORM, blocks, 1), held) == pytest.approx(share, abs=1e-6)
 
 
@@ -100,7 +105,7 @@ def test_a_hit_ratio_is_between_what_is_kept_and_the_best_choice(popularity: Pop
         np.cumsum(popularity.blocks * popularity.weights),
         left=float(popularity.weights[0]) * kept,
     )
-    ratio = hit_ratio(popularity, Swing(full_blocks=kept, kept_blocks=kept))
+    ratio = hit_ratio(popularity, OccupancyRange(full_blocks=kept, blocks_after_eviction=kept))
     assert share - 1e-6 <= ratio <= best + 1e-6
 
 
@@ -114,15 +119,15 @@ def test_a_hit_ratio_is_between_what_is_kept_and_the_best_choice(popularity: Pop
 )
 def test_an_eviction_frees_a_share_of_each_size_s_own_buckets(sizes: tuple[int, ...], full: float, kept: float) -> None:
     allocator = BucketAllocator(capacity_bytes=2**40, sizes=sizes)
-    swing = Swing.of(allocator, LengthHistogram.of([(66_048, 1)]))
+    swing = OccupancyRange.of(allocator, LengthHistogram.of([(66_048, 1)]))
     assert swing.full_blocks * 66_048 / allocator.total_bytes == pytest.approx(full, abs=1e-4)
-    assert swing.kept_blocks * 66_048 / allocator.total_bytes == pytest.approx(kept, abs=1e-3)
+    assert swing.blocks_after_eviction * 66_048 / allocator.total_bytes == pytest.approx(kept, abs=1e-3)
 
 
 @given(popularity=POPULARITIES, share=st.floats(0.01, 2))
 def test_the_curve_runs_from_nothing_to_everything(popularity: Popularity, share: float) -> None:
     full = share * popularity.total_blocks
-    curve = hit_ratio_curve(popularity, Swing(full_blocks=full, kept_blocks=0.85 * full), 10**12)
+    curve = hit_ratio_curve(popularity, OccupancyRange(full_blocks=full, blocks_after_eviction=0.85 * full), 10**12)
     sizes, ratios = zip(*curve.points, strict=True)
     assert list(sizes) == sorted(sizes)
     assert np.all(np.diff(ratios) >= -1e-7)
@@ -134,7 +139,7 @@ def test_the_curve_runs_from_nothing_to_everything(popularity: Popularity, share
 
 
 def test_skewed_reads_have_a_knee_and_uniform_ones_have_none() -> None:
-    swing = Swing(full_blocks=1e5, kept_blocks=9e4)
+    swing = OccupancyRange(full_blocks=1e5, blocks_after_eviction=9e4)
     assert hit_ratio_curve(block_popularity(UNIFORM, 1e6, 1), swing, 10**9).knee_bytes == 10**10
     knee = hit_ratio_curve(block_popularity(Zipf(theta=0.99), 1e6, 1), swing, 10**9).knee_bytes
     assert 0.02 * 10**10 < knee < 0.2 * 10**10
@@ -145,7 +150,7 @@ def test_cold_misses_fade_and_leave_the_steady_ones(
     popularity: Popularity, share: float, reads: float, more: float
 ) -> None:
     full = share * popularity.total_blocks
-    swing = Swing(full_blocks=full, kept_blocks=0.85 * full)
+    swing = OccupancyRange(full_blocks=full, blocks_after_eviction=0.85 * full)
     sooner, later = misses(popularity, swing, reads), misses(popularity, swing, reads * more)
     assert misses(popularity, swing, 0).cold == pytest.approx(1)
     assert later.cold <= sooner.cold + 1e-12
@@ -159,6 +164,6 @@ def test_cold_misses_fade_and_leave_the_steady_ones(
 def test_a_point_and_a_curve_are_quick(*, promotes: bool) -> None:
     """At most 0.02 and 0.23 loops as measured, of 60 ms each."""
     popularity = block_popularity(Zipf(theta=0.99), 1e9, 30)
-    swing = Swing(full_blocks=3e8, kept_blocks=2.6e8, room_blocks=3.2e8, promotes=promotes)
+    swing = OccupancyRange(full_blocks=3e8, blocks_after_eviction=2.6e8, room_blocks=3.2e8, promotes=promotes)
     assert loops(lambda: hit_ratio(popularity, swing)) < 0.04
     assert loops(lambda: hit_ratio_curve(popularity, swing, 10**12)) < 0.5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.hit_ratio import Swing, hit_ratio
+from sizing.hit_ratio import OccupancyRange, hit_ratio
 from sizing.popularity import UNIFORM, YCSB_RANKS, Curve, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 from sizing.problem import InvalidInput
 from tests.speed import loops
@@ -44,7 +44,7 @@ def test_classes_answer_as_blocks_drawn_one_by_one(name: str, rows_per_block: in
     rows, points = ROWS[name]
     classes, blocks = block_popularity(rows, BLOCKS, rows_per_block), drawn(rows, rows_per_block)
     for share in (0.05, 0.3, 0.6, 0.9):
-        swing = Swing(full_blocks=share * BLOCKS, kept_blocks=0.85 * share * BLOCKS)
+        swing = OccupancyRange(full_blocks=share * BLOCKS, blocks_after_eviction=0.85 * share * BLOCKS)
         assert 100 * hit_ratio(classes, swing) == pytest.approx(100 * hit_ratio(blocks, swing), abs=points)
 
 
@@ -64,7 +64,7 @@ def test_uniform_rows_make_uniform_blocks(rows_per_block: float) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ROWS if name != "uniform"])
 def test_more_rows_in_a_block_flatten_the_skew(name: str) -> None:
-    swing = Swing(full_blocks=1e5, kept_blocks=9e4)
+    swing = OccupancyRange(full_blocks=1e5, blocks_after_eviction=9e4)
     ratios = [hit_ratio(block_popularity(ROWS[name][0], 1e6, count), swing) for count in (1, 4, 16, 64, 256)]
     assert ratios == sorted(ratios, reverse=True)
 
@@ -79,11 +79,11 @@ def test_a_row_of_ten_blocks_shares_its_popularity_among_them() -> None:
 def test_rows_that_are_never_read_need_no_cache() -> None:
     popularity = block_popularity(Curve(points=((0.5, 1.0),)), 1000, 1)
     assert popularity.total_blocks == pytest.approx(500)
-    assert hit_ratio(popularity, Swing(full_blocks=501, kept_blocks=450)) == 1
+    assert hit_ratio(popularity, OccupancyRange(full_blocks=501, blocks_after_eviction=450)) == 1
 
 
 def test_ycsb_is_flatter_than_a_zipf_over_its_rows() -> None:
-    swing = Swing(full_blocks=1e5, kept_blocks=9e4)
+    swing = OccupancyRange(full_blocks=1e5, blocks_after_eviction=9e4)
     over_rows = hit_ratio(block_popularity(Zipf(theta=0.99), 1e6, 1), swing)
     assert hit_ratio(block_popularity(Zipf(theta=0.99, ranks=YCSB_RANKS), 1e6, 1), swing) < over_rows - 0.1
 

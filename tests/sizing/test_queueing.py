@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sizing.queueing import (
     Handlers,
-    Load,
-    Network,
+    LoadResult,
     Overloaded,
+    QueueingNetwork,
     Station,
     _limited_throughput,
     closed_load,
@@ -19,11 +19,11 @@ from sizing.queueing import (
     open_load,
 )
 from sizing.resource import (
-    Cluster,
     EbsLimits,
     Hits,
     Read,
     Resource,
+    ServingCluster,
     Timings,
     blocks_per_row,
     bottleneck,
@@ -38,7 +38,7 @@ laws = settings(max_examples=200, deadline=None)
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> tuple[Network, int]:
+def clusters(draw: st.DrawFn) -> tuple[QueueingNetwork, int]:
     """A network whose stations every one of n servers has, or all share; and n."""
     servers = draw(st.integers(1, 40))
 
@@ -51,7 +51,7 @@ def clusters(draw: st.DrawFn) -> tuple[Network, int]:
             channels=st.integers(1, 64),
         )
 
-    net = Network(
+    net = QueueingNetwork(
         stations=(draw(station([servers])), *draw(st.lists(station([servers, 1]), max_size=3))),
         delay_seconds=draw(st.floats(0, 2)),
         think_seconds=draw(st.floats(0, 2)),
@@ -104,14 +104,16 @@ def moved(state: State, origin: int | None, to: int | None) -> State:
 
 @laws
 @given(clusters(), st.integers(1, 400), limits)
-def test_littles_law_holds_for_a_closed_load(cluster: tuple[Network, int], requests: int, limit: int | None) -> None:
+def test_littles_law_holds_for_a_closed_load(
+    cluster: tuple[QueueingNetwork, int], requests: int, limit: int | None
+) -> None:
     net, servers = cluster
     assert closed_load(net, requests, limited_to(servers, limit)).concurrency == pytest.approx(requests, rel=1e-9)
 
 
 @laws
 @given(networks, st.integers(1, 400))
-def test_a_closed_load_stays_under_both_bounds(net: Network, requests: int) -> None:
+def test_a_closed_load_stays_under_both_bounds(net: QueueingNetwork, requests: int) -> None:
     load = closed_load(net, requests)
     assert load.reads_per_second <= requests / (net.seconds_alone + net.think_seconds) * (1 + 1e-9)
     assert load.reads_per_second <= net.bottleneck.max_reads_per_second * (1 + 1e-9)
@@ -120,7 +122,9 @@ def test_a_closed_load_stays_under_both_bounds(net: Network, requests: int) -> N
 
 @laws
 @given(clusters(), st.integers(1, 300), limits)
-def test_more_requests_never_lower_throughput(cluster: tuple[Network, int], requests: int, limit: int | None) -> None:
+def test_more_requests_never_lower_throughput(
+    cluster: tuple[QueueingNetwork, int], requests: int, limit: int | None
+) -> None:
     net, servers = cluster
     fewer, more = (closed_load(net, count, limited_to(servers, limit)) for count in (requests, requests + 1))
     assert more.reads_per_second >= fewer.reads_per_second * (1 - 1e-9)
@@ -128,14 +132,16 @@ def test_more_requests_never_lower_throughput(cluster: tuple[Network, int], requ
 
 @laws
 @given(networks, st.integers(1, 300))
-def test_more_requests_never_answer_sooner(net: Network, requests: int) -> None:
+def test_more_requests_never_answer_sooner(net: QueueingNetwork, requests: int) -> None:
     fewer, more = closed_load(net, requests), closed_load(net, requests + 1)
     assert more.latency_seconds >= fewer.latency_seconds * (1 - 1e-9)
 
 
 @laws
 @given(clusters(), st.integers(1, 300), st.integers(1, 60))
-def test_more_handlers_never_lower_throughput(cluster: tuple[Network, int], requests: int, per_server: int) -> None:
+def test_more_handlers_never_lower_throughput(
+    cluster: tuple[QueueingNetwork, int], requests: int, per_server: int
+) -> None:
     net, servers = cluster
     fewer, more = (closed_load(net, requests, limited_to(servers, limit)) for limit in (per_server, per_server + 1))
     assert more.reads_per_second >= fewer.reads_per_second * (1 - 1e-9)
@@ -143,7 +149,7 @@ def test_more_handlers_never_lower_throughput(cluster: tuple[Network, int], requ
 
 @laws
 @given(networks, st.floats(0.01, 0.98))
-def test_littles_law_holds_for_an_open_load(net: Network, share: float) -> None:
+def test_littles_law_holds_for_an_open_load(net: QueueingNetwork, share: float) -> None:
     offered = share * net.bottleneck.max_reads_per_second
     load = open_load(net, offered)
     assert load.concurrency == pytest.approx(offered * (load.latency_seconds + load.think_seconds))
@@ -152,7 +158,7 @@ def test_littles_law_holds_for_an_open_load(net: Network, share: float) -> None:
 
 @laws
 @given(networks, st.floats(0.01, 0.97), st.floats(1.001, 1.02))
-def test_a_higher_open_load_never_answers_sooner(net: Network, share: float, more: float) -> None:
+def test_a_higher_open_load_never_answers_sooner(net: QueueingNetwork, share: float, more: float) -> None:
     offered = share * net.bottleneck.max_reads_per_second
     assert open_load(net, offered * more).latency_seconds >= open_load(net, offered).latency_seconds * (1 - 1e-9)
 
@@ -162,14 +168,14 @@ def test_a_higher_open_load_never_answers_sooner(net: Network, share: float, mor
 
 @pytest.mark.parametrize("requests", [1, 2, 7, 1_000])
 def test_one_station_alone_is_always_busy(requests: int) -> None:
-    load = closed_load(Network(stations=(Station(name="disk", demand_seconds=0.02),)), requests)
+    load = closed_load(QueueingNetwork(stations=(Station(name="disk", demand_seconds=0.02),)), requests)
     assert load.reads_per_second == pytest.approx(50)
     assert load.latency_seconds == pytest.approx(requests / 50)
 
 
 @pytest.mark.parametrize(("copies", "requests"), [(2, 3), (6, 1_000), (40, 7)])
 def test_equal_stations_follow_their_closed_form(copies: int, requests: int) -> None:
-    load = closed_load(Network(stations=(Station(name="disk", demand_seconds=0.02, copies=copies),)), requests)
+    load = closed_load(QueueingNetwork(stations=(Station(name="disk", demand_seconds=0.02, copies=copies),)), requests)
     assert load.reads_per_second == pytest.approx(copies / 0.02 * requests / (requests + copies - 1))
 
 
@@ -179,13 +185,13 @@ def test_a_station_with_think_time_is_the_machine_repairman(requests: int) -> No
     terms = [1.0]
     for waiting in range(1, requests + 1):
         terms.append(terms[-1] * (requests - waiting + 1) * service / think)
-    net = Network(stations=(Station(name="disk", demand_seconds=service),), think_seconds=think)
+    net = QueueingNetwork(stations=(Station(name="disk", demand_seconds=service),), think_seconds=think)
     expected = (1 - 1 / sum(terms)) / service
     assert closed_load(net, requests).reads_per_second == pytest.approx(expected)
 
 
 def test_an_open_single_server_is_m_m_1() -> None:
-    load = open_load(Network(stations=(Station(name="disk", demand_seconds=0.01),)), 80)
+    load = open_load(QueueingNetwork(stations=(Station(name="disk", demand_seconds=0.01),)), 80)
     assert load.latency_seconds == pytest.approx(0.01 / (1 - 0.8))
     assert load.waiting_seconds == pytest.approx(0.04)
 
@@ -214,7 +220,7 @@ def test_mean_value_analysis_equals_the_markov_chain() -> None:
         return found
 
     expected = chain_mean((0, 0, 0, 0, 3), moves, lambda state: state[4] / THINK)
-    net = Network(
+    net = QueueingNetwork(
         stations=(
             Station(name="disk", demand_seconds=DISK, copies=2),
             Station(name="cpu", demand_seconds=CPU),
@@ -234,7 +240,7 @@ def test_several_channels_come_within_a_tenth_of_the_markov_chain(requests: int)
         return [*found, (moved(state, 1, 0), state[1] / THINK)] if state[1] else found
 
     expected = chain_mean((0, requests), moves, lambda state: state[1] / THINK)
-    net = Network(stations=(Station(name="cpu", demand_seconds=CPU, channels=3),), think_seconds=THINK)
+    net = QueueingNetwork(stations=(Station(name="cpu", demand_seconds=CPU, channels=3),), think_seconds=THINK)
     assert 0.9 * expected <= closed_load(net, requests).reads_per_second <= expected * (1 + 1e-9)
 
 
@@ -261,7 +267,7 @@ def test_a_handler_limit_comes_within_three_percent_of_the_markov_chain(think: f
         return found
 
     expected = chain_mean((0, 0, 0, 0, 0, 0, 5), moves, lambda state: state[6] / think)
-    net = Network(
+    net = QueueingNetwork(
         stations=(Station(name="disk", demand_seconds=DISK, copies=2),), delay_seconds=S3, think_seconds=think
     )
     load = closed_load(net, 5, Handlers(servers=2, per_server=per_server))
@@ -270,7 +276,7 @@ def test_a_handler_limit_comes_within_three_percent_of_the_markov_chain(think: f
 
 @laws
 @given(clusters(), st.integers(1, 300))
-def test_a_handler_limit_that_never_binds_changes_nothing(cluster: tuple[Network, int], requests: int) -> None:
+def test_a_handler_limit_that_never_binds_changes_nothing(cluster: tuple[QueueingNetwork, int], requests: int) -> None:
     """Computed by convolution on one side and by mean-value analysis on the other."""
     net, servers = cluster
     limited = _limited_throughput(net, requests, Handlers(servers=servers, per_server=requests))
@@ -279,7 +285,7 @@ def test_a_handler_limit_that_never_binds_changes_nothing(cluster: tuple[Network
 
 @pytest.mark.parametrize("servers", [1, 6, 300])
 def test_handlers_bound_a_load_that_waits(servers: int) -> None:
-    net = Network(stations=(Station(name="disk", demand_seconds=1e-6, copies=servers),), delay_seconds=2.0)
+    net = QueueingNetwork(stations=(Station(name="disk", demand_seconds=1e-6, copies=servers),), delay_seconds=2.0)
     load = closed_load(net, 100 * servers, Handlers(servers=servers, per_server=10))
     assert load.reads_per_second == pytest.approx(servers * 10 / 2.0, rel=0.015)
 
@@ -288,7 +294,7 @@ def test_handlers_bound_a_load_that_waits(servers: int) -> None:
 
 
 def test_an_open_load_over_the_bottleneck_says_which() -> None:
-    net = Network(stations=(Station(name="ebs-throughput", demand_seconds=0.01, copies=6),))
+    net = QueueingNetwork(stations=(Station(name="ebs-throughput", demand_seconds=0.01, copies=6),))
     with pytest.raises(Overloaded, match=r"ebs-throughput would be 1\.50 times") as caught:
         open_load(net, 900)
     assert caught.value.station == "ebs-throughput"
@@ -296,7 +302,7 @@ def test_an_open_load_over_the_bottleneck_says_which() -> None:
 
 
 def test_an_open_load_can_run_out_of_handlers() -> None:
-    net = Network(stations=(Station(name="cpu", demand_seconds=1e-3, copies=2, channels=8),), delay_seconds=1.0)
+    net = QueueingNetwork(stations=(Station(name="cpu", demand_seconds=1e-3, copies=2, channels=8),), delay_seconds=1.0)
     assert open_load(net, 10, Handlers(servers=2, per_server=30)).waiting_seconds < 1e-3
     with pytest.raises(Overloaded, match="handlers"):
         open_load(net, 61, Handlers(servers=2, per_server=30))
@@ -304,7 +310,7 @@ def test_an_open_load_can_run_out_of_handlers() -> None:
 
 def test_no_requests_is_no_closed_load() -> None:
     with pytest.raises(ValueError, match="at least one request"):
-        closed_load(Network(stations=()), 0)
+        closed_load(QueueingNetwork(stations=()), 0)
 
 
 def test_a_station_without_demand_is_never_the_bottleneck() -> None:
@@ -339,7 +345,7 @@ ROW = Read(
 WARM = Hits(ratio=1.0)
 
 
-def six_servers(throughput_mib_per_second: float = 125, iops: float = 3_000) -> Cluster:
+def six_servers(throughput_mib_per_second: float = 125, iops: float = 3_000) -> ServingCluster:
     """6 x r8g.2xlarge (sustained: 3.75 Gbit/s, EBS 312.5 MB/s and 12,000 IOPS), one gp3 volume each."""
     disk = ebs_disk(
         EbsLimits(
@@ -350,10 +356,10 @@ def six_servers(throughput_mib_per_second: float = 125, iops: float = 3_000) -> 
             instance_iops=12_000,
         )
     )
-    return Cluster(servers=6, vcpus=8, network_gbit_per_second=3.75, handlers=30, disk=disk)
+    return ServingCluster(servers=6, vcpus=8, network_gbit_per_second=3.75, handlers=30, disk=disk)
 
 
-def thousand_in_flight(cluster: Cluster, limit: Handlers | None = None) -> Load:
+def thousand_in_flight(cluster: ServingCluster, limit: Handlers | None = None) -> LoadResult:
     found = resources(cluster, ROW, WARM, Timings())
     net = network(found, 6, 8, delay_seconds(cluster, ROW, WARM, Timings()))
     return closed_load(net, 1_000, limit)

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizing.resource import (
-    Cluster,
     Disk,
     EbsLimits,
     Hits,
     Read,
     Resource,
+    ServingCluster,
     Timings,
     block_cpu_seconds,
     blocks_per_row,
@@ -41,7 +41,7 @@ disks = st.builds(
     ios_per_second=st.floats(3_000, 500_000),
 )
 clusters = st.builds(
-    Cluster,
+    ServingCluster,
     servers=st.integers(1, 200),
     vcpus=st.integers(2, 192),
     network_gbit_per_second=st.floats(0.5, 100),
@@ -52,14 +52,14 @@ clusters = st.builds(
 hits = st.builds(Hits, ratio=st.floats(0, 1), page_cache_fraction=st.floats(0, 1))
 
 
-def most(cluster: Cluster, read: Read, found: Hits) -> float:
+def most(cluster: ServingCluster, read: Read, found: Hits) -> float:
     return bottleneck(resources(cluster, read, found, Timings())).max_reads_per_second
 
 
 @laws
 @given(clusters, reads, hits, st.floats(1, 10), st.floats(1, 10))
 def test_a_faster_disk_never_lowers_throughput(
-    cluster: Cluster, read: Read, found: Hits, bandwidth: float, iops: float
+    cluster: ServingCluster, read: Read, found: Hits, bandwidth: float, iops: float
 ) -> None:
     assert cluster.disk is not None
     faster = Disk(
@@ -73,7 +73,7 @@ def test_a_faster_disk_never_lowers_throughput(
 @laws
 @given(clusters, reads, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_more_misses_never_raise_throughput(
-    cluster: Cluster, read: Read, one: float, other: float, page_cache: float
+    cluster: ServingCluster, read: Read, one: float, other: float, page_cache: float
 ) -> None:
     fewer, more = (
         most(cluster, read, Hits(ratio=ratio, page_cache_fraction=page_cache))
@@ -84,7 +84,7 @@ def test_more_misses_never_raise_throughput(
 
 @laws
 @given(clusters, reads, hits, st.integers(1, 50))
-def test_more_servers_never_lower_throughput(cluster: Cluster, read: Read, found: Hits, more: int) -> None:
+def test_more_servers_never_lower_throughput(cluster: ServingCluster, read: Read, found: Hits, more: int) -> None:
     bigger = replace(cluster, servers=cluster.servers + more)
     assert most(bigger, read, found) >= most(cluster, read, found) * (1 - 1e-12)
 
@@ -152,7 +152,7 @@ def test_the_smaller_of_volumes_and_instance_binds(
     assert disk.ios_per_second == 3_000 * volumes
 
 
-WITHOUT_CACHE = Cluster(servers=6, vcpus=8, network_gbit_per_second=3.75, handlers=30, disk=None)
+WITHOUT_CACHE = ServingCluster(servers=6, vcpus=8, network_gbit_per_second=3.75, handlers=30, disk=None)
 ROW = Read(blocks=13.916, cached_length_bytes=65_825, on_disk_length_bytes=65_824, answer_bytes=850_000)
 
 

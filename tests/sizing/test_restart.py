@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sizing.restart import (
     MOST_RETRIES,
-    RegionServer,
+    RestartLoad,
     late_seconds,
     opening_seconds,
     restart,
@@ -20,7 +20,7 @@ laws = settings(max_examples=200, deadline=None)
 GIB = 1024**3
 BLOCKS_PER_TIB = 15_690_000
 
-LAB = RegionServer(
+LAB = RestartLoad(
     heap_bytes=1_500 * 1024**2,
     cached_blocks=18_766,
     regions=18,
@@ -29,7 +29,7 @@ LAB = RegionServer(
     pre_touch=False,
     restores_in_background=False,
 )
-LARGE = RegionServer(
+LARGE = RestartLoad(
     heap_bytes=27 * GIB,
     cached_blocks=BLOCKS_PER_TIB,
     regions=40,
@@ -39,7 +39,7 @@ LARGE = RegionServer(
     restores_in_background=False,
 )
 servers = st.builds(
-    RegionServer,
+    RestartLoad,
     heap_bytes=st.integers(GIB, 200 * GIB),
     cached_blocks=st.integers(0, 10**8),
     regions=st.integers(0, 1_000),
@@ -90,7 +90,7 @@ def test_the_master_looks_again_before_the_server_was_away_twice(away: float) ->
 
 @laws
 @given(servers)
-def test_phases_sum_to_the_restart_and_the_window_covers_it(server: RegionServer) -> None:
+def test_phases_sum_to_the_restart_and_the_window_covers_it(server: RestartLoad) -> None:
     found = restart(server)
     phases = found.stop_seconds + found.away_seconds + found.late_seconds + found.opening_seconds
     assert found.seconds == pytest.approx(phases)
@@ -101,7 +101,7 @@ def test_phases_sum_to_the_restart_and_the_window_covers_it(server: RegionServer
 
 @laws
 @given(servers, st.integers(0, 10**7), st.integers(0, 100), st.integers(0, GIB))
-def test_more_to_do_never_restarts_sooner(server: RegionServer, blocks: int, regions: int, heap: int) -> None:
+def test_more_to_do_never_restarts_sooner(server: RestartLoad, blocks: int, regions: int, heap: int) -> None:
     fuller = replace(
         server,
         cached_blocks=server.cached_blocks + blocks,

@@ -14,7 +14,7 @@ from sizing import disks, gp3, search
 from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cluster import Layout
-from sizing.inputs import Question
+from sizing.inputs import SizingInputs
 from sizing.mode import Mode
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.requirements import Requirements, World
@@ -65,7 +65,7 @@ def grid(seed: int) -> tuple[Requirements, World]:
     return asked, replace(WORLD, instance_types={name: WORLD.instance_types[name] for name in names})
 
 
-def everything(question: Question) -> Iterator[Candidate]:
+def everything(question: SizingInputs) -> Iterator[Candidate]:
     """Every candidate of the grid, also those that the search leaves out."""
     fewest = 3 if question.mode is Mode.HDFS else 2
     for instance in question.world.offered:
@@ -75,12 +75,12 @@ def everything(question: Question) -> Iterator[Candidate]:
                 yield Candidate(question=question, instance=instance, count=count, layout=layout)
 
 
-def all_numbered(question: Question) -> Iterator[tuple[int, Candidate]]:
+def all_numbered(question: SizingInputs) -> Iterator[tuple[int, Candidate]]:
     """Everything, with a number by which equal costs keep their order."""
     yield from enumerate(everything(question))
 
 
-def all_layouts(question: Question, name: str, servers: int) -> Iterator[Layout]:
+def all_layouts(question: SizingInputs, name: str, servers: int) -> Iterator[Layout]:
     instance, demand = question.world.instance_types[name], question.demand
     ways = gp3.provisions(instance.ebs_sustained_bytes_per_second // 2**20, instance.ebs_sustained_iops)
     if question.mode is not Mode.S3_CACHED:
@@ -101,7 +101,7 @@ def all_layouts(question: Question, name: str, servers: int) -> Iterator[Layout]
 
 @pytest.mark.parametrize("seed", range(GRIDS))
 def test_the_winner_is_the_one_that_trying_everything_finds(seed: int) -> None:
-    question = Question.of(*grid(seed))
+    question = SizingInputs.new(*grid(seed))
     budget = question.requirements.targets.budget_usd_per_month or float("inf")
     ranked = sorted(
         (candidate_cost(candidate).usd_per_month, number, candidate) for number, candidate in all_numbered(question)
@@ -118,12 +118,12 @@ def test_the_winner_is_the_one_that_trying_everything_finds(seed: int) -> None:
 
 
 def test_what_is_left_out_is_counted() -> None:
-    found = search.search(Question.of(ASKED, WORLD))
+    found = search.search(SizingInputs.new(ASKED, WORLD))
     assert found.evaluated > 0
     assert found.pruned > found.evaluated
 
 
 def test_of_equal_cost_the_fewest_nodes_win() -> None:
-    question = Question.of(ASKED, WORLD)
+    question = SizingInputs.new(ASKED, WORLD)
     best = search.search(question).best
     assert best.rank[-1] == best.candidate.count

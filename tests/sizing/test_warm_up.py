@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from sizing.popularity import Popularity
 from sizing.warm_up import (
-    Course,
+    CacheCapacity,
     Fill,
     Prefetch,
     Rates,
-    Room,
     Streams,
+    WarmUpLoad,
     characteristic_accesses,
     curve,
     hours_to,
@@ -28,9 +28,9 @@ laws = settings(max_examples=200, deadline=None)
 
 MIB, TIB = 2**20, 2**40
 ROWS = 49_828_500
-EVERYTHING = Room(kept_blocks=ROWS, prefetch_stops_blocks=ROWS)
+EVERYTHING = CacheCapacity(blocks_after_eviction=ROWS, prefetch_stops_blocks=ROWS)
 PUBLISHED_RATES = rate_between(371.93, 888.67)
-DEMAND = Course(accesses_per_second=PUBLISHED_RATES, prefetched_blocks_per_second=0.0, hours=24)
+DEMAND = WarmUpLoad(accesses_per_second=PUBLISHED_RATES, prefetched_blocks_per_second=0.0, hours=24)
 FAST = Rates(network_bytes_per_second=1e12, fill_bytes_per_second=1e12, vcpus=64, s3_gets_per_second=1e9)
 
 
@@ -51,7 +51,7 @@ def at(hours: float, drawn: tuple[tuple[float, float], ...]) -> float:
 
 popularities = st.builds(zipf, st.floats(0, 0.99), st.integers(2, 10**8), st.just(60))
 courses = st.builds(
-    Course,
+    WarmUpLoad,
     accesses_per_second=st.builds(rate_between, st.floats(1, 1_000), st.floats(1_000, 20_000)),
     prefetched_blocks_per_second=st.floats(0, 100_000),
     hours=st.floats(0.1, 200),
@@ -194,9 +194,13 @@ def test_demand_fill_of_equal_blocks_is_its_closed_form() -> None:
 
 @laws
 @given(popularities, st.floats(0.01, 1.2), st.floats(0.9, 1.1), courses)
-def test_the_curve_never_falls(popularity: Popularity, size: float, stops: float, course: Course) -> None:
+def test_the_curve_never_falls(popularity: Popularity, size: float, stops: float, course: WarmUpLoad) -> None:
     blocks = float(popularity.blocks.sum())
-    drawn = curve(popularity, Room(kept_blocks=size * blocks, prefetch_stops_blocks=stops * size * blocks), course)
+    drawn = curve(
+        popularity,
+        CacheCapacity(blocks_after_eviction=size * blocks, prefetch_stops_blocks=stops * size * blocks),
+        course,
+    )
     assert all(before <= after and low <= high for (before, low), (after, high) in pairwise(drawn))
     assert all(0 <= ratio <= 1 for _, ratio in drawn)
     assert drawn[-1][0] == pytest.approx(course.hours)
@@ -205,8 +209,10 @@ def test_the_curve_never_falls(popularity: Popularity, size: float, stops: float
 
 @laws
 @given(popularities, st.floats(0.05, 1.2), courses)
-def test_prefetch_never_hurts(popularity: Popularity, size: float, course: Course) -> None:
-    room = Room(kept_blocks=size * float(popularity.blocks.sum()), prefetch_stops_blocks=float("inf"))
+def test_prefetch_never_hurts(popularity: Popularity, size: float, course: WarmUpLoad) -> None:
+    room = CacheCapacity(
+        blocks_after_eviction=size * float(popularity.blocks.sum()), prefetch_stops_blocks=float("inf")
+    )
     alone = curve(popularity, room, replace(course, prefetched_blocks_per_second=0.0))
     for (_, low), (_, high) in zip(alone, curve(popularity, room, course), strict=True):
         assert high >= low - 1e-9
@@ -214,10 +220,10 @@ def test_prefetch_never_hurts(popularity: Popularity, size: float, course: Cours
 
 @laws
 @given(popularities, st.floats(0.05, 1.0), st.floats(1.0, 3.0), courses)
-def test_more_room_never_lowers_the_curve(popularity: Popularity, size: float, more: float, course: Course) -> None:
+def test_more_room_never_lowers_the_curve(popularity: Popularity, size: float, more: float, course: WarmUpLoad) -> None:
     blocks = size * float(popularity.blocks.sum())
     small, large = (
-        curve(popularity, Room(kept_blocks=kept, prefetch_stops_blocks=0.95 * kept), course)
+        curve(popularity, CacheCapacity(blocks_after_eviction=kept, prefetch_stops_blocks=0.95 * kept), course)
         for kept in (blocks, blocks * more)
     )
     for (_, low), (_, high) in zip(small, large, strict=True):
@@ -234,14 +240,14 @@ def test_a_full_cache_ends_at_ches_ratio() -> None:
     che = float((popularity.blocks * popularity.weights * -np.expm1(-popularity.weights * low)).sum())
     for prefetched in (0.0, 500.0):
         course = replace(DEMAND, prefetched_blocks_per_second=prefetched)
-        drawn = curve(popularity, Room(kept_blocks=kept, prefetch_stops_blocks=kept), course)
+        drawn = curve(popularity, CacheCapacity(blocks_after_eviction=kept, prefetch_stops_blocks=kept), course)
         assert drawn[-1][1] == pytest.approx(che, abs=1e-3)
 
 
 def test_prefetch_alone_stops_at_its_fill() -> None:
     popularity = zipf(0.0, 1_000_000)
-    course = Course(accesses_per_second=lambda _: 1e-9, prefetched_blocks_per_second=1_000.0, hours=1)
-    drawn = curve(popularity, Room.of(slots=1e6, kept_blocks=1e6), course)
+    course = WarmUpLoad(accesses_per_second=lambda _: 1e-9, prefetched_blocks_per_second=1_000.0, hours=1)
+    drawn = curve(popularity, CacheCapacity.of(slots=1e6, blocks_after_eviction=1e6), course)
     assert at(0.125, drawn) == pytest.approx(0.45)
     assert drawn[-1][1] == pytest.approx(0.95)
 
@@ -249,7 +255,7 @@ def test_prefetch_alone_stops_at_its_fill() -> None:
 def test_blocks_that_nobody_reads_never_come_by_demand() -> None:
     popularity = Popularity(weights=np.array([0.01, 0.0]), blocks=np.array([100.0, 900.0]))
     course = replace(DEMAND, accesses_per_second=lambda _: 1_000.0, hours=1)
-    drawn = curve(popularity, Room(kept_blocks=500, prefetch_stops_blocks=500), course)
+    drawn = curve(popularity, CacheCapacity(blocks_after_eviction=500, prefetch_stops_blocks=500), course)
     assert drawn[-1][1] == pytest.approx(1.0)
     assert characteristic_accesses(popularity, 500) == inf
 
@@ -264,5 +270,8 @@ def test_hours_to_a_ratio_lie_between_points() -> None:
 
 @pytest.mark.speed
 def test_a_curve_is_quick() -> None:
-    popularity, room = zipf(0.99, ROWS), Room(kept_blocks=0.6 * ROWS, prefetch_stops_blocks=0.6 * ROWS)
+    popularity, room = (
+        zipf(0.99, ROWS),
+        CacheCapacity(blocks_after_eviction=0.6 * ROWS, prefetch_stops_blocks=0.6 * ROWS),
+    )
     assert loops(lambda: curve(popularity, room, DEMAND)) < 0.25

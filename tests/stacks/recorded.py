@@ -10,23 +10,23 @@ from pathlib import Path
 from environments.launch_record import LaunchRecord, identity_of, record_directory, write_record
 from environments.reader import read_environment
 from stacks.pinned import read_templates
-from stacks.references import CLUSTER_TYPE, reached
+from stacks.references import CLUSTER_TYPE, referenced_by
 
 ACCOUNT = "123456789012"
 
 
-def launched(file: Path, assembly: Path, colour: str = "blue") -> LaunchRecord:
+def launched(file: Path, assembly: Path, cluster_name: str = "blue") -> LaunchRecord:
     """Writes the record of what was synthesised from the file into that directory."""
     environment, templates = read_environment(str(file)), read_templates(assembly)
-    stack = f"warmbase-{environment.name}-{colour}-cluster"
+    stack = f"warmbase-{environment.name}-{cluster_name}-cluster"
     [name] = [name for name, each in templates[stack]["Resources"].items() if each["Type"] == CLUSTER_TYPE]
-    resources = reached(templates, stack, name)
+    resources = referenced_by(templates, stack, name)
     actions = json.dumps(resources[stack][name].properties["BootstrapActions"])
     named = sorted(set(re.findall(r"/([0-9a-f]{64})(\.[a-z]+)", actions)))
     files = {f"{digest[:8]}{suffix}": (assembly / f"asset.{digest}{suffix}").read_bytes() for digest, suffix in named}
     record = LaunchRecord(
-        directory=record_directory(environment, colour),
-        identity=identity_of(environment, colour, ACCOUNT),
+        directory=record_directory(environment, cluster_name),
+        identity=identity_of(environment, cluster_name, ACCOUNT),
         availability_zone=environment.network.availability_zone,
         cluster_id="j-TEST",
         launched_at="2026-11-22T08:00:00+00:00",

@@ -35,7 +35,11 @@ def listed(value: Any) -> list[Any]:
 
 def allowing(statements: Iterable[Statement], action: str) -> Iterator[Statement]:
     """The statements that allow exactly this action."""
-    return (each for each in statements if each["Effect"] == "Allow" and action in listed(each["Action"]))
+    return (
+        statement
+        for statement in statements
+        if statement["Effect"] == "Allow" and action in listed(statement["Action"])
+    )
 
 
 def filled(value: Any) -> str:

@@ -29,9 +29,9 @@ def test_every_service_of_the_templates_is_in_the_list_of_permissions(templates:
     listed = re.search(r"naming a policy for (.*?)\.", section("Deploy"))
     assert listed
     used = {
-        each["Type"].split("::")[1]
+        resource["Type"].split("::")[1]
         for template in templates("prod").values()
-        for each in template["Resources"].values()
+        for resource in template["Resources"].values()
     }
     for service in used:
         assert re.search(rf"\b{SERVICES.get(service, service)}\b", listed[1]), service

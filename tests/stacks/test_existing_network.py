@@ -39,7 +39,7 @@ def network_of(environment: Environment) -> Any:
 
 def test_only_security_groups_and_the_way_to_s3_are_made(environment: Environment) -> None:
     network = network_of(environment)
-    assert {each["Type"] for each in network["Resources"].values()} == {
+    assert {resource["Type"] for resource in network["Resources"].values()} == {
         "AWS::EC2::SecurityGroup",
         "AWS::EC2::SecurityGroupIngress",
         "AWS::EC2::SecurityGroupEgress",

@@ -58,7 +58,11 @@ def test_nodes_may_use_the_prefix_and_its_marks_and_no_more(assembly: Assembly) 
 
 
 def test_the_claim_lies_beside_the_prefix(assembly: Assembly) -> None:
-    claims = [each for each in statements(assembly) if listed(each["Action"]) == ["s3:GetObject", "s3:PutObject"]]
+    claims = [
+        statement
+        for statement in statements(assembly)
+        if listed(statement["Action"]) == ["s3:GetObject", "s3:PutObject"]
+    ]
     assert [filled(each["Resource"]) for each in claims] == ["arn:aws:s3:::our-data/teams/a.warmbase-claim"]
     cluster = only(assembly["warmbase-old-blue-cluster"], "AWS::EMR::Cluster")
     claim = cluster["BootstrapActions"][0]["ScriptBootstrapAction"]["Args"]

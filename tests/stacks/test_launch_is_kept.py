@@ -15,11 +15,11 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import app
-from environments.launch_record import Frozen, LaunchRecord
+from environments.launch_record import LaunchRecord, RecordedResource
 from local_aws.property_changes import Recreation, property_changes
 from sizing.problem import Infeasible, InvalidInput, Refused
-from stacks.pinned import hold, read_templates, refuse_otherwise
-from stacks.references import CLUSTER_TYPE, Templates, exports_of, frozen, references, settled
+from stacks.pinned import apply_record, check_not_replaced, read_templates
+from stacks.references import CLUSTER_TYPE, Templates, exports_of, recorded_resource, references, resolved
 from tests.stacks.recorded import ACCOUNT, launched
 
 PROJECT = Path(__file__).parents[2]
@@ -241,7 +241,7 @@ def replaced(old: Templates, new: Templates, record: LaunchRecord) -> Iterator[s
         (stack, name)
         for stack, name in every
         if (stack, name) not in at
-        and at & set(references(frozen(old[stack]["Resources"][name]).properties, stack, exports))
+        and at & set(references(recorded_resource(old[stack]["Resources"][name]).properties, stack, exports))
     }:
         at |= more
     for stack, name in sorted(at):
@@ -256,7 +256,7 @@ def _goes(old: Templates, new: Templates, stack: str, name: str) -> bool:
     was, now = old[stack]["Resources"][name], new[stack]["Resources"].get(name)
     if now is None or now["Type"] != was["Type"]:
         return True
-    properties = [settled(each.get("Properties", {}), ACCOUNT, "us-east-1") for each in (was, now)]
+    properties = [resolved(each.get("Properties", {}), ACCOUNT, "us-east-1") for each in (was, now)]
     return any(change.recreation is not Recreation.NEVER for change in property_changes(was["Type"], *properties))
 
 
@@ -335,9 +335,9 @@ def test_a_property_that_is_not_held_is_seen(
 ) -> None:
     """Seen by synthesis itself, and by the tests here: neither is blind."""
 
-    def careless(cluster: Any, was: Frozen) -> None:
+    def careless(cluster: Any, was: RecordedResource) -> None:
         properties = {name: value for name, value in was.properties.items() if name != unpinned}
-        hold(cluster, Frozen(type=was.type, properties=properties))
+        apply_record(cluster, RecordedResource(type=was.type, properties=properties))
 
     monkeypatch.setattr("stacks.cluster.hold", careless)
     with pytest.raises(Refused, match=f"would replace the running cluster j-TEST(.|\n)*{unpinned} is another"):
@@ -350,18 +350,18 @@ def test_a_property_that_is_not_held_is_seen(
 
 def test_a_resource_that_later_stacks_no_longer_make_is_named(kept: Kept, tmp_path: Path) -> None:
     stack, assembly = "warmbase-kept-blue-cluster", app.synthesise(str(kept.file), str(tmp_path / "out")).assembly
-    refuse_otherwise(assembly, kept.record)
+    check_not_replaced(assembly, kept.record)
     was = kept.record.resources[stack]
     other = {f"{name}Old" if each.type == CLUSTER_TYPE else name: each for name, each in was.items()}
     with pytest.raises(Refused, match=f"{stack} has no ClusterOld"):
-        refuse_otherwise(assembly, replace(kept.record, resources={**kept.record.resources, stack: other}))
-    more = {**was, "Gone": Frozen(type="AWS::IAM::Role", properties={})}
+        check_not_replaced(assembly, replace(kept.record, resources={**kept.record.resources, stack: other}))
+    more = {**was, "Gone": RecordedResource(type="AWS::IAM::Role", properties={})}
     with pytest.raises(Refused, match=f"{stack}: Gone, AWS::IAM::Role, is gone"):
-        refuse_otherwise(assembly, replace(kept.record, resources={**kept.record.resources, stack: more}))
+        check_not_replaced(assembly, replace(kept.record, resources={**kept.record.resources, stack: more}))
     for file in assembly.glob("asset.*.sh"):
         file.unlink()
     with pytest.raises(Refused, match="a bootstrap file is no longer uploaded"):
-        refuse_otherwise(assembly, kept.record)
+        check_not_replaced(assembly, kept.record)
 
 
 REFUSED = [

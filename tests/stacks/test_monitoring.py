@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from configurations.launch import Launch
-from dashboards.alarms import alarms, calls
+from dashboards.alarms import alarms, composite_alarms
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, allowing, of_type, only
 
@@ -29,10 +29,12 @@ def test_calls_reach_the_topic_when_they_begin_and_when_they_end_and_alarms_call
     [topic] = of_type(stack, "AWS::SNS::Topic")
     bucket = launch.environment.root.bucket
     made = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::Alarm").values()]
-    assert {each["AlarmName"] for each in made} == {each.name for each in alarms(launch.plan, bucket)}
+    assert {each["AlarmName"] for each in made} == {alarm.name for alarm in alarms(launch.plan, bucket)}
     assert not any({"AlarmActions", "OKActions"} & each.keys() for each in made)
     composed = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::CompositeAlarm").values()]
-    assert {each["AlarmName"] for each in composed} == {each.name for each in calls(launch.plan, bucket)}
+    assert {each["AlarmName"] for each in composed} == {
+        composite_alarm.name for composite_alarm in composite_alarms(launch.plan, bucket)
+    }
     for each in composed:
         assert each["AlarmActions"] == each["OKActions"] == [{"Ref": topic}]
         assert each.get("ActionsEnabled", True) is True

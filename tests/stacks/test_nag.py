@@ -9,7 +9,7 @@ import cdk_nag
 import pytest
 
 import app
-from stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, acknowledge, acknowledge_objects
+from stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, suppress, suppress_objects
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])
@@ -25,12 +25,12 @@ def test_every_acknowledgement_has_a_reason() -> None:
 
 def test_a_rule_without_a_reason_is_not_acknowledged() -> None:
     with pytest.raises(KeyError, match="EMR1"):
-        acknowledge(cdk.Stack(), "EMR1")
+        suppress(cdk.Stack(), "EMR1")
 
 
 def test_objects_of_a_prefix_are_acknowledged_with_their_own_reason() -> None:
     stack = cdk.Stack()
-    acknowledge_objects(stack, "bucket-${AWS::AccountId}/hbase/*")
+    suppress_objects(stack, "bucket-${AWS::AccountId}/hbase/*")
     [acknowledged] = [each.data for each in stack.node.metadata if each.type == "aws:cdk:acknowledged-rules"]
     [reason] = acknowledged.values()
     assert reason == OBJECTS_OF_A_PREFIX

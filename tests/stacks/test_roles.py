@@ -29,7 +29,7 @@ def is_the_roots_key(templates: Templates, resource: Any) -> bool:
     """Whether it is the ARN that the storage stack exports of its one key."""
     storage = templates["warmbase-prod-storage"]
     [key] = of_type(storage, "AWS::KMS::Key")
-    exported = {each["Export"]["Name"]: each["Value"] for each in storage["Outputs"].values()}
+    exported = {output["Export"]["Name"]: output["Value"] for output in storage["Outputs"].values()}
     return bool(exported[resource["Fn::ImportValue"]] == {"Fn::GetAtt": [key, "Arn"]})
 
 

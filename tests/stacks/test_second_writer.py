@@ -51,7 +51,7 @@ class Deployed:
 
     def states(self) -> dict[str, str]:
         """Of every cluster there ever was, by id."""
-        return {each["Id"]: each["Status"]["State"] for each in self.emr.list_clusters()["Clusters"]}
+        return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.emr.list_clusters()["Clusters"]}
 
     def holder(self) -> str:
         """The cluster that the claim names."""
@@ -66,7 +66,7 @@ class Deployed:
     def cluster_failure(self, name: str) -> str:
         """Why CloudFormation says that the cluster came to nothing."""
         events = self.cloudformation.describe_stack_events(StackName=name)["StackEvents"]
-        failed = (each for each in events if each["ResourceStatus"].endswith("_FAILED"))
+        failed = (event for event in events if event["ResourceStatus"].endswith("_FAILED"))
         return str(next(each["ResourceStatusReason"] for each in failed if each["LogicalResourceId"] == "Cluster"))
 
     def said_on_primary(self, cluster: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from configurations.bootstrap import actions, program
 from configurations.launch import Launch
-from configurations.metrics import METRICS, Source
+from configurations.metrics import METRICS, MetricSource
 from emr.classification import Classification
 from environments.environment import EMR_TAG
 from environments.planning import plan_of
@@ -44,20 +44,20 @@ Launches = Callable[[str], Launch]
 def api_spelling(configurations: list[Any]) -> list[Any]:
     """CloudFormation's ConfigurationProperties as the API's Properties, with Fn::Sub undone."""
     spelled = []
-    for each in configurations:
+    for configuration in configurations:
         properties = {
             key: value["Fn::Sub"] if isinstance(value, dict) else value
-            for key, value in each.get("ConfigurationProperties", {}).items()
+            for key, value in configuration.get("ConfigurationProperties", {}).items()
         }
-        document: dict[str, Any] = {"Classification": each["Classification"], "Properties": properties}
-        if each.get("Configurations"):
-            document["Configurations"] = api_spelling(each["Configurations"])
+        document: dict[str, Any] = {"Classification": configuration["Classification"], "Properties": properties}
+        if configuration.get("Configurations"):
+            document["Configurations"] = api_spelling(configuration["Configurations"])
         spelled.append(document)
     return spelled
 
 
 def documents(settings: tuple[Classification, ...]) -> list[Any]:
-    return [each.document() for each in settings]
+    return [setting.document() for setting in settings]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -67,7 +67,7 @@ def test_cfn_lint_finds_no_error(name: str, assemblies: Callable[[str], Path]) -
     assert errors == ()
 
 
-def test_stacks_are_named_by_environment_and_colour(templates: Callable[[str], Templates]) -> None:
+def test_stacks_are_named_by_environment_and_cluster_name(templates: Callable[[str], Templates]) -> None:
     assert set(templates("prod")) == {
         "warmbase-prod-network",
         "warmbase-prod-storage",
@@ -121,7 +121,7 @@ def test_nodes_may_fetch_what_their_actions_name_and_no_more(
     template = templates(name)[f"warmbase-{name}-blue-cluster"]
     actions_text = json.dumps(only(template, "AWS::EMR::Cluster")["BootstrapActions"])
     named = set(re.findall(r"/([0-9a-f]{64}\.(?:sh|py))", actions_text))
-    policies = [each for each in template["Resources"].values() if each["Type"] == "AWS::IAM::Policy"]
+    policies = [resource for resource in template["Resources"].values() if resource["Type"] == "AWS::IAM::Policy"]
     allowed = set(re.findall(r"/([0-9a-f]{64}\.(?:sh|py))", json.dumps(policies)))
     assert named == allowed
     uploaded = {f"{file.stem.removeprefix('asset.')}{file.suffix}" for file in assemblies(name).glob("asset.*")}
@@ -193,17 +193,17 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
     assert len(interfaces) == INTERFACE_ENDPOINTS
     assert len(all_of_type(stacks, "AWS::KMS::Key")) == KMS_KEYS
     alarms = all_of_type(stacks, "AWS::CloudWatch::Alarm")
-    of_nodes = [each for each in alarms if "Metrics" in each["Properties"]]
+    of_nodes = [alarm for alarm in alarms if "Metrics" in alarm["Properties"]]
     assert (len(alarms) - len(of_nodes), len(of_nodes)) == (ALARMS + ALARMS_OF_S3 - 1, ALARMS_OF_NODES)
     assert len(all_of_type(stacks, "AWS::CloudWatch::CompositeAlarm")) == CALLS[Mode.S3_CACHED]
     assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS + DASHBOARDS_OF_CACHE
-    assert Counter(each.source for each in METRICS) == {
-        Source.REGION_SERVER: REGION_SERVER_METRICS,
-        Source.NODE: NODE_METRICS,
-        Source.MASTER: MASTER_METRICS,
-        Source.SYSTEM: SYSTEM_METRICS,
-        Source.S3: 2,  # of those that are sold together
-        Source.EMR: 2,  # free
+    assert Counter(metric.source for metric in METRICS) == {
+        MetricSource.REGION_SERVER: REGION_SERVER_METRICS,
+        MetricSource.NODE: NODE_METRICS,
+        MetricSource.MASTER: MASTER_METRICS,
+        MetricSource.SYSTEM: SYSTEM_METRICS,
+        MetricSource.S3: 2,  # of those that are sold together
+        MetricSource.EMR: 2,  # free
     }
 
 
@@ -226,5 +226,5 @@ def test_an_instances_own_drive_is_no_volume_to_attach(tmp_path: Path) -> None:
     environment = read_environment("tests/environments/examples/nvme-40tb.yaml")
     drive = plan_of(environment, environment.active).core.volume("cache")
     assert drive.type == "nvme"
-    told = [each["ScriptBootstrapAction"]["Args"] for each in found["BootstrapActions"]]
+    told = [bootstrap_action["ScriptBootstrapAction"]["Args"] for bootstrap_action in found["BootstrapActions"]]
     assert sum(f"--cache-volume-gib={drive.size_gib}" in arguments for arguments in told) == 2

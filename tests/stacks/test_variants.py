@@ -61,16 +61,20 @@ def test_an_active_cluster_and_a_replica_pass_both_linters(
     actions = {name: named_actions(found[f"{name}-cluster"]) for name in ("blue", "green")}
     assert actions["blue"] == ["claim-root", *actions["green"]], "a replica writes nothing, and claims nothing"
     assert len(of_type(found["storage"], "AWS::EMR::WALWorkspace")) == (wal == "emr-wal")
-    for colour in ("blue", "green"):
-        logs = list(allowing(node_statements(found[f"{colour}-cluster"]), "emrwal:AppendEdit"))
-        assert bool(logs) == (wal == "emr-wal" and colour == "blue")
+    for cluster_name in ("blue", "green"):
+        logs = list(allowing(node_statements(found[f"{cluster_name}-cluster"]), "emrwal:AppendEdit"))
+        assert bool(logs) == (wal == "emr-wal" and cluster_name == "blue")
         if logs:
             workspace = "arn:aws:emrwal:*:ACCOUNT:workspace/warmbasedev"
             assert [filled(each) for each in listed(logs[0]["Resource"])] == [workspace, f"{workspace}/*"]
-        certificates = [each for each in node_statements(found[f"{colour}-cluster"]) if each["Sid"] == "Certificates"]
-        assert [filled(each["Resource"]) for each in certificates] == ["arn:aws:s3:::our-keys/hbase.zip"] * (
-            primaries == 3
-        )
+        certificates = [
+            node_statement
+            for node_statement in node_statements(found[f"{cluster_name}-cluster"])
+            if node_statement["Sid"] == "Certificates"
+        ]
+        assert [filled(certificate["Resource"]) for certificate in certificates] == [
+            "arn:aws:s3:::our-keys/hbase.zip"
+        ] * (primaries == 3)
 
 
 def stack(directory: Path, name: str) -> Any:
@@ -78,7 +82,7 @@ def stack(directory: Path, name: str) -> Any:
 
 
 def named_actions(template: Any) -> list[str]:
-    return [each["Name"] for each in only(template, "AWS::EMR::Cluster")["BootstrapActions"]]
+    return [bootstrap_action["Name"] for bootstrap_action in only(template, "AWS::EMR::Cluster")["BootstrapActions"]]
 
 
 def node_statements(template: Any) -> list[Any]:
@@ -109,13 +113,13 @@ def test_a_mode_without_a_cache_passes_both_linters(mode: str, tmp_path: Path) -
     if in_s3:
         assert named_actions(stack(tmp_path, "green-cluster")) == kept, "a replica claims nothing"
     assert [name[:4] for name in of_type(storage, "AWS::S3::Bucket")] == ["Logs", "Root"] if in_s3 else ["Logs"]
-    sids = {each["Sid"] for each in node_statements(cluster)}
+    sids = {node_statement["Sid"] for node_statement in node_statements(cluster)}
     assert {"RootObjects", "RootBucket", "Claim", "ClaimHolder"} & sids == (
         {"RootObjects", "RootBucket", "Claim", "ClaimHolder"} if in_s3 else set()
     )
     arguments = {
-        each["Name"]: each["ScriptBootstrapAction"]["Args"]
-        for each in only(cluster, "AWS::EMR::Cluster")["BootstrapActions"]
+        bootstrap_action["Name"]: bootstrap_action["ScriptBootstrapAction"]["Args"]
+        for bootstrap_action in only(cluster, "AWS::EMR::Cluster")["BootstrapActions"]
     }
     sizes = {each.partition("-")[0] for each in (one.removeprefix("--") for one in arguments["mount-volumes"])}
     assert sizes == MODES[mode]
@@ -156,6 +160,8 @@ def test_nodes_of_a_launched_cluster_may_fetch_the_certificates_it_was_launched_
         file.write_text(f"{text}\n{said}")
         app.synthesise(str(file), str(tmp_path / "cdk.out"))
         [statement] = [
-            each for each in node_statements(stack(tmp_path, "blue-cluster")) if each["Sid"] == "Certificates"
+            node_statement
+            for node_statement in node_statements(stack(tmp_path, "blue-cluster"))
+            if node_statement["Sid"] == "Certificates"
         ]
         assert filled(statement["Resource"]) == "arn:aws:s3:::our-keys/hbase.zip"

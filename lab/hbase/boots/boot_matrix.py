@@ -19,7 +19,7 @@ from facts.releases import releases
 from lab.hbase.software.selection import nearest_set
 from sizing.mode import Mode
 
-__all__ = ["Case", "Ground", "cases", "distinct", "environment_files"]
+__all__ = ["BootCase", "BootContext", "cases", "distinct", "environment_files"]
 
 PROJECT: Final = Path(__file__).parents[3]
 FOLDERS: Final = ("environments", "tests/environments/examples")
@@ -34,7 +34,7 @@ DECOMPRESSED: Final = Override(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class BootContext:
     """What boots share: a version of HBase, and where the data lies."""
 
     jars: str
@@ -47,17 +47,17 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class BootCase:
     """One launch: `name` says what is booted, without the instance group."""
 
     name: str
     launch: Launch
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> BootContext:
         """Where it can be booted."""
         plan = self.launch.plan
-        return Ground(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.in_s3)
+        return BootContext(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.in_s3)
 
 
 def environment_files() -> tuple[Path, ...]:
@@ -65,45 +65,45 @@ def environment_files() -> tuple[Path, ...]:
     return tuple(file for folder in FOLDERS for file in sorted((PROJECT / folder).glob("*.yaml")))
 
 
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[BootCase, ...]:
     """All of them, each rendering once."""
     return tuple(distinct([*_of_files(), *_varied(read_environment(VARIED))], "core"))
 
 
-def distinct(found: Iterable[Case], group: str) -> Iterator[Case]:
+def distinct(found: Iterable[BootCase], group: str) -> Iterator[BootCase]:
     """Those whose `hbase-site`, Java and HBase no earlier one has."""
     seen: set[tuple[object, ...]] = set()
     for case in found:
         settings = case.launch.settings.effective(group)
-        others = [each for each in settings if each.name == "hbase-env"]
+        others = [setting for setting in settings if setting.name == "hbase-env"]
         key = (case.ground, tuple(sorted(site_properties(settings).items())), str(others))
         if key not in seen:
             seen.add(key)
             yield case
 
 
-def _of_files() -> Iterator[Case]:
+def _of_files() -> Iterator[BootCase]:
     for file in environment_files():
         environment = read_environment(str(file))
-        for colour, cluster in environment.clusters.items():
-            yield _case(f"{environment.name} {colour}", launch_of(environment, cluster))
+        for cluster_name, cluster in environment.clusters.items():
+            yield _case(f"{environment.name} {cluster_name}", launch_of(environment, cluster))
 
 
-def _varied(environment: Environment) -> Iterator[Case]:
+def _varied(environment: Environment) -> Iterator[BootCase]:
     for label in (*RELEASES, WITHOUT_ZGC):
         plans = compared_plans(replace(environment, release=label), environment.active)
         for mode, role in product(Mode, ("active", "replica")):
             cluster = replace(environment.active, role=role)
-            read = replace(environment, release=label, mode=mode, clusters={cluster.colour: cluster})
+            read = replace(environment, release=label, mode=mode, clusters={cluster.name: cluster})
             if role == "active" or mode.in_s3:
                 launch = Launch(environment=read, plan=plans[mode], settings=classifications(read, plans[mode]))
-                yield _case(f"{environment.name} {cluster.colour}", launch)
+                yield _case(f"{environment.name} {cluster.name}", launch)
             if label == WITHOUT_ZGC:
                 break
     read = replace(environment, overrides=(DECOMPRESSED,))
-    yield _case(f"{environment.name} {read.active.colour}, cachecompressed=false", launch_of(read, read.active))
+    yield _case(f"{environment.name} {read.active.name}, cachecompressed=false", launch_of(read, read.active))
 
 
-def _case(name: str, launch: Launch) -> Case:
+def _case(name: str, launch: Launch) -> BootCase:
     role = launch.environment.clusters[launch.plan.cluster].role
-    return Case(name=f"{name}, {launch.plan.mode}, {role}, {launch.plan.release}", launch=launch)
+    return BootCase(name=f"{name}, {launch.plan.mode}, {role}, {launch.plan.release}", launch=launch)

@@ -15,10 +15,10 @@ __all__ = [
     "CACHE_STARTED",
     "MASTER_WAITS",
     "SERVED",
-    "Said",
-    "Witness",
-    "said_by_master",
-    "said_by_server",
+    "DaemonReport",
+    "Reported",
+    "master_figures",
+    "server_figures",
 ]
 
 CACHE_STARTED: Final = re.compile(
@@ -46,7 +46,7 @@ DECIMALS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reported:
     """A figure, and where it stands."""
 
     value: Value
@@ -54,7 +54,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class DaemonReport:
     """Everything that one daemon said. `stands_for` is what its paths are to be read as, by what they are here."""
 
     log: str
@@ -76,100 +76,102 @@ class Witness:
         return text
 
 
-def said_by_server(witness: Witness) -> Mapping[str, Said]:
+def server_figures(witness: DaemonReport) -> Mapping[str, Reported]:
     """Of a RegionServer; what it did not say is not there."""
     found = {**_heap(witness), **_handlers(witness), **_switches(witness), **_bucket_cache(witness)}
     if connections := witness.configuration.get("fs.s3a.connection.maximum"):
-        found["S3 connections"] = Said(float(connections), SERVED)
+        found["S3 connections"] = Reported(float(connections), SERVED)
     return found
 
 
-def said_by_master(witness: Witness) -> Mapping[str, Said]:
+def master_figures(witness: DaemonReport) -> Mapping[str, Reported]:
     """Of a master that waits for RegionServers."""
     found, stated = {}, witness.configuration
     if line := witness.match(BALANCER):
         aware = CACHE_AWARE in line["functions"]
         name = "CacheAwareLoadBalancer" if aware else "StochasticLoadBalancer"
-        found["balancer"] = Said(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
+        found["balancer"] = Reported(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
     if line := witness.match(MASTER_WAITS):
-        found["RegionServers waited for"] = Said(_count(line["most"]), f"its log: {line[0]}")
-        found["wait for RegionServers"] = Said(float(line["timeout"]), f"its log: {line[0]}")
+        found["RegionServers waited for"] = Reported(_count(line["most"]), f"its log: {line[0]}")
+        found["wait for RegionServers"] = Reported(float(line["timeout"]), f"its log: {line[0]}")
     if stated:
         path = stated.get("hbase.bucketcache.persistent.path")
-        found["persistence path"] = Said(witness.path(path) if path else "none", SERVED)
-        found["retained assignment"] = Said(_retained(stated), SERVED)
+        found["persistence path"] = Reported(witness.path(path) if path else "none", SERVED)
+        found["retained assignment"] = Reported(_retained(stated), SERVED)
     return found
 
 
-def _heap(witness: Witness) -> dict[str, Said]:
+def _heap(witness: DaemonReport) -> dict[str, Reported]:
     found = {}
     if witness.heap_bytes and "l1CacheFreeSize" in witness.server:
         l1_bytes = witness.server["l1CacheFreeSize"] + witness.server["l1CacheSize"]
-        found["L1"] = Said(round(l1_bytes / witness.heap_bytes, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize")
+        found["L1"] = Reported(
+            round(l1_bytes / witness.heap_bytes, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize"
+        )
     if witness.heap_bytes and (line := witness.match(MEMSTORE)):
         share = bytes_of(line["limit"]) / witness.heap_bytes
-        found["memstore"] = Said(round(share, DECIMALS), f"its log: {line[0]}")
+        found["memstore"] = Reported(round(share, DECIMALS), f"its log: {line[0]}")
     if witness.collector:
         name = {"ZGC": "zgc", "G1": "g1"}.get(witness.collector.split()[0], witness.collector)
-        found["collector"] = Said(name, f"{JMX}: {witness.collector}")
+        found["collector"] = Reported(name, f"{JMX}: {witness.collector}")
     return found
 
 
-def _handlers(witness: Witness) -> dict[str, Said]:
+def _handlers(witness: DaemonReport) -> dict[str, Reported]:
     line = witness.match(HANDLERS)
     if line is None:
         return {}
     reads = witness.match(READ_HANDLERS)
     return {
-        "handlers": Said(float(line["all"]), f"its log: {line[0][:60]}…"),
-        "handlers of reads": Said(float(reads["reads"]), f"its log: {reads[0]}")
+        "handlers": Reported(float(line["all"]), f"its log: {line[0][:60]}…"),
+        "handlers of reads": Reported(float(reads["reads"]), f"its log: {reads[0]}")
         if reads
-        else Said("all", "its log: queues are not split"),
+        else Reported("all", "its log: queues are not split"),
     }
 
 
-def _switches(witness: Witness) -> dict[str, Said]:
+def _switches(witness: DaemonReport) -> dict[str, Reported]:
     """As the first store that opens has them."""
     line = witness.match(CACHE_CONFIG)
     if line is None:
         return {}
     stated = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
-    return {name: Said(stated[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in stated}
+    return {name: Reported(stated[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in stated}
 
 
-def _bucket_cache(witness: Witness) -> dict[str, Said]:
+def _bucket_cache(witness: DaemonReport) -> dict[str, Reported]:
     line = witness.match(CACHE_STARTED)
     if line is None:
-        return {"engine": Said("none", "its log: no bucket cache is started")}
+        return {"engine": Reported("none", "its log: no bucket cache is started")}
     started = "its log: Started bucket cache"
     found = {
-        "engine": Said(witness.path(line["engine"]), started),
-        "capacity": Said(line["capacity"], started),
-        "nominal block": Said(line["block"], started),
-        "writer threads": Said(float(line["threads"]), started),
-        "writer queue": Said(float(line["queue"]), started),
-        "persistence path": Said(witness.path(line["path"]), started),
+        "engine": Reported(witness.path(line["engine"]), started),
+        "capacity": Reported(line["capacity"], started),
+        "nominal block": Reported(line["block"], started),
+        "writer threads": Reported(float(line["threads"]), started),
+        "writer queue": Reported(float(line["queue"]), started),
+        "persistence path": Reported(witness.path(line["path"]), started),
     }
     if witness.cache_file_bytes is not None:
-        found["BucketCache"] = Said(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
+        found["BucketCache"] = Reported(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
     if "l2CacheFreeSize" in witness.server:
         whole = witness.server["l2CacheFreeSize"] + witness.server["l2CacheSize"]
-        found["whole buckets"] = Said(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
+        found["whole buckets"] = Reported(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
     if allocator := witness.match(ALLOCATOR):
-        found["largest bucket size"] = Said(float(allocator["largest"]), f"its log: {allocator[0]}")
+        found["largest bucket size"] = Reported(float(allocator["largest"]), f"its log: {allocator[0]}")
     if persister := witness.match(PERSISTER):
-        found["index interval"] = Said(float(persister["interval"]), f"its log: {persister[0]}")
+        found["index interval"] = Reported(float(persister["interval"]), f"its log: {persister[0]}")
     return found | _served(witness.configuration)
 
 
-def _served(configuration: Mapping[str, str]) -> dict[str, Said]:
+def _served(configuration: Mapping[str, str]) -> dict[str, Reported]:
     found = {}
     if sizes := configuration.get("hbase.bucketcache.bucket.sizes"):
-        found["bucket sizes"] = Said(sizes, SERVED)
+        found["bucket sizes"] = Reported(sizes, SERVED)
     if chunk := configuration.get("hbase.bucketcache.persistence.chunksize"):
-        found["chunk of the index"] = Said(float(chunk), SERVED)
+        found["chunk of the index"] = Reported(float(chunk), SERVED)
     if threads := configuration.get("hbase.hfile.thread.prefetch"):
-        found["prefetch threads"] = Said(float(threads), SERVED)
+        found["prefetch threads"] = Reported(float(threads), SERVED)
     return found
 
 

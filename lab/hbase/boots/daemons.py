@@ -20,14 +20,14 @@ from configurations.hbase_site import site_properties
 from configurations.launch import Launch
 from facts.releases import releases
 from lab.hbase.admin import Admin
-from lab.hbase.boots.boot_matrix import Case
-from lab.hbase.boots.daemon_report import CACHE_CONFIG, MASTER_WAITS, Witness
-from lab.hbase.cluster import Cluster, Server
+from lab.hbase.boots.boot_matrix import BootCase
+from lab.hbase.boots.daemon_report import CACHE_CONFIG, MASTER_WAITS, DaemonReport
+from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.configuration import master_site, write_site
 from lab.hbase.jmx import SERVER_BEAN, bean
 from lab.hbase.laboratory import admin_command
 from lab.hbase.overlay import Overlay, varied
-from lab.hbase.paths import HOST, Place, free_ports
+from lab.hbase.paths import HOST, LabPaths, free_ports
 from lab.hbase.software import software
 from lab.hbase.store.running import store
 from lab.hbase.store.server import Program
@@ -58,10 +58,10 @@ SERVER: Final = "server-0"
 class Daemons:
     """What runs on one ground, and whose files the next daemon gets."""
 
-    cluster: Cluster
+    cluster: LabCluster
     admin: Admin
 
-    def serve(self, launch: Launch) -> Witness:
+    def serve(self, launch: Launch) -> DaemonReport:
         """A RegionServer with the core node's files, once its first store is open.
 
         Raises OperationFailed with the line of its log that says why it did not start.
@@ -79,7 +79,7 @@ class Daemons:
         if index is not None:
             self.index_file.write_bytes(index)
         overlay = as_rendered(launch, "core", self.volume)
-        replace(self.cluster, launch=launch).start_server(Server(varied=overlay))
+        replace(self.cluster, launch=launch).start_server(LabServer(varied=overlay))
 
     def clear(self) -> None:
         """Ends the RegionServer, and removes its cache, its index and its log."""
@@ -95,7 +95,7 @@ class Daemons:
         self.cluster.place.log(name).unlink(missing_ok=True)
         self.cluster.place.output(name).unlink(missing_ok=True)
 
-    def master(self, launch: Launch) -> Witness:
+    def master(self, launch: Launch) -> DaemonReport:
         """A master with the primary node's files, once it waits for RegionServers. Raises OperationFailed."""
         place = self.cluster.place
         self.end("master")
@@ -103,16 +103,16 @@ class Daemons:
         write_site(replace(master_site(launch, place), varied=overlay), place, "master")
         self.cluster.start_master()
         self.wait("waiting master", lambda: MASTER_WAITS.search(self.log("master")) is not None, "master")
-        return Witness(
+        return DaemonReport(
             log=self.log("master"), configuration=configuration(place.ports.master_info), stands_for=self._stands_for
         )
 
-    def witness(self) -> Witness:
+    def witness(self) -> DaemonReport:
         """What the running RegionServer says."""
         ports = self.cluster.place.ports
         collector = str(bean(ports.servers_info[0], COLLECTOR_BEANS).get("name", ""))
         memory = bean(ports.servers_info[0], MEMORY_BEAN)
-        return Witness(
+        return DaemonReport(
             log=self.log(),
             configuration=configuration(ports.servers_info[0]),
             server=bean(ports.servers_info[0], SERVER_BEAN),
@@ -142,7 +142,7 @@ class Daemons:
     @property
     def volume(self) -> Path:
         """What stands for the mounted volume of the cache."""
-        return self.cluster.volume(Server())
+        return self.cluster.volume(LabServer())
 
     @property
     def cache_file(self) -> Path:
@@ -167,17 +167,17 @@ def as_rendered(launch: Launch, group: str, volume: Path) -> Overlay:
 
 
 @contextmanager
-def daemons(case: Case, root: Path) -> Iterator[Daemons]:
+def daemons(case: BootCase, root: Path) -> Iterator[Daemons]:
     """ZooKeeper, a master and a store for launches like this one, within the block."""
     launch = case.launch
     release = releases()[launch.plan.release]
     programs = software(release)
-    place = Place(root=root, ports=free_ports())
+    place = LabPaths(root=root, ports=free_ports())
     place.make()
     with ExitStack() as stack:
         if case.ground.in_s3:
             stack.enter_context(store(place, Program(java=programs.java, class_path=programs.store_class_path)))
-        cluster = Cluster(
+        cluster = LabCluster(
             software=programs,
             place=place,
             launch=launch,

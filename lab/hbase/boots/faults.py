@@ -14,7 +14,7 @@ from emr.classification import Classification, Classifications
 from lint.rule import Rule
 from lint.rules import RULES
 
-__all__ = ["NOT_SHOWN", "WRONG", "Outcome", "Then", "Wrong", "not_shown", "wrong_launch"]
+__all__ = ["FAULTS", "NOT_SHOWN", "Fault", "Outcome", "Trigger", "faulty_launch", "unproven_rules"]
 
 
 class Outcome(StrEnum):
@@ -30,7 +30,7 @@ class Outcome(StrEnum):
     IGNORED = "ignored it with a warning"
 
 
-class Then(StrEnum):
+class Trigger(StrEnum):
     """What is asked of a RegionServer that has started."""
 
     NOTHING = "nothing"
@@ -39,7 +39,7 @@ class Then(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
+class Fault:
     """One fault in the files of a launch. `sign` is found in the daemon's log when it is this that it minds.
 
     `site` is laid over `hbase-site` of the group, None leaving a key out; `collector` replaces the flags of the
@@ -53,7 +53,7 @@ class Wrong:
     group: str = "core"
     collector: str | None = None
     index: bytes | None = None
-    then: Then = Then.NOTHING
+    trigger: Trigger = Trigger.NOTHING
 
     @property
     def case(self) -> str:
@@ -75,143 +75,143 @@ HEADER: Final = struct.Struct(">4sqq")
 EMPTY_INDEX: Final = HEADER.pack(b"V2UF", 1_000_000, 0)
 CUT_OFF_INDEX: Final = HEADER.pack(b"V2UF", 1_000_000, 2)
 
-WRONG: Final = (
-    Wrong(
+FAULTS: Final = (
+    Fault(
         rule="WB101",
         site={ENGINE: None, "hbase.bucketcache.io.engine": f"files:{BLOCKS}"},
         outcome=Outcome.NO_BUCKET_CACHE,
         sign=r"Allocating BlockCache size=.*",
     ),
-    Wrong(
+    Fault(
         rule="WB104",
         site={ENGINE: f"ssd:{BLOCKS}"},
         outcome=Outcome.DID_NOT_START,
         sign=r"Don't understand io engine name for cache.*",
     ),
-    Wrong(
+    Fault(
         rule="WB104",
         site={"hbase.bucketcache.size": "809GiB"},
         outcome=Outcome.DID_NOT_START,
         sign=r"NumberFormatException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB104",
         site={"hfile.block.cache.size": "9"},
         outcome=Outcome.DID_NOT_START,
         sign=r"(IllegalArgument|Runtime)Exception.*",
     ),
-    Wrong(
+    Fault(
         rule="WB201",
         site={"hbase.bucketcache.size": "0.8"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB202",
         site={"hbase.bucketcache.bucket.sizes": "65793,66048,495360"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException: Illegal value: 65793.*",
     ),
-    Wrong(
+    Fault(
         rule="WB203",
         # A small cache: so small buckets of a large one would fill the heap before anything else is seen.
         site={"hbase.bucketcache.bucket.sizes": "1024,2048", "hbase.bucketcache.size": "1024"},
         outcome=Outcome.CACHED_NOTHING,
         sign=r"Allocation too big.*",
-        then=Then.WRITE,
+        trigger=Trigger.WRITE,
     ),
-    Wrong(
+    Fault(
         rule="WB204",
         site={"hbase.bucketcache.size": "20"},
         outcome=Outcome.DID_NOT_START,
         sign=r"Bucket allocator size too small.*",
     ),
-    Wrong(
+    Fault(
         rule="WB206",
         site={"hbase.bucketcache.single.factor": "0.3"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*factor.*",
     ),
-    Wrong(
+    Fault(
         rule="WB207",
         site={"hbase.bucketcache.minfactor": "0.98"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*min[fF]actor.*",
     ),
-    Wrong(
+    Fault(
         rule="WB208",
         site={"hfile.block.cache.size": "0"},
         outcome=Outcome.NO_CACHE,
         sign=r"globalMemStoreLimit=.*",
     ),
-    Wrong(
+    Fault(
         rule="WB209",
         site={"hfile.block.cache.size": "0.5", "hbase.regionserver.global.memstore.size": "0.4"},
         outcome=Outcome.DID_NOT_START,
         sign=r"Current heap configuration for MemStore and BlockCache exceeds.*",
     ),
-    Wrong(
+    Fault(
         rule="WB210",
         site={ENGINE: "files:/warmbase/cache/one/blocks:/warmbase/cache/two/blocks"},
         outcome=Outcome.DID_NOT_START,
         sign=r"FileNotFoundException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB213",
         site={"hbase.bucketcache.size": "1500000"},
         outcome=Outcome.STARTED,
         sign=r"Only .* not enough for requested.*|Allocating cache 1\.43 TB.*",
     ),
-    Wrong(
+    Fault(
         rule="WB224",
         site={"hbase.blockcache.minblocksize": "256"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB225",
         site={"hbase.blockcache.use.external": "true"},
         outcome=Outcome.NO_BUCKET_CACHE,
         sign=r"Allocating BlockCache size=.*",
     ),
-    Wrong(
+    Fault(
         rule="WB226",
         site={"hbase.lru.blockcache.single.percentage": "0.3"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*factor.*",
     ),
-    Wrong(
+    Fault(
         rule="WB227",
         site={"hbase.lru.blockcache.min.factor": "0.995"},
         outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB302",
         site={ENGINE: "offheap", "hbase.bucketcache.size": "256"},
         outcome=Outcome.KEPT_NO_INDEX,
         sign=r"Started bucket cache; ioengine=offheap.*",
-        then=Then.STOP,
+        trigger=Trigger.STOP,
     ),
-    Wrong(
+    Fault(
         rule="WB314",
         index=CUT_OFF_INDEX,
         outcome=Outcome.DID_NOT_START,
         sign=r"NullPointerException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB314",
         index=EMPTY_INDEX,
         outcome=Outcome.DID_NOT_START,
         sign=r"NullPointerException.*",
     ),
-    Wrong(
+    Fault(
         rule="WB403",
         collector='"-XX:+UseZGC -XX:+UseG1GC"',
         outcome=Outcome.DID_NOT_START,
         sign=r"Multiple garbage collectors selected.*",
     ),
-    Wrong(
+    Fault(
         rule="WB313",
         group="primary",
         site={
@@ -221,7 +221,7 @@ WRONG: Final = (
         outcome=Outcome.IGNORED,
         sign=r"The value of 'hbase.master.wait.on.regionservers.maxtostart'.*ignoring.*",
     ),
-    Wrong(
+    Fault(
         rule="WB316",
         group="primary",
         site={
@@ -246,9 +246,9 @@ NOT_SHOWN: Final = {
 """Rules that no boot shows, by the pattern of their numbers, and why."""
 
 
-def not_shown() -> tuple[str, ...]:
+def unproven_rules() -> tuple[str, ...]:
     """A sentence for each reason, with the rules that it holds for."""
-    shown = {each.rule for each in WRONG}
+    shown = {fault.rule for fault in FAULTS}
     sentences = []
     for pattern, why in NOT_SHOWN.items():
         ids = [rule.id for rule in RULES if rule.id not in shown and re.fullmatch(pattern, rule.id)]
@@ -256,10 +256,10 @@ def not_shown() -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def wrong_launch(launch: Launch, wrong: Wrong) -> Launch:
+def faulty_launch(launch: Launch, wrong: Fault) -> Launch:
     """The launch with that fault in the files of its group."""
     levels = launch.settings._asdict()
-    levels[wrong.group] = tuple(_faulty(each, wrong) for each in levels[wrong.group])
+    levels[wrong.group] = tuple(_faulty(level, wrong) for level in levels[wrong.group])
     return replace(launch, settings=Classifications(**levels))
 
 
@@ -267,7 +267,7 @@ def _announced(index: bytes) -> int:
     return int(HEADER.unpack(index)[2])
 
 
-def _faulty(classification: Classification, wrong: Wrong) -> Classification:
+def _faulty(classification: Classification, wrong: Fault) -> Classification:
     if classification.name == "hbase-site":
         return replace(classification, properties=_laid_over(classification.properties, wrong.site))
     if classification.name == "hbase-env" and wrong.collector:

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Final
 
 from configurations.table_ddl import table_ddl
-from lab.hbase.boots.boot_matrix import Case, Ground, cases, distinct
-from lab.hbase.boots.daemon_report import SERVED, Said, said_by_master, said_by_server
+from lab.hbase.boots.boot_matrix import BootCase, BootContext, cases, distinct
+from lab.hbase.boots.daemon_report import SERVED, Reported, master_figures, server_figures
 from lab.hbase.boots.daemons import Daemons, daemons
 from lab.hbase.boots.planned import UNITS, Value, planned_of_core, planned_of_primary
 from lab.hbase.boots.tables import defined_tables, table_figures
-from lab.hbase.experiment import Findings
-from lab.hbase.result import Figure, Kind, Target
+from lab.hbase.experiment import ScenarioResult
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.problem import OperationFailed
 
 __all__ = ["boots", "facts"]
 
-SAME: Final = Target(kind=Kind.SAME)
+SAME: Final = MeasurementTarget(kind=TargetKind.SAME)
 STARTED: Final = "started"
 LIMITS: Final = (
     (
@@ -33,21 +33,21 @@ LIMITS: Final = (
 )
 
 
-def boots(root: Path, say: Callable[[str], None]) -> Findings:
+def boots(root: Path, say: Callable[[str], None]) -> ScenarioResult:
     """Each distinct rendering booted once, on the HBase that is nearest to its release's."""
     found = cases()
-    figures: list[Figure] = []
+    figures: list[Measurement] = []
     scripts: set[str] = set()
     for ground, members in groupby(sorted(found, key=_ground), key=lambda case: case.ground):
         figures += _booted(ground, tuple(members), root, say, scripts)
-    return Findings(figures=tuple(figures), limits=LIMITS)
+    return ScenarioResult(figures=tuple(figures), limits=LIMITS)
 
 
-def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Said]) -> Iterator[Figure]:
+def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Reported]) -> Iterator[Measurement]:
     """What was planned beside what was said."""
     for name, value in planned.items():
-        heard = said.get(name, Said("not said", "neither its log nor JMX says so"))
-        yield Figure(
+        heard = said.get(name, Reported("not said", "neither its log nor JMX says so"))
+        yield Measurement(
             case=case,
             name=name,
             unit=UNITS.get(name, ""),
@@ -60,9 +60,9 @@ def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Said]) -> 
 
 
 def _booted(
-    ground: Ground, members: Sequence[Case], root: Path, say: Callable[[str], None], scripts: set[str]
-) -> list[Figure]:
-    figures: list[Figure] = []
+    ground: BootContext, members: Sequence[BootCase], root: Path, say: Callable[[str], None], scripts: set[str]
+) -> list[Measurement]:
+    figures: list[Measurement] = []
     with daemons(members[0], root / ground.directory) as running:
         for case in members:
             say(f"{ground.directory}: {case.name}, core")
@@ -75,10 +75,10 @@ def _booted(
     return figures
 
 
-def _core(running: Daemons, case: Case) -> Iterator[Figure]:
+def _core(running: Daemons, case: BootCase) -> Iterator[Measurement]:
     name = f"{case.name}, core"
     try:
-        said = said_by_server(running.serve(case.launch))
+        said = server_figures(running.serve(case.launch))
     except OperationFailed as error:
         yield _start(name, str(error))
         return
@@ -86,10 +86,10 @@ def _core(running: Daemons, case: Case) -> Iterator[Figure]:
     yield from facts(name, planned_of_core(case.launch), said)
 
 
-def _primary(running: Daemons, case: Case) -> Iterator[Figure]:
+def _primary(running: Daemons, case: BootCase) -> Iterator[Measurement]:
     name = f"{case.name}, primary"
     try:
-        said = said_by_master(running.master(case.launch))
+        said = master_figures(running.master(case.launch))
     except OperationFailed as error:
         yield _start(name, str(error))
         return
@@ -97,7 +97,7 @@ def _primary(running: Daemons, case: Case) -> Iterator[Figure]:
     yield from facts(name, planned_of_primary(case.launch), said)
 
 
-def _tables(running: Daemons, case: Case, scripts: set[str]) -> Iterator[Figure]:
+def _tables(running: Daemons, case: BootCase, scripts: set[str]) -> Iterator[Measurement]:
     """Tables of a definition that was not checked yet."""
     tables = defined_tables(table_ddl(case.launch))
     if repr(tables) in scripts:
@@ -112,8 +112,8 @@ def _tables(running: Daemons, case: Case, scripts: set[str]) -> Iterator[Figure]
         yield from table_figures(case.name, table, described)
 
 
-def _start(case: str, failed: str = "") -> Figure:
-    return Figure(
+def _start(case: str, failed: str = "") -> Measurement:
+    return Measurement(
         case=case,
         name="start",
         unit="",
@@ -124,5 +124,5 @@ def _start(case: str, failed: str = "") -> Figure:
     )
 
 
-def _ground(case: Case) -> tuple[str, bool]:
+def _ground(case: BootCase) -> tuple[str, bool]:
     return case.ground.jars, not case.ground.in_s3

@@ -11,19 +11,19 @@ from typing import Final
 from configurations import layout
 from configurations.launch import launch_of
 from environments.reader import read_environment
-from lab.hbase.admin import Family, Table
-from lab.hbase.boots.boot_matrix import VARIED, Case
+from lab.hbase.admin import TableFamily, TableSpec
+from lab.hbase.boots.boot_matrix import VARIED, BootCase
 from lab.hbase.boots.daemon_report import CACHE_CONFIG, CACHE_STARTED, MASTER_WAITS
 from lab.hbase.boots.daemons import Daemons, daemons
-from lab.hbase.boots.faults import WRONG, Outcome, Then, Wrong, not_shown, wrong_launch
-from lab.hbase.experiment import Findings
-from lab.hbase.result import Figure, Kind, Target
+from lab.hbase.boots.faults import FAULTS, Fault, Outcome, Trigger, faulty_launch, unproven_rules
+from lab.hbase.experiment import ScenarioResult
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.problem import OperationFailed
 from sizing.units import KIB
 
 __all__ = ["decisive", "refused"]
 
-TABLE: Final = Table(name="blocks", families=(Family(name="cf"),))
+TABLE: Final = TableSpec(name="blocks", families=(TableFamily(name="cf"),))
 ROWS: Final = 1_000
 BLOCK_BYTES: Final = 64 * KIB
 FRESH_SECONDS: Final = 2.5
@@ -32,17 +32,17 @@ LONGEST: Final = 300
 ALLOCATES_L1: Final = "Allocating BlockCache"
 
 
-def refused(root: Path, say: Callable[[str], None]) -> Findings:
+def refused(root: Path, say: Callable[[str], None]) -> ScenarioResult:
     """Each fault in the same right files, on the HBase of their release."""
     environment = read_environment(VARIED)
-    case = Case(name=environment.name, launch=launch_of(environment, environment.active))
+    case = BootCase(name=environment.name, launch=launch_of(environment, environment.active))
     figures = []
     with daemons(case, root) as running:
-        for wrong in sorted(WRONG, key=lambda each: each.group):
+        for wrong in sorted(FAULTS, key=lambda each: each.group):
             say(wrong.case)
             did = _did(running, case, wrong)
             figures.append(_figure(wrong, did, decisive(_log(running, wrong), wrong.sign)))
-    return Findings(figures=tuple(figures), limits=not_shown())
+    return ScenarioResult(figures=tuple(figures), limits=unproven_rules())
 
 
 def decisive(log: str, sign: str) -> str:
@@ -51,25 +51,25 @@ def decisive(log: str, sign: str) -> str:
     return found[0].strip()[:LONGEST] if found else ""
 
 
-def _figure(wrong: Wrong, did: Outcome, line: str) -> Figure:
-    return Figure(
+def _figure(wrong: Fault, did: Outcome, line: str) -> Measurement:
+    return Measurement(
         case=wrong.case,
         name="HBase",
         unit="",
         measured=did.value if line else f"{did}, but its log does not say why",
         predicted=wrong.outcome.value,
         because=line or f"no line of its log has {wrong.sign}",
-        target=Target(kind=Kind.SAME),
+        target=MeasurementTarget(kind=TargetKind.SAME),
     )
 
 
-def _log(running: Daemons, wrong: Wrong) -> str:
+def _log(running: Daemons, wrong: Fault) -> str:
     log = running.log("server-0" if wrong.group == "core" else "master")
     return log.replace(str(running.volume), layout.CACHE)
 
 
-def _did(running: Daemons, case: Case, wrong: Wrong) -> Outcome:
-    launch = wrong_launch(case.launch, wrong)
+def _did(running: Daemons, case: BootCase, wrong: Fault) -> Outcome:
+    launch = faulty_launch(case.launch, wrong)
     try:
         if wrong.group == "primary":
             running.master(launch)
@@ -82,15 +82,15 @@ def _did(running: Daemons, case: Case, wrong: Wrong) -> Outcome:
     return _started(running, wrong)
 
 
-def _started(running: Daemons, wrong: Wrong) -> Outcome:
+def _started(running: Daemons, wrong: Fault) -> Outcome:
     log = running.log()
     if ALLOCATES_L1 not in log:
         return Outcome.NO_CACHE
     if CACHE_STARTED.search(log) is None:
         return Outcome.NO_BUCKET_CACHE
-    if wrong.then is Then.WRITE:
+    if wrong.trigger is Trigger.WRITE:
         return _wrote(running)
-    if wrong.then is Then.STOP:
+    if wrong.trigger is Trigger.STOP:
         running.cluster.stop_server()
         return Outcome.STARTED if running.index_file.exists() else Outcome.KEPT_NO_INDEX
     return Outcome.STARTED
@@ -107,7 +107,7 @@ def _wrote(running: Daemons) -> Outcome:
     return Outcome.STARTED if cached_bytes >= BLOCK_BYTES else Outcome.CACHED_NOTHING
 
 
-def _waited(running: Daemons, wrong: Wrong) -> Outcome:
+def _waited(running: Daemons, wrong: Fault) -> Outcome:
     """What a master did that waits for RegionServers, of which there are none."""
     if wrong.outcome is not Outcome.WAITED_ON:
         return Outcome.IGNORED if decisive(running.log("master"), wrong.sign) else Outcome.STARTED

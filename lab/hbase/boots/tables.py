@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from lab.hbase.admin import Family, Table
-from lab.hbase.result import Figure, Kind, Target
+from lab.hbase.admin import TableFamily, TableSpec
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 
 __all__ = ["defined_tables", "table_figures"]
 
@@ -15,27 +15,27 @@ ALTER: Final = re.compile(r"^alter '(?P<table>[^']+)', \{\n(?P<settings>.*?)^\}"
 SETTING: Final = re.compile(r"^\s*(?P<name>[A-Z_]+) => '(?P<value>[^']*)'", re.MULTILINE)
 
 
-def defined_tables(script: str) -> tuple[Table, ...]:
+def defined_tables(script: str) -> tuple[TableSpec, ...]:
     """The tables that a script for HBase's shell alters, each with all its families."""
-    families: dict[str, list[Family]] = {}
+    families: dict[str, list[TableFamily]] = {}
     for found in ALTER.finditer(script):
         attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(found["settings"])}
-        family = Family(name=attributes.pop("NAME"), attributes=attributes)
+        family = TableFamily(name=attributes.pop("NAME"), attributes=attributes)
         families.setdefault(found["table"], []).append(family)
-    return tuple(Table(name=name, families=tuple(each)) for name, each in families.items())
+    return tuple(TableSpec(name=name, families=tuple(each)) for name, each in families.items())
 
 
-def table_figures(case: str, table: Table, described: Mapping[str, Any]) -> Iterator[Figure]:
+def table_figures(case: str, table: TableSpec, described: Mapping[str, Any]) -> Iterator[Measurement]:
     """Each attribute beside what the cluster made of it."""
     held = {family["name"]: family for family in described["families"]}
     for family in table.families:
         for name, value in (family.attributes or {}).items():
-            yield Figure(
+            yield Measurement(
                 case=f"{case}, {table.name}:{family.name}",
                 name=name,
                 unit="",
                 measured=str(held.get(family.name, {}).get(name, "not there")),
                 predicted=value,
                 because="the table's descriptor, as the master gives it back",
-                target=Target(kind=Kind.SAME),
+                target=MeasurementTarget(kind=TargetKind.SAME),
             )

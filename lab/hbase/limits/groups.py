@@ -36,7 +36,7 @@ from typing import Final, Self
 
 from lab.hbase.limits.layout import (
     PREFIX,
-    Layout,
+    GroupLayout,
     alone,
     layout_of,
     pass_on_controllers,
@@ -45,10 +45,10 @@ from lab.hbase.limits.layout import (
     write,
     written,
 )
-from lab.hbase.limits.volume import Volume
+from lab.hbase.limits.volume import LimitedVolume
 from sizing.problem import OperationFailed
 
-__all__ = ["DiskLimits", "Group", "remove_abandoned", "unavailable"]
+__all__ = ["ControlGroups", "DiskLimits", "remove_abandoned", "unavailable"]
 
 # judgement: processes that were killed are reaped within this, even with a heap of gigabytes to give back.
 EMPTY_SECONDS: Final = 10.0
@@ -87,7 +87,7 @@ class DiskLimits:
         )
 
 
-def _layout() -> Layout:
+def _layout() -> GroupLayout:
     found = layout_of()
     if isinstance(found, str):
         raise OperationFailed(found)
@@ -95,7 +95,7 @@ def _layout() -> Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class ControlGroups:
     """Control groups named `warmbase-lab-<id>-<process id of its owner>` while the `with` lasts, at first unlimited.
 
     A process joins by writing its id into `cgroup.procs` of each of `paths`, before it takes memory. On leaving
@@ -105,7 +105,7 @@ class Group:
     """
 
     id: str
-    layout: Layout = field(default_factory=_layout)
+    layout: GroupLayout = field(default_factory=_layout)
     owner: int = field(default_factory=os.getpid)
 
     @property
@@ -161,7 +161,7 @@ class Group:
         with suppress(OperationFailed):  # not there in a kernel without swap
             write(self.paths[0] / "memory.swap.max", "0")
 
-    def limit_disk(self, volume: Volume, limits: DiskLimits) -> None:
+    def limit_disk(self, volume: LimitedVolume, limits: DiskLimits) -> None:
         """Holds it to these rates on this volume, at once; an earlier limit is forgotten."""
         if self.layout.version == 1:
             for name, file in V1_FILES.items():
@@ -212,7 +212,7 @@ def unavailable(proc: Path | None = None) -> str | None:
     if isinstance(found, str):
         return found
     try:
-        with Group(id="try", layout=found) as tried:
+        with ControlGroups(id="try", layout=found) as tried:
             if not all((path / "cgroup.procs").exists() for path in tried.paths):
                 return f"{found.memory} holds no control groups"
     except OperationFailed as error:
@@ -229,7 +229,7 @@ def remove_abandoned() -> None:
         _remove_abandoned(found)
 
 
-def _remove_abandoned(layout: Layout) -> None:
+def _remove_abandoned(layout: GroupLayout) -> None:
     """Of groups whose owner is gone; what still has processes the kernel keeps."""
     for parent in layout.parents:
         for group in parent.glob(f"{PREFIX}*-*"):

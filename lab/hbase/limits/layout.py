@@ -19,7 +19,7 @@ from sizing.problem import OperationFailed
 
 __all__ = [
     "PREFIX",
-    "Layout",
+    "GroupLayout",
     "alone",
     "layout_of",
     "pass_on_controllers",
@@ -40,7 +40,7 @@ ASIDE: Final = f"{PREFIX}aside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class GroupLayout:
     """The groups below which ours are made: for memory and for the disk; in v2 they are the same."""
 
     version: int
@@ -55,7 +55,7 @@ class Layout:
         return (self.memory,) if self.memory == self.disk else (self.memory, self.disk)
 
 
-def layout_of(proc: Path = PROC) -> Layout | str:
+def layout_of(proc: Path = PROC) -> GroupLayout | str:
     """Where groups can be made, by the mounts and groups that `proc` tells of; else the sentence that says why not."""
     try:
         mounts = _mounts((proc / "mountinfo").read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def layout_of(proc: Path = PROC) -> Layout | str:
         return f"control groups are Linux's, and {error.filename} cannot be read"
     if "memory" in mounts and "blkio" in mounts:
         memory, disk = (_place(*mounts[name], own.get(name, "/")) for name in ("memory", "blkio"))
-        return Layout(version=1, memory=memory, disk=disk)
+        return GroupLayout(version=1, memory=memory, disk=disk)
     if "" not in mounts:
         return "no control groups are mounted here (/sys/fs/cgroup)"
     root, top = mounts[""]
@@ -80,7 +80,7 @@ def written(file: Path) -> frozenset[str]:
 
 
 @contextmanager
-def alone(layout: Layout) -> Iterator[None]:
+def alone(layout: GroupLayout) -> Iterator[None]:
     """Has other labs wait with making groups there, and with taking the controllers back, until the block has ended."""
     directory = os.open(layout.memory, os.O_RDONLY)
     try:
@@ -90,7 +90,7 @@ def alone(layout: Layout) -> Iterator[None]:
         os.close(directory)
 
 
-def pass_on_controllers(layout: Layout) -> None:
+def pass_on_controllers(layout: GroupLayout) -> None:
     """Lets groups below it have both controllers, its own processes being out of the way."""
     above = layout.memory
     lacking = CONTROLLERS - written(above / "cgroup.subtree_control")
@@ -102,7 +102,7 @@ def pass_on_controllers(layout: Layout) -> None:
     write(above / "cgroup.subtree_control", " ".join(f"+{name}" for name in sorted(lacking)))
 
 
-def take_back_controllers(layout: Layout) -> None:
+def take_back_controllers(layout: GroupLayout) -> None:
     """As it was before the first of our groups was made; only once the last is gone."""
     above, aside = layout.memory, layout.memory / ASIDE
     if not aside.exists() or any(group != aside for group in above.glob(f"{PREFIX}*")):
@@ -137,17 +137,17 @@ def write(file: Path, text: str) -> None:
         raise OperationFailed(f"{file} does not take {text!r}: {error.strerror}") from None
 
 
-def _unified(own: Path, top: Path) -> Layout | str:
+def _unified(own: Path, top: Path) -> GroupLayout | str:
     """The nearest group from our own upwards that can have children with both controllers."""
     above = [group for group in (own, *own.parents) if group == top or top in group.parents]
     for group in above:
         if written(group / "cgroup.subtree_control") >= CONTROLLERS:
-            return Layout(version=2, memory=group, disk=group)
+            return GroupLayout(version=2, memory=group, disk=group)
         if written(group / "cgroup.controllers") >= CONTROLLERS:
             # The true root may have processes; it alone has no type.
             free = not (group / "cgroup.type").exists() or not written(group / "cgroup.procs")
             if free or group == top:
-                return Layout(version=2, memory=group, disk=group, crowded=not free)
+                return GroupLayout(version=2, memory=group, disk=group, crowded=not free)
     missing = " and ".join(sorted(CONTROLLERS - written(top / "cgroup.controllers"))) or "memory and io"
     return f"control groups at {top} have no controller for {missing}"
 

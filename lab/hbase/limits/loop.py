@@ -26,7 +26,7 @@ class Traffic:
 
 def traffic_of(device: Path) -> Traffic:
     """Of a directory of /sys/block; the fields are those of Documentation/block/stat.rst."""
-    fields = [int(each) for each in (device / "stat").read_text(encoding="ascii").split()]
+    fields = [int(part) for part in (device / "stat").read_text(encoding="ascii").split()]
     reads, _, read_sectors, _, writes, _, written_sectors, *_ = fields
     return Traffic(
         reads=reads,

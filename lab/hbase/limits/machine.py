@@ -16,7 +16,7 @@ from sizing.problem import Problem
 
 __all__ = [
     "IdleCpu",
-    "Memory",
+    "MachineMemory",
     "cores",
     "free_disk_bytes",
     "kernel",
@@ -36,7 +36,7 @@ ALL_FIELDS: Final = slice(0, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class MachineMemory:
     """Of the whole machine; what is available is None where the system does not say."""
 
     total_bytes: int
@@ -55,13 +55,13 @@ def kernel() -> str:
     return f"{platform.system()} {platform.release()}"
 
 
-def memory(proc: Path = PROC) -> Memory:
+def memory(proc: Path = PROC) -> MachineMemory:
     """The machine's, of which page cache that can be dropped counts as available."""
     rows = (line.split() for line in _text(proc / "meminfo").splitlines())
     found = {row[0].rstrip(":"): int(row[1]) * KIB for row in rows}
     if "MemTotal" in found:
-        return Memory(total_bytes=found["MemTotal"], available_bytes=found.get("MemAvailable"))
-    return Memory(total_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), available_bytes=None)
+        return MachineMemory(total_bytes=found["MemTotal"], available_bytes=found.get("MemAvailable"))
+    return MachineMemory(total_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), available_bytes=None)
 
 
 def free_disk_bytes(path: Path) -> int:

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-__all__ = ["kept_out"]
+__all__ = ["uncached"]
 
 # judgement: at 100 MiB/s a twentieth of a second leaves 5 MiB behind, of files of some hundred.
 EVERY_SECONDS: Final = 0.05
 
 
 @contextmanager
-def kept_out(file: Path, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
+def uncached(file: Path, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
     """Drops the file's clean pages again and again while the block runs. Raises OSError where it cannot be opened."""
     ended = threading.Event()
     handle = os.open(file, os.O_RDONLY)

@@ -29,7 +29,7 @@ from lab.hbase.limits.loop import (
 )
 from sizing.problem import OperationFailed
 
-__all__ = ["Volume", "clean", "unavailable"]
+__all__ = ["LimitedVolume", "clean", "unavailable"]
 
 SUFFIX: Final = ".warmbase-lab-volume"
 """Of a sparse file: by this, and by its directory, a loop device is known as ours."""
@@ -42,7 +42,7 @@ LOOK_SECONDS: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class LimitedVolume:
     """A file system of `size_bytes`, mounted at `mount_point` while the `with` lasts; its file is in `directory`.
 
     The file is sparse: it takes the room of what is written. What was mounted or left there by a killed run of ours

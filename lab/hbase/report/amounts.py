@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lab.hbase.result import Figure, Kind, Target
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.units import format_percent, format_rate, format_size
 
 __all__ = ["NOTHING", "amount_text", "measured_text", "number_text", "predicted_text", "ratio_text", "target_text"]
@@ -46,17 +46,17 @@ def amount_text(value: float | str, unit: str) -> str:
     return f"{number_text(value)} {unit}".rstrip()
 
 
-def measured_text(figure: Figure) -> str:
+def measured_text(figure: Measurement) -> str:
     """What was measured."""
     return amount_text(figure.measured, figure.unit)
 
 
-def predicted_text(figure: Figure) -> str:
+def predicted_text(figure: Measurement) -> str:
     """What was predicted; a dash for nothing."""
     return NOTHING if figure.predicted is None else amount_text(figure.predicted, figure.unit)
 
 
-def ratio_text(figure: Figure) -> str:
+def ratio_text(figure: Measurement) -> str:
     """Measured over predicted; a dash where one of them is no number, or nothing was expected."""
     measured, predicted = figure.measured, figure.predicted
     if isinstance(measured, str) or isinstance(predicted, str) or not predicted:
@@ -69,20 +69,20 @@ def ratio_text(figure: Figure) -> str:
     return f"{ratio:,.1f}" if abs(ratio) >= FINE_BELOW else f"{ratio:.2g}"
 
 
-def target_text(figure: Figure) -> str:
+def target_text(figure: Measurement) -> str:
     """What was asked of the measurement: `at least 0.95`, `within 10 %`; a dash for nothing."""
-    return NOTHING if figure.target is None else _asked(figure.target, figure.unit)
+    return NOTHING if figure.target is None else _target_text(figure.target, figure.unit)
 
 
-def _asked(target: Target, unit: str) -> str:
+def _target_text(target: MeasurementTarget, unit: str) -> str:
     match target.kind:
-        case Kind.SAME:
+        case TargetKind.SAME:
             return "as predicted"
-        case Kind.WITHIN_FRACTION:
+        case TargetKind.WITHIN_FRACTION:
             return f"within {format_percent(target.bound)}"
-        case Kind.WITHIN_FACTOR:
+        case TargetKind.WITHIN_FACTOR:
             return f"within a factor of {number_text(target.bound)}"
-        case Kind.WITHIN_DIFFERENCE:
+        case TargetKind.WITHIN_DIFFERENCE:
             return f"within ± {amount_text(target.bound, unit)}"
-        case Kind.AT_LEAST | Kind.AT_MOST:
+        case TargetKind.AT_LEAST | TargetKind.AT_MOST:
             return f"{target.kind} {amount_text(target.bound, unit)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from lab.hbase.report.amounts import measured_text, predicted_text, target_text
-from lab.hbase.result import Figure, Kind, Machine, Run, Scenario, Substitution
+from lab.hbase.result import Machine, Measurement, Run, Scenario, Substitution, TargetKind
 from sizing.units import format_duration, format_size
 
 __all__ = [
@@ -28,24 +28,24 @@ __all__ = [
 ]
 
 
-def by_case(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
+def by_case(figures: Iterable[Measurement]) -> dict[str, list[Measurement]]:
     """Figures under what was varied, in the order in which the cases were given."""
-    found: dict[str, list[Figure]] = {}
+    found: dict[str, list[Measurement]] = {}
     for figure in figures:
         found.setdefault(figure.case, []).append(figure)
     return found
 
 
-def targets_text(figures: Iterable[Figure]) -> str:
+def targets_text(figures: Iterable[Measurement]) -> str:
     """How many targets held, such as `2 of 3 targets held`; facts that were to be as said are counted by themselves."""
     asked = [figure for figure in figures if figure.target is not None]
-    facts = [figure.holds for figure in asked if figure.target and figure.target.kind is Kind.SAME]
-    measured = [figure.holds for figure in asked if figure.target and figure.target.kind is not Kind.SAME]
-    said = [_held(measured, "target") if measured else "", _held(facts, "fact") if facts else ""]
+    facts = [figure.holds for figure in asked if figure.target and figure.target.kind is TargetKind.SAME]
+    measured = [figure.holds for figure in asked if figure.target and figure.target.kind is not TargetKind.SAME]
+    said = [_verdict(measured, "target") if measured else "", _verdict(facts, "fact") if facts else ""]
     return ", ".join(filter(None, said)) or "no target was set"
 
 
-def _held(held: Sequence[bool | None], what: str) -> str:
+def _verdict(held: Sequence[bool | None], what: str) -> str:
     verb = "held" if what == "target" else "as said"
     if not all(held):
         return f"{held.count(True):,} of {len(held):,} {what}s {verb}"
@@ -58,14 +58,14 @@ def verdict(run: Run) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-def missed_text(figure: Figure) -> str:
+def missed_text(figure: Measurement) -> str:
     """One missed target: what, where, how far off."""
     what = ", ".join(filter(None, (figure.case, figure.name)))
     predicted = "" if figure.predicted is None else f", predicted was {predicted_text(figure)}"
     return f"{what}: {measured_text(figure)}{predicted}, asked was {target_text(figure)}"
 
 
-def outcome(figure: Figure) -> str:
+def outcome(figure: Measurement) -> str:
     """`held` or `missed`, and nothing without a target."""
     return {True: "held", False: "missed", None: ""}[figure.holds]
 
@@ -132,8 +132,8 @@ def tried_text(substitutions: Iterable[Substitution]) -> Iterator[str]:
 def differences_by_reason(substitutions: Iterable[Substitution]) -> dict[str, list[Substitution]]:
     """Substitutions under their reason, in the order in which they were given."""
     found: dict[str, list[Substitution]] = {}
-    for each in substitutions:
-        found.setdefault(each.why, []).append(each)
+    for substitution in substitutions:
+        found.setdefault(substitution.why, []).append(substitution)
     return found
 
 

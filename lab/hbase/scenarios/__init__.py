@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.experiment import Experiment, Findings
+from lab.hbase.experiment import Experiment, ScenarioResult
 
-__all__ = ["BENCHED", "SCENARIOS", "UNBENCHED", "Question", "benched", "question", "unbenched"]
+__all__ = ["BENCHED", "SCENARIOS", "UNBENCHED", "Scenario", "benched", "question", "unbenched"]
 
 UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots", "refused": "refused"}
 """Those that boot files of many environments, in labs of their own."""
@@ -38,28 +38,28 @@ SCENARIOS: Final = tuple(MODULES)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Scenario:
     """What a scenario asks."""
 
     title: str
     question: str
 
 
-def question(name: str) -> Question:
+def question(name: str) -> Scenario:
     """Of the scenario of that name. Raises KeyError where there is none."""
     module = importlib.import_module(f"lab.hbase.scenarios.{MODULES[name]}")
-    return Question(module.TITLE, module.QUESTION)
+    return Scenario(module.TITLE, module.QUESTION)
 
 
-def benched(name: str) -> Callable[[Experiment], Findings]:
+def benched(name: str) -> Callable[[Experiment], ScenarioResult]:
     """A scenario that reads a table. Raises KeyError where there is none."""
-    run: Callable[[Experiment], Findings] = importlib.import_module(f"lab.hbase.scenarios.{BENCHED[name]}").run
+    run: Callable[[Experiment], ScenarioResult] = importlib.import_module(f"lab.hbase.scenarios.{BENCHED[name]}").run
     return run
 
 
-def unbenched(name: str) -> Callable[[Path, Callable[[str], None]], Findings]:
+def unbenched(name: str) -> Callable[[Path, Callable[[str], None]], ScenarioResult]:
     """A scenario that boots files of many environments below a directory. Raises KeyError where there is none."""
-    run: Callable[[Path, Callable[[str], None]], Findings] = importlib.import_module(
+    run: Callable[[Path, Callable[[str], None]], ScenarioResult] = importlib.import_module(
         f"lab.hbase.scenarios.{UNBENCHED[name]}"
     ).run
     return run

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Final
 
 from lab.hbase.bench import Window
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least, at_most, performance_figures, within
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, performance_figures, within
 from lab.hbase.overlay import varied
-from lab.hbase.result import Figure
+from lab.hbase.result import Measurement
 from lab.model.scaled_plan import CLIENTS
 
 __all__ = ["QUESTION", "TITLE", "run"]
@@ -34,22 +34,22 @@ ONE_CLIENT: Final = 1
 """Where S3 answers at once more keep the cores busy, and meet in a file: S3A then takes a GET more."""
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Reads without a cache, S3 answering at once and after its latency, then with it warm."""
     bench = lab.bench
     lab = lab.filled()
-    bench.serve(Server(varied=NONE), cold=True)
+    bench.serve(LabServer(varied=NONE), cold=True)
     control = _warmed_up(lab, threads=ONE_CLIENT)
     bench.store.set(bench.latency)
     none = bench.measure(lab.table, lab.load())
-    bench.serve(Server(varied=NONE | SEQUENTIAL), cold=True)
+    bench.serve(LabServer(varied=NONE | SEQUENTIAL), cold=True)
     bench.store.set(bench.latency)
     sequential = _warmed_up(lab)
-    bench.serve(Server(), cold=True)
+    bench.serve(LabServer(), cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.store.set(bench.latency)
     warm = _warmed_up(lab)
-    return Findings(
+    return ScenarioResult(
         figures=(
             *_figures("no cache, S3 at once", control, lab),
             *_figures("no cache, S3 as far as it is", none, lab),
@@ -68,8 +68,8 @@ def _warmed_up(lab: Experiment, threads: int = CLIENTS) -> Window:
     return lab.bench.measure(lab.table, lab.load(threads=threads))
 
 
-def _warm_figures(warm: Window, none: Window) -> tuple[Figure, ...]:
-    figure = partial(Figure, case="warm cache")
+def _warm_figures(warm: Window, none: Window) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case="warm cache")
     return (
         *performance_figures("warm cache", warm, "hits of the BucketCache alone"),
         figure(
@@ -96,9 +96,9 @@ def _warm_figures(warm: Window, none: Window) -> tuple[Figure, ...]:
     )
 
 
-def _figures(case: str, window: Window, lab: Experiment) -> tuple[Figure, ...]:
+def _figures(case: str, window: Window, lab: Experiment) -> tuple[Measurement, ...]:
     blocks = lab.miniature.demand.blocks.per_read
-    gets = Figure(
+    gets = Measurement(
         case=case,
         name="GETs per 1,000 reads",
         unit="",

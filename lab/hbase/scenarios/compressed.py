@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from lab.hbase.admin import Family
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, performance_figures
+from lab.hbase.admin import TableFamily
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures
 from lab.hbase.overlay import varied
-from lab.hbase.result import Figure, Kind, Target
-from lab.hbase.ycsb import Table
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.ycsb import YcsbTable
 from lab.model.prediction import expected_hit_ratio, popularity_of, slot_bytes
-from lab.model.scaled_plan import Miniature, Small, miniature_demand
+from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
 
@@ -27,16 +27,16 @@ TURNOVERS: Final = 8.0
 """Of the table's blocks, asked for until the cache holds what it will: 1 in 3,000 is then still unread."""
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """The same cache, half of what the decompressed blocks would need, both ways."""
     packed, plain = _of(lab, "zstd", RATIO), _of(lab, "none", 1.0)
-    table = Table(name="words", rows=plain.rows, value_bytes=lab.table.value_bytes, compressible=RATIO)
-    family = Family(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes)
+    table = YcsbTable(name="words", rows=plain.rows, value_bytes=lab.table.value_bytes, compressible=RATIO)
+    family = TableFamily(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes)
     cache_mib = plain.sized(SHARE)
-    return Findings(
+    return ScenarioResult(
         figures=(
-            *_figures(lab.found(table, packed, family), "cached compressed", cache_mib, keeps="true"),
-            *_figures(lab.found(table, plain, family), "cached decompressed", cache_mib, keeps="false"),
+            *_figures(lab.with_measured_blocks(table, packed, family), "cached compressed", cache_mib, keeps="true"),
+            *_figures(lab.with_measured_blocks(table, plain, family), "cached decompressed", cache_mib, keeps="false"),
         ),
         limits=(
             f"Values are made of words so that ZSTD packs them about {RATIO:.0f}:1; the ratio of real data is its own.",
@@ -44,7 +44,7 @@ def run(lab: Experiment) -> Findings:
     )
 
 
-def _figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple[Figure, ...]:
+def _figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple[Measurement, ...]:
     """The table cached one way; `keeps` is HBase's word for compressed."""
     bench, demand = lab.bench, lab.miniature.demand
     settings = {
@@ -54,22 +54,22 @@ def _figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple
         "hbase.blockcache.minblocksize": str(round(demand.blocks.cached_bytes)),
         "hbase.rs.prefetchblocksonopen": "false",
     }
-    bench.serve(Server(varied=varied(settings, "varied here")), cold=True)
+    bench.serve(LabServer(varied=varied(settings, "varied here")), cold=True)
     bench.settle(lab.table, lab.quick(SETTLING_SECONDS), TURNOVERS * demand.blocks.count)
     window = bench.measure(lab.table, lab.load())
     cached = bench.sample(0.0).cache
     return (
         *performance_figures(name, window, "reads of the same keys"),
-        Figure(
+        Measurement(
             case=name,
             name="hit ratio",
             unit="",
             measured=window.hit_ratio,
             predicted=expected_hit_ratio(lab.miniature, popularity_of(lab.miniature, UNIFORM), cache_mib, demand.sizes),
             because=f"{cache_mib} MiB for blocks of {demand.blocks.cached_bytes:,.0f} B in the cache",
-            target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
         ),
-        Figure(
+        Measurement(
             case=name,
             name="slot of a block",
             unit="B",
@@ -80,7 +80,7 @@ def _figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple
     )
 
 
-def _of(lab: Experiment, codec: str, ratio: float) -> Miniature:
+def _of(lab: Experiment, codec: str, ratio: float) -> ScaledPlan:
     """The table's blocks as they are in the cache; decompressed, as many bytes as the lab's data."""
     data = lab.miniature.workload.stored_bytes
     workload = replace(lab.miniature.workload, codec=codec, compression_ratio=ratio, encoding="NONE")

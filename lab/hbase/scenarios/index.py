@@ -9,15 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.admin import Family
+from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, within
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, within
 from lab.hbase.heap import Histogram, class_histogram
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
-from lab.hbase.result import Figure, Kind, Target
-from lab.hbase.ycsb import Table
-from lab.model.scaled_plan import REGIONS, Miniature, Small, miniature_demand
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.ycsb import YcsbTable
+from lab.model.scaled_plan import REGIONS, ScaledPlan, Small, miniature_demand
 from sizing.heap import index_bytes_per_block, live_index_bytes
 from sizing.index_file import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes
 from sizing.problem import OperationFailed
@@ -40,27 +40,27 @@ RESTORED: Final = re.compile(r"^(\S+) .*retrieved from file successfully with si
 STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """The data in blocks of 1 KiB: few of them cached by reads, then all by prefetch, each time restarted."""
     small = _of_small_blocks(lab)
-    table = Table(name="small", rows=small.rows, value_bytes=lab.table.value_bytes)
+    table = YcsbTable(name="small", rows=small.rows, value_bytes=lab.table.value_bytes)
     bench = lab.bench
     settings = {
         "hbase.bucketcache.size": str(small.cache_mib),
         "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
         "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
     }
-    bench.table(table, Family(name=table.family, compression="NONE", block_bytes=BLOCK_BYTES))
-    reads = Server(varied=varied(settings | {"hbase.rs.prefetchblocksonopen": "false"}, WHY))
+    bench.table(table, TableFamily(name=table.family, compression="NONE", block_bytes=BLOCK_BYTES))
+    reads = LabServer(varied=varied(settings | {"hbase.rs.prefetchblocksonopen": "false"}, WHY))
     bench.serve(reads, cold=True)
     empty = class_histogram(bench.cluster)
     bench.settle(table, lab.quick(SETTLING_SECONDS), FEW_BLOCKS)
     few = _restored(bench, reads)
-    prefetches = Server(varied=varied(settings, WHY))
+    prefetches = LabServer(varied=varied(settings, WHY))
     bench.serve(prefetches, cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
     all_of_them = _restored(bench, prefetches)
-    return Findings(
+    return ScenarioResult(
         figures=_figures(lab, small, (empty, class_histogram(bench.cluster)), few, all_of_them),
         limits=("Heap is counted by class with `jcmd GC.class_histogram`: what is there once for each block.",),
     )
@@ -74,14 +74,14 @@ class Restored:
     seconds: float
 
 
-def _restored(bench: Bench, server: Server) -> Restored:
+def _restored(bench: Bench, server: LabServer) -> Restored:
     """Restarts the server once its cache is in the index."""
     time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     bench.serve(server, cold=False)
     return restored(bench.cluster.place.log(server.name))
 
 
-def _of_small_blocks(lab: Experiment) -> Miniature:
+def _of_small_blocks(lab: Experiment) -> ScaledPlan:
     workload = replace(lab.miniature.workload, block_bytes=BLOCK_BYTES, codec="none", compression_ratio=1.0)
     small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=lab.miniature.workload.stored_bytes)
     demand = miniature_demand(workload, lab.release, small)
@@ -90,8 +90,8 @@ def _of_small_blocks(lab: Experiment) -> Miniature:
 
 
 def _figures(
-    lab: Experiment, small: Miniature, seen: tuple[Histogram, Histogram], few: Restored, full: Restored
-) -> tuple[Figure, ...]:
+    lab: Experiment, small: ScaledPlan, seen: tuple[Histogram, Histogram], few: Restored, full: Restored
+) -> tuple[Measurement, ...]:
     bench, (empty, cached), blocks = lab.bench, seen, full.blocks
     index = bench.cluster.place.volumes / "0" / "index" / "bucketcache.index"
     block_bytes = round(small.demand.blocks.cached_bytes)
@@ -103,8 +103,8 @@ def _figures(
         up_seconds=time.monotonic(),
     )
     return (
-        Figure(case="", name="blocks cached", unit="", measured=float(blocks), because="blocks of 1 KiB"),
-        Figure(
+        Measurement(case="", name="blocks cached", unit="", measured=float(blocks), because="blocks of 1 KiB"),
+        Measurement(
             case="after a restart",
             name="heap for each cached block",
             unit="B",
@@ -115,7 +115,7 @@ def _figures(
             "much to be collected",
             target=within(0.1),
         ),
-        Figure(
+        Measurement(
             case="",
             name="index file for each block",
             unit="B",
@@ -124,7 +124,7 @@ def _figures(
             because=f"fields of an entry with numbers of this size; a plan has room for {INDEX_BYTES_PER_BLOCK} B",
             target=within(0.05),
         ),
-        Figure(
+        Measurement(
             case="",
             name="reading the index back, of each further block",
             unit="µs",
@@ -132,7 +132,7 @@ def _figures(
             predicted=1e6 * (restore_seconds(full.blocks) - restore_seconds(few.blocks)) / (full.blocks - few.blocks),
             because=f"one thread; between {few.blocks:,} blocks in {few.seconds:.3f} s and {full.blocks:,} in "
             f"{full.seconds:.3f} s, so that what a JVM does first does not count",
-            target=Target(kind=Kind.WITHIN_FACTOR, bound=1.5),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5),
         ),
     )
 

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Final
 
 from lab.hbase.bench import COLD, FRESH_SECONDS
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least, over_time
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.recording import Sample
-from lab.hbase.result import Figure
+from lab.hbase.result import Measurement
 from lab.hbase.store.settings import Settings
 from sizing.problem import OperationFailed
 
@@ -38,7 +38,7 @@ class Killed:
     started: str
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Reads fill an empty cache; the server is killed after its index was written at least once."""
     lab = lab.filled()
     bench, table = lab.bench, lab.table
@@ -55,8 +55,8 @@ def run(lab: Experiment) -> Findings:
     )
     bench.await_regions()
     after = bench.measure(table, lab.load())
-    blocks = [(each.seconds, float(each.cache.l2_blocks)) for each in samples]
-    return Findings(
+    blocks = [(sample.seconds, float(sample.cache.l2_blocks)) for sample in samples]
+    return ScenarioResult(
         figures=_figures(lab, killed, after.hit_ratio),
         charts=(over_time("Blocks cached before the kill", "blocks", [("measured", blocks)]),),
         limits=("The index is written more often here than is rendered: a crash of a real server forgets more.",),
@@ -65,7 +65,7 @@ def run(lab: Experiment) -> Findings:
 
 def _filled_until_killed(lab: Experiment) -> list[Sample]:
     bench = lab.bench
-    bench.serve(Server(varied=COLD), cold=True)
+    bench.serve(LabServer(varied=COLD), cold=True)
     bench.store.set(bench.latency)
     filling = lab.quick(2 * FILLING_SECONDS, target_per_second=PACE * lab.miniature.demand.blocks.count)
     clients = bench.ycsb.start(lab.table, filling, "ycsb-filling")
@@ -81,11 +81,11 @@ def _filled_until_killed(lab: Experiment) -> list[Sample]:
 
 def _an_interval_earlier(samples: list[Sample]) -> Sample:
     latest = samples[-1].seconds - PERSIST_INTERVAL_MS / 1000
-    return next((each for each in reversed(samples) if each.seconds <= latest), samples[0])
+    return next((sample for sample in reversed(samples) if sample.seconds <= latest), samples[0])
 
 
-def _figures(lab: Experiment, killed: Killed, hit_ratio: float) -> tuple[Figure, ...]:
-    figure = partial(Figure, case="", unit="")
+def _figures(lab: Experiment, killed: Killed, hit_ratio: float) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case="", unit="")
     share = killed.at_kill / lab.miniature.demand.blocks.count
     return (
         figure(
@@ -113,10 +113,10 @@ def _started(lab: Experiment) -> str:
     """How the server came back; with its index moved aside where it would not start with it."""
     cluster = lab.bench.cluster
     try:
-        cluster.start_server(Server(varied=COLD))
+        cluster.start_server(LabServer(varied=COLD))
     except OperationFailed:
         why = cluster.decisive_line("server-0")
         cluster.clear_cache()
-        cluster.start_server(Server(varied=COLD))
+        cluster.start_server(LabServer(varied=COLD))
         return f"only without its index: {why}"
     return "by itself"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least, performance_figures
-from lab.hbase.result import Figure
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, performance_figures
+from lab.hbase.result import Measurement
 
 __all__ = ["QUESTION", "TITLE", "run"]
 
@@ -20,11 +20,11 @@ MIXES: Final = {
 }
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Zipfian, as YCSB has them; the one that only reads comes first, for updates change the table."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
-    bench.serve(Server(), cold=False)
+    bench.serve(LabServer(), cold=False)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(table, lab.quick(lab.seconds / 2))
     figures = []
@@ -32,7 +32,7 @@ def run(lab: Experiment) -> Findings:
         window = bench.measure(table, lab.load(distribution="zipfian", **mix))
         figures += [
             *performance_figures(name, window, "operations of all kinds"),
-            Figure(
+            Measurement(
                 case=name,
                 name="hit ratio",
                 unit="",
@@ -41,6 +41,6 @@ def run(lab: Experiment) -> Findings:
                 target=at_least(0.995),
             ),
         ]
-    return Findings(
+    return ScenarioResult(
         figures=tuple(figures), limits=("The write-ahead log lies in local files: no network, no replicas.",)
     )

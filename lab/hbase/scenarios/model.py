@@ -9,15 +9,15 @@ from functools import partial
 from typing import Final
 
 from configurations.metrics import MISSES_FOR_ONE
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import MANY_CLIENTS, Experiment, Findings, within
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import MANY_CLIENTS, Experiment, ScenarioResult, within
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.overlay import Overlay, varied
-from lab.hbase.result import Chart, Figure, Kind, Series, Target
-from lab.hbase.ycsb import Load
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, Series, TargetKind
+from lab.hbase.ycsb import YcsbLoad
 from lab.model.first_fill import filled_by_chance
 from lab.model.prediction import expected_hit_ratio, popularity_of
-from lab.model.scaled_plan import Miniature
+from lab.model.scaled_plan import ScaledPlan
 from lab.model.ycsb_draws import hot_set_drawn, zipfian_drawn
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
@@ -44,49 +44,49 @@ FEW_CLIENTS: Final = 2
 """Two reads of one store file at once take S3A a GET more: with two clients they seldom meet."""
 
 
-def _even(small: Miniature) -> Popularity:
+def _even(small: ScaledPlan) -> Popularity:
     return popularity_of(small, UNIFORM)
 
 
-def _zipfian(small: Miniature) -> Popularity:
+def _zipfian(small: ScaledPlan) -> Popularity:
     return zipfian_drawn(small.rows, small.demand.blocks.count)
 
 
-def _hot_set(small: Miniature) -> Popularity:
+def _hot_set(small: ScaledPlan) -> Popularity:
     return hot_set_drawn(small.rows, small.demand.blocks.count, rows_fraction=HOT[0], reads_fraction=HOT[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class PopularityCase:
     """A popularity, as YCSB is asked for it and as its draws then fall on blocks."""
 
     name: str
     distribution: str
-    falls: Callable[[Miniature], Popularity]
+    falls: Callable[[ScaledPlan], Popularity]
     hot: tuple[float, float] | None = None
 
 
 READINGS: Final = (
-    Reading(name="uniform", distribution="uniform", falls=_even),
-    Reading(name="zipfian", distribution="zipfian", falls=_zipfian),
-    Reading(name="hot set", distribution="hotspot", falls=_hot_set, hot=HOT),
+    PopularityCase(name="uniform", distribution="uniform", falls=_even),
+    PopularityCase(name="zipfian", distribution="zipfian", falls=_zipfian),
+    PopularityCase(name="hot set", distribution="hotspot", falls=_hot_set, hot=HOT),
 )
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Each cache size from empty: filled until the first eviction, then read in three ways until nothing changes."""
-    figures: list[Figure] = []
+    figures: list[Measurement] = []
     measured: dict[str, list[tuple[float, float]]] = {reading.name: [] for reading in READINGS}
     lab = lab.filled()
     for share in SHARES:
         cache_mib = lab.miniature.sized(share)
-        lab.bench.serve(Server(varied=_cold(cache_mib)), cold=True)
-        figures += _held(lab, share, cache_mib)
+        lab.bench.serve(LabServer(varied=_cold(cache_mib)), cold=True)
+        figures += _blocks_before_eviction(lab, share, cache_mib)
         for reading in READINGS:
             found = _read(lab, share, cache_mib, reading)
             figures += found
             measured[reading.name].append((share, float(found[0].measured)))
-    return Findings(
+    return ScenarioResult(
         figures=tuple(figures),
         charts=tuple(_chart(lab, reading, tuple(measured[reading.name])) for reading in READINGS),
         limits=("S3 answers at once here, so that misses are many; which blocks are found does not depend on it.",),
@@ -98,7 +98,7 @@ def _cold(cache_mib: int) -> Overlay:
     return varied(settings, "the cache size that is tried")
 
 
-def _held(lab: Experiment, share: float, cache_mib: int) -> list[Figure]:
+def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> list[Measurement]:
     """The most blocks seen before the first eviction: filled ever more slowly, for counters are a second old."""
     bench, demand = lab.bench, lab.miniature.demand
     sizes = tuple(demand.sizes)
@@ -120,11 +120,14 @@ def _held(lab: Experiment, share: float, cache_mib: int) -> list[Figure]:
         )
         with _filling(lab, filling), bench.sampled(SAMPLE_SECONDS) as samples:
             bench.wait_until(partial(_is_at, upto * predicted), STAGE_SECONDS)
-        most, level = max((most, *(each.cache.l2_blocks for each in samples if not each.cache.l2_evictions))), upto
+        most, level = (
+            max((most, *(sample.cache.l2_blocks for sample in samples if not sample.cache.l2_evictions))),
+            upto,
+        )
     if not bench.sample(0.0).cache.l2_evictions:
         raise OperationFailed(f"a cache of {cache_mib} MiB held {most:,} blocks and had not evicted any")
     return [
-        Figure(
+        Measurement(
             case=f"cache of {share:g} of the data",
             name="blocks held before the first eviction",
             unit="",
@@ -142,7 +145,7 @@ def _is_at(blocks: float, now: CacheCounters) -> bool:
 
 
 @contextmanager
-def _filling(lab: Experiment, load: Load) -> Iterator[None]:
+def _filling(lab: Experiment, load: YcsbLoad) -> Iterator[None]:
     clients = lab.bench.ycsb.start(lab.table, load, "ycsb-filling")
     try:
         yield
@@ -150,7 +153,7 @@ def _filling(lab: Experiment, load: Load) -> Iterator[None]:
         clients.kill()
 
 
-def _read(lab: Experiment, share: float, cache_mib: int, reading: Reading) -> list[Figure]:
+def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase) -> list[Measurement]:
     load = lab.load(threads=FEW_CLIENTS, distribution=reading.distribution, hot=reading.hot)
     settling = lab.quick(SETTLING_SECONDS, distribution=reading.distribution, hot=reading.hot)
     lab.bench.settle(lab.table, settling, SETTLED * lab.miniature.demand.blocks.count)
@@ -162,16 +165,16 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: Reading) -> li
     # 137 it looks once more. Why is not known.
     blocks = stored.per_read + stored.count / stored.rows
     return [
-        Figure(
+        Measurement(
             case=case,
             name="hit ratio",
             unit="",
             measured=window.hit_ratio,
             predicted=predicted,
             because="Che's approximation over the swing between evictions; rows lie where YCSB's hash puts them",
-            target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
         ),
-        Figure(
+        Measurement(
             case=case,
             name="misses that HBase counts for one",
             unit="",
@@ -180,7 +183,7 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: Reading) -> li
             because="a reader that misses looks again under the block's lock; of reads that found nothing",
             target=within(0.05),
         ),
-        Figure(
+        Measurement(
             case=case,
             name="GETs",
             unit="",
@@ -192,7 +195,7 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: Reading) -> li
     ]
 
 
-def _chart(lab: Experiment, reading: Reading, measured: tuple[tuple[float, float], ...]) -> Chart:
+def _chart(lab: Experiment, reading: PopularityCase, measured: tuple[tuple[float, float], ...]) -> Chart:
     sizes, falls = lab.miniature.demand.sizes, reading.falls(lab.miniature)
     drawn = tuple(
         (share / 20, expected_hit_ratio(lab.miniature, falls, lab.miniature.sized(share / 20), sizes))

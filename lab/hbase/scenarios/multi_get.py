@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, performance_figures, within
-from lab.hbase.result import Figure
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures, within
+from lab.hbase.result import Measurement
 from lab.model.prediction import read_of
 
 __all__ = ["QUESTION", "TITLE", "run"]
@@ -17,11 +17,11 @@ KEYS: Final = (1, 10)
 PREFETCHED_SECONDS: Final = 600.0
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Single gets, then ten rows in each request, from a warm cache."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
-    bench.serve(Server(), cold=False)
+    bench.serve(LabServer(), cold=False)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(table, lab.quick(lab.seconds / 2))
     figures = []
@@ -31,14 +31,14 @@ def run(lab: Experiment) -> Findings:
         case = f"{keys} {'row' if keys == 1 else 'rows'} a request"
         figures += [
             *performance_figures(case, window, "requests, not rows"),
-            Figure(
+            Measurement(
                 case=case,
                 name="blocks a request",
                 unit="",
-                measured=window.asked / max(1, window.measured.reads),
+                measured=window.lookups / max(1, window.measured.reads),
                 predicted=blocks,
                 because="each row is somewhere else in the table",
                 target=within(0.05),
             ),
         ]
-    return Findings(figures=tuple(figures))
+    return ScenarioResult(figures=tuple(figures))

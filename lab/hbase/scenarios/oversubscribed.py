@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Final
 
-from lab.hbase.admin import Family
+from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Window
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least, hit_ratios, over_time
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, hit_ratios, over_time
 from lab.hbase.overlay import Overlay, varied
-from lab.hbase.result import Chart, Figure, Kind, Target
-from lab.hbase.ycsb import Table
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
+from lab.hbase.ycsb import YcsbTable
 from lab.model.prediction import expected_hit_ratio, popularity_of, slot_bytes, swing_of
-from lab.model.scaled_plan import Miniature, Small, miniature_demand
+from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from sizing.allocator import DEFAULT_BUCKET_SIZES
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
@@ -61,7 +61,7 @@ RECIPE: Final[Mapping[str, str | None]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class BucketCase:
     """One configuration, with the bucket sizes that it comes to."""
 
     name: str
@@ -69,20 +69,20 @@ class Case:
     sizes: Sequence[int]
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Uniform reads of cells of 2 KiB: a block of 64 KiB is longer than the default list's slot of 65 KiB."""
     asked = _of_cells(lab)
-    table = Table(name="cells2k", rows=asked.rows, value_bytes=CELL_BYTES)
-    family = Family(name=table.family, compression="NONE", block_bytes=asked.workload.block_bytes)
-    small = lab.found(table, asked, family).miniature
+    table = YcsbTable(name="cells2k", rows=asked.rows, value_bytes=CELL_BYTES)
+    family = TableFamily(name=table.family, compression="NONE", block_bytes=asked.workload.block_bytes)
+    small = lab.with_measured_blocks(table, asked, family).miniature
     cache_mib = small.sized(SHARE)
     cases = _cases(small, cache_mib)
     windows: dict[str, list[Window]] = {}
     charts: list[Chart] = []
-    slots: list[Figure] = []
-    held: list[Figure] = []
+    slots: list[Measurement] = []
+    held: list[Measurement] = []
     for case in cases:
-        lab.bench.serve(Server(varied=case.overlay), cold=True)
+        lab.bench.serve(LabServer(varied=case.overlay), cold=True)
         warming = lab.bench.measure(table, lab.quick(WARMING_SECONDS))
         lab.bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * small.demand.blocks.count)
         charts.append(
@@ -93,15 +93,15 @@ def run(lab: Experiment) -> Findings:
         cached = lab.bench.sample(0.0).cache
         slots.append(_slot_figure(case, small, cache_mib, cached.l2_bytes / max(1, cached.l2_blocks)))
         windows[case.name] = [lab.bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
-        held.append(_held_figure(case, small, cache_mib, windows[case.name]))
-    return Findings(
+        held.append(_capacity_figure(case, small, cache_mib, windows[case.name]))
+    return ScenarioResult(
         figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *held, *slots),
         charts=tuple(charts),
         limits=(f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; uniform reads, so that nothing is hot.",),
     )
 
 
-def _of_cells(lab: Experiment) -> Miniature:
+def _of_cells(lab: Experiment) -> ScaledPlan:
     """The same data in cells of 2 KiB, uncompressed."""
     workload = replace(
         lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"
@@ -114,21 +114,21 @@ def _of_cells(lab: Experiment) -> Miniature:
     return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
 
 
-def _cases(small: Miniature, cache_mib: int) -> tuple[Case, ...]:
+def _cases(small: ScaledPlan, cache_mib: int) -> tuple[BucketCase, ...]:
     ours = {
         "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
         "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
     }
     size = {"hbase.bucketcache.size": str(cache_mib)}
     return (
-        Case(name="EMR's defaults", overlay=varied({**EMR_DEFAULTS, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
-        Case(name="published recipe", overlay=varied({**RECIPE, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
-        Case(name="our plan", overlay=varied({**ours, **size}, WHY), sizes=small.demand.sizes),
+        BucketCase(name="EMR's defaults", overlay=varied({**EMR_DEFAULTS, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
+        BucketCase(name="published recipe", overlay=varied({**RECIPE, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
+        BucketCase(name="our plan", overlay=varied({**ours, **size}, WHY), sizes=small.demand.sizes),
     )
 
 
-def _slot_figure(case: Case, small: Miniature, cache_mib: int, measured: float) -> Figure:
-    return Figure(
+def _slot_figure(case: BucketCase, small: ScaledPlan, cache_mib: int, measured: float) -> Measurement:
+    return Measurement(
         case=case.name,
         name="slot of a block",
         unit="B",
@@ -138,32 +138,34 @@ def _slot_figure(case: Case, small: Miniature, cache_mib: int, measured: float) 
     )
 
 
-def _held_figure(case: Case, small: Miniature, cache_mib: int, windows: Sequence[Window]) -> Figure:
+def _capacity_figure(case: BucketCase, small: ScaledPlan, cache_mib: int, windows: Sequence[Window]) -> Measurement:
     swing = swing_of(small, cache_mib, case.sizes)
-    return Figure(
+    return Measurement(
         case=case.name,
         name="blocks held in these windows",
         unit="",
         measured=mean(sample.cache.l2_blocks for window in windows for sample in window.samples),
-        predicted=(swing.full_blocks + swing.kept_blocks) / 2,
+        predicted=(swing.full_blocks + swing.blocks_after_eviction) / 2,
         because="the middle between an eviction's beginning and its end; more where the disk is slow to sync, for "
         "blocks that wait in the writers' queues are read from there",
     )
 
 
-def _figures(case: Case, small: Miniature, cache_mib: int, windows: dict[str, list[Window]]) -> tuple[Figure, ...]:
+def _figures(
+    case: BucketCase, small: ScaledPlan, cache_mib: int, windows: dict[str, list[Window]]
+) -> tuple[Measurement, ...]:
     ratios = [window.hit_ratio for window in windows[case.name]]
     even = popularity_of(small, UNIFORM)
     predicted = expected_hit_ratio(small, even, cache_mib, case.sizes)
     found = [
-        Figure(
+        Measurement(
             case=f"{case.name}, seed {seed}",
             name="hit ratio",
             unit="",
             measured=ratio,
             predicted=predicted,
             because="Che's approximation for what this list holds of these blocks, which are all of one length",
-            target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.02),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
         )
         for seed, ratio in zip(SEEDS, ratios, strict=True)
     ]
@@ -171,7 +173,7 @@ def _figures(case: Case, small: Miniature, cache_mib: int, windows: dict[str, li
         recipe = [window.hit_ratio for window in windows["published recipe"]]
         worst = min(mine / theirs for mine, theirs in zip(ratios, recipe, strict=True))
         found.append(
-            Figure(
+            Measurement(
                 case=f"our plan against the published recipe, worst of {len(SEEDS)} seeds",
                 name="bytes hit",
                 unit="x",

@@ -8,15 +8,15 @@ from functools import partial
 from typing import Final
 
 from lab.hbase.bench import FRESH_SECONDS, Window
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least, fill, over_time, within
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, fill, over_time, within
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording
-from lab.hbase.result import Figure, Kind, Target
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.scenarios.index import restored
 from lab.model.scaled_plan import REGIONS
 from sizing.region_server import OPEN_REGION_THREADS
-from sizing.restart import RegionServer, restart
+from sizing.restart import RestartLoad, restart
 
 __all__ = ["QUESTION", "TITLE", "run"]
 
@@ -36,37 +36,37 @@ FORGETFUL: Final = varied(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class RestartCase:
     """One way to end a warm server, and what it is started with again."""
 
     name: str
     killed: bool
-    server: Server
+    server: LabServer
     keeps: bool
 
 
 CASES: Final = (
-    Case(name="clean restart", killed=False, server=Server(), keeps=True),
-    Case(name="kill -9", killed=True, server=Server(), keeps=True),
-    Case(
+    RestartCase(name="clean restart", killed=False, server=LabServer(), keeps=True),
+    RestartCase(name="kill -9", killed=True, server=LabServer(), keeps=True),
+    RestartCase(
         name="clean restart, neither persistence nor prefetch",
         killed=False,
-        server=Server(varied=FORGETFUL),
+        server=LabServer(varied=FORGETFUL),
         keeps=False,
     ),
 )
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Each case after the same warm minute."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
-    bench.serve(Server(), cold=True)
+    bench.serve(LabServer(), cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(table, lab.load())
     before = bench.measure(table, lab.load())
     found = [_restarted(lab, case, before) for case in CASES]
-    return Findings(
+    return ScenarioResult(
         figures=tuple(figure for each in found for figure in each.figures),
         charts=tuple(chart for each in found for chart in each.charts),
         recorded=tuple(recording for each in found for recording in each.recorded),
@@ -77,7 +77,7 @@ def run(lab: Experiment) -> Findings:
     )
 
 
-def _restarted(lab: Experiment, case: Case, before: Window) -> Findings:
+def _restarted(lab: Experiment, case: RestartCase, before: Window) -> ScenarioResult:
     bench = lab.bench
     # So long that what is cached has been written to the index.
     time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
@@ -94,7 +94,7 @@ def _restarted(lab: Experiment, case: Case, before: Window) -> Findings:
         )
         first = bench.measure(table, lab.load(seconds=FIRST_MINUTE_SECONDS))
     after = bench.measure(table, lab.load())
-    return Findings(
+    return ScenarioResult(
         figures=_figures(lab, case, (cached, recovered, away), (before, first, after)),
         charts=(
             over_time(f"Cached share after: {case.name}", "share of the blocks", [("measured", fill(samples, cached))]),
@@ -103,7 +103,7 @@ def _restarted(lab: Experiment, case: Case, before: Window) -> Findings:
     )
 
 
-def _away(lab: Experiment, case: Case) -> float:
+def _away(lab: Experiment, case: RestartCase) -> float:
     """Ends the server and starts it again; the seconds from the end of the old process until all regions serve."""
     cluster = lab.bench.cluster
     if case.killed:
@@ -117,11 +117,11 @@ def _away(lab: Experiment, case: Case) -> float:
 
 
 def _figures(
-    lab: Experiment, case: Case, counted: tuple[int, int, float], windows: tuple[Window, Window, Window]
-) -> tuple[Figure, ...]:
+    lab: Experiment, case: RestartCase, counted: tuple[int, int, float], windows: tuple[Window, Window, Window]
+) -> tuple[Measurement, ...]:
     cached, recovered, away = counted
     return (
-        Figure(
+        Measurement(
             case=case.name,
             name="blocks recovered",
             unit="",
@@ -131,28 +131,28 @@ def _figures(
             target=within(1 - FOUND),
         )
         if case.keeps
-        else Figure(
+        else Measurement(
             case=case.name,
             name="blocks recovered",
             unit="",
             measured=float(recovered),
             because="cached when all regions serve: without an index the cache file is begun anew",
         ),
-        Figure(
+        Measurement(
             case=case.name,
             name="seconds until all regions serve",
             unit="s",
             measured=away,
             predicted=_away_seconds(lab, cached),
             because="from the end of the old process: a boot of 20 s as measured before on two cores, restore, opening",
-            target=Target(kind=Kind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
         ),
         *_reading_figures(case, *windows),
     )
 
 
-def _reading_figures(case: Case, before: Window, first: Window, after: Window) -> tuple[Figure, ...]:
-    figure = partial(Figure, case=case.name)
+def _reading_figures(case: RestartCase, before: Window, first: Window, after: Window) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case.name)
     usual = before.measured.operations_per_second
     return (
         figure(
@@ -188,7 +188,7 @@ def _reading_figures(case: Case, before: Window, first: Window, after: Window) -
 def _away_seconds(lab: Experiment, cached: int) -> float:
     """The calculator's restart at the latency that S3 has here."""
     found = restart(
-        RegionServer(
+        RestartLoad(
             heap_bytes=lab.miniature.heap_mib << 20,
             cached_blocks=cached,
             regions=REGIONS + SYSTEM_REGIONS,

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from lab.hbase.bench import FRESH_SECONDS
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least
-from lab.hbase.result import Figure
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least
+from lab.hbase.result import Measurement
 from sizing.problem import OperationFailed
 
 __all__ = ["QUESTION", "TITLE", "run"]
@@ -18,10 +18,10 @@ TITLE: Final = "Regions moved away and back"
 QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still there?"
 PREFETCHED_SECONDS: Final = 600.0
 TIMES: Final = 4  # judgement: a machine that is slow for a moment each time is too slow
-SECOND: Final = Server(number=1, heap_mib=768)
+SECOND: Final = LabServer(number=1, heap_mib=768)
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Half of the regions go to a cold server, are read there, and return."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
@@ -44,7 +44,7 @@ def _prefetched(lab: Experiment) -> None:
     """
     blocks, held = lab.miniature.demand.blocks.count, 0
     for _ in range(TIMES):
-        lab.bench.serve(Server(), cold=True)
+        lab.bench.serve(LabServer(), cold=True)
         lab.bench.wait_until_still(PREFETCHED_SECONDS)
         held = lab.bench.sample(0.0).cache.l2_blocks
         if held >= blocks:
@@ -52,7 +52,7 @@ def _prefetched(lab: Experiment) -> None:
     raise OperationFailed(f"a prefetch has brought {held:,} of {blocks:,} blocks, and no more in {TIMES} times")
 
 
-def _moved(lab: Experiment, table: str) -> Findings:
+def _moved(lab: Experiment, table: str) -> ScenarioResult:
     bench = lab.bench
     before = bench.sample(0.0).cache.l2_blocks
     homes = bench.admin.regions(table)
@@ -66,9 +66,9 @@ def _moved(lab: Experiment, table: str) -> Findings:
     gets = bench.store.counters().store_file_gets
     window = bench.measure(lab.table, lab.load())
     gets = bench.store.counters().store_file_gets - gets
-    return Findings(
+    return ScenarioResult(
         figures=(
-            Figure(
+            Measurement(
                 case="while half of the regions are elsewhere",
                 name="blocks that stay on their old server",
                 unit="",
@@ -84,8 +84,8 @@ def _moved(lab: Experiment, table: str) -> Findings:
     )
 
 
-def _returned_figures(hit_ratio: float, gets: int) -> tuple[Figure, ...]:
-    figure = partial(Figure, case="when they are back", unit="")
+def _returned_figures(hit_ratio: float, gets: int) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case="when they are back", unit="")
     return (
         figure(
             name="hit ratio",
@@ -98,8 +98,8 @@ def _returned_figures(hit_ratio: float, gets: int) -> tuple[Figure, ...]:
     )
 
 
-def _moving_figures(away_seconds: float, back_seconds: float) -> tuple[Figure, ...]:
-    figure = partial(Figure, case="moves", unit="s", because="one after the other")
+def _moving_figures(away_seconds: float, back_seconds: float) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case="moves", unit="s", because="one after the other")
     return (
         figure(name="seconds a region, away", measured=away_seconds),
         figure(name="seconds a region, back", measured=back_seconds),

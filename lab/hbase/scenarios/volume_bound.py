@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lab.hbase.bench import Window
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, performance_figures, within
-from lab.hbase.limits.groups import DiskLimits, Group
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures, within
+from lab.hbase.limits.groups import ControlGroups, DiskLimits
 from lab.hbase.limits.groups import unavailable as no_groups
 from lab.hbase.limits.loop import Traffic
-from lab.hbase.limits.page_cache import kept_out
-from lab.hbase.limits.volume import Volume
+from lab.hbase.limits.page_cache import uncached
+from lab.hbase.limits.volume import LimitedVolume
 from lab.hbase.limits.volume import unavailable as no_volumes
 from lab.hbase.recording import Sample
-from lab.hbase.result import Figure, Kind, Target
-from lab.model.prediction import Expected, Node, expected, read_of, timings_of
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.model.prediction import Expected, LabNode, expected, read_of, timings_of
 from sizing.problem import OperationFailed
 from sizing.resource import Disk, Hits, disk_bytes_per_read
 from sizing.units import MIB
@@ -51,19 +51,19 @@ NEARLY: Final = 0.9
 """Of what a resource can give, when it is called the bottleneck."""
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Each throughput with the cache kept out of the page cache. Says why not where a disk cannot be limited."""
     reason = no_volumes() or no_groups()
     if reason is not None:
-        return Findings(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
+        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
     lab = lab.filled()
     bench, place = lab.bench, lab.bench.cluster.place
     bench.cluster.stop_server()
     size = lab.miniature.cache_mib * MIB + SPARE_BYTES
     mount = place.volumes / "limited"
     with ExitStack() as stack:
-        volume = stack.enter_context(Volume(directory=place.root / "images", mount_point=mount, size_bytes=size))
-        group = stack.enter_context(Group(id=f"volume-{bench.cluster.running['master'].id}"))
+        volume = stack.enter_context(LimitedVolume(directory=place.root / "images", mount_point=mount, size_bytes=size))
+        group = stack.enter_context(ControlGroups(id=f"volume-{bench.cluster.running['master'].id}"))
         stack.callback(bench.cluster.stop_server)
         figures = _served(lab, volume, group, _throughputs(lab))
         bench.cluster.stop_server()
@@ -72,7 +72,7 @@ def run(lab: Experiment) -> Findings:
         found = _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
         # What it does to reads of a file, the calculator does not know: measured, for who thinks of switching it off.
         figures += tuple(replace(each, predicted=None, target=None) for each in found)
-    return Findings(
+    return ScenarioResult(
         figures=figures,
         limits=(
             "The device is limited by a control group; EBS limits a volume and its instance, and bursts.",
@@ -82,24 +82,26 @@ def run(lab: Experiment) -> Findings:
     )
 
 
-def _served(lab: Experiment, volume: Volume, group: Group, cases: tuple[tuple[str, int], ...]) -> tuple[Figure, ...]:
+def _served(
+    lab: Experiment, volume: LimitedVolume, group: ControlGroups, cases: tuple[tuple[str, int], ...]
+) -> tuple[Measurement, ...]:
     """A server on that volume, its cache full; then each throughput, nothing answered by the page cache."""
     bench, mount = lab.bench, volume.mount_point
     group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
-    bench.cluster.start_server(Server(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
+    bench.cluster.start_server(LabServer(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
     bench.await_regions()
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(lab.table, lab.quick(lab.seconds))
     group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
-    figures: tuple[Figure, ...] = ()
-    with kept_out(mount / "cache" / "blocks"):
+    figures: tuple[Measurement, ...] = ()
+    with uncached(mount / "cache" / "blocks"):
         for name, mib_s in cases:
             limits = DiskLimits.of_volume(mib_s * MIB, _iops(lab))
             group.limit_disk(volume, limits)
             bench.measure(lab.table, lab.quick(lab.seconds / 3))
             before = volume.traffic
             window = bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=WINDOWS * lab.seconds))
-            given = _given(window, (before, volume.traffic), limits)
+            given = _device_usage(window, (before, volume.traffic), limits)
             figures += _figures(lab, name, window, given, _expected(lab, mib_s))
     return figures
 
@@ -109,9 +111,9 @@ def steady_per_second(samples: Sequence[Sample], seconds: float) -> float:
 
     Raises OperationFailed where nothing was read for so long.
     """
-    first = next((each.seconds for each in samples if each.cache.reads > samples[0].cache.reads), seconds)
+    first = next((sample.seconds for sample in samples if sample.cache.reads > samples[0].cache.reads), seconds)
     begin, end = first + CONNECTED_SECONDS, first + seconds - CONNECTED_SECONDS
-    steady = [each for each in samples if begin <= each.seconds <= end]
+    steady = [sample for sample in samples if begin <= sample.seconds <= end]
     if len(steady) <= 1:
         raise OperationFailed("the clients read for too short a time\n  fix: longer windows (--seconds)")
     reads = steady[-1].cache.reads - steady[0].cache.reads
@@ -135,12 +137,12 @@ def _expected(lab: Experiment, mib_s: int) -> Expected:
     disk = Disk(
         kind="ebs", bytes_per_second=mib_s * MIB, ios_per_second=_iops(lab), latency_seconds=DISK_LATENCY_SECONDS
     )
-    node = Node(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=CLIENTS)
+    node = LabNode(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=CLIENTS)
     return expected(node, read_of(lab.miniature), ALL_HIT, timings_of(lab.miniature))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class DeviceUsage:
     """What the device gave while the load ran, and what was used up of it all."""
 
     bytes_per_second: float
@@ -148,7 +150,7 @@ class Given:
     limit: str
 
 
-def _given(window: Window, traffic: tuple[Traffic, Traffic], limits: DiskLimits) -> Given:
+def _device_usage(window: Window, traffic: tuple[Traffic, Traffic], limits: DiskLimits) -> DeviceUsage:
     before, after = traffic
     seconds = window.measured.reads / window.measured.operations_per_second
     bytes_per_second = (after.read_bytes - before.read_bytes) / seconds
@@ -159,12 +161,14 @@ def _given(window: Window, traffic: tuple[Traffic, Traffic], limits: DiskLimits)
         limit = "ebs-iops"
     else:
         limit = "cpu" if window.idle is not None and window.idle <= 1 - NEARLY else "concurrency"
-    return Given(bytes_per_second=bytes_per_second, reads_per_second=reads_per_second, limit=limit)
+    return DeviceUsage(bytes_per_second=bytes_per_second, reads_per_second=reads_per_second, limit=limit)
 
 
-def _figures(lab: Experiment, case: str, window: Window, given: Given, predicted: Expected) -> tuple[Figure, ...]:
+def _figures(
+    lab: Experiment, case: str, window: Window, given: DeviceUsage, predicted: Expected
+) -> tuple[Measurement, ...]:
     return (
-        Figure(
+        Measurement(
             case=case,
             name="throughput",
             unit="reads/s",
@@ -174,23 +178,23 @@ def _figures(lab: Experiment, case: str, window: Window, given: Given, predicted
             f" count, from {CONNECTED_SECONDS:.0f} s after its first read on: until then clients connect",
             target=within(0.1),
         ),
-        Figure(
+        Measurement(
             case=case,
             name="bottleneck",
             unit="",
             measured=given.limit,
             predicted=predicted.bottleneck,
             because="of which nine tenths and more were used: the device's own counters, the cores' idle time",
-            target=Target(kind=Kind.SAME),
+            target=MeasurementTarget(kind=TargetKind.SAME),
         ),
-        Figure(
+        Measurement(
             case=case,
             name="read from the device",
             unit="MiB/s",
             measured=given.bytes_per_second / MIB,
             because="its own counters, while the load ran",
         ),
-        Figure(
+        Measurement(
             case=case,
             name="of the device for a read",
             unit="kB",
@@ -198,7 +202,7 @@ def _figures(lab: Experiment, case: str, window: Window, given: Given, predicted
             predicted=disk_bytes_per_read(read_of(lab.miniature), ALL_HIT) / KB,
             because="a block, and the rest of its first and last page",
         ),
-        Figure(
+        Measurement(
             case=case,
             name="operations of the device",
             unit="IO/s",

@@ -8,16 +8,25 @@ from statistics import median
 from typing import Final
 
 from lab.hbase.bench import COLD, Window
-from lab.hbase.cluster import Server
-from lab.hbase.experiment import Experiment, Findings, at_least, fill, gets_per_second, hit_ratios, over_time, within
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import (
+    Experiment,
+    ScenarioResult,
+    at_least,
+    fill,
+    gets_per_second,
+    hit_ratios,
+    over_time,
+    within,
+)
 from lab.hbase.recording import Recording
-from lab.hbase.result import Figure
+from lab.hbase.result import Measurement
 from lab.hbase.store.settings import Settings
 from lab.model.prediction import popularity_of, swing_of
 from sizing.allocator import ACCEPT_FACTOR
 from sizing.popularity import UNIFORM
 from sizing.units import SECONDS_PER_HOUR
-from sizing.warm_up import Course, Room, curve, hours_to, rate_between
+from sizing.warm_up import CacheCapacity, WarmUpLoad, curve, hours_to, rate_between
 
 __all__ = ["QUESTION", "TITLE", "run"]
 
@@ -30,11 +39,11 @@ NEVER: Final = "never"
 EDGE_SAMPLES: Final = 6
 
 
-def run(lab: Experiment) -> Findings:
+def run(lab: Experiment) -> ScenarioResult:
     """Both, from an empty cache each."""
     read = _by_reads(lab)
     prefetched = _by_prefetch(lab)
-    return Findings(
+    return ScenarioResult(
         figures=read.figures + prefetched.figures,
         charts=read.charts + prefetched.charts,
         recorded=read.recorded + prefetched.recorded,
@@ -42,17 +51,17 @@ def run(lab: Experiment) -> Findings:
     )
 
 
-def _by_reads(lab: Experiment) -> Findings:
+def _by_reads(lab: Experiment) -> ScenarioResult:
     lab = lab.filled()
     table, bench = lab.table, lab.bench
-    bench.serve(Server(varied=COLD), cold=True)
+    bench.serve(LabServer(varied=COLD), cold=True)
     bench.store.set(bench.latency)
     seconds = READING_WINDOWS * lab.seconds
     window = bench.measure(table, lab.load(seconds=seconds))
     drawn = _expected(lab, window, seconds)
     measured = hit_ratios(window.samples)
     predicted = [(hour * SECONDS_PER_HOUR, ratio) for hour, ratio in drawn]
-    return Findings(
+    return ScenarioResult(
         figures=_reading_figures(lab, window, drawn),
         charts=(
             over_time(
@@ -66,8 +75,10 @@ def _by_reads(lab: Experiment) -> Findings:
     )
 
 
-def _reading_figures(lab: Experiment, window: Window, drawn: tuple[tuple[float, float], ...]) -> tuple[Figure, ...]:
-    figure = partial(Figure, case="by reads")
+def _reading_figures(
+    lab: Experiment, window: Window, drawn: tuple[tuple[float, float], ...]
+) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case="by reads")
     measured = hit_ratios(window.samples)
     last = [ratio for _, ratio in measured[-EDGE_SAMPLES:]]
     hours = hours_to(USEFUL, drawn)
@@ -110,26 +121,28 @@ def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[fl
     miniature = lab.miniature
     popularity = popularity_of(miniature, UNIFORM)
     swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
-    kept = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.kept_blocks
-    course = Course(
+    kept = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.blocks_after_eviction
+    course = WarmUpLoad(
         accesses_per_second=rate_between(cold, warm), prefetched_blocks_per_second=0.0, hours=seconds / SECONDS_PER_HOUR
     )
-    return curve(popularity, Room.of(slots=swing.full_blocks / ACCEPT_FACTOR, kept_blocks=kept), course)
+    return curve(
+        popularity, CacheCapacity.of(slots=swing.full_blocks / ACCEPT_FACTOR, blocks_after_eviction=kept), course
+    )
 
 
-def _by_prefetch(lab: Experiment) -> Findings:
+def _by_prefetch(lab: Experiment) -> ScenarioResult:
     bench, blocks = lab.bench, lab.miniature.demand.blocks.count
     bench.store.set(Settings())
     bench.cluster.stop_server()
     bench.cluster.clear_cache()
     before = bench.store.counters()
     bench.store.set(bench.latency)
-    bench.cluster.start_server(Server())
+    bench.cluster.start_server(LabServer())
     with bench.sampled() as samples:
         seconds = bench.wait_until_still(PREFETCHED_SECONDS)
     made = bench.store.counters() - before
     cached = samples[-1].cache.l2_blocks if samples else 0
-    return Findings(
+    return ScenarioResult(
         figures=_prefetch_figures(lab, cached, seconds, made.store_file_gets),
         charts=(
             over_time("Share of the blocks cached while prefetching", "share", [("measured", fill(samples, blocks))]),
@@ -138,8 +151,8 @@ def _by_prefetch(lab: Experiment) -> Findings:
     )
 
 
-def _prefetch_figures(lab: Experiment, cached: int, seconds: float, gets: int) -> tuple[Figure, ...]:
-    figure = partial(Figure, case="by prefetch")
+def _prefetch_figures(lab: Experiment, cached: int, seconds: float, gets: int) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case="by prefetch")
     return (
         figure(
             name="blocks cached",

@@ -60,7 +60,7 @@ def download(
     Raises OperationFailed for one that cannot be had or is not what is locked. What came before it stays.
     """
     source, stopped = repository or Repository(), Event()
-    progress = Progress(say, sum(jar.size_bytes for jar in jars))
+    progress = DownloadProgress(say, sum(jar.size_bytes for jar in jars))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         fetched = {pool.submit(_fetch, jar, directory / jar.path, source, stopped): jar for jar in jars}
         try:
@@ -75,22 +75,22 @@ def download(
 
 
 @dataclass(slots=True)
-class Progress:
+class DownloadProgress:
     """Says how far it is, now and then."""
 
     say: Callable[[str], None]
     total_bytes: int
     done_bytes: int = 0
     jars: int = 0
-    said: float = field(default_factory=time.monotonic)
+    reported: float = field(default_factory=time.monotonic)
 
     def add(self, jar: Jar) -> None:
         """One more jar is there."""
         self.done_bytes += jar.size_bytes
         self.jars += 1
         last = self.done_bytes == self.total_bytes
-        if last or time.monotonic() - self.said > REPORT_SECONDS:
-            self.said = time.monotonic()
+        if last or time.monotonic() - self.reported > REPORT_SECONDS:
+            self.reported = time.monotonic()
             self.say(f"{self.jars} jars, {self.done_bytes / 1e6:.0f} of {self.total_bytes / 1e6:.0f} MB")
 
 

@@ -4,19 +4,19 @@ HBase talks to the proxy only. What differs from Amazon S3: the proxy's delays a
 requests holds for the whole bucket, not for a prefix; signatures are not checked.
 """
 
-from lab.hbase.store.client import Store
-from lab.hbase.store.counters import Counters
+from lab.hbase.store.client import StoreClient
+from lab.hbase.store.counters import StoreCounters
 from lab.hbase.store.running import RunningStore, start_proxy, start_store, store, store_at
 from lab.hbase.store.server import BUCKET, Program
 from lab.hbase.store.settings import Settings
 
 __all__ = [
     "BUCKET",
-    "Counters",
     "Program",
     "RunningStore",
     "Settings",
-    "Store",
+    "StoreClient",
+    "StoreCounters",
     "start_proxy",
     "start_store",
     "store",

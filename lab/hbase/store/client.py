@@ -9,17 +9,17 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
 from lab.hbase.paths import HOST
-from lab.hbase.store.counters import Counters
+from lab.hbase.store.counters import StoreCounters
 from lab.hbase.store.settings import Settings
 from sizing.problem import OperationFailed
 
-__all__ = ["Store"]
+__all__ = ["StoreClient"]
 
 ANSWER_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class StoreClient:
     """A store that runs. Every method raises OperationFailed when its proxy does not answer."""
 
     port: int
@@ -39,9 +39,9 @@ class Store:
             return False
         return True
 
-    def counters(self) -> Counters:
+    def counters(self) -> StoreCounters:
         """What was counted since the start or the last reset."""
-        return Counters.of(self._ask("GET", "/counters"))
+        return StoreCounters.of(self._ask("GET", "/counters"))
 
     def settings(self) -> Settings:
         """What holds now."""

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Final, cast
 
 from lab.hbase.store.counters import Tally
-from lab.hbase.store.flow import Flow, Reading
-from lab.hbase.store.framing import HEAD_BYTES, Malformed, Request, Response
+from lab.hbase.store.flow import Flow, ReadGate
+from lab.hbase.store.framing import HEAD_BYTES, Malformed, RequestHead, Response
 from lab.hbase.store.settings import Conditions
 
 __all__ = ["Client", "Proxied"]
@@ -51,14 +51,14 @@ class Client(Protocol):
         self._up = Flow(proxied.loop)
         self._down = Flow(proxied.loop, self._count_down)
         self._transport: Transport | None = None
-        self._reading: Reading | None = None
+        self._reading: ReadGate | None = None
         self._upstream: _Upstream | None = None
         self._connecting: asyncio.Task[object] | None = None
         self._come = b""
         """From the client: an unfinished head, or what came before its turn."""
         self._answered = b""
         """From the server: an unfinished head."""
-        self._request: Request | None = None
+        self._request: RequestHead | None = None
         self._response: Response | None = None
         self._is_refused = False
         self._is_continued = False
@@ -69,7 +69,7 @@ class Client(Protocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """A client has come."""
         self._transport = cast("Transport", transport)
-        self._reading = Reading(self._transport)
+        self._reading = ReadGate(self._transport)
         self._up.source = self._reading
         self._down.sink = self._transport
         self._proxied.tally.counts["open_connections"] += 1
@@ -110,8 +110,8 @@ class Client(Protocol):
             if not at:
                 self._come = data
                 return
-            self._begin(Request.of(data[:at]))
-        request = cast("Request", self._request)
+            self._begin(RequestHead.of(data[:at]))
+        request = cast("RequestHead", self._request)
         rest = memoryview(data)[at:]
         taken = request.body.take(rest)
         self._is_continued |= taken > 0
@@ -125,7 +125,7 @@ class Client(Protocol):
             elif self._is_over:
                 self._go_on()
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: RequestHead) -> None:
         proxied = self._proxied
         self._request = request
         self._response = None
@@ -140,7 +140,7 @@ class Client(Protocol):
             # Its body is read, so that the next request begins where this one ends.
             self._down.send(memoryview(CONTINUE))
 
-    def _refuse(self, request: Request) -> None:
+    def _refuse(self, request: RequestHead) -> None:
         self._proxied.tally.counts["slowed"] += 1
         self._down.hold(self._proxied.conditions.latency_seconds())
         self._down.send(memoryview(REFUSAL if request.method == b"HEAD" else REFUSAL + SLOW_DOWN))
@@ -184,7 +184,7 @@ class Client(Protocol):
 
     def _end_answer(self) -> None:
         self._is_over = True
-        request = cast("Request", self._request)
+        request = cast("RequestHead", self._request)
         ends = request.ends_connection or (self._response is not None and self._response.ends_connection)
         # A client that waited in vain for 100 may send its body or not: what comes next could be either.
         if ends or (request.expects_continue and not self._is_continued and not request.body.is_complete):
@@ -223,7 +223,7 @@ class Client(Protocol):
 
     def upstream_made(self, transport: Transport) -> None:
         """The server takes requests."""
-        self._down.source = Reading(transport)
+        self._down.source = ReadGate(transport)
         self._up.sink = transport
         self._up.drain()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Final, Self
 
-__all__ = ["Counters", "Tally"]
+__all__ = ["StoreCounters", "Tally"]
 
 STORE_FILES: Final = b"/data/"
 """In the path of every object of a table below `hbase.rootdir`, its archive too."""
@@ -18,7 +18,7 @@ PARTS: Final = re.compile(rb"(^|&)uploadId=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
+class StoreCounters:
     """Requests by kind, bytes with their heads, and the proxy's own CPU. One minus an earlier one is a window."""
 
     gets: int = 0
@@ -46,15 +46,15 @@ class Counters:
         """All of them."""
         return self.gets + self.heads + self.lists + self.puts + self.posts + self.deletes + self.others
 
-    def __sub__(self, earlier: Self) -> Counters:
+    def __sub__(self, earlier: Self) -> StoreCounters:
         """What came between the two."""
         before = asdict(earlier) | {"open_connections": 0}
-        return Counters(**{name: value - before[name] for name, value in asdict(self).items()})
+        return StoreCounters(**{name: value - before[name] for name, value in asdict(self).items()})
 
     @classmethod
-    def of(cls, values: Mapping[str, float]) -> Counters:
+    def of(cls, values: Mapping[str, float]) -> StoreCounters:
         """Counters as the proxy tells them. Raises TypeError or KeyError for what no proxy of this kind told."""
-        return cls(**{each.name: values[each.name] for each in fields(cls)})  # type: ignore[arg-type]
+        return cls(**{field.name: values[field.name] for field in fields(cls)})  # type: ignore[arg-type]
 
 
 class Tally:
@@ -63,7 +63,7 @@ class Tally:
     __slots__ = ("counts",)
 
     def __init__(self) -> None:
-        self.counts = dict.fromkeys((each.name for each in fields(Counters)), 0)
+        self.counts = dict.fromkeys((field.name for field in fields(StoreCounters)), 0)
 
     def request(self, method: bytes, target: bytes, *, is_ranged: bool) -> None:
         """Counts one request."""

@@ -7,14 +7,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Flow", "Reading"]
+__all__ = ["Flow", "ReadGate"]
 
 # judgement: some answers of 64 KiB each; a connection never keeps more than this and one read of its socket.
 QUEUED_BYTES: Final = 256 * 1024
 SLICE_SECONDS: Final = 0.01  # judgement: a paced connection wakes a hundred times a second, which is cheap and even
 
 
-class Reading:
+class ReadGate:
     """Whether a transport is read: only while nobody has a reason against it."""
 
     __slots__ = ("_reasons", "_transport")
@@ -59,7 +59,7 @@ class Flow:
         self.rate: float | None = None
         """Bytes per second; None: as fast as it goes."""
         self.sink: Transport | None = None
-        self.source: Reading | None = None
+        self.source: ReadGate | None = None
 
     def send(self, data: memoryview) -> None:
         """Sends it after all that waits."""

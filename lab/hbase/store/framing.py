@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["HEAD_BYTES", "Body", "Malformed", "Request", "Response"]
+__all__ = ["HEAD_BYTES", "Body", "Malformed", "RequestHead", "Response"]
 
 # judgement: Jetty takes heads of 8 KiB, S3 of 8 KB of its own headers; a longer one is no head.
 HEAD_BYTES: Final = 64 * 1024
@@ -109,7 +109,7 @@ class Chunked:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestHead:
     """The head of a request."""
 
     method: bytes
@@ -120,7 +120,7 @@ class Request:
     body: Body
 
     @classmethod
-    def of(cls, head: bytes) -> Request:
+    def of(cls, head: bytes) -> RequestHead:
         """The request that a whole head describes. Raises Malformed."""
         line, fields = _split(head)
         method, _, rest = line.partition(b" ")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.paths import Place, Ports
-from lab.hbase.process import Command, Running, start
-from lab.hbase.store.client import Store
+from lab.hbase.paths import LabPaths, Ports
+from lab.hbase.process import Command, RunningProcess, start
+from lab.hbase.store.client import StoreClient
 from lab.hbase.store.server import Program, start_server
 
 __all__ = ["RunningStore", "start_proxy", "start_store", "store", "store_at"]
@@ -26,9 +26,9 @@ STOP_SECONDS: Final = 10.0
 class RunningStore:
     """A store, and its processes."""
 
-    store: Store
-    proxy: Running
-    server: Running
+    store: StoreClient
+    proxy: RunningProcess
+    server: RunningProcess
 
     def stop(self) -> None:
         """Ends the proxy, then the server; what was stored stays."""
@@ -36,12 +36,12 @@ class RunningStore:
         self.server.stop(STOP_SECONDS)
 
 
-def store_at(ports: Ports) -> Store:
+def store_at(ports: Ports) -> StoreClient:
     """The store that somebody started on these ports."""
-    return Store(port=ports.endpoint, control_port=ports.control)
+    return StoreClient(port=ports.endpoint, control_port=ports.control)
 
 
-def start_store(place: Place, program: Program, *, seed: int = 0, stays: bool = False) -> RunningStore:
+def start_store(place: LabPaths, program: Program, *, seed: int = 0, stays: bool = False) -> RunningStore:
     """Starts both; returns when they answer. Raises OperationFailed, with nothing left running."""
     server = start_server(place, program, stays=stays)
     try:
@@ -53,7 +53,7 @@ def start_store(place: Place, program: Program, *, seed: int = 0, stays: bool = 
 
 
 @contextmanager
-def store(place: Place, program: Program, *, seed: int = 0) -> Iterator[Store]:
+def store(place: LabPaths, program: Program, *, seed: int = 0) -> Iterator[StoreClient]:
     """A store that has ended when the block has."""
     running = start_store(place, program, seed=seed)
     try:
@@ -62,7 +62,7 @@ def store(place: Place, program: Program, *, seed: int = 0) -> Iterator[Store]:
         running.stop()
 
 
-def start_proxy(place: Place, *, seed: int = 0, stays: bool = False) -> Running:
+def start_proxy(place: LabPaths, *, seed: int = 0, stays: bool = False) -> RunningProcess:
     """Starts the proxy alone, before whatever listens on `place.ports.store`. Raises OperationFailed."""
     ports = place.ports
     arguments = (

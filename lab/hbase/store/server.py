@@ -10,8 +10,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.paths import HOST, Place
-from lab.hbase.process import Command, Running, start
+from lab.hbase.paths import HOST, LabPaths
+from lab.hbase.process import Command, RunningProcess, start
 
 __all__ = ["BUCKET", "ROOT", "Program", "answers", "start_server"]
 
@@ -48,7 +48,7 @@ class Program:
     class_path: Sequence[str]
 
 
-def start_server(place: Place, program: Program, *, stays: bool = False) -> Running:
+def start_server(place: LabPaths, program: Program, *, stays: bool = False) -> RunningProcess:
     """Starts it with the bucket made; returns when that answers. Raises OperationFailed."""
     directory = place.configuration("store")
     directory.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def answers(port: int) -> bool:
         connection.close()
 
 
-def _properties(place: Place) -> str:
+def _properties(place: LabPaths) -> str:
     values = {
         "s3proxy.endpoint": f"http://{HOST}:{place.ports.store}",
         # Any signature will do: to check it costs CPU that HBase needs, and only this machine can ask.

@@ -51,7 +51,7 @@ class Settings:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Settings:
         """Settings as they were sent. Raises ValueError for a key that is none."""
-        unknown = sorted(set(values) - {each.name for each in fields(cls)})
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"{', '.join(unknown)}: no such setting")
         return cls(**values)

@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from facts.keys import KnownKey, emr_keys, hadoop_keys, hbase_keys, key_prefixes
+from facts.keys import CatalogueKey, emr_keys, hadoop_keys, hbase_keys, key_prefixes
 from facts.keys.catalogue import HADOOP, HBASE
 from facts.keys.shape import is_name
 from facts.releases import releases
@@ -80,17 +80,17 @@ def test_default_is_what_the_release_states(key: str, version: str, default: str
 
 
 def test_key_knows_its_versions_in_order() -> None:
-    key = KnownKey(key="hbase.x", defaults={"2.6.1": None, "2.6.2": "1"})
+    key = CatalogueKey(key="hbase.x", defaults={"2.6.1": None, "2.6.2": "1"})
     assert key.versions == ("2.6.1", "2.6.2")
-    assert key.known_in((2, 6, 1))
-    assert not key.known_in((2, 5, 13))
+    assert key.exists_in((2, 6, 1))
+    assert not key.exists_in((2, 5, 13))
     assert (key.default_in((2, 6, 1)), key.default_in((2, 6, 2))) == (None, "1")
 
 
 @pytest.mark.parametrize(("key", "classification", "emr", "known"), EMR_FACTS)
 def test_emr_key_is_known_from_its_release_on(key: str, classification: str, emr: Version, *, known: bool) -> None:
     assert emr_keys()[key].classifications == (classification,)
-    assert emr_keys()[key].known_in(emr) == known
+    assert emr_keys()[key].exists_in(emr) == known
 
 
 def test_every_release_of_ours_has_its_columns() -> None:
@@ -133,8 +133,8 @@ def test_emr_keys_are_nobody_elses_and_have_a_page() -> None:
 
 def test_prefix_is_open_at_its_end() -> None:
     known = set(chain(hbase_keys(), hadoop_keys(), emr_keys()))
-    for each in key_prefixes():
-        assert each.prefix.endswith(".")
-        assert each.prefix not in known
-        assert each.application in {"hbase", "hadoop", "emr"}
-        assert each.then
+    for key_prefix in key_prefixes():
+        assert key_prefix.prefix.endswith(".")
+        assert key_prefix.prefix not in known
+        assert key_prefix.application in {"hbase", "hadoop", "emr"}
+        assert key_prefix.then

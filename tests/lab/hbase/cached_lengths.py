@@ -20,7 +20,7 @@ def cached_lengths(index: Path) -> dict[tuple[str, int], int]:
     if cursor.take(len(MAGIC), "magic") != PLAIN_MAGIC:
         cursor.take(CHUNKS.size, "numbers of chunks")
     found = {}
-    while cursor.left:
+    while cursor.remaining_bytes:
         for entry in entries(nested(cursor, cursor.take(cursor.varint("length"), "chunk"))):
             parts = dict(nested(cursor, entry))
             key, value = (dict(nested(cursor, inner)) for inner in (parts[1], parts[2]) if isinstance(inner, bytes))

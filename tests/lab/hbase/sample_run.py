@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lab.hbase.result import Chart, Figure, Kind, Machine, Run, Scenario, Series, Substitution, Target
+from lab.hbase.result import (
+    Chart,
+    Machine,
+    Measurement,
+    MeasurementTarget,
+    Run,
+    Scenario,
+    Series,
+    Substitution,
+    TargetKind,
+)
 
 __all__ = ["HOSTILE", "RUN", "hostile_run"]
 
@@ -25,16 +35,16 @@ WARMING: Final = Scenario(
     title="Warming by reads and by prefetch",
     question="How fast does an empty BucketCache fill, and does the hit ratio follow the curve that the plan predicts?",
     figures=(
-        Figure(
+        Measurement(
             case="reads alone",
             name="hit ratio after 10 min",
             unit="",
             measured=0.91271,
             predicted=0.9231,
             because="the LRU curve of Zipf 0.99 over 600,000 rows, at the reads a second that were measured",
-            target=Target(kind=Kind.WITHIN_DIFFERENCE, bound=0.03),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.03),
         ),
-        Figure(
+        Measurement(
             case="prefetch",
             name="time until 95 % of the blocks are cached",
             unit="s",
@@ -42,18 +52,18 @@ WARMING: Final = Scenario(
             predicted=33.6,
             because="18,766 blocks of 64 KiB over 8 threads of `hbase.hfile.thread.prefetch`, 20 ms to the first byte "
             "of each GET, and what is left of 2 cores while the load runs beside it",
-            target=Target(kind=Kind.WITHIN_FRACTION, bound=0.2),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=0.2),
         ),
-        Figure(
+        Measurement(
             case="prefetch",
             name="GETs in all",
             unit="GETs",
             measured=18_939,
             predicted=18_766,
             because="one for each block",
-            target=Target(kind=Kind.WITHIN_FRACTION, bound=0.05),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=0.05),
         ),
-        Figure(
+        Measurement(
             case="prefetch",
             name="idle cores",
             unit="",
@@ -61,7 +71,7 @@ WARMING: Final = Scenario(
             because="of all cores, while it ran: bound by this machine's cores, which the clients and the S3 server "
             "share",
         ),
-        Figure(
+        Measurement(
             case="prefetch",
             name="read from S3",
             unit="B/s",
@@ -107,50 +117,50 @@ RESTART: Final = Scenario(
     title="Restart with and without a persistent cache",
     question="What is left of the cache after a clean stop, kill -9, and without `hbase.bucketcache.persistent.path`?",
     figures=(
-        Figure(
+        Measurement(
             case="clean stop",
             name="blocks recovered",
             unit="blocks",
             measured=18_766,
             predicted=18_766,
             because="all that were cached",
-            target=Target(kind=Kind.SAME),
+            target=MeasurementTarget(kind=TargetKind.SAME),
         ),
-        Figure(
+        Measurement(
             case="kill -9",
             name="blocks recovered",
             unit="blocks",
             measured=17_102,
             predicted=18_771,
             because="all but those cached since the last checkpoint, `hbase.bucketcache.persist.intervalinmillis` ago",
-            target=Target(kind=Kind.WITHIN_FRACTION, bound=0.02),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=0.02),
         ),
-        Figure(
+        Measurement(
             case="kill -9",
             name="time until all regions are back",
             unit="s",
             measured=27.81,
             predicted=9.3,
             because="session time-out, reading the index back, one region open after the other",
-            target=Target(kind=Kind.WITHIN_FACTOR, bound=2),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=2),
         ),
-        Figure(
+        Measurement(
             case="no persistent path",
             name="hit ratio of the first 15 s",
             unit="",
             measured=0.0000312,
             predicted=0.0,
             because="the cache begins empty",
-            target=Target(kind=Kind.AT_MOST, bound=0.05),
+            target=MeasurementTarget(kind=TargetKind.AT_MOST, bound=0.05),
         ),
-        Figure(
+        Measurement(
             case="no persistent path",
             name="the RegionServer says",
             unit="",
             measured="Persistence file missing! It's ok if it's first run",
             predicted="Persistence file missing! It's ok if it's first run",
             because="its log, 2.6.4",
-            target=Target(kind=Kind.SAME),
+            target=MeasurementTarget(kind=TargetKind.SAME),
         ),
     ),
     charts=(
@@ -176,14 +186,14 @@ ALLOCATOR: Final = Scenario(
     title="Bucket sizes",
     question="Does the RegionServer hold as many blocks as the model of its allocator says?",
     figures=tuple(
-        Figure(
+        Measurement(
             case=f"{cell:,} B a cell, {sizes} list",
             name="blocks held",
             unit="blocks",
             measured=held,
             predicted=held,
             because="the allocator, modelled bucket by bucket",
-            target=Target(kind=Kind.SAME),
+            target=MeasurementTarget(kind=TargetKind.SAME),
         )
         for cell, sizes, held in ((100, "default", 15_884), (100, "our", 16_068), (10_240, "default", 11_890))
     ),
@@ -235,14 +245,14 @@ RUN: Final = Run(
 
 def hostile_run() -> Run:
     """A run whose every text is markup."""
-    figure = Figure(
+    figure = Measurement(
         case=HOSTILE,
         name=HOSTILE,
         unit=HOSTILE,
         measured=1.5,
         predicted=HOSTILE,
         because=HOSTILE,
-        target=Target(kind=Kind.SAME),
+        target=MeasurementTarget(kind=TargetKind.SAME),
     )
     line = Series(name=HOSTILE, points=((0, 1), (1, 2)))
     scenario = Scenario(

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from configurations.launch import Launch
-from configurations.metrics import METRICS, Source
+from configurations.metrics import METRICS, MetricSource
 from hfile.layout import listing
 from hfile.local_root import LocalRoot
 from hfile.store_file import data_blocks, data_header, opened
 from lab.hbase.bench import Bench, Window
-from lab.hbase.cluster import Server
+from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment
 from lab.hbase.jmx import bean
 from lab.hbase.jvm import CLIENT_LOGGING, Java
@@ -31,7 +31,7 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.software import problems
 from lab.hbase.store.server import ROOT
 from lab.hbase.store.settings import Settings
-from lab.hbase.ycsb import Load, Table
+from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.prediction import slot_bytes
 from lab.model.scaled_plan import Small
 from operations.cluster_step import script
@@ -60,7 +60,7 @@ def experiment(launches: Callable[[str], Launch], tmp_path_factory: pytest.TempP
         pytest.skip(f"{'; '.join(reasons)}: run `warmbase lab setup`")
     of = small_of(launches("prod"), SMALL, Settings(latency_ms=5.0))
     with laboratory(of, tmp_path_factory.mktemp("lab"), lambda _: None) as bench:
-        table = Table(name="usertable", rows=of.miniature.rows, value_bytes=of.miniature.workload.cell_bytes)
+        table = YcsbTable(name="usertable", rows=of.miniature.rows, value_bytes=of.miniature.workload.cell_bytes)
         yield Experiment(
             bench=bench, release=of.release, miniature=of.miniature, table=table, seconds=5.0, cores=2, seed=2
         )
@@ -69,7 +69,7 @@ def experiment(launches: Callable[[str], Launch], tmp_path_factory: pytest.TempP
 def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
     filled = experiment.filled()
     bench, table, blocks = filled.bench, filled.table, filled.miniature.demand.blocks.count
-    bench.serve(Server(), cold=True)
+    bench.serve(LabServer(), cold=True)
     bench.wait_until(lambda now: now.l2_blocks >= blocks, 300.0)
     warm = _read(bench, table)
     assert warm.hit_ratio >= 0.995
@@ -78,7 +78,7 @@ def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
     bench.wait_until(lambda _: False, 2 * PERSIST_INTERVAL_MS / 1000)
 
     bench.cluster.kill_server()
-    bench.serve(Server(), cold=False)
+    bench.serve(LabServer(), cold=False)
     assert "retrieved from file successfully" in bench.cluster.place.log("server-0").read_text(encoding="utf-8")
     assert bench.sample(0.0).cache.l2_blocks >= 0.99 * blocks
     after = _read(bench, table)
@@ -112,7 +112,7 @@ def test_every_block_is_as_long_in_the_cache_as_its_store_file_says(experiment: 
     assert len(predicted) == small.demand.blocks.count
     # What is cached is written down within an interval.
     experiment.bench.wait_until(lambda _: False, 2 * PERSIST_INTERVAL_MS / 1000)
-    cached = cached_lengths(experiment.bench.cluster.volume(Server()) / "index" / "bucketcache.index")
+    cached = cached_lengths(experiment.bench.cluster.volume(LabServer()) / "index" / "bucketcache.index")
     assert {block: cached.get(block) for block in predicted} == predicted
 
 
@@ -139,7 +139,7 @@ def test_what_a_look_at_a_node_sees_is_what_its_regionserver_has_read(experiment
     size = facts["figures"]["l2CacheSize"] + facts["figures"]["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
     assert facts["region_server"]["user"] == getpass.getuser()
-    assert any(each.startswith("-Xmx") for each in facts["region_server"]["arguments"])
+    assert any(argument.startswith("-Xmx") for argument in facts["region_server"]["arguments"])
 
 
 def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experiment: Experiment, tmp_path: Path) -> None:
@@ -160,10 +160,10 @@ def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experime
 
 def test_every_attribute_that_emrs_agent_is_asked_for_is_there(experiment: Experiment) -> None:
     ports = experiment.bench.cluster.place.ports
-    where = {Source.REGION_SERVER: ports.servers_info[0], Source.MASTER: ports.master_info}
-    for each in METRICS:
-        if each.source in where:
-            assert each.attribute in bean(where[each.source], each.bean), each
+    where = {MetricSource.REGION_SERVER: ports.servers_info[0], MetricSource.MASTER: ports.master_info}
+    for metric in METRICS:
+        if metric.source in where:
+            assert metric.attribute in bean(where[metric.source], metric.bean), metric
 
 
 # Magic, blocks of a chunk, number of chunks; the rest is one chunk here.
@@ -179,30 +179,30 @@ def test_an_index_that_stops_hbase_is_moved_aside_by_what_runs_before_it(
 ) -> None:
     bench, cluster = experiment.filled().bench, experiment.bench.cluster
     if not cluster.serves:
-        bench.serve(Server(), cold=True)
+        bench.serve(LabServer(), cold=True)
     bench.wait_until(lambda now: now.l2_blocks > 0, 60.0)
     cluster.stop_server()
-    index = cluster.volume(Server()) / "index" / "bucketcache.index"
+    index = cluster.volume(LabServer()) / "index" / "bucketcache.index"
     good = index.read_bytes()
     assert _guarded(experiment, tmp_path) == ""
     assert index.read_bytes() == good
     for reason, damage in DAMAGED.items():
         index.write_bytes(damage(good))
         with pytest.raises(OperationFailed, match="NullPointerException: "):
-            cluster.start_server(Server())
+            cluster.start_server(LabServer())
         assert f"moved {index} to {index}.damaged-" in (said := _guarded(experiment, tmp_path))
         assert reason in said
     # What a clean stop left is moved too, where a byte of it is missing; HBase itself would start without it.
     index.write_bytes(good[:-1])
     assert f"message 1 of 1, at byte 20 of {len(good) - 1}, is cut off" in _guarded(experiment, tmp_path)
-    cluster.start_server(Server())
+    cluster.start_server(LabServer())
 
 
 def _guarded(experiment: Experiment, directory: Path) -> str:
     """What systemd would write to the journal before it starts this RegionServer."""
     cluster, program = experiment.bench.cluster, directory / "before_regionserver.py"
     program.write_text(PROGRAM, encoding="utf-8")
-    volume = cluster.volume(Server())
+    volume = cluster.volume(LabServer())
     answer = subprocess.run(
         [
             sys.executable,
@@ -226,8 +226,8 @@ def _guarded(experiment: Experiment, directory: Path) -> str:
     return answer.stderr
 
 
-def _read(bench: Bench, table: Table) -> Window:
-    return bench.measure(table, Load(seconds=8.0, threads=4, seed=2))
+def _read(bench: Bench, table: YcsbTable) -> Window:
+    return bench.measure(table, YcsbLoad(seconds=8.0, threads=4, seed=2))
 
 
 HBASE = """#!/bin/sh
@@ -249,7 +249,7 @@ def test_what_a_teardown_looks_at_is_what_hbase_has(experiment: Experiment, tmp_
     """Its steps' scripts, beside a real HBase: the last of this file, for HBase has ended then."""
     cluster, table = experiment.bench.cluster, experiment.filled().table.name
     if not cluster.serves:
-        experiment.bench.serve(Server(), cold=True)
+        experiment.bench.serve(LabServer(), cold=True)
     node = Stepping(experiment, tmp_path)
     root = node.java("org.apache.hadoop.hbase.util.HBaseConfTool", "hbase.rootdir").splitlines()[-1]
     for process, caches in (("master", False), ("server-0", True)):

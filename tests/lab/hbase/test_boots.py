@@ -12,9 +12,9 @@ from configurations.launch import Launch, launch_of
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
 from lab.hbase.boots.amounts import byte_text, bytes_of
-from lab.hbase.boots.boot_matrix import Case, cases, distinct
-from lab.hbase.boots.daemon_report import Said, Witness, said_by_master, said_by_server
-from lab.hbase.boots.faults import NOT_SHOWN, WRONG, Wrong, not_shown, wrong_launch
+from lab.hbase.boots.boot_matrix import BootCase, cases, distinct
+from lab.hbase.boots.daemon_report import DaemonReport, Reported, master_figures, server_figures
+from lab.hbase.boots.faults import FAULTS, NOT_SHOWN, Fault, faulty_launch, unproven_rules
 from lab.hbase.boots.matrix import facts
 from lab.hbase.boots.planned import planned_of_core, planned_of_primary
 from lab.hbase.boots.refusals import decisive
@@ -59,14 +59,14 @@ def prod() -> Launch:
 
 
 @pytest.fixture(scope="module")
-def spread() -> tuple[Case, ...]:
+def spread() -> tuple[BootCase, ...]:
     return cases()
 
 
 # --- what is booted ---
 
 
-def test_every_mode_and_role_is_booted_on_each_hbase(spread: tuple[Case, ...]) -> None:
+def test_every_mode_and_role_is_booted_on_each_hbase(spread: tuple[BootCase, ...]) -> None:
     booted = {(case.launch.plan.mode, case.ground.jars) for case in spread}
     assert {mode for mode, _ in booted} == set(Mode)
     assert len({jars for _, jars in booted}) == len(booted) / len(Mode) == 2
@@ -74,19 +74,19 @@ def test_every_mode_and_role_is_booted_on_each_hbase(spread: tuple[Case, ...]) -
     assert roles == {"active", "replica"}
 
 
-def test_environment_files_and_examples_are_booted(spread: tuple[Case, ...]) -> None:
+def test_environment_files_and_examples_are_booted(spread: tuple[BootCase, ...]) -> None:
     names = {case.launch.environment.name for case in spread}
     assert names == {"dev", "prod", "published-emr", "development", "nvme", "recovery"}
 
 
-def test_the_spread_has_both_collectors_and_both_ways_to_cache(spread: tuple[Case, ...]) -> None:
+def test_the_spread_has_both_collectors_and_both_ways_to_cache(spread: tuple[BootCase, ...]) -> None:
     planned = [planned_of_core(case.launch) for case in spread]
     assert {each["collector"] for each in planned} == {"zgc", "g1"}
     cached = {each["cacheDataCompressed"] for each in planned if each["engine"] != "none"}
     assert cached == {"true", "false"}
 
 
-def test_nothing_is_booted_twice(spread: tuple[Case, ...]) -> None:
+def test_nothing_is_booted_twice(spread: tuple[BootCase, ...]) -> None:
     assert len({case.name for case in spread}) == len(spread)
     assert tuple(distinct([*spread, *spread], "core")) == spread
     assert 0 < len(tuple(distinct(spread, "primary"))) < len(spread)
@@ -114,8 +114,8 @@ def test_a_plan_without_a_cache_has_no_engine_and_the_usual_balancer() -> None:
     assert planned_of_primary(launch)["balancer"] == "StochasticLoadBalancer"
 
 
-def server_witness(log: str = SERVER_LOG) -> Witness:
-    return Witness(
+def server_witness(log: str = SERVER_LOG) -> DaemonReport:
+    return DaemonReport(
         log=log,
         configuration={"hbase.bucketcache.bucket.sizes": "65792,495360", "hbase.hfile.thread.prefetch": "16"},
         server={"l1CacheFreeSize": 72_402_480, "l1CacheSize": 75_096, "l2CacheFreeSize": 73_313_280, "l2CacheSize": 0},
@@ -127,7 +127,7 @@ def server_witness(log: str = SERVER_LOG) -> Witness:
 
 
 def test_a_server_is_read_as_it_speaks() -> None:
-    said = {name: each.value for name, each in said_by_server(server_witness()).items()}
+    said = {name: each.value for name, each in server_figures(server_witness()).items()}
     assert said == {
         "L1": 0.09,
         "memstore": 0.09,
@@ -156,7 +156,7 @@ def test_a_server_is_read_as_it_speaks() -> None:
 
 def test_without_a_cache_the_engine_is_none() -> None:
     log = "\n".join(line for line in SERVER_LOG.splitlines() if "ucket" not in line)
-    said = said_by_server(server_witness(log))
+    said = server_figures(server_witness(log))
     assert said["engine"].value == "none"
     assert "BucketCache" not in said
 
@@ -169,7 +169,7 @@ def test_a_master_is_read_as_it_speaks() -> None:
         f"{retention}.force": "true",
         f"{retention}.force.retries": "13",
     }
-    said = said_by_master(Witness(log=MASTER_LOG, configuration=configuration, stands_for={VOLUME: layout.CACHE}))
+    said = master_figures(DaemonReport(log=MASTER_LOG, configuration=configuration, stands_for={VOLUME: layout.CACHE}))
     assert {name: each.value for name, each in said.items()} == {
         "balancer": "CacheAwareLoadBalancer",
         "RegionServers waited for": 10.0,
@@ -183,7 +183,7 @@ def test_what_is_not_said_is_a_difference() -> None:
     (figure,) = facts("case", {"L1": 0.09}, {})
     assert figure.measured == "not said"
     assert figure.holds is False
-    (figure,) = facts("case", {"L1": 0.09}, {"L1": Said(0.09, "JMX")})
+    (figure,) = facts("case", {"L1": 0.09}, {"L1": Reported(0.09, "JMX")})
     assert figure.holds is True
 
 
@@ -230,39 +230,43 @@ def test_an_emitted_script_is_read_back_whole(prod: Launch) -> None:
 def test_an_attribute_that_the_master_lost_is_a_difference(prod: Launch) -> None:
     (table,) = defined_tables(table_ddl(prod))
     held = {"name": "cf", **(table.families[0].attributes or {})}
-    assert all(each.holds for each in table_figures("prod", table, {"families": [held]}))
+    assert all(table_figure.holds for table_figure in table_figures("prod", table, {"families": [held]}))
     del held["BLOCKSIZE"]
-    missed = [each.name for each in table_figures("prod", table, {"families": [held]}) if not each.holds]
+    missed = [
+        table_figure.name
+        for table_figure in table_figures("prod", table, {"families": [held]})
+        if not table_figure.holds
+    ]
     assert missed == ["BLOCKSIZE"]
 
 
 # --- files that lint refuses ---
 
 
-@pytest.mark.parametrize("wrong", [each for each in WRONG if each.index is None], ids=lambda wrong: wrong.case)
-def test_lint_finds_what_is_wrong(wrong: Wrong, prod: Launch) -> None:
-    found = {finding.id for finding in lint(planned_subject(wrong_launch(prod, wrong))).findings}
+@pytest.mark.parametrize("wrong", [fault for fault in FAULTS if fault.index is None], ids=lambda wrong: wrong.case)
+def test_lint_finds_what_is_wrong(wrong: Fault, prod: Launch) -> None:
+    found = {finding.id for finding in lint(planned_subject(faulty_launch(prod, wrong))).findings}
     assert wrong.rule in found
 
 
 def test_only_the_fault_differs(prod: Launch) -> None:
-    wrong = next(each for each in WRONG if each.rule == "WB201")
-    changed = wrong_launch(prod, wrong)
+    wrong = next(fault for fault in FAULTS if fault.rule == "WB201")
+    changed = faulty_launch(prod, wrong)
     assert changed.settings.primary == prod.settings.primary
     assert replace(changed, settings=prod.settings) == prod
 
 
 def test_every_rule_is_shown_or_said_not_to_be() -> None:
-    shown = {wrong.rule for wrong in WRONG}
+    shown = {wrong.rule for wrong in FAULTS}
     assert len(shown) >= 10
     for rule in RULES:
         reasons = [pattern for pattern in NOT_SHOWN if re.fullmatch(pattern, rule.id)]
         assert len(reasons) == (rule.id not in shown), rule.id
-    assert len(not_shown()) == len(NOT_SHOWN)
+    assert len(unproven_rules()) == len(NOT_SHOWN)
 
 
 def test_cases_are_told_apart() -> None:
-    assert len({wrong.case for wrong in WRONG}) == len(WRONG)
+    assert len({wrong.case for wrong in FAULTS}) == len(FAULTS)
 
 
 def test_the_decisive_line_begins_where_the_sign_does() -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from lab.hbase.limits import groups, machine, volume
-from lab.hbase.limits.groups import DiskLimits, Group
-from lab.hbase.limits.layout import Layout, layout_of, pass_on_controllers
+from lab.hbase.limits.groups import ControlGroups, DiskLimits
+from lab.hbase.limits.layout import GroupLayout, layout_of, pass_on_controllers
 from lab.hbase.limits.loop import Traffic, backing_file, loop_devices, traffic_of
 from lab.hbase.limits.machine import IdleCpu
-from lab.hbase.limits.volume import Volume, clean
+from lab.hbase.limits.volume import LimitedVolume, clean
 from lab.hbase.process import Command, start
 from sizing.problem import OperationFailed
 
@@ -74,7 +74,7 @@ time.sleep(60)
 """
 
 
-def read_bytes_by(group: Group, file: Path, block_bytes: int = 64 << 10) -> int:
+def read_bytes_by(group: ControlGroups, file: Path, block_bytes: int = 64 << 10) -> int:
     """What a process of the group reads at random in SECONDS; nothing of the file is in memory before."""
     forget(file)
     output = file.with_name("reader.txt")
@@ -119,28 +119,28 @@ def volumes(tmp_path_factory: pytest.TempPathFactory) -> None:
         pytest.skip(reason)
     directory = tmp_path_factory.mktemp("tried")
     try:
-        with Volume(directory=directory, mount_point=directory / "cache", size_bytes=64 * MIB):
+        with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=64 * MIB):
             pass
     except OperationFailed as refused:
         pytest.skip(f"no volume can be made in {directory}: {refused}")
 
 
 @pytest.fixture(scope="module")
-def disk(volumes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
+def disk(volumes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LimitedVolume]:
     """A volume with two files to read; skips where it, or a group to limit it for, is not to be had."""
     assert volumes is None
     if NO_GROUP:
         pytest.skip(NO_GROUP)
     directory = tmp_path_factory.mktemp("disk")
-    with Volume(directory=directory, mount_point=directory / "cache", size_bytes=VOLUME_BYTES) as made:
+    with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=VOLUME_BYTES) as made:
         write_file(made.mount_point / "large", FILE_BYTES)
         write_file(made.mount_point / "small", SMALL_BYTES)
         yield made
 
 
 @pytest.fixture
-def group() -> Iterator[Group]:
-    with Group(id="test") as made:
+def group() -> Iterator[ControlGroups]:
+    with ControlGroups(id="test") as made:
         yield made
 
 
@@ -150,7 +150,7 @@ def group() -> Iterator[Group]:
     [(20 * MIB, 3000, 64 << 10), (125 * MIB, 300, 64 << 10)],
 )
 def test_disk_gives_a_group_its_limit_and_no_more(
-    disk: Volume, group: Group, bytes_per_second: int, iops: int, block_bytes: int
+    disk: LimitedVolume, group: ControlGroups, bytes_per_second: int, iops: int, block_bytes: int
 ) -> None:
     file = disk.mount_point / "large"
     group.limit_memory(MEMORY_BYTES)
@@ -167,7 +167,7 @@ def test_disk_gives_a_group_its_limit_and_no_more(
 
 
 @pytest.mark.lab
-def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: Volume, group: Group) -> None:
+def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVolume, group: ControlGroups) -> None:
     limit = 20 * MIB
     group.limit_disk(disk, DiskLimits.of_volume(limit, 3000))
     before = disk.traffic
@@ -176,7 +176,7 @@ def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: Volume, gr
 
 
 @pytest.mark.lab
-def test_limits_change_and_go(disk: Volume, group: Group) -> None:
+def test_limits_change_and_go(disk: LimitedVolume, group: ControlGroups) -> None:
     group.limit_memory(MEMORY_BYTES)
     given = []
     for rate in (20 * MIB, 8 * MIB, None):
@@ -189,7 +189,9 @@ def test_limits_change_and_go(disk: Volume, group: Group) -> None:
 
 
 @pytest.mark.lab
-def test_memory_is_told_apart_by_whether_it_can_be_dropped(disk: Volume, group: Group, tmp_path: Path) -> None:
+def test_memory_is_told_apart_by_whether_it_can_be_dropped(
+    disk: LimitedVolume, group: ControlGroups, tmp_path: Path
+) -> None:
     file, output, interpreter_bytes = disk.mount_point / "small", tmp_path / "out.txt", 16 * MIB
     forget(file)
     command = (sys.executable, "-c", HOARDER, str(file), str(SMALL_BYTES))
@@ -211,7 +213,7 @@ def test_memory_is_told_apart_by_whether_it_can_be_dropped(disk: Volume, group: 
 
 @pytest.mark.usefixtures("volumes")
 def test_volume_does_direct_io_and_is_gone_afterwards(tmp_path: Path) -> None:
-    with Volume(directory=tmp_path, mount_point=tmp_path / "a cache", size_bytes=64 * MIB) as made:
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "a cache", size_bytes=64 * MIB) as made:
         device = Path("/sys/block") / made.device.name
         assert (device / "loop" / "dio").read_text().strip() == "1"
         assert made.numbers == (device / "dev").read_text().strip()
@@ -223,7 +225,7 @@ def test_volume_does_direct_io_and_is_gone_afterwards(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("volumes")
 def test_traffic_is_what_went_over_the_device(tmp_path: Path) -> None:
-    with Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
         before = made.traffic
         file = write_file(made.mount_point / "file", 4 * MIB)
         written = made.traffic
@@ -245,7 +247,7 @@ def test_traffic_counts_sectors_of_512_bytes(tmp_path: Path) -> None:
 def test_volume_is_gone_after_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError),
-        Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB),
+        LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB),
     ):
         _ = 1 / 0
     assert (mounted_in(tmp_path), attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [], [])
@@ -255,7 +257,7 @@ def test_volume_is_gone_after_an_error(tmp_path: Path) -> None:
 def test_volume_that_cannot_be_made_leaves_nothing_and_says_what_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(OperationFailed, match="mkfs"),
-        Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=4096),
+        LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=4096),
     ):
         pass
     assert (attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [])
@@ -264,7 +266,7 @@ def test_volume_that_cannot_be_made_leaves_nothing_and_says_what_refused(tmp_pat
 @pytest.mark.usefixtures("volumes")
 def test_volume_in_use_goes_out_of_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(volume, "BUSY_SECONDS", 0.5)
-    with Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
         held = (made.mount_point / "file").open("wb")
     with held:
         assert (mounted_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [])
@@ -283,7 +285,7 @@ def test_clean_finds_what_a_killed_run_left_and_nothing_else(tmp_path: Path) -> 
         assert holder.stdout is not None
         assert holder.stdout.readline() == "made\n"
         os.kill(holder.pid, signal.SIGKILL)
-    with Volume(directory=theirs, mount_point=theirs / "cache", size_bytes=64 * MIB) as other:
+    with LimitedVolume(directory=theirs, mount_point=theirs / "cache", size_bytes=64 * MIB) as other:
         stranger = ours / "stranger.img"
         stranger.write_bytes(bytes(MIB))
         device = subprocess.run(
@@ -299,10 +301,10 @@ def test_clean_finds_what_a_killed_run_left_and_nothing_else(tmp_path: Path) -> 
 
 
 @with_group
-def test_group_is_gone_afterwards_and_its_processes_are_not(group: Group) -> None:
+def test_group_is_gone_afterwards_and_its_processes_are_not(group: ControlGroups) -> None:
     with subprocess.Popen(("sleep", "30")) as sleeper:
         try:
-            with Group(id="left") as left:
+            with ControlGroups(id="left") as left:
                 move(sleeper, left)
                 assert left.processes == {sleeper.pid}
                 move(sleeper, group)
@@ -315,7 +317,7 @@ def test_group_is_gone_afterwards_and_its_processes_are_not(group: Group) -> Non
 @with_group
 def test_group_with_processes_stays_until_it_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "EMPTY_SECONDS", 0.3)
-    group = Group(id="test")
+    group = ControlGroups(id="test")
     with subprocess.Popen(("sleep", "30")) as sleeper:
         try:
             with group:
@@ -332,26 +334,26 @@ def test_group_with_processes_stays_until_it_is_empty(monkeypatch: pytest.Monkey
 
 
 @with_group
-def test_group_of_a_killed_owner_goes_with_the_next_one_that_is_made(group: Group) -> None:
+def test_group_of_a_killed_owner_goes_with_the_next_one_that_is_made(group: ControlGroups) -> None:
     with subprocess.Popen((sys.executable, "-c", OWNER), stdout=subprocess.PIPE, text=True, cwd=PROJECT) as owner:
         assert owner.stdout is not None
-        paths = [Path(each) for each in owner.stdout.readline().split()]
-        with Group(id="beside"):
+        paths = [Path(part) for part in owner.stdout.readline().split()]
+        with ControlGroups(id="beside"):
             assert paths
             assert all(path.is_dir() for path in paths)
         owner.kill()
-    with Group(id="next"):
+    with ControlGroups(id="next"):
         assert not any(path.exists() for path in paths)
         assert all(path.is_dir() for path in group.paths)
 
 
-def move(process: subprocess.Popen[bytes], group: Group) -> None:
+def move(process: subprocess.Popen[bytes], group: ControlGroups) -> None:
     for path in group.paths:
         (path / "cgroup.procs").write_text(str(process.pid))
 
 
 @with_group
-def test_memory_limit_kills_what_needs_more(tmp_path: Path, group: Group) -> None:
+def test_memory_limit_kills_what_needs_more(tmp_path: Path, group: ControlGroups) -> None:
     group.limit_memory(40 * MIB)
     greedy = start(
         Command(
@@ -418,7 +420,7 @@ def test_groups_are_unavailable_where_none_are_mounted(tmp_path: Path) -> None:
 def test_v1_groups_are_made_below_our_own(tmp_path: Path) -> None:
     (tmp_path / "memory" / "us" / "me").mkdir(parents=True)
     proc = fake_proc(tmp_path, v1_mounts(tmp_path), "4:memory:/us/me\n7:blkio:/\n0::/x\n")
-    assert layout_of(proc) == Layout(version=1, memory=tmp_path / "memory/us/me", disk=tmp_path / "blkio")
+    assert layout_of(proc) == GroupLayout(version=1, memory=tmp_path / "memory/us/me", disk=tmp_path / "blkio")
 
 
 def test_v1_groups_of_a_container_are_made_where_it_sees_them(tmp_path: Path) -> None:
@@ -426,7 +428,7 @@ def test_v1_groups_of_a_container_are_made_where_it_sees_them(tmp_path: Path) ->
     (tmp_path / "memory" / "inner").mkdir(parents=True)
     mounts = v1_mounts(tmp_path, root="/docker/abc")
     proc = fake_proc(tmp_path, mounts, "4:memory:/docker/abc/inner\n7:blkio:/docker/abc\n")
-    assert layout_of(proc) == Layout(version=1, memory=tmp_path / "memory/inner", disk=tmp_path / "blkio")
+    assert layout_of(proc) == GroupLayout(version=1, memory=tmp_path / "memory/inner", disk=tmp_path / "blkio")
 
 
 @pytest.mark.parametrize(
@@ -446,15 +448,15 @@ def test_v2_groups_are_made_below_the_nearest_that_can(
     fake_group(root / "slice" / "session", slice_)
     proc = fake_proc(tmp_path, f"41 31 0:38 / {root} rw - cgroup2 cgroup2 rw\n", "0::/slice/session\n")
     place = root / made_below
-    assert layout_of(proc) == Layout(version=2, memory=place, disk=place, crowded=crowded)
+    assert layout_of(proc) == GroupLayout(version=2, memory=place, disk=place, crowded=crowded)
 
 
 def test_v2_processes_of_a_container_are_moved_aside(tmp_path: Path) -> None:
     root = fake_group(tmp_path / "cg", "io memory pids", processes="17\n")
     proc = fake_proc(tmp_path, f"41 31 0:38 / {root} rw - cgroup2 cgroup2 rw\n", "0::/\n")
     layout = layout_of(proc)
-    assert layout == Layout(version=2, memory=root, disk=root, crowded=True)
-    assert isinstance(layout, Layout)
+    assert layout == GroupLayout(version=2, memory=root, disk=root, crowded=True)
+    assert isinstance(layout, GroupLayout)
     pass_on_controllers(layout)
     assert (root / "warmbase-lab-aside" / "cgroup.procs").read_text() == "17"
     assert (root / "cgroup.subtree_control").read_text() == "+io +memory"
@@ -467,13 +469,13 @@ def test_v2_without_a_controller_names_it(tmp_path: Path) -> None:
 
 
 def test_v2_limits_are_written_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Volume, "numbers", "7:3")
-    group = Group(id="x", layout=Layout(version=2, memory=tmp_path, disk=tmp_path))
+    monkeypatch.setattr(LimitedVolume, "numbers", "7:3")
+    group = ControlGroups(id="x", layout=GroupLayout(version=2, memory=tmp_path, disk=tmp_path))
     (only,) = group.paths
     only.mkdir()
     group.limit_memory(150 * MIB)
     group.limit_disk(
-        Volume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=MIB),
+        LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=MIB),
         DiskLimits(read_bytes_per_second=125 * MIB, read_iops=3000),
     )
     assert (only / "memory.max").read_text() == "157286400"
@@ -489,7 +491,9 @@ def test_v2_limits_are_written_in_its_own_words(tmp_path: Path, monkeypatch: pyt
     ],
 )
 def test_shared_memory_is_no_page_cache(tmp_path: Path, version: int, statistics: str) -> None:
-    group = Group(id="x", layout=Layout(version=version, memory=tmp_path / "memory", disk=tmp_path / "disk"))
+    group = ControlGroups(
+        id="x", layout=GroupLayout(version=version, memory=tmp_path / "memory", disk=tmp_path / "disk")
+    )
     group.paths[0].mkdir(parents=True)
     (group.paths[0] / "memory.stat").write_text(statistics)
     assert (group.anonymous_bytes, group.page_cache_bytes) == (1800, 400)
@@ -516,5 +520,5 @@ def test_idle_is_what_proc_stat_says(tmp_path: Path) -> None:
 
 def test_memory_is_the_kernels(tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 1024 kB\n")
-    assert machine.memory(tmp_path) == machine.Memory(total_bytes=2 * MIB, available_bytes=MIB)
+    assert machine.memory(tmp_path) == machine.MachineMemory(total_bytes=2 * MIB, available_bytes=MIB)
     assert machine.memory(tmp_path / "nowhere").available_bytes is None

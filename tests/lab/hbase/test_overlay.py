@@ -11,8 +11,8 @@ from configurations.hbase_site import site_properties
 from configurations.launch import Launch
 from lab.hbase.configuration import server_site, write_site
 from lab.hbase.jvm import rendered_flags
-from lab.hbase.overlay import At, Overlay, varied
-from lab.hbase.paths import Place, Ports
+from lab.hbase.overlay import Overlay, ServerIdentity, varied
+from lab.hbase.paths import LabPaths, Ports
 from lab.hbase.result import Substitution
 
 PORTS = Ports(
@@ -35,8 +35,8 @@ def test_only_what_differs_is_a_substitution() -> None:
 
 
 def test_what_decides_which_blocks_are_found_is_as_rendered(launches: Callable[[str], Launch], tmp_path: Path) -> None:
-    place = Place(root=tmp_path, ports=PORTS)
-    site = server_site(launches("prod"), place, 284, At(number=0, volume=tmp_path))
+    place = LabPaths(root=tmp_path, ports=PORTS)
+    site = server_site(launches("prod"), place, 284, ServerIdentity(number=0, volume=tmp_path))
     kept = (
         "hbase.bucketcache.bucket.sizes",
         "hbase.bucketcache.writer.threads",
@@ -50,12 +50,14 @@ def test_what_decides_which_blocks_are_found_is_as_rendered(launches: Callable[[
     assert {key: site.properties[key] for key in kept if key in rendered} == {
         key: rendered[key] for key in kept if key in rendered
     }
-    assert site.as_rendered + sum(each.rendered is not None for each in site.substitutions) == len(rendered)
+    assert site.as_rendered + sum(substitution.rendered is not None for substitution in site.substitutions) == len(
+        rendered
+    )
 
 
 def test_nothing_listens_beyond_loopback(launches: Callable[[str], Launch], tmp_path: Path) -> None:
-    place = Place(root=tmp_path, ports=PORTS)
-    site = server_site(launches("prod"), place, 284, At(number=0, volume=tmp_path))
+    place = LabPaths(root=tmp_path, ports=PORTS)
+    site = server_site(launches("prod"), place, 284, ServerIdentity(number=0, volume=tmp_path))
     write_site(site, place, "server-0")
     addresses = {key: value for key, value in site.properties.items() if "ddress" in key or key.endswith("quorum")}
     assert set(addresses.values()) == {"127.0.0.1"}

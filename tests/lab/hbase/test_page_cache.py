@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.hbase.limits.page_cache import kept_out
+from lab.hbase.limits.page_cache import uncached
 
 SIZE = 4 << 20
 
@@ -38,7 +38,7 @@ def test_read_again_it_comes_from_the_device_again(file: Path) -> None:
     before = _read_from_device()
     file.read_bytes()
     assert _read_from_device() == before
-    with kept_out(file, every_seconds=0.01):
+    with uncached(file, every_seconds=0.01):
         for _ in range(3):
             time.sleep(0.1)
             file.read_bytes()
@@ -46,5 +46,5 @@ def test_read_again_it_comes_from_the_device_again(file: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), kept_out(tmp_path / "none"):
+    with pytest.raises(FileNotFoundError), uncached(tmp_path / "none"):
         pass

@@ -24,7 +24,7 @@ def ratio(before: Sample, after: Sample) -> float:
 
 def test_reads_warm_the_cache() -> None:
     samples = recordings("warm-up")["warming by reads"].samples
-    reading = [each for each in samples if each.cache.l2_hits + each.cache.l2_misses > 0]
+    reading = [sample for sample in samples if sample.cache.l2_hits + sample.cache.l2_misses > 0]
     assert ratio(reading[0], reading[5]) < 0.5
     assert ratio(reading[-10], reading[-1]) > 0.99
     assert all(after.store.store_file_gets >= before.store.store_file_gets for before, after in pairwise(samples))
@@ -32,7 +32,7 @@ def test_reads_warm_the_cache() -> None:
 
 def test_prefetch_fills_it_without_a_read() -> None:
     samples = recordings("warm-up")["warming by prefetch"].samples
-    blocks = [each.cache.l2_blocks for each in samples]
+    blocks = [sample.cache.l2_blocks for sample in samples]
     assert blocks == sorted(blocks)
     assert blocks[-1] > 3_000
     assert samples[-1].cache.reads < 1_000
@@ -51,7 +51,7 @@ def test_the_cache_is_there_when_the_server_answers_again(name: str) -> None:
 
 def test_without_persistence_the_reads_fill_it_again() -> None:
     samples = recordings("restart")["clean restart, neither persistence nor prefetch"].samples
-    blocks = [each.cache.l2_blocks for each in samples]
+    blocks = [sample.cache.l2_blocks for sample in samples]
     assert 0 in blocks
     assert blocks[-1] > 3_000
     assert samples[-1].store.store_file_gets - samples[0].store.store_file_gets > 3_000

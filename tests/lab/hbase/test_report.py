@@ -28,7 +28,7 @@ from lab.hbase.report.wording import (
     verdict,
     when,
 )
-from lab.hbase.result import Chart, Figure, Kind, Run, Series, Substitution, Target
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, Run, Series, Substitution, TargetKind
 from tests.lab.hbase.sample_run import HOSTILE, RUN, hostile_run
 
 PROJECT = Path(__file__).parents[3]
@@ -71,9 +71,9 @@ def flat(page: str) -> str:
     return " ".join("".join(read(page).text).split())
 
 
-def figure(**fields: Any) -> Figure:
+def figure(**fields: Any) -> Measurement:
     usual: dict[str, Any] = {"case": "a case", "name": "reads", "unit": "reads/s", "measured": 1.0, "because": "why"}
-    return Figure(**usual | fields)
+    return Measurement(**usual | fields)
 
 
 @pytest.fixture(scope="module")
@@ -134,24 +134,27 @@ def test_a_ratio_is_measured_over_predicted_or_a_dash(
 
 
 TARGETS = [
-    (Kind.AT_LEAST, 300, "at least 300 reads/s"),
-    (Kind.AT_MOST, 0.5, "at most 0.5 reads/s"),
-    (Kind.WITHIN_FRACTION, 0.1, "within 10 %"),
-    (Kind.WITHIN_DIFFERENCE, 25, "within ± 25 reads/s"),
-    (Kind.WITHIN_FACTOR, 2, "within a factor of 2"),
-    (Kind.SAME, 0, "as predicted"),
+    (TargetKind.AT_LEAST, 300, "at least 300 reads/s"),
+    (TargetKind.AT_MOST, 0.5, "at most 0.5 reads/s"),
+    (TargetKind.WITHIN_FRACTION, 0.1, "within 10 %"),
+    (TargetKind.WITHIN_DIFFERENCE, 25, "within ± 25 reads/s"),
+    (TargetKind.WITHIN_FACTOR, 2, "within a factor of 2"),
+    (TargetKind.SAME, 0, "as predicted"),
 ]
 
 
 def test_every_kind_of_target_has_words() -> None:
-    assert {kind for kind, _, _ in TARGETS} == set(Kind)
+    assert {kind for kind, _, _ in TARGETS} == set(TargetKind)
     for kind, bound, said in TARGETS:
-        assert target_text(figure(target=Target(kind=kind, bound=bound))) == said
+        assert target_text(figure(target=MeasurementTarget(kind=kind, bound=bound))) == said
     assert target_text(figure()) == "-"
 
 
 def test_the_verdict_counts_targets_and_facts_and_nothing_else() -> None:
-    met, missed = Target(kind=Kind.AT_LEAST, bound=0), Target(kind=Kind.AT_LEAST, bound=2)
+    met, missed = (
+        MeasurementTarget(kind=TargetKind.AT_LEAST, bound=0),
+        MeasurementTarget(kind=TargetKind.AT_LEAST, bound=2),
+    )
     assert verdict(RUN) == "3 of 6 targets held, all 5 facts as said."
     assert targets_text([figure(target=met), figure(target=missed), figure()]) == "1 of 2 targets held"
     assert targets_text([figure(target=met), figure(target=met), figure()]) == "all 2 targets held"
@@ -293,8 +296,8 @@ def test_everything_of_a_run_is_on_its_page(page: str) -> None:
         texts = [scenario.title, scenario.question, *scenario.limits, *(chart.title for chart in scenario.charts)]
         texts += [text for each in scenario.figures for text in (each.case, each.name, each.because)]
         assert [text for text in texts if text.replace("`", "") not in said] == []
-    pairs = (*RUN.software, *RUN.scale, *((each.key, each.why) for each in RUN.substitutions))
-    assert [text for each in pairs for text in each if text not in said] == []
+    pairs = (*RUN.software, *RUN.scale, *((substitution.key, substitution.why) for substitution in RUN.substitutions))
+    assert [text for pair in pairs for text in pair if text not in said] == []
     assert RUN.substitution is not None
     assert RUN.substitution in said
     assert RUN.command in said

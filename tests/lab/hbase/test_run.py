@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Recording, Sample, recordings_of_json, recordings_to_json
-from lab.hbase.run import Results
+from lab.hbase.run import RunFiles
 from lab.hbase.scenarios import BENCHED as WITH_A_BENCH
 from lab.hbase.scenarios import SCENARIOS, benched, question, unbenched
-from lab.hbase.store.counters import Counters
+from lab.hbase.store.counters import StoreCounters
 from sizing.problem import InvalidInput
 from tests.lab.hbase.sample_run import RUN
 
@@ -25,7 +25,7 @@ samples = st.builds(
     Sample,
     seconds=st.integers(0, 10_000).map(lambda tenths: tenths / 10),
     cache=caches,
-    store=st.builds(Counters, store_file_gets=counts, bytes_down=counts),
+    store=st.builds(StoreCounters, store_file_gets=counts, bytes_down=counts),
 )
 
 
@@ -38,20 +38,20 @@ def test_every_scenario_asks_a_question_and_can_be_run(name: str) -> None:
 
 
 def test_a_run_is_written_and_found_again(tmp_path: Path) -> None:
-    results = Results(tmp_path / "results", "prod")
+    results = RunFiles(tmp_path / "results", "prod")
     results.write(RUN)
-    assert results.found() == RUN
+    assert results.read() == RUN
     assert "<html" in results.page.read_text(encoding="utf-8")
     assert sorted(file.name for file in results.directory.iterdir()) == ["prod.html", "prod.json"]
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", "[1]"])
 def test_what_is_no_run_cannot_be_gone_on_with(tmp_path: Path, text: str | None) -> None:
-    results = Results(tmp_path, "prod")
+    results = RunFiles(tmp_path, "prod")
     if text is not None:
         results.data.write_text(text)
     with pytest.raises(InvalidInput, match="fix: leave out --resume"):
-        results.found()
+        results.read()
 
 
 @given(st.lists(samples, max_size=5))
@@ -63,9 +63,9 @@ def test_a_recording_is_read_back_as_it_was(taken: list[Sample]) -> None:
 
 
 def test_a_sample_to_a_line(tmp_path: Path) -> None:
-    results = Results(tmp_path, "prod")
+    results = RunFiles(tmp_path, "prod")
     cache = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 1))
-    one = Sample(seconds=1.0, cache=cache, store=Counters())
+    one = Sample(seconds=1.0, cache=cache, store=StoreCounters())
     results.record("warm-up", (Recording(name="warming", samples=(one, replace(one, seconds=2.0))),))
     lines = (tmp_path / "prod-warm-up-recorded.json").read_text().splitlines()
     assert sum("[1.0, 1," in line or "[2.0, 1," in line for line in lines) == 2

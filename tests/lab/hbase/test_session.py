@@ -15,11 +15,11 @@ from facts.releases import releases
 from lab.hbase import background as standing
 from lab.hbase import run as running
 from lab.hbase import run_directory
-from lab.hbase.experiment import Findings
+from lab.hbase.experiment import ScenarioResult
 from lab.hbase.laboratory import Laboratory
 from lab.hbase.process import began
-from lab.hbase.result import Figure
-from lab.hbase.run import Asked, Results, run
+from lab.hbase.result import Measurement
+from lab.hbase.run import RunFiles, RunRequest, run
 from lab.hbase.scenarios import SCENARIOS
 from lab.hbase.software import Software
 from lab.hbase.store.settings import Settings
@@ -67,12 +67,14 @@ def scenarios(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[Path], flo
     """What each scenario does in its directory, by name; the others find 1."""
     does: dict[str, Callable[[Path], float]] = {}
 
-    def found(name: str) -> Callable[[Path, Callable[[str], None]], Findings]:
-        def scenario(directory: Path, _: Callable[[str], None]) -> Findings:
+    def found(name: str) -> Callable[[Path, Callable[[str], None]], ScenarioResult]:
+        def scenario(directory: Path, _: Callable[[str], None]) -> ScenarioResult:
             (directory / "logs").mkdir(parents=True)
             (directory / "logs" / "server-0.log").write_text("ERROR out of order")
             value = does[name](directory) if name in does else 1.0
-            return Findings(figures=(Figure(case="", name="value", unit="", measured=value, because="said so"),))
+            return ScenarioResult(
+                figures=(Measurement(case="", name="value", unit="", measured=value, because="said so"),)
+            )
 
         return scenario
 
@@ -81,8 +83,8 @@ def scenarios(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[Path], flo
     return does
 
 
-def asked(of: Laboratory, *names: str, named: bool = True, seconds: float = 15.0) -> Asked:
-    return Asked(
+def asked(of: Laboratory, *names: str, named: bool = True, seconds: float = 15.0) -> RunRequest:
+    return RunRequest(
         of=of,
         scenarios=names or SCENARIOS,
         named=named and bool(names),
@@ -111,10 +113,10 @@ def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path, error: Exception
 ) -> None:
     scenarios[SECOND] = fails(error)
-    results = Results(tmp_path / "results", "prod")
+    results = RunFiles(tmp_path / "results", "prod")
     with pytest.raises(OperationFailed, match=f"its logs are kept in {results.logs(SECOND)}") as caught:
         run(asked(laboratory, FIRST, SECOND, THIRD), results, quiet)
-    assert [each.name for each in results.found().scenarios] == [FIRST, THIRD]
+    assert [scenario.name for scenario in results.read().scenarios] == [FIRST, THIRD]
     assert (results.logs(SECOND) / "logs" / "server-0.log").read_text() == "ERROR out of order"
     if isinstance(error, OperationFailed):
         assert f"{results.logs(SECOND)}/logs/server-0.log" in str(caught.value)
@@ -125,16 +127,16 @@ def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
 def test_a_run_is_gone_on_with_and_what_is_named_is_run_again(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
 ) -> None:
-    results = Results(tmp_path / "results", "prod")
+    results = RunFiles(tmp_path / "results", "prod")
     run(asked(laboratory, FIRST), results, quiet)
     scenarios[FIRST] = lambda _: 2.0
     whole = run(asked(laboratory), results, quiet, resume=True)
-    assert [each.name for each in whole.scenarios] == list(SCENARIOS)
+    assert [scenario.name for scenario in whole.scenarios] == list(SCENARIOS)
     assert whole.scenarios[0].figures[0].measured == 1.0
     again = run(asked(laboratory, FIRST), results, quiet, resume=True)
     assert len(again.scenarios) == len(SCENARIOS)
     assert again.scenarios[0].figures[0].measured == 2.0
-    assert results.found() == again
+    assert results.read() == again
 
 
 def test_scenarios_run_in_their_own_order_each_once(
@@ -143,7 +145,7 @@ def test_scenarios_run_in_their_own_order_each_once(
     order: list[str] = []
     for name in (FIRST, THIRD):
         scenarios[name] = lambda _, name=name: float(order.append(name) or 0)  # type: ignore[func-returns-value,misc]
-    run(asked(laboratory, THIRD, FIRST, THIRD), Results(tmp_path / "results", "prod"), quiet)
+    run(asked(laboratory, THIRD, FIRST, THIRD), RunFiles(tmp_path / "results", "prod"), quiet)
     assert order == [FIRST, THIRD]
 
 
@@ -151,7 +153,7 @@ def test_what_an_earlier_run_found_is_not_written_over(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
 ) -> None:
     assert not scenarios
-    results = Results(tmp_path / "results", "prod")
+    results = RunFiles(tmp_path / "results", "prod")
     run(asked(laboratory, FIRST, SECOND), results, quiet)
     before = results.data.read_bytes()
     with pytest.raises(
@@ -166,7 +168,7 @@ def test_windows_of_another_length_are_another_run(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
 ) -> None:
     assert not scenarios
-    results = Results(tmp_path / "results", "prod")
+    results = RunFiles(tmp_path / "results", "prod")
     run(asked(laboratory, FIRST), results, quiet)
     with pytest.raises(InvalidInput, match="at another scale"):
         run(asked(laboratory, SECOND, seconds=30.0), results, quiet, resume=True)
@@ -177,7 +179,7 @@ def test_a_run_leaves_no_directory(
 ) -> None:
     scenarios[FIRST] = fails(ValueError("no"))
     with pytest.raises(OperationFailed):
-        run(asked(laboratory, FIRST, SECOND), Results(tmp_path / "results", "prod"), quiet)
+        run(asked(laboratory, FIRST, SECOND), RunFiles(tmp_path / "results", "prod"), quiet)
     assert list((home / "runs").iterdir()) == []
 
 
@@ -191,7 +193,7 @@ def test_directories_of_commands_that_are_gone_are_removed_and_those_of_live_one
         "4194303-77",
         "nonsense",
     }
-    assert [each.name for each in (home / "runs").iterdir()] == [mine]
+    assert [path.name for path in (home / "runs").iterdir()] == [mine]
     assert run_directory.running() == (os.getpid(),)
 
 
@@ -202,7 +204,7 @@ def test_down_ends_what_a_killed_command_left_on_the_way_up(home: Path) -> None:
     )
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], cwd=home, start_new_session=True)
     try:
-        assert standing.standing() is None
+        assert standing.background_lab() is None
         assert standing.down()
         assert stray.wait(10) != 0
         assert other.poll() is None
@@ -218,6 +220,6 @@ def test_down_ends_what_a_killed_command_left_on_the_way_up(home: Path) -> None:
 def test_a_state_that_cannot_be_read_is_no_lab_that_is_up(home: Path, text: str) -> None:
     home.mkdir(parents=True)
     (home / "up.json").write_text(text)
-    assert standing.standing() is None
+    assert standing.background_lab() is None
     standing.down()
     assert not (home / "up.json").exists()

@@ -93,11 +93,11 @@ def files(directory: Path) -> set[str]:
 def test_each_locked_jar_is_one_file_with_a_hash() -> None:
     rows = [line.split(",") for line in LOCK.read_text().splitlines() if not line.startswith(("#", "sets,"))]
     locked_jars = {each for jars in jar_sets().values() for each in jars}
-    assert len(rows) == len(locked_jars) == len({each.path for each in locked_jars})
-    for each in locked_jars:
-        assert re.fullmatch(r"[0-9a-f]{64}", each.sha256), each.path
-        assert each.size_bytes > 0
-        assert re.fullmatch(r"[A-Za-z0-9][\w.+-]*(/[A-Za-z0-9][\w.+-]*)+\.jar", each.path), each.path
+    assert len(rows) == len(locked_jars) == len({locked_jar.path for locked_jar in locked_jars})
+    for locked_jar in locked_jars:
+        assert re.fullmatch(r"[0-9a-f]{64}", locked_jar.sha256), locked_jar.path
+        assert locked_jar.size_bytes > 0
+        assert re.fullmatch(r"[A-Za-z0-9][\w.+-]*(/[A-Za-z0-9][\w.+-]*)+\.jar", locked_jar.path), locked_jar.path
 
 
 def test_the_sets_are_those_that_the_poms_make() -> None:
@@ -109,7 +109,7 @@ def test_the_sets_are_those_that_the_poms_make() -> None:
 
 @pytest.mark.parametrize("name", hbase_sets())
 def test_an_hbase_set_has_one_hadoop_and_it_is_hadoop_3(name: str) -> None:
-    versions = {each.version for each in jar_sets()[name] if each.group == "org.apache.hadoop"}
+    versions = {jar_set.version for jar_set in jar_sets()[name] if jar_set.group == "org.apache.hadoop"}
     assert len(versions) == 1
     assert versions.pop().startswith("3.")
 
@@ -118,13 +118,15 @@ def test_an_hbase_set_has_one_hadoop_and_it_is_hadoop_3(name: str) -> None:
 def test_an_hbase_set_is_of_the_hbase_it_is_named_for(name: str) -> None:
     version = jars.version_of("hbase-server", name)
     assert version.removesuffix("-hadoop3") == name.removeprefix("hbase-")
-    assert {each.version for each in jar_sets()[name] if each.artifact in ("hbase-client", "hbase-common")} == {version}
+    assert {
+        jar_set.version for jar_set in jar_sets()[name] if jar_set.artifact in ("hbase-client", "hbase-common")
+    } == {version}
 
 
 def test_no_set_brings_two_loggers_behind_slf4j() -> None:
     backends = {"slf4j-reload4j", "log4j-slf4j-impl", "log4j-slf4j2-impl", "logback-classic", "slf4j-simple"}
     for name in (*hbase_sets(), jars.STORE):
-        assert len([each for each in jar_sets()[name] if each.artifact in backends]) == 1, name
+        assert len([jar_set for jar_set in jar_sets()[name] if jar_set.artifact in backends]) == 1, name
 
 
 @pytest.mark.parametrize(
@@ -364,5 +366,5 @@ def test_an_edited_source_is_compiled_anew_and_an_error_is_shown(here: Software,
     assert work.target != first
     with pytest.raises(OperationFailed, match="Absent cannot be resolved to a type"):
         work.compile()
-    assert {each.name for each in work.classes.iterdir()} == {first.name}
+    assert {path.name for path in work.classes.iterdir()} == {first.name}
     assert replace(work, name="hbase-2.6.4").target != work.target

@@ -25,13 +25,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.hbase.paths import HOST, Place, free_ports
-from lab.hbase.process import Running
+from lab.hbase.paths import HOST, LabPaths, free_ports
+from lab.hbase.process import RunningProcess
 from lab.hbase.software.jars import STORE, jar_sets
 from lab.hbase.software.runtime import runtime
 from lab.hbase.software.setup import jars_directory
-from lab.hbase.store import BUCKET, Counters, Program, Settings, Store, start_proxy, start_store, store_at
-from lab.hbase.store.framing import HEAD_BYTES, Chunked, Malformed, Request, Response
+from lab.hbase.store import BUCKET, Program, Settings, StoreClient, StoreCounters, start_proxy, start_store, store_at
+from lab.hbase.store.framing import HEAD_BYTES, Chunked, Malformed, RequestHead, Response
 from lab.hbase.store.settings import Conditions
 from sizing.problem import OperationFailed
 
@@ -171,9 +171,9 @@ def read(connection: socket.socket, count: int) -> bytes:
 class Bench:
     """The proxy between a client and the stub."""
 
-    store: Store
+    store: StoreClient
     stub: Stub
-    proxy: Running
+    proxy: RunningProcess
 
     @contextmanager
     def connection(self) -> Iterator[socket.socket]:
@@ -203,7 +203,7 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    place = Place(root=tmp_path_factory.mktemp("store"), ports=free_ports())
+    place = LabPaths(root=tmp_path_factory.mktemp("store"), ports=free_ports())
     stub = Stub(place.ports.store)
     stub.thread.start()
     assert stub.listening.wait(SECONDS)
@@ -277,7 +277,7 @@ def test_chunks_end_where_they_end_however_they_are_split(pieces: list[bytes], c
 )
 def test_what_has_no_frame_is_refused(head: bytes) -> None:
     with pytest.raises(Malformed):
-        Request.of(head)
+        RequestHead.of(head)
 
 
 @pytest.mark.parametrize(
@@ -307,23 +307,23 @@ def test_what_is_no_request_ends_its_own_connection_only(bench: Bench, asked: by
 
 
 ASKED = [
-    (request("GET", "/lab/hbase/data/t/f", range="bytes=0-9"), Counters(gets=1, ranged_gets=1, store_file_gets=1)),
-    (request("GET", "/lab/hbase/archive/data/t/f"), Counters(gets=1, store_file_gets=1)),
-    (request("GET", "/lab/hbase/hbase.id?x=/data/"), Counters(gets=1)),
-    (request("GET", "/lab?list-type=2&prefix=hbase/data/"), Counters(lists=1)),
-    (request("GET", "/lab/?uploads"), Counters(lists=1)),
-    (request("GET", "/"), Counters(lists=1)),
-    (request("GET", "/lab/hbase/data/f?uploadId=1"), Counters(lists=1)),
-    (request("HEAD", "/lab/hbase/data/t/f"), Counters(heads=1)),
-    (request("PUT", "/lab/hbase/data/t/f", b"12345"), Counters(puts=1)),
-    (request("POST", "/lab/hbase/data/t/f?uploads", b""), Counters(posts=1)),
-    (request("DELETE", "/lab/hbase/data/t/f"), Counters(deletes=1)),
-    (request("OPTIONS", "/lab"), Counters(others=1)),
+    (request("GET", "/lab/hbase/data/t/f", range="bytes=0-9"), StoreCounters(gets=1, ranged_gets=1, store_file_gets=1)),
+    (request("GET", "/lab/hbase/archive/data/t/f"), StoreCounters(gets=1, store_file_gets=1)),
+    (request("GET", "/lab/hbase/hbase.id?x=/data/"), StoreCounters(gets=1)),
+    (request("GET", "/lab?list-type=2&prefix=hbase/data/"), StoreCounters(lists=1)),
+    (request("GET", "/lab/?uploads"), StoreCounters(lists=1)),
+    (request("GET", "/"), StoreCounters(lists=1)),
+    (request("GET", "/lab/hbase/data/f?uploadId=1"), StoreCounters(lists=1)),
+    (request("HEAD", "/lab/hbase/data/t/f"), StoreCounters(heads=1)),
+    (request("PUT", "/lab/hbase/data/t/f", b"12345"), StoreCounters(puts=1)),
+    (request("POST", "/lab/hbase/data/t/f?uploads", b""), StoreCounters(posts=1)),
+    (request("DELETE", "/lab/hbase/data/t/f"), StoreCounters(deletes=1)),
+    (request("OPTIONS", "/lab"), StoreCounters(others=1)),
 ]
 
 
 @pytest.mark.parametrize(("asked", "expected"), ASKED)
-def test_each_request_is_counted_once_as_what_it_is(bench: Bench, asked: bytes, expected: Counters) -> None:
+def test_each_request_is_counted_once_as_what_it_is(bench: Bench, asked: bytes, expected: StoreCounters) -> None:
     before = bench.store.counters()
     with bench.connection() as connection:
         bench.answer(connection, asked)
@@ -555,7 +555,7 @@ def test_nobody_reading_holds_the_other_side(bench: Bench) -> None:
 
 
 def test_no_server_ends_the_connection(tmp_path: Path) -> None:
-    place = Place(root=tmp_path, ports=free_ports())
+    place = LabPaths(root=tmp_path, ports=free_ports())
     proxy = start_proxy(place)
     try:
         with socket.create_connection((HOST, place.ports.endpoint), timeout=SECONDS) as connection:
@@ -620,7 +620,7 @@ def program() -> Program:
 
 @pytest.mark.lab
 def test_objects_are_read_in_ranges_and_outlive_the_server(tmp_path: Path) -> None:
-    place = Place(root=tmp_path / "läb store", ports=free_ports())
+    place = LabPaths(root=tmp_path / "läb store", ports=free_ports())
     content, jars = os.urandom(20 * MIB), program()
     for is_first in (True, False):
         running = start_store(place, jars, seed=SEED)
@@ -642,7 +642,7 @@ def test_objects_are_read_in_ranges_and_outlive_the_server(tmp_path: Path) -> No
 
 
 def s3(
-    store: Store, method: str, path: str, body: bytes = b"", fields: dict[str, str] | None = None
+    store: StoreClient, method: str, path: str, body: bytes = b"", fields: dict[str, str] | None = None
 ) -> tuple[int, bytes]:
     with closing(HTTPConnection(HOST, store.port, timeout=60)) as connection:
         connection.request(method, f"/{BUCKET}{path}", body=body or None, headers=fields or {})

@@ -9,7 +9,7 @@ import pytest
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Sample
 from lab.hbase.scenarios.volume_bound import steady_per_second
-from lab.hbase.store.counters import Counters
+from lab.hbase.store.counters import StoreCounters
 from sizing.problem import OperationFailed
 
 NONE = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 0))
@@ -18,7 +18,8 @@ NONE = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 0))
 def samples(reads: list[int]) -> list[Sample]:
     """One a second."""
     return [
-        Sample(seconds=second, cache=replace(NONE, reads=count), store=Counters()) for second, count in enumerate(reads)
+        Sample(seconds=second, cache=replace(NONE, reads=count), store=StoreCounters())
+        for second, count in enumerate(reads)
     ]
 
 

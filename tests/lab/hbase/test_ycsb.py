@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.hbase.ycsb import Load, Table, measured, operations, pace, rows_of
+from lab.hbase.ycsb import YcsbLoad, YcsbTable, measured, operations, pace, rows_of
 
 REPORT = """\
 [OVERALL], RunTime(ms), 15011
@@ -28,16 +28,16 @@ def test_a_report_is_read() -> None:
 
 
 def test_a_cell_is_as_long_as_the_calculators() -> None:
-    told = rows_of(Table(name="usertable", rows=10, value_bytes=425))
+    told = rows_of(YcsbTable(name="usertable", rows=10, value_bytes=425))
     qualifier = f"{told['fieldnameprefix']}0"
     assert len(qualifier) == 8
     assert int(told["fieldlength"]) + 22.9 + len(qualifier) + len(told["columnfamily"]) == 425 + 24 + 8 + 2 - 0.1
 
 
 def test_a_hot_set_and_its_seed_are_told() -> None:
-    told = operations(Load(seconds=15, threads=4, distribution="hotspot", hot=(0.1, 0.9), seed=2))
+    told = operations(YcsbLoad(seconds=15, threads=4, distribution="hotspot", hot=(0.1, 0.9), seed=2))
     assert (told["hotspotdatafraction"], told["hotspotopnfraction"], told["seed"]) == ("0.1", "0.9", "2")
-    assert "hotspotdatafraction" not in operations(Load(seconds=15, threads=4))
+    assert "hotspotdatafraction" not in operations(YcsbLoad(seconds=15, threads=4))
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_hot_set_and_its_seed_are_told() -> None:
 def test_no_thread_of_a_slow_load_waits_so_long_that_ycsb_ends_it(
     threads: int, per_second: float | None, options: tuple[str, ...]
 ) -> None:
-    assert pace(Load(seconds=10, threads=threads, target_per_second=per_second)) == options
+    assert pace(YcsbLoad(seconds=10, threads=threads, target_per_second=per_second)) == options

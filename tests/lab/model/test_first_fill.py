@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lab.model.first_fill import _held, filled_by_chance
+from lab.model.first_fill import _blocks_until_full, filled_by_chance
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.units import MIB
@@ -32,7 +32,7 @@ def _one_by_one(allocator: BucketAllocator, slots: list[int], first: dict[int, i
 def test_it_is_what_the_allocator_says_block_by_block(mib: int, first: dict[int, int], seed: int) -> None:
     allocator = BucketAllocator(capacity_bytes=mib * MIB, sizes=SIZES)
     slots = np.random.default_rng(seed).permutation(np.repeat(SIZES[:3], [54, 4_000, 36]))
-    assert _held(allocator, slots, first) == _one_by_one(allocator, slots.tolist(), first)
+    assert _blocks_until_full(allocator, slots, first) == _one_by_one(allocator, slots.tolist(), first)
 
 
 def test_blocks_of_one_length_come_in_any_order() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from configurations.launch import Launch
 from facts.releases import releases
-from lab.model.prediction import Node, expected, expected_hit_ratio, popularity_of, read_of, swing_of, timings_of
-from lab.model.scaled_plan import Miniature, Small, miniature
+from lab.model.prediction import LabNode, expected, expected_hit_ratio, popularity_of, read_of, swing_of, timings_of
+from lab.model.scaled_plan import ScaledPlan, Small, miniature
 from sizing.allocator import minimum_capacity_bytes
 from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf
 from sizing.resource import Disk, Hits
@@ -21,16 +21,16 @@ DATA = Small(memory_bytes=4 * GIB, data_bytes=256 * MIB)
 
 
 @pytest.fixture(scope="module")
-def small(launches: Callable[[str], Launch]) -> Miniature:
+def small(launches: Callable[[str], Launch]) -> ScaledPlan:
     return _small(launches("prod"))
 
 
-def _small(launch: Launch, size: Small = DATA) -> Miniature:
+def _small(launch: Launch, size: Small = DATA) -> ScaledPlan:
     release = releases()[launch.environment.release]
     return miniature(launch.plan, launch.environment.workload, release, size)
 
 
-def test_a_cache_that_holds_all_holds_all_here(small: Miniature) -> None:
+def test_a_cache_that_holds_all_holds_all_here(small: ScaledPlan) -> None:
     assert small.cached_share == 1.0
     assert small.bucket_cache.blocks_held >= small.demand.blocks.count
 
@@ -41,7 +41,7 @@ def test_so_does_one_of_little_data(launches: Callable[[str], Launch], data_mib:
     assert small.bucket_cache.blocks_held >= small.demand.blocks.count
 
 
-def test_blocks_and_slots_are_the_plans(small: Miniature, launches: Callable[[str], Launch]) -> None:
+def test_blocks_and_slots_are_the_plans(small: ScaledPlan, launches: Callable[[str], Launch]) -> None:
     launch = launches("prod")
     assert small.demand.sizes == launch.plan.cache.bucket_sizes
     assert small.workload.block_bytes == launch.environment.workload.block_bytes
@@ -49,37 +49,37 @@ def test_blocks_and_slots_are_the_plans(small: Miniature, launches: Callable[[st
 
 
 @given(share=st.floats(0.05, 1.0))
-def test_no_cache_is_less_than_hbase_starts_with(small: Miniature, share: float) -> None:
+def test_no_cache_is_less_than_hbase_starts_with(small: ScaledPlan, share: float) -> None:
     assert small.sized(share) * MIB >= minimum_capacity_bytes(small.demand.sizes)
 
 
 @given(smaller=st.floats(0.1, 0.9), more=st.floats(0.0, 0.1))
-def test_a_larger_cache_finds_no_less(small: Miniature, smaller: float, more: float) -> None:
+def test_a_larger_cache_finds_no_less(small: ScaledPlan, smaller: float, more: float) -> None:
     sizes = small.demand.sizes
     even = popularity_of(small, UNIFORM)
     ratios = [expected_hit_ratio(small, even, small.sized(share), sizes) for share in (smaller, smaller + more)]
     assert ratios[1] >= ratios[0] - 1e-9
 
 
-def test_uniform_reads_hit_what_is_kept(small: Miniature) -> None:
+def test_uniform_reads_hit_what_is_kept(small: ScaledPlan) -> None:
     cache_mib = small.sized(0.5)
     swing = swing_of(small, cache_mib, small.demand.sizes)
     ratio = expected_hit_ratio(small, popularity_of(small, UNIFORM), cache_mib, small.demand.sizes)
     count = small.demand.blocks.count
-    assert swing.kept_blocks / count - 0.01 <= ratio <= swing.full_blocks / count + 0.01
+    assert swing.blocks_after_eviction / count - 0.01 <= ratio <= swing.full_blocks / count + 0.01
     skewed = popularity_of(small, Zipf(theta=0.99, ranks=YCSB_RANKS))
     assert expected_hit_ratio(small, skewed, cache_mib, small.demand.sizes) > ratio
 
 
-def test_a_slow_volume_is_the_bottleneck_and_a_fast_one_is_not(small: Miniature) -> None:
+def test_a_slow_volume_is_the_bottleneck_and_a_fast_one_is_not(small: ScaledPlan) -> None:
     def limit(mib_s: int) -> str:
         disk = Disk(kind="ebs", bytes_per_second=mib_s * MIB, ios_per_second=16_000, latency_seconds=1e-3)
-        node = Node(vcpus=2, handlers=30, disk=disk, clients=64)
+        node = LabNode(vcpus=2, handlers=30, disk=disk, clients=64)
         return expected(node, read_of(small), Hits(ratio=1.0, page_cache_fraction=0.0), timings_of(small)).bottleneck
 
     assert limit(20) == "ebs-throughput"
     assert limit(4_000) != "ebs-throughput"
 
 
-def test_ten_rows_read_ten_times_the_blocks(small: Miniature) -> None:
+def test_ten_rows_read_ten_times_the_blocks(small: ScaledPlan) -> None:
     assert read_of(small, 10).blocks == pytest.approx(10 * read_of(small).blocks)

@@ -7,7 +7,7 @@ import pytest
 from configurations.metrics import metric
 from dashboards.alarm import Alarm, Missing
 from dashboards.query import CLUSTER_ID, insights, search
-from lab.preview.cloudwatch import Published, Series, Store, Value, evaluated, in_alarm, queried, rule_holds
+from lab.preview.cloudwatch import MetricStore, Published, Series, Value, evaluated, in_alarm, queried, rule_holds
 
 MINUTE = 60
 FIRST: Series = {0: 1.0, 60: 2.0, 120: 3.0}
@@ -15,9 +15,9 @@ SECOND: Series = {0: 10.0, 60: 20.0, 120: 30.0}
 ARRAY: list[tuple[str, Series]] = [("a", FIRST), ("b", SECOND)]
 
 
-def stored(*values: tuple[str, int, float], name: str = "Hits") -> Store:
+def stored(*values: tuple[str, int, float], name: str = "Hits") -> MetricStore:
     """What so many instances published at these seconds."""
-    store = Store()
+    store = MetricStore()
     store.put(
         Published(
             namespace="warmbase",
@@ -52,7 +52,7 @@ def stored(*values: tuple[str, int, float], name: str = "Hits") -> Store:
 )
 def test_expressions(expression: str, made: object) -> None:
     known: dict[str, Value] = {"a": FIRST, "b": SECOND, "all": ARRAY, "late": {120: 1.0}}
-    found = evaluated(expression, Store(), known)
+    found = evaluated(expression, MetricStore(), known)
     if isinstance(found, list) and isinstance(made, list):
         assert dict(found).keys() == dict(made).keys()
         assert all(dict(found)[name] == pytest.approx(series) for name, series in made)
@@ -63,13 +63,13 @@ def test_expressions(expression: str, made: object) -> None:
 @pytest.mark.parametrize("expression", ["all / all", "SUM(a)", "IF(all, 1, 0)"])
 def test_what_cloudwatch_does_not_do_is_not_done(expression: str) -> None:
     with pytest.raises(TypeError):
-        evaluated(expression, Store(), {"a": FIRST, "all": ARRAY})
+        evaluated(expression, MetricStore(), {"a": FIRST, "all": ARRAY})
 
 
 @pytest.mark.parametrize("expression", ["FILL(a, 0)", "a if a else a", "SEARCH('{x} y', 'Sum', 60)"])
 def test_what_is_not_known_is_not_guessed(expression: str) -> None:
     with pytest.raises((ValueError, KeyError)):
-        evaluated(expression, Store(), {"a": FIRST})
+        evaluated(expression, MetricStore(), {"a": FIRST})
 
 
 def test_a_search_finds_each_series_of_just_these_dimensions() -> None:

@@ -10,22 +10,22 @@ import pytest
 from configurations.launch import Launch
 from dashboards.boards import boards
 from dashboards.cache import cache_graphs
-from lab.preview.cloudwatch import Series, Store, drawn
+from lab.preview.cloudwatch import MetricStore, Series, drawn
 from lab.preview.reference_ratio import lifetime_ratio, true_ratio
-from lab.preview.replay import MINUTE, Server, played, recording, three_servers
+from lab.preview.replay import MINUTE, ReplayedServer, recording, replay, three_servers
 from lab.preview.timeline import timeline as minutes_in_alarm
 from sizing.plan import Plan
 
 RESTARTS = (
-    Server.playing("i-clean", recording("restart", "clean restart")),
-    Server.playing("i-killed", recording("restart", "kill -9")),
-    Server.playing("i-clean-too", recording("restart", "clean restart")),
+    ReplayedServer.playing("i-clean", recording("restart", "clean restart")),
+    ReplayedServer.playing("i-killed", recording("restart", "kill -9")),
+    ReplayedServer.playing("i-clean-too", recording("restart", "clean restart")),
 )
 LOST = (
     *RESTARTS[:2],
-    Server.playing("i-lost", recording("restart", "clean restart, neither persistence nor prefetch")),
+    ReplayedServer.playing("i-lost", recording("restart", "clean restart, neither persistence nor prefetch")),
 )
-WARMING = tuple(Server.playing(f"i-{number}", recording("warm-up", "warming by reads")) for number in range(3))
+WARMING = tuple(ReplayedServer.playing(f"i-{number}", recording("warm-up", "warming by reads")) for number in range(3))
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,9 @@ def plan(launches: Callable[[str], Launch]) -> Plan:
     return replace(plan, core=replace(plan.core, count=3), restart=quick)
 
 
-def curve(store: Store, plan: Plan, title: str, label: str) -> Series:
+def curve(store: MetricStore, plan: Plan, title: str, label: str) -> Series:
     """Of the dashboard of the cache."""
-    [graph] = [each for each in cache_graphs(plan) if each.title.startswith(title)]
+    [graph] = [cache_graph for cache_graph in cache_graphs(plan) if cache_graph.title.startswith(title)]
     [found] = [each.series for each in drawn(graph, store) if each.label == label]
     return found
 
@@ -48,8 +48,8 @@ def curve(store: Store, plan: Plan, title: str, label: str) -> Series:
     [RESTARTS, LOST, WARMING, three_servers()],
     ids=["restarts", "a cache lost", "warming", "one after the other"],
 )
-def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[Server, ...], plan: Plan) -> None:
-    shown = curve(played(servers), plan, "Hit ratio by the minute, all", "hit ratio")
+def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[ReplayedServer, ...], plan: Plan) -> None:
+    shown = curve(replay(servers), plan, "Hit ratio by the minute, all", "hit ratio")
     true = {begins: true_ratio(servers, begins) for begins in range(0, servers[0].seconds, MINUTE)}
     assert len(shown) >= 12
     for begins, ratio in shown.items():
@@ -60,15 +60,15 @@ def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[Server, ...],
 def test_a_mean_over_each_servers_life_is_not(plan: Plan) -> None:
     """What l2CacheHitRatio would show, averaged: 30 points off while a cache warms, and after a restart."""
     for servers in (LOST, WARMING):
-        shown = curve(played(servers), plan, "Hit ratio by the minute, all", "hit ratio")
+        shown = curve(replay(servers), plan, "Hit ratio by the minute, all", "hit ratio")
         off = [abs((lifetime_ratio(servers, begins + MINUTE) or 0.0) - ratio) for begins, ratio in shown.items()]
         assert max(off) > 0.25
 
 
 def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
-    store = played(LOST)
+    store = replay(LOST)
     worst = curve(store, plan, "Hit ratio by the minute, the worst", "worst hit ratio")
-    alone = curve(played(LOST[2:]), plan, "Hit ratio by the minute, all", "hit ratio")
+    alone = curve(replay(LOST[2:]), plan, "Hit ratio by the minute, all", "hit ratio")
     assert min(worst.values()) < 0.9
     assert {begins: worst[begins] for begins in alone if alone[begins] < 0.95} == {
         begins: ratio for begins, ratio in alone.items() if ratio < 0.95
@@ -80,8 +80,8 @@ def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
     [RESTARTS, LOST, WARMING, three_servers()],
     ids=["restarts", "a cache lost", "warming", "one after the other"],
 )
-def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[Server, ...], plan: Plan) -> None:
-    store = played(servers)
+def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[ReplayedServer, ...], plan: Plan) -> None:
+    store = replay(servers)
     for graph in cache_graphs(plan):
         for each in drawn(graph, store):
             assert all(value >= 0 for value in each.series.values()), graph.title
@@ -90,13 +90,13 @@ def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[Server, ...]
 
 
 def test_every_expression_of_every_dashboard_is_one_that_is_known(plan: Plan) -> None:
-    store = played(RESTARTS)
+    store = replay(RESTARTS)
     for graphs in boards(plan, "bucket").values():
         for graph in graphs:
             drawn(graph, store)
 
 
-def timeline(servers: tuple[Server, ...], plan: Plan) -> dict[str, list[int]]:
+def timeline(servers: tuple[ReplayedServer, ...], plan: Plan) -> dict[str, list[int]]:
     """By names without the cluster's."""
     found = minutes_in_alarm(servers, plan, "bucket")
     return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in found.items()}
@@ -124,7 +124,7 @@ def test_a_cold_start_is_called_warming_and_calls_nobody(plan: Plan) -> None:
 def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refilled(plan: Plan) -> None:
     found = timeline(LOST, plan)
     assert {name for name in found if name.startswith("call-")} == {"call-cache"}
-    lost = curve(played(LOST), plan, "RegionServers that are cool", "lost their cache")
+    lost = curve(replay(LOST), plan, "RegionServers that are cool", "lost their cache")
     minutes = [begins // MINUTE for begins, servers in lost.items() if servers]
     # Five minutes must be so, and a minute is looked at when it is over.
     assert found["call-cache"] == found["cache-lost"] == list(range(minutes[0] + 5, minutes[-1] + 2))
@@ -133,7 +133,7 @@ def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refi
 def test_a_cold_cache_of_servers_that_are_long_up_calls(plan: Plan) -> None:
     found = timeline(UNEXPECTED, plan)
     assert {name for name in found if name.startswith("call-")} == {"call-cache"}
-    ratios = curve(played(UNEXPECTED), plan, "Hit ratio by the minute, all", "hit ratio")
+    ratios = curve(replay(UNEXPECTED), plan, "Hit ratio by the minute, all", "hit ratio")
     low = [begins // MINUTE for begins, ratio in ratios.items() if ratio < 0.9]
     assert found["hit-ratio-low"] == list(range(low[0] + 5, low[-1] + 2))
     assert set(found["call-cache"]) == set(found["hit-ratio-low"]) | set(found["server-cold"])

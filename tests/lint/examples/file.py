@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from lint.reader import read_subject
 
 RELEASE = "emr-7.12.0"
@@ -87,7 +87,7 @@ class File:
         """The file: RunJobFlow's JSON, one property in a line."""
         return json.dumps(self._launch(), indent=1)
 
-    def subject(self, folder: Path) -> Subject:
+    def subject(self, folder: Path) -> ClusterSpec:
         """What the reader makes of it."""
         path = folder / "launch.json"
         path.write_text(self.text(), encoding="utf-8")

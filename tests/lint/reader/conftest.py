@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from lint.reader import read_subject
 from sizing.problem import InvalidInput
 
-Read = Callable[..., Subject]
+Read = Callable[..., ClusterSpec]
 Problems = Callable[..., str]
 
 
@@ -20,7 +20,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     """Reads a text as the file of that name."""
     monkeypatch.chdir(tmp_path)
 
-    def reading(text: str | bytes, name: str = "try.txt", release: str | None = None) -> Subject:
+    def reading(text: str | bytes, name: str = "try.txt", release: str | None = None) -> ClusterSpec:
         content = text if isinstance(text, bytes) else text.encode()
         Path(name).write_bytes(content)
         return read_subject(Path(name), release)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 
-Read = Callable[..., Subject]
+Read = Callable[..., ClusterSpec]
 
 SITE = '{"Classification": "hbase-site", "Properties": {"hbase.bucketcache.size": "8192"}}'
 LISTS = {
@@ -175,7 +175,9 @@ def test_xml_is_read_as_hadoop_does(read: Read) -> None:
     assert (settings["hbase-site", "heap"].value, settings["hbase-site", "heap"].line) == ("", 12)
     assert [(setting.key, setting.line) for setting in subject.twice] == [("heap", 12)]
     assert (
-        read(XML.replace("<name>heap</name><value/>", "<name>b</name><value/>")).settings["hbase-site", "heap"].is_gap
+        read(XML.replace("<name>heap</name><value/>", "<name>b</name><value/>"))
+        .settings["hbase-site", "heap"]
+        .is_placeholder
     )
 
 

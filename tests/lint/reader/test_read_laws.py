@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emr.classification import Classification, flattened
-from emr.cluster_spec import Subject
+from emr.cluster_spec import ClusterSpec
 from lint.reader import read_subject
 from lint.reader.shell_words import shell_words
-from lint.reader.source_text import Passage
+from lint.reader.source_text import SourceText
 
 NAMES = st.text(min_size=1, max_size=8).map(str.strip).filter(lambda name: bool(name) and "/" not in name)
 PROPERTIES = st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4)
@@ -31,12 +31,12 @@ NESTED = st.builds(Classification, name=NAMES, properties=PROPERTIES, nested=st.
 LISTS = st.lists(NESTED, max_size=4).map(distinct)
 
 
-def passage(text: str) -> Passage:
+def passage(text: str) -> SourceText:
     breaks = tuple(index + 1 for index, character in enumerate(text) if character == "\n")
-    return Passage(text=text, source="try.sh", breaks=breaks)
+    return SourceText(text=text, source="try.sh", breaks=breaks)
 
 
-def subject(text: str) -> Subject:
+def subject(text: str) -> ClusterSpec:
     with TemporaryDirectory() as folder:
         file = Path(folder, "try.json")
         file.write_bytes(text.encode())

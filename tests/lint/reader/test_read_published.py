@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import NodeVolume
+from emr.cluster_spec import EbsVolume
 from lint.reader import read_subject
 from sizing.problem import InvalidInput
 
@@ -39,7 +39,7 @@ def test_every_setting_has_its_line(classification: str, key: str, value: str, l
 
 
 def test_placeholders_are_gaps() -> None:
-    gaps = {setting.key for setting in SUBJECT.settings.values() if setting.is_gap}
+    gaps = {setting.key for setting in SUBJECT.settings.values() if setting.is_placeholder}
     assert "hbase.bucketcache.size" in gaps
     assert "hbase.rs.prefetchblocksonopen" not in gaps
 
@@ -56,7 +56,7 @@ def test_groups_have_their_volumes() -> None:
     core, primary = SUBJECT.groups
     assert (core.role, core.instance_type, core.count, core.line) == ("core", "r8g.2xlarge", 6, 63)
     assert (primary.role, primary.count, primary.line) == ("primary", 1, 78)
-    assert core.volumes == (NodeVolume(type="gp3", size_gib=None, iops=3000, throughput_mib_s=None, line=70),)
+    assert core.volumes == (EbsVolume(type="gp3", size_gib=None, iops=3000, throughput_mib_s=None, line=70),)
     assert (primary.volumes[0].size_gib, primary.volumes[0].count) == (64, 2)
 
 

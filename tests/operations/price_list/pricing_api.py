@@ -61,7 +61,7 @@ class PricingApi:
         """Status and body of the answer."""
         if self.refusal:
             return 400, {"__type": self.refusal, "message": "User: local is not authorized"}
-        found = [each for each in self.products[body["ServiceCode"]] if matches(each, body["Filters"])]
+        found = [product for product in self.products[body["ServiceCode"]] if matches(product, body["Filters"])]
         begin = int(body.get("NextToken", 0))
         rest = {"NextToken": str(begin + PAGE)} if begin + PAGE < len(found) else {}
         page = [json.dumps(each) for each in found[begin : begin + PAGE]]

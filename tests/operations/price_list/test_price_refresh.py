@@ -12,7 +12,7 @@ import pytest
 from facts.prices import PRICES, price_table
 from facts.prices.catalogue import ITEMS
 from facts.table import provenance
-from operations.price_list import Refresh, Request, refresh
+from operations.price_list import PriceRequest, Refresh, refresh
 from sizing.problem import OperationFailed
 from tests.operations.price_list.pricing_api import PricingApi
 
@@ -34,7 +34,7 @@ def directory(tmp_path: Path) -> Path:
 
 def refreshed(api: PricingApi, directory: Path, **request: Any) -> Refresh:
     price_table.cache_clear()
-    return refresh(api.variables, Request(directory=directory, **{"region": "us-east-1", **request}))
+    return refresh(api.variables, PriceRequest(directory=directory, **{"region": "us-east-1", **request}))
 
 
 def names(directory: Path) -> set[str]:
@@ -87,15 +87,15 @@ def test_files_say_when_the_list_was_published_and_prices_took_effect(api: Prici
 def test_types_without_one_price_of_each_kind_are_left_out_with_the_reason(api: PricingApi, directory: Path) -> None:
     fresh = refreshed(api, directory).fresh
     assert set(fresh.table.compute) == {"r8g.2xlarge", "m8g.xlarge"}
-    assert {name: fresh.left_out[name] for name in ("i4i.xlarge", "r6g.xlarge", "r8gd.xlarge", "r7g.xlarge")} == {
+    assert {name: fresh.omitted[name] for name in ("i4i.xlarge", "r6g.xlarge", "r8gd.xlarge", "r7g.xlarge")} == {
         "i4i.xlarge": "EC2: several prices: $0.343 (6CVN4H8QZ2PX7WKT), $0.36015 (6TQW9K3RX5MB8ZDJ)",
         "r6g.xlarge": "EC2: its price is zero",
         "r8gd.xlarge": "EC2: not sold on demand in USD",
         "r7g.xlarge": "EC2: sold by Quantity, not by hrs",
     }
-    assert fresh.left_out["x8g.xlarge"] == "EMR fee: not in the price list"
-    assert fresh.left_out["r8g.4xlarge"] == "EC2: not in the price list"
-    assert "c5ad.2xlarge" not in fresh.left_out
+    assert fresh.omitted["x8g.xlarge"] == "EMR fee: not in the price list"
+    assert fresh.omitted["r8g.4xlarge"] == "EC2: not in the price list"
+    assert "c5ad.2xlarge" not in fresh.omitted
 
 
 def test_two_skus_that_agree_are_one_price(api: PricingApi, directory: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(api: PricingApi, directo
     done = refreshed(api, directory, dry_run=True)
     assert done.written == ()
     assert names(directory) == before
-    shown = [(each.what, each.current_usd, each.new_usd) for each in done.changes]
+    shown = [(change.what, change.current_usd, change.new_usd) for change in done.changes]
     assert shown == [("r8g.2xlarge EMR fee", 0.1178, 0.106)]
 
 
@@ -147,7 +147,7 @@ def test_a_list_that_is_older_than_what_is_read_is_refused(api: PricingApi, dire
 def test_an_item_that_the_list_lacks_keeps_its_row(api: PricingApi, directory: Path) -> None:
     api.products["awskms"] = []
     fresh = refreshed(api, directory).fresh
-    assert fresh.kept == {"kms-key-month": "not in the price list"}
+    assert fresh.unchanged == {"kms-key-month": "not in the price list"}
     assert fresh.table.services["kms-key-month"] == price_table("us-east-1").services["kms-key-month"]
     assert "kms-key-month: not from there (not in the price list)" in (directory / SERVICES).read_text()
 
@@ -181,8 +181,8 @@ def test_a_region_that_is_none_is_refused(api: PricingApi, tmp_path: Path) -> No
 
 def test_usage_types_carry_the_code_of_their_region(api: PricingApi, tmp_path: Path) -> None:
     for products in api.products.values():
-        for each in products:
-            attributes = each["product"]["attributes"]
+        for product in products:
+            attributes = product["product"]["attributes"]
             if attributes["regionCode"] == "us-east-1":
                 attributes["regionCode"] = "eu-west-1"
                 bare = attributes["usagetype"].removeprefix("us-east-1-")
@@ -210,7 +210,7 @@ def test_without_credentials_or_network_it_fails_and_says_what_to_do(
     absent = {"AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"}
     before = names(directory)
     with pytest.raises(OperationFailed, match=f"{message}(.|\n)*fix: set AWS_PROFILE"):
-        refresh({**api.variables, **absent, **change}, Request(region="us-east-1", directory=directory))
+        refresh({**api.variables, **absent, **change}, PriceRequest(region="us-east-1", directory=directory))
     assert names(directory) == before
 
 
@@ -241,6 +241,6 @@ def test_when_a_disk_is_full_nothing_half_written_stays(
 
 def test_progress_is_a_line_for_each_search(api: PricingApi, directory: Path) -> None:
     said: list[str] = []
-    refresh(api.variables, Request(region="us-east-1", directory=directory, dry_run=True), said.append)
+    refresh(api.variables, PriceRequest(region="us-east-1", directory=directory, dry_run=True), said.append)
     assert said[0] == "EC2 instances: 9 found"
     assert len(said) == len({line.partition(":")[0] for line in said}) == 11
