@@ -51,7 +51,7 @@ class Change:
 
     @property
     def restarts_region_servers(self) -> bool:
-        """Whether every RegionServer is away for a while."""
+        """Return whether every RegionServer is away for a while."""
         return self.applied is Applied.ROLLING_RESTART and "core" in self.groups and "HBase" in self.restarts
 
 

@@ -75,7 +75,7 @@ def _one_restart_seconds(plan: Plan, *, cold: bool) -> float:
 
 
 def _survives(before: ClusterSpec) -> bool:
-    """Whether the old cache is kept over a restart."""
+    """Return whether the old cache is kept over a restart."""
     return (SITE, PATH) in before.effective("core")
 
 

@@ -32,5 +32,5 @@ def _normal(values: Values | None, text: str) -> object:
 
 
 def _fills_in(pattern: str, text: str) -> bool:
-    """Whether the text is the pattern with an account in it."""
+    """Return whether the text is the pattern with an account in it."""
     return re.fullmatch(re.escape(pattern).replace(re.escape(ACCOUNT), r"\d{12}"), text.strip()) is not None

@@ -54,7 +54,7 @@ def template_spec(
 
 
 def settings_of(level: tuple[Classification, ...]) -> Settings:
-    """Each property by its path and key."""
+    """Return each property by its path and key."""
     return {(path, key): Setting(classification=path, key=key, value=value) for path, key, value in flattened(level)}
 
 
@@ -85,7 +85,7 @@ def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
 
 
 def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
-    """What of one is not in the other; of a digest as much as one reads."""
+    """Yield what of one is not in the other; of a digest as much as one reads."""
     for each in one:
         if each not in other:
             name, equals, value = each.partition("=")
@@ -93,7 +93,7 @@ def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
 
 
 def recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each bootstrap action with its arguments, but for where its programs lie."""
+    """Yield each bootstrap action with its arguments, but for where its programs lie."""
     for action in _properties(record, CLUSTER).get("BootstrapActions", ()):
         said = (_text(each, record) for each in action["ScriptBootstrapAction"].get("Args", ()))
         yield action["Name"], (AS_LAUNCHED, *(each for each in said if "=s3://" not in each))

@@ -77,7 +77,7 @@ def _count(environment: Environment, kept: ClusterChoice, launched: int | None) 
 
 
 def _misses(plan: Plan) -> bool:
-    """Whether a cluster of a stated size misses a target: such a plan only warns of it."""
+    """Return whether a cluster of a stated size misses a target: such a plan only warns of it."""
     return any(warning.id.startswith(MISSED_TARGET) for warning in plan.warnings)
 
 

@@ -21,7 +21,7 @@ NOTHING: Final = "not stated"
 
 
 def change_lines(change: Change) -> Iterable[str]:
-    """What it is, from what to what, why, and what it takes."""
+    """Yield what it is, from what to what, why, and what it takes."""
     groups = "" if len(change.groups) > 1 else f" ({change.groups[0]})"
     marked = ", an override" if change.overridden else ""
     yield f"  {change.classification} {change.key}{groups}{marked}"

@@ -20,7 +20,7 @@ class TerminalDemoProgress(TerminalProgress):
     """And the plan on stdout."""
 
     def show(self, plan: Plan) -> None:
-        """The plan on stdout."""
+        """Return the plan on stdout."""
         print_plan(plan)
 
 

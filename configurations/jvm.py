@@ -48,7 +48,7 @@ class Jvm:
 
     @property
     def gc_flags(self) -> str:
-        """One collector, memory touched at start, and a log that rotates."""
+        """Return one collector, memory touched at start, and a log that rotates."""
         log = f"-Xlog:gc,gc+init,safepoint:file={layout.GC_LOG}:time,uptime,level,tags"
         rotation = f"filecount={GC_LOG_FILES},filesize={GC_LOG_MIB}m"
         return " ".join((*COLLECTOR_FLAGS[self.collector], "-XX:+AlwaysPreTouch", f"{log}:{rotation}"))
@@ -62,7 +62,7 @@ class Jvm:
 
 
 def jvm(plan: Plan, release: Release) -> Jvm:
-    """The Java that suits the release: generational ZGC where EMR documents Java 21 for HBase, else G1."""
+    """Return the Java that suits the release: generational ZGC where EMR documents Java 21 for HBase, else G1."""
     room_bytes = plan.core.volume("system").size_gib * GIB * DUMP_FRACTION
     return Jvm(
         home=release.java_home,

@@ -48,7 +48,7 @@ def overridden(planned: Classifications, overrides: Iterable[Override]) -> Class
 
 
 def groups_of(override: Override) -> frozenset[PropertyScope]:
-    """The instance groups whose nodes read the property."""
+    """Return the instance groups whose nodes read the property."""
     known = CATALOGUE.get((override.classification, override.key))
     return (known.groups & BOTH or BOTH) if known else BOTH
 

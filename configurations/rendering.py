@@ -45,7 +45,7 @@ class Throttle:
 
 
 def classifications(environment: Environment, plan: Plan) -> Classifications:
-    """What a cluster is launched with: storage identity for all nodes, everything tunable by instance group.
+    """Return what a cluster is launched with: storage identity for all nodes, everything tunable by instance group.
 
     The environment's overrides are laid over what the plan gives. Raises InvalidInput for an override of what is no
     tuning, RenderingError when a template makes something that the catalogue does not know.
@@ -116,7 +116,7 @@ def _check_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_rendered(path: str, key: str) -> bool:
-    """Whether some cluster is rendered with it; what is known besides is left to the software's own default."""
+    """Return whether some cluster is rendered with it; what is known besides is left to the software's own default."""
     beans = {(f"emr-metrics/{metric.source}", metric.bean) for metric in METRICS if metric.source in OF_AGENT}
     return (path, key) in beans or any(f'"{key}"' in text for text in _template_texts())
 

@@ -63,7 +63,7 @@ def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alar
 
 
 def composite_alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
-    """Who is called for what; a call none of whose alarms apply is left out."""
+    """Return who is called for what; a call none of whose alarms apply is left out."""
     name = emr_cluster_name(plan.environment, plan.cluster)
     there = {alarm.name.removeprefix(f"{name}-") for alarm in alarms(plan, root_bucket, replica=replica)}
 

@@ -27,7 +27,7 @@ def read_graphs(plan: Plan, root_bucket: str) -> tuple[Graph, ...]:
 
 
 def of_root(name: str, root_bucket: str) -> Exact:
-    """A request metric of the HBase root."""
+    """Return a request metric of the HBase root."""
     dimensions = {"BucketName": root_bucket, "FilterId": ROOT_METRICS_FILTER}
     return Exact(metric=metric(name), dimensions=dimensions, statistic="Sum")
 

@@ -49,7 +49,7 @@ class Classifications(NamedTuple):
     core: tuple[Classification, ...]
 
     def effective(self, group: str) -> tuple[Classification, ...]:
-        """What nodes of a group (`primary`, `core`) see: the cluster's level with the group's laid over it."""
+        """Return what nodes of a group (`primary`, `core`) see: the cluster's level with the group's laid over it."""
         return merged(self.cluster, getattr(self, group))
 
 
@@ -73,7 +73,7 @@ def _laid_over(below: Classification, above: Classification) -> Classification:
 def flattened(
     classifications: Iterable[Classification], inside: ClassificationPath = ""
 ) -> Iterator[tuple[ClassificationPath, str, str]]:
-    """Every property as (classification path, key, value)."""
+    """Yield every property as (classification path, key, value)."""
     for classification in classifications:
         path = f"{inside}/{classification.name}".removeprefix("/")
         for key, value in classification.properties.items():

@@ -30,7 +30,7 @@ SettingKey = tuple[ClassificationPath, str]
 
 
 def is_placeholder(classification: ClassificationPath, text: str) -> bool:
-    """Whether a value, or a key, is still to be filled in by whoever uses the file."""
+    """Return whether a value, or a key, is still to be filled in by whoever uses the file."""
     of_variables = classification.partition("/")[0].endswith("-env")
     return (PLACEHOLDER if of_variables else OF_SITES).search(text) is not None
 
@@ -51,7 +51,7 @@ class Setting:
 
     @property
     def is_placeholder(self) -> bool:
-        """Whether the value is still to be filled in by whoever uses the file."""
+        """Return whether the value is still to be filled in by whoever uses the file."""
         return is_placeholder(self.classification, self.value)
 
 
@@ -110,10 +110,10 @@ class ClusterSpec:
         return next((group for group in self.groups if group.role == role), None)
 
     def effective(self, role: str) -> Settings:
-        """What nodes of a role see: the cluster's settings with the group's laid over them."""
+        """Return what nodes of a role see: the cluster's settings with the group's laid over them."""
         group = self.group(role)
         return {**self.settings, **(group.settings if group else {})}
 
     def shows(self, classification: ClassificationPath) -> bool:
-        """Whether the file would say it if it set something there."""
+        """Return whether the file would say it if it set something there."""
         return self.only is None or self.only == classification

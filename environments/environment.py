@@ -80,7 +80,7 @@ class Environment:
 
     @property
     def wal_workspace(self) -> str:
-        """The workspace of EMR's write-ahead logs: letters and digits, and a different one for each name."""
+        """Return the workspace of EMR's write-ahead logs: letters and digits, and a different one for each name."""
         return f"warmbase{self.name.replace('-', 'X')}"
 
     @property
@@ -89,5 +89,5 @@ class Environment:
         return next(cluster for cluster in self.clusters.values() if cluster.role == "active")
 
     def in_account(self, text: str, account: str) -> str:
-        """A text of ours with the account that CloudFormation fills in."""
+        """Return a text of ours with the account that CloudFormation fills in."""
         return text.replace(ACCOUNT_PSEUDO_PARAMETER, account)

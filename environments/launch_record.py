@@ -99,7 +99,7 @@ class LaunchRecord:
 
 
 def identity_of(environment: Environment, cluster_name: str, account: str) -> Identity:
-    """What the file says that this cluster is, in that account."""
+    """Return what the file says that this cluster is, in that account."""
     return Identity(
         environment=environment.name,
         account=account,
@@ -122,9 +122,10 @@ def record_directory(environment: Environment, cluster_name: str) -> Path:
 
 
 def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
-    """The launch records by cluster name. Raises InvalidInput for one that was edited or is of another cluster than the file's.
+    """Return the launch records of an environment by cluster name.
 
-    They are known by the file's name and by the environment's: a file that is called otherwise by now has them still.
+    Raises InvalidInput for a record that was edited or that belongs to another cluster than the file's. Records are
+    found by the file's name and by the environment's name, so that a renamed file keeps them.
     """
     records = [_read(directory) for directory in _directories(environment)]
     problems = [problem for record in records for problem in _mismatches(environment, record)]
@@ -270,7 +271,7 @@ def _edited(file: Path, why: str) -> Problem:
 
 
 def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]:
-    """What the file says otherwise than the cluster that runs."""
+    """Return what the file says otherwise than the cluster that runs."""
     was, cluster_name = record.identity, record.identity.cluster
     where = str(record.directory / FILE)
     if cluster_name != record.directory.name or cluster_name not in environment.clusters:

@@ -24,7 +24,7 @@ def storage_stack(environment: str) -> str:
 
 
 def cluster_stack(environment: str, cluster_name: str) -> str:
-    """One cluster with its roles."""
+    """Return one cluster with its roles."""
     return f"{emr_cluster_name(environment, cluster_name)}-cluster"
 
 

@@ -19,7 +19,7 @@ __all__ = ["compared_plans", "feasible_plan_of", "plan_of", "requirements", "wor
 
 
 def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:
-    """What one cluster of the environment must serve."""
+    """Return what one cluster of the environment must serve."""
     return Requirements(
         environment=environment.name,
         root=environment.root.url,
@@ -33,7 +33,7 @@ def requirements(environment: Environment, cluster: ClusterChoice) -> Requiremen
 
 
 def world(environment: Environment) -> World:
-    """What there is to buy in the environment's region, and its release."""
+    """Return what there is to buy in the environment's region, and its release."""
     return World(
         instance_types=instance_types(),
         prices=price_table(environment.region),
@@ -42,7 +42,7 @@ def world(environment: Environment) -> World:
 
 
 def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
-    """The sizing plan of one cluster."""
+    """Return the sizing plan of one cluster."""
     return plan(requirements(environment, cluster), world(environment))
 
 
@@ -57,7 +57,7 @@ def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
 
 
 def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
-    """The cheapest cluster of each mode for the same workload and targets, nothing pinned."""
+    """Return the cheapest cluster of each mode for the same workload and targets, nothing pinned."""
     asked = requirements(environment, cluster)
     core = replace(cluster.core, type=None, count=None, volumes=None)
     freed = replace(asked, cluster=replace(cluster, core=core))

@@ -34,7 +34,7 @@ class Root:
         return f"s3://{self.bucket}/{self.prefix}/"
 
     def bucket_in(self, account: str) -> str:
-        """The bucket, in that account where the file names none."""
+        """Return the bucket, in that account where the file names none."""
         return self.bucket.replace(ACCOUNT_PSEUDO_PARAMETER, account)
 
     @property
@@ -54,7 +54,7 @@ class Root:
         return (self.prefix, *marks, f"{self.prefix}/*")
 
     def overlaps(self, other: Root) -> bool:
-        """Whether one lies in the other, or both are the same."""
+        """Return whether one lies in the other, or both are the same."""
         mine, theirs = self.url, other.url
         if ACCOUNT_PSEUDO_PARAMETER in mine + theirs:
             # A file that names no account may be deployed in any.

@@ -10,12 +10,12 @@ HOME = Path(__file__).parent
 
 
 def rows(name: str | Path) -> Iterator[dict[str, str]]:
-    """The rows of `facts/NAME`, or of the file at an absolute path, by column, without its provenance lines."""
+    """Yield the rows of `facts/NAME`, or of the file at an absolute path, by column, without its provenance lines."""
     with (HOME / name).open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(line for line in file if not line.startswith("#"))
 
 
 def provenance(name: str | Path) -> tuple[str, ...]:
-    """What the file says of itself, line by line."""
+    """Return what the file says of itself, line by line."""
     with (HOME / name).open(encoding="utf-8") as file:
         return tuple(line.removeprefix("#").strip() for line in file if line.startswith("#"))

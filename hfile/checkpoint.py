@@ -42,11 +42,11 @@ class Checkpoint:
 
     @property
     def has_some(self) -> bool:
-        """Whether anything was kept."""
+        """Return whether anything was kept."""
         return bool(self._places)
 
     def load(self, stored: FileEntry) -> FileStats | UnreadableFile | None:
-        """What was read of it before; None where nothing was."""
+        """Return what was read of it before; None where nothing was."""
         if stored.path not in self._places:
             return None
         with self._lock, self.path.open("rb") as file:

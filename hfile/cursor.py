@@ -44,7 +44,7 @@ class Cursor:
         return bytes(self.view(length, what))
 
     def view(self, length: int, what: str) -> bytes | memoryview:
-        """The same; of a memoryview not copied."""
+        """Return the same; of a memoryview not copied."""
         begin = self._at
         if length < 0 or begin + length > len(self._data):
             self.fail(f"{what} would take {length:,} bytes, and {self.remaining_bytes:,} are left")

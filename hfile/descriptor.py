@@ -29,7 +29,7 @@ class Descriptor:
     families: Mapping[str, Mapping[str, str]]
 
     def keeps_lists(self, family: str) -> bool:
-        """Whether lists say which store files of the family are live: tracker FILE, or on the way from it.
+        """Return whether lists say which store files of the family are live: tracker FILE, or on the way from it.
 
         A table that says nothing goes by its cluster's configuration, which is not here: lists that are there are held
         for valid.

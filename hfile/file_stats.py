@@ -76,12 +76,12 @@ class FileStats:
 
     @property
     def cached_bytes(self) -> float:
-        """What the cache takes for all of them, decompressed, before slots."""
+        """Return what the cache takes for all of them, decompressed, before slots."""
         return sum(length * count for length, count in self.lengths.items())
 
     @property
     def compressed_bytes(self) -> float:
-        """The same, with blocks as on disk."""
+        """Return the same, with blocks as on disk."""
         return sum(length * count for length, count in self.compressed_lengths.items())
 
 
@@ -153,7 +153,7 @@ def _lengths(readable: Readable, file: StoreFile, seen: _IndexSample, depth: Dep
 
 
 def _tried(readable: Readable, file: StoreFile, seen: _IndexSample, depth: Depth, random: Random) -> list[bytes]:
-    """What some data blocks hold, of a file that does not compress them."""
+    """Return what some data blocks hold, of a file that does not compress them."""
     if file.trailer.codec is not Codec.NONE:
         return []
     places = random.sample(range(len(seen.entries)), min(depth.trials, len(seen.entries)))

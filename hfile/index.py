@@ -41,7 +41,7 @@ class Entries:
 
     @property
     def inner_bytes(self) -> int:
-        """What a leaf or an intermediate block with just these holds."""
+        """Return what a leaf or an intermediate block with just these holds."""
         return 2 * PLACE_BYTES + len(self) * (PLACE_BYTES + ENTRY.size) + self.key_bytes
 
 

@@ -72,7 +72,7 @@ class RootReport:
     unread: tuple[tuple[str, str], ...]
 
     def total(self, figure: str) -> Estimate:
-        """One figure of all families."""
+        """Return one figure of all families."""
         return total([family.figures[figure] for family in self.families])
 
     def inspection(self, at: str) -> Inspection:

@@ -56,7 +56,7 @@ class RootStore(Protocol):
         """Of the root, as a person names it."""
 
     def files(self) -> Iterator[FileEntry]:
-        """Every file below the root, in any order."""
+        """Return every file below the root, in any order."""
 
     def readable(self, stored: FileEntry) -> Readable:
         """One of them, to be read in pieces."""
@@ -100,12 +100,12 @@ class Listing:
 
 
 def region_of(path: str) -> str:
-    """The directory of a store file's region."""
+    """Return the directory of a store file's region."""
     return path.rsplit("/", 2)[0]
 
 
 def listing(files: Iterable[FileEntry]) -> Listing:
-    """Every file of a root in its place."""
+    """Return every file of a root in its place."""
     found = Listing()
     for stored in files:
         # What a console or Hadoop leaves for a directory is none.

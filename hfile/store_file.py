@@ -127,7 +127,7 @@ def _root(cursor: Cursor, found: Trailer) -> Entries:
 
 
 def _blooms(section: Cursor, found: Trailer, size: int) -> Iterator[Block]:
-    """One of each kind at most."""
+    """Yield one of each kind at most."""
     kinds = ["GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META"]
     while section.remaining_bytes:
         if not kinds:
@@ -177,7 +177,7 @@ def data_header(readable: Readable, file: StoreFile, entries: Entries, place: in
 
 
 def data_payload(readable: Readable, file: StoreFile, entries: Entries, place: int) -> bytes:
-    """What one data block holds, still encoded. Raises Unreadable where it is damaged."""
+    """Return what one data block holds, still encoded. Raises Unreadable where it is damaged."""
     return _block(readable, file, entries, place, *DATA).payload
 
 

@@ -37,7 +37,7 @@ class DemoProgress(Progress, Protocol):
     """How the demo says what it is doing."""
 
     def show(self, plan: Plan) -> None:
-        """The plan, for people."""
+        """Return the plan, for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

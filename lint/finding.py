@@ -45,5 +45,5 @@ class Report:
     findings: tuple[LintFinding, ...]
 
     def of(self, severity: Severity) -> tuple[LintFinding, ...]:
-        """Those of one severity."""
+        """Return those of one severity."""
         return tuple(found for found in self.findings if found.severity is severity)

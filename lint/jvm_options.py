@@ -44,7 +44,7 @@ def size_mib(text: str, *, plain_is_mib: bool = False) -> float | None:
 
 
 def jvm_options(node: LintedNode) -> JvmOptions:
-    """What the file states for a RegionServer."""
+    """Return what the file states for a RegionServer."""
     settings = tuple(found for name in VARIABLES if (found := node.setting(name, EXPORT)))
     text = " ".join(setting.value for setting in settings)
     return JvmOptions(
@@ -57,7 +57,7 @@ def jvm_options(node: LintedNode) -> JvmOptions:
 
 
 def is_all_gap(setting: Setting) -> bool:
-    """Whether the options are all still to be filled in: any could stand there."""
+    """Return whether the options are all still to be filled in: any could stand there."""
     return PLACEHOLDER.fullmatch(setting.value.strip().strip('"')) is not None
 
 

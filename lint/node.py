@@ -44,16 +44,16 @@ class LintedNode:
         return self.settings.get((classification, key))
 
     def text(self, key: str, classification: ClassificationPath = SITE) -> str | None:
-        """What is stated, without blanks around it; None where nothing is, and for a gap."""
+        """Return what is stated, without blanks around it; None where nothing is, and for a gap."""
         found = self.setting(key, classification)
         return None if found is None or found.is_placeholder else found.value.strip()
 
     def unstated(self, key: str, classification: ClassificationPath = SITE) -> bool:
-        """Whether nothing is stated where it would be seen; a gap is stated."""
+        """Return whether nothing is stated where it would be seen; a gap is stated."""
         return self.subject.shows(classification) and self.setting(key, classification) is None
 
     def default(self, key: str) -> str | None:
-        """What this release's HBase, or Hadoop, takes where nothing is said; None where it does not say."""
+        """Return what this release's HBase, or Hadoop, takes where nothing is said; None where it does not say."""
         if self.release is None:
             versions = None
         elif key in hbase_keys():
@@ -64,7 +64,7 @@ class LintedNode:
         return versions
 
     def number(self, key: str, default: float | None = None, classification: ClassificationPath = SITE) -> float | None:
-        """What is stated, or the default where nothing is; None for a gap, and for text that is no number."""
+        """Return what is stated, or the default where nothing is; None for a gap, and for text that is no number."""
         found = self.setting(key, classification)
         if found is not None:
             return None if found.is_placeholder else _finite(found.value)
@@ -74,7 +74,7 @@ class LintedNode:
         return _finite(stated) if stated is not None else None
 
     def switched(self, key: str, *, default: bool) -> bool | None:
-        """Whether it is on; None for a gap. Another word is the default, as Hadoop takes it."""
+        """Return whether it is on; None for a gap. Another word is the default, as Hadoop takes it."""
         found = self.setting(key)
         if found is None:
             return default
@@ -87,7 +87,7 @@ class LintedNode:
 
     @property
     def has_hbase(self) -> bool:
-        """Whether HBase is here: among the applications, or by a classification that is its own.
+        """Return whether HBase is here: among the applications, or by a classification that is its own.
 
         Where no applications are stated it is taken to be: whoever lints a cluster with this has one. A lone file of
         Hadoop's says nothing of it.
@@ -98,12 +98,12 @@ class LintedNode:
 
     @property
     def has_hbase_1(self) -> bool:
-        """Whether the release ships an HBase before 2."""
+        """Return whether the release ships an HBase before 2."""
         return self.release is not None and self.release.hbase < HBASE_2
 
     @property
     def on_emrfs(self) -> bool:
-        """Whether EMRFS reads and writes s3://, as far as anything says so: a gap may say so."""
+        """Return whether EMRFS reads and writes s3://, as far as anything says so: a gap may say so."""
         stated = self.setting("fs.s3.impl", "core-site")
         if (self.text("hbase.rootdir") or "").startswith("s3a:"):
             return False
@@ -111,7 +111,7 @@ class LintedNode:
 
     @property
     def in_s3(self) -> bool:
-        """Whether the data lies in S3, as far as anything says so."""
+        """Return whether the data lies in S3, as far as anything says so."""
         root = self.text("hbase.rootdir") or ""
         mode = self.text("hbase.emr.storageMode", "hbase")
         return mode == "s3" or (mode is None and root.startswith("s3"))
@@ -124,7 +124,7 @@ class LintedNode:
 
     @property
     def persists(self) -> bool:
-        """Whether the cache is to survive a restart."""
+        """Return whether the cache is to survive a restart."""
         return self.setting("hbase.bucketcache.persistent.path") is not None
 
     @property

@@ -37,7 +37,7 @@ class LintedRelease:
 
 
 def is_label(text: str) -> bool:
-    """Whether it is written like a release label of EMR."""
+    """Return whether it is written like a release label of EMR."""
     return re.fullmatch(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", text, re.ASCII) is not None
 
 

@@ -55,7 +55,7 @@ class Rule:
     of_hbase_1: bool = False
 
     def concerns(self, node: LintedNode) -> bool:
-        """Whether it is about such a node."""
+        """Return whether it is about such a node."""
         if node.role not in self.roles or (self.of_hbase and not node.has_hbase):
             return False
         if node.has_hbase_1 and not self.of_hbase_1 and self.hbase == ANY:
@@ -66,7 +66,7 @@ class Rule:
 
 
 def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:
-    """What a rule finds about a node."""
+    """Yield what a rule finds about a node."""
     if not rule.concerns(node):
         return
     for found in rule.check(node):

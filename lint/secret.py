@@ -28,7 +28,7 @@ def holds_credential(key: str, value: str) -> bool:
 
 
 def is_secret(key: str, value: str) -> bool:
-    """Whether the value is not to be printed: a credential, or something like it."""
+    """Return whether the value is not to be printed: a credential, or something like it."""
     return holds_credential(key, value) or MATERIAL.search(key) is not None
 
 

@@ -32,7 +32,7 @@ class ApiType:
     attributes: frozenset[str] = frozenset()
 
     def has_attribute(self, name: str) -> bool:
-        """Whether Fn::GetAtt knows the name."""
+        """Return whether Fn::GetAtt knows the name."""
         return name in self.attributes
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:

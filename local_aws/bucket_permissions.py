@@ -25,7 +25,7 @@ def install() -> None:
 
 
 def permission(bucket: Untyped, action: str, resource: str) -> Untyped:
-    """What the unconditional statements of the bucket's policy say to an action."""
+    """Return what the unconditional statements of the bucket's policy say to an action."""
     if bucket.policy is None:
         return PermissionResult.NEUTRAL
     unconditional = _unconditional(json.loads(bucket.policy))

@@ -52,7 +52,7 @@ def _manage_security_groups(original: Callable[..., Untyped], backend: Untyped, 
 
 
 def request_body(response: Untyped) -> Json:
-    """The API call's parameters in the API's own spelling."""
+    """Return the API call's parameters in the API's own spelling."""
     body: Json = json.loads(response.body)
     return body
 
@@ -77,7 +77,7 @@ def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untype
 
 
 def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | None:
-    """What EMR would say of an action that failed; None where none did."""
+    """Return what EMR would say of an action that failed; None where none did."""
     asked = control(cluster, BOOTSTRAP)
     if asked == "fail":
         return "On the master instance, bootstrap action 1 returned a non-zero return code"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def api_configurations(configurations: Sequence[Json]) -> list[Json]:
-    """The same configurations with `Properties` for `ConfigurationProperties`, nested ones too."""
+    """Return the same configurations with `Properties` for `ConfigurationProperties`, nested ones too."""
     return [
         configuration(
             one["Classification"], one.get("ConfigurationProperties"), api_configurations(one.get("Configurations", []))

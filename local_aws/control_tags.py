@@ -27,6 +27,6 @@ HBASE = "local-aws:hbase"
 
 
 def control(cluster: Untyped, tag: str) -> str | None:
-    """The value of a control tag on the cluster, None without it."""
+    """Return the value of a control tag on the cluster, None without it."""
     found = [entry["Value"] for entry in cluster.tags if entry["Key"] == tag]
     return str(found[0]) if found else None

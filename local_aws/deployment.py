@@ -41,7 +41,7 @@ class Deployment:
     names: Untyped
 
     def request(self, logical_id: str, current: StackResource | None = None) -> ResourceRequest:
-        """What the template asks for, references resolved; raises ResourceFailed when one cannot be."""
+        """Return what the template asks for, references resolved; raises ResourceFailed when one cannot be."""
         definition = self.template["Resources"][logical_id]
         bare = self._bare_request(logical_id, current)
         try:
@@ -131,5 +131,5 @@ class Deployment:
 
 
 def failure_reason(error: Exception) -> str:
-    """What a resource's event says of an error."""
+    """Return what a resource's event says of an error."""
     return str(getattr(error, "message", "") or error) or type(error).__name__

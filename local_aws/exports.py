@@ -53,7 +53,7 @@ def withdraw_exports(stack: Untyped) -> None:
 
 
 def exported_values(contents: StackContents) -> dict[str, str]:
-    """The exported names and their values."""
+    """Return the exported names and their values."""
     return {
         str(output["Export"]["Name"]): str(output["Value"])
         for _, output in wanted_outputs(contents)
@@ -62,7 +62,7 @@ def exported_values(contents: StackContents) -> dict[str, str]:
 
 
 def importing_stacks(stack: Untyped, name: str) -> list[str]:
-    """The names of the other stacks whose template imports the name."""
+    """Return the names of the other stacks whose template imports the name."""
     stacks = cloudformation_backends[stack.account_id][stack.region_name].stacks.values()
     return [
         other.name

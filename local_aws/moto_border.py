@@ -12,7 +12,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def replace(owner: Untyped, name: str, replacement: Callable[..., Any]) -> Callable[..., Any] | None:
-    """What owner.name was, None if there was nothing; from now on it is the replacement."""
+    """Return what owner.name was, None if there was nothing; from now on it is the replacement."""
     original: Callable[..., Any] | None = getattr(owner, name, None)
     setattr(owner, name, replacement)
     return original
@@ -29,22 +29,22 @@ def wrap(owner: Untyped, name: str, wrapper: Callable[..., Any]) -> None:
 
 
 def request_parameter(response: Untyped, name: str, default: object = None) -> Untyped:
-    """One parameter of the API call that a moto response object answers."""
+    """Return one parameter of the API call that a moto response object answers."""
     return response._get_param(name, default)  # noqa: SLF001 - moto offers no public reader
 
 
 def request_flag(response: Untyped, name: str) -> bool:
-    """One boolean parameter of the API call; absent means False."""
+    """Return one boolean parameter of the API call; absent means False."""
     return bool(response._get_bool_param(name, if_none=False))  # noqa: SLF001 - moto offers no public reader
 
 
 def template_at(response: Untyped, url: str) -> str:
-    """The text that a TemplateURL or StackPolicyURL of the API call points to."""
+    """Return the text that a TemplateURL or StackPolicyURL of the API call points to."""
     return str(response._get_stack_from_s3_url(url))  # noqa: SLF001 - moto offers no public reader
 
 
 def resolvable_names(resource_map: Untyped) -> dict[str, Any]:
-    """What Ref can find without creating anything: parameters, mappings, pseudo parameters, made resources."""
+    """Return what Ref can find without creating anything: parameters, mappings, pseudo parameters, made resources."""
     names: dict[str, Any] = resource_map._parsed_resources  # noqa: SLF001 - moto offers no public reader
     return names
 

@@ -19,7 +19,7 @@ class MotoType:
         self.model = model
 
     def has_attribute(self, name: str) -> bool:
-        """Whether Fn::GetAtt knows the name."""
+        """Return whether Fn::GetAtt knows the name."""
         return bool(self.model.has_cfn_attr(name))
 
     def create(self, request: ResourceRequest) -> Untyped:
@@ -69,7 +69,7 @@ class MotoType:
 
 
 def cloudformation_json(request: ResourceRequest) -> Json:
-    """The request as moto's models read it; a copy, because some of them write into it."""
+    """Return the request as moto's models read it; a copy, because some of them write into it."""
     return {"Type": request.resource_type, "Properties": deepcopy(request.properties)}
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def raw_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:
-    """The raw parameter values: of a type AWS::SSM::Parameter::Value<…> the name, never the value behind it."""
+    """Return the raw parameter values: of a type AWS::SSM::Parameter::Value<…> the name, never the value behind it."""
     return {entry["ParameterKey"]: _raw_value(entry, previous, previous_template) for entry in entries}
 
 
@@ -52,7 +52,7 @@ def check_parameters(template: Json, parameters: dict[str, str]) -> None:
 
 
 def parameter_store_value(resource_map: Untyped, name: str, value_type: str) -> str | list[str]:
-    """What the Parameter Store holds under the name; raises ValidationError when it holds nothing."""
+    """Return what the Parameter Store holds under the name; raises ValidationError when it holds nothing."""
     account, region = resource_map["AWS::AccountId"], resource_map["AWS::Region"]
     found = ssm_backends[account][region].get_parameter(name)
     if found is None:

@@ -49,7 +49,7 @@ def property_changes(resource_type: str, old: Json, new: Json) -> list[PropertyC
 
 
 def replaces(changes: list[PropertyChange]) -> bool:
-    """Whether CloudFormation makes a new resource; what a change set calls conditional is done in place."""
+    """Return whether CloudFormation makes a new resource; what a change set calls conditional is done in place."""
     return any(change.recreation is Recreation.ALWAYS for change in changes)
 
 

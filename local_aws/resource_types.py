@@ -20,7 +20,7 @@ HARMLESS = frozenset({"AWS::CDK::Metadata", "AWS::CloudFormation::WaitConditionH
 
 
 def exists(name: str) -> bool:
-    """Whether the local AWS can make resources of this type."""
+    """Return whether the local AWS can make resources of this type."""
     return name in OWN_TYPES or name in HARMLESS or name in get_model_map()
 
 

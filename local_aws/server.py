@@ -53,7 +53,7 @@ class LocalAws:
 
 
 def local_environment(endpoint: str, region: str, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The inherited variables without any of AWS or the CDK, with those that lead to the endpoint."""
+    """Return the inherited variables without any of AWS or the CDK, with those that lead to the endpoint."""
     refuse_remote(endpoint)
     kept = {name: value for name, value in inherited.items() if not name.startswith(FOREIGN)}
     return kept | {
@@ -203,7 +203,7 @@ def _wait_until_healthy(endpoint: str, deadline: float) -> None:
 
 
 def is_healthy(endpoint: str) -> bool:
-    """Whether a local AWS answers there."""
+    """Return whether a local AWS answers there."""
     refuse_remote(endpoint)
     try:
         parts = urlparse(endpoint)

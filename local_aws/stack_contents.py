@@ -35,7 +35,7 @@ def stack_contents(stack: Untyped, text: str, parameters: dict[str, str]) -> Sta
 
 
 def current_contents(stack: Untyped) -> StackContents:
-    """What the stack consists of now."""
+    """Return what the stack consists of now."""
     return StackContents(
         text=stack.template,
         template=stack.template_dict,

@@ -46,7 +46,7 @@ def delete_stack_resources(stack: Untyped, retained: Collection[str] = ()) -> bo
 
 
 def logical_ids(resources: Iterable[StackResource]) -> str:
-    """The logical ids, as CloudFormation lists them in a reason."""
+    """Return the logical ids, as CloudFormation lists them in a reason."""
     return ", ".join(resource.logical_id for resource in resources)
 
 

@@ -117,7 +117,7 @@ def _text(value: object) -> str:
 
 
 def _described(stack: Untyped, resource: StackResource) -> Json | None:
-    """What its service says of it now; None where nobody reads its type, or it is gone."""
+    """Return what its service says of it now; None where nobody reads its type, or it is gone."""
     reader = READERS.get(resource.request.resource_type)
     if reader is None:
         return None

@@ -156,7 +156,7 @@ def policy(response: Untyped, name: str) -> str | None:
 
 
 def on_failure(response: Untyped) -> OnFailure:
-    """What the call wants of a failed creation."""
+    """Return what the call wants of a failed creation."""
     if request_flag(response, "DisableRollback"):
         return OnFailure.DO_NOTHING
     named = request_parameter(response, "OnFailure") or request_parameter(response, "OnStackFailure")

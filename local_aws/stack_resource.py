@@ -30,13 +30,13 @@ class ResourceType(Protocol):
     """Makes, changes and deletes resources of one type; its objects have a physical_resource_id and attributes."""
 
     def has_attribute(self, name: str) -> bool:
-        """Whether Fn::GetAtt knows the name."""
+        """Return whether Fn::GetAtt knows the name."""
 
     def create(self, request: ResourceRequest) -> Untyped:
         """The new resource."""
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same physical resource, changed in place."""
+        """Return the same physical resource, changed in place."""
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Deletes the physical resource."""
@@ -55,25 +55,25 @@ class StackResource:
 
     @property
     def logical_id(self) -> str:
-        """The name in the template."""
+        """Return the name in the template."""
         return self.request.logical_id
 
     @property
     def physical_id(self) -> str:
-        """What Ref gives; empty before the resource exists."""
+        """Return what Ref gives; empty before the resource exists."""
         return "" if self.resource is None else str(self.resource.physical_resource_id)
 
     @property
     def is_retained_on_deletion(self) -> bool:
-        """Whether DeletionPolicy says to leave it when its stack goes."""
+        """Return whether DeletionPolicy says to leave it when its stack goes."""
         return self.definition.get("DeletionPolicy") in {"Retain", "RetainExceptOnCreate"}
 
     @property
     def is_retained_on_rollback(self) -> bool:
-        """Whether it outlives the failed operation that made it."""
+        """Return whether it outlives the failed operation that made it."""
         return bool(self.definition.get("DeletionPolicy") == "Retain")
 
     @property
     def is_retained_on_replacement(self) -> bool:
-        """Whether UpdateReplacePolicy says to leave it when another takes its place."""
+        """Return whether UpdateReplacePolicy says to leave it when another takes its place."""
         return bool(self.definition.get("UpdateReplacePolicy") == "Retain")

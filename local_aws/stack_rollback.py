@@ -27,13 +27,13 @@ class ResourceStep:
 
     @property
     def physical_resource(self) -> StackResource | None:
-        """The physical resource that this step made, if it made one."""
+        """Return the physical resource that this step made, if it made one."""
         in_place = self.before and self.after and self.before.physical_id == self.after.physical_id
         return None if in_place else self.after
 
     @property
     def superseded(self) -> StackResource | None:
-        """The physical resource that another took the place of."""
+        """Return the physical resource that another took the place of."""
         return self.before if self.physical_resource else None
 
 

@@ -63,7 +63,7 @@ def create_stack(
 
 
 def has_changes(stack: Untyped, contents: StackContents) -> bool:
-    """Whether an update to the contents would do anything; the contents are used up by the question."""
+    """Return whether an update to the contents would do anything; the contents are used up by the question."""
     check_types_stay(stack, contents)
     outputs = contents.template.get("Outputs") or {}
     return outputs != (stack.template_dict.get("Outputs") or {}) or bool(planned_changes(stack, contents))

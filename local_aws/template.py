@@ -34,7 +34,7 @@ def check_resource_types(template: Json) -> None:
 
 
 def parsed_template(text: str) -> Json:
-    """The template's parts, from JSON or YAML; YAML's dates stay text, as in `Version: 2012-10-17`."""
+    """Return the template's parts, from JSON or YAML; YAML's dates stay text, as in `Version: 2012-10-17`."""
     try:
         parsed: Json = json.loads(text)
     except ValueError:
@@ -119,7 +119,7 @@ def resource_map(stack: Untyped, template: Json, parameters: dict[str, str]) -> 
 
 
 def is_wanted(definition: Json, names: Untyped) -> bool:
-    """Whether the resource's condition holds, or it has none."""
+    """Return whether the resource's condition holds, or it has none."""
     condition = definition.get("Condition")
     return condition is None or bool(names.lazy_condition_map[condition])
 

@@ -23,14 +23,14 @@ def install() -> None:
 
 
 def template_from_url(template_url: str, account_id: str, partition: str) -> str:
-    """The text of the object that the URL names, path-style or virtual-hosted."""
+    """Return the text of the object that the URL names, path-style or virtual-hosted."""
     bucket, key = bucket_and_key(template_url)
     found: Untyped = s3_backends[account_id][partition].get_object(bucket, key)
     return str(found.value.decode("utf-8"))
 
 
 def bucket_and_key(url: str) -> tuple[str, str]:
-    """The bucket and the key that an S3 URL names."""
+    """Return the bucket and the key that an S3 URL names."""
     parts = urlparse(url)
     host = parts.netloc.rsplit(":", maxsplit=1)[0]
     path = unquote(parts.path.lstrip("/"))

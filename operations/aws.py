@@ -88,7 +88,7 @@ class Aws:
 
     @cached_property
     def account(self) -> str:
-        """The account of the credentials."""
+        """Return the account of the credentials."""
         return str(
             self._session.client("sts", endpoint_url=self._endpoint, config=PATIENT).get_caller_identity()["Account"]
         )

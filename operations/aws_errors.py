@@ -22,7 +22,7 @@ MISSING: Final = frozenset(
 
 
 def error_code(error: ClientError) -> str:
-    """The service's own code."""
+    """Return the service's own code."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 

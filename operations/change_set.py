@@ -107,7 +107,7 @@ def losses(changes: list[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _prepared(assembly: Assembly, stack: str, say: Say) -> list[Mapping[str, Any]] | None:
-    """What the change set would do; None where there is nothing to do."""
+    """Return what the change set would do; None where there is nothing to do."""
     _forget(assembly.aws, stack)
     _run(assembly, stack, "prepare-change-set", say)
     try:

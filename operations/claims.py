@@ -42,7 +42,7 @@ class Claim:
 
     @property
     def holds(self) -> bool:
-        """Whether another cluster would be refused."""
+        """Return whether another cluster would be refused."""
         return self.cluster != NOBODY and self.state in HOLDING
 
 
@@ -76,7 +76,7 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
 
 
 def state_of(aws: Aws, cluster: str) -> str | None:
-    """What EMR says; None where it knows none of that id. Raises OperationFailed where it does not answer."""
+    """Return what EMR says; None where it knows none of that id. Raises OperationFailed where it does not answer."""
     with translated(f"EMR did not say whether {cluster} runs", "run the same again"):
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])

@@ -50,7 +50,7 @@ class PrimaryShell:
     log_bucket: str
 
     def run(self, name: str, say: Say, *arguments: str) -> Mapping[str, Any]:
-        """What the script of that name answers. Raises OperationFailed where it fails, or answers nothing."""
+        """Return what the script of that name answers. Raises OperationFailed where it fails, or answers nothing."""
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
         with translated(f"{name} could not be run on {self.cluster_id}", "run the same again"):
             asked = script(name)

@@ -47,7 +47,7 @@ class Comparison:
 
 
 def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparison, ...]]:
-    """Every classification, group, volume, bootstrap action, dashboard and alarm of a launched cluster."""
+    """Return every classification, group, volume, bootstrap action, dashboard and alarm of a launched cluster."""
     plan, settings = launch.plan, launch.settings
     cluster = described_cluster(aws, plan.environment, plan.cluster)
     results = (
@@ -137,7 +137,7 @@ def _expected_actions(launch: Launch, account: str) -> Facts:
 
 
 def _expected_action(launch: Launch, account: str, action: Action) -> object:
-    """The script, its arguments from the plan, and the content of each program by its argument."""
+    """Return the script, its arguments from the plan, and the content of each program by its argument."""
     arguments = tuple(launch.environment.in_account(argument, account) for argument in action.arguments)
     programs = tuple(
         f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"

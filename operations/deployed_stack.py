@@ -102,7 +102,7 @@ class Events:
 
     @property
     def begun(self) -> bool:
-        """Whether anything has happened since."""
+        """Return whether anything has happened since."""
         newest = next(iter(self._all()), None)
         return newest is not None and newest["EventId"] not in self._seen
 

@@ -49,7 +49,7 @@ class Work:
 
     @property
     def assembly(self) -> Assembly:
-        """What is synthesised."""
+        """Return what is synthesised."""
         return Assembly(directory=self.directory / "cdk.out", aws=self.aws, variables=self.variables)
 
 
@@ -83,7 +83,7 @@ class Proposal:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is to be done."""
+        """Return whether nothing is to be done."""
         changes = any((stack.added, stack.changed, stack.removed) != ((), (), ()) for stack in self.stacks)
         unmade = any(stack.status is None for stack in self.stacks)
         return not (changes or unmade or self.bucket or any(tuning.group_changes for tuning in self.tunings.values()))

@@ -83,7 +83,7 @@ class DescribedCluster:
 
 
 def cluster_id(aws: Aws, environment: str, cluster_name: str) -> str:
-    """The id that the cluster's stack left behind."""
+    """Return the id that the cluster's stack left behind."""
     return aws.ssm.get_parameter(Name=cluster_id_parameter(environment, cluster_name))["Parameter"]["Value"]
 
 

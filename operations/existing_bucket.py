@@ -19,7 +19,7 @@ RULE: Final = "warmbase-incomplete-uploads"
 
 
 def needs(aws: Aws, root: Root) -> Iterator[str]:
-    """What is not set there, each in words; nothing of a bucket that the storage stack makes.
+    """Yield what is not set there, each in words; nothing of a bucket that the storage stack makes.
 
     Raises botocore's errors.
     """

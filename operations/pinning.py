@@ -144,7 +144,7 @@ def _templates(aws: Aws, environment: Environment, cluster_name: str) -> Templat
 
 
 def _failures(environment: Environment) -> AbstractContextManager[None]:
-    """What boto3 says, as what, why and how to mend it."""
+    """Return what boto3 says, as what, why and how to mend it."""
     return translated(
         f"what runs of {environment.name} in {environment.region} could not be read",
         "deploy first; or use credentials of the account in which it was deployed, which may read its stacks, its"

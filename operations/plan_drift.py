@@ -35,7 +35,7 @@ class RunningCluster:
     settled: tuple[Change, ...]
 
     def changes(self, launch: Launch) -> tuple[Change, ...]:
-        """What today's plan would change in it, and what it could not."""
+        """Return what today's plan would change in it, and what it could not."""
         release = releases()[launch.plan.release]
         return changes(self.subject, planned_subject(launch), ("primary", "core"), release, self.settled)
 
@@ -93,7 +93,7 @@ def _spec(cluster: DescribedCluster) -> ClusterSpec:
 
 
 def _pending(cluster: DescribedCluster) -> str:
-    """What is asked for is not what runs, until EMR has applied it."""
+    """Return what is asked for is not what runs, until EMR has applied it."""
     named = [f"{role} {group.state}" for role, group in cluster.groups.items() if group.pending]
     return f", with settings that are not applied ({', '.join(named)})" if named else ""
 

@@ -161,7 +161,7 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
 def _rolled_back(
     groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say
 ) -> OperationFailed:
-    """What EMR says; a group that it stopped at is given the settings it had."""
+    """Return what EMR says; a group that it stopped at is given the settings it had."""
     why = after.why or "EMR gives no reason"
     if after.state not in STOPPED:
         return OperationFailed(
@@ -209,7 +209,7 @@ def _filled(found: Iterable[ServerCache]) -> str:
 
 
 def _caches_survived(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties: bool) -> str:
-    """Whether each has what it had. A cache that was to be emptied is none that was lost."""
+    """Return whether each has what it had. A cache that was to be emptied is none that was lost."""
     if not before:
         return "not known: nothing was published before"
     if empties:

@@ -73,7 +73,7 @@ def identity_of_stacks(
 
 
 def _settings_of(live: ObservedCluster) -> Iterator[tuple[tuple[str, str], str]]:
-    """Each property of the whole cluster, by classification and key."""
+    """Yield each property of the whole cluster, by classification and key."""
     for path, key, value in flattened(_settings(live.described.get("Configurations", []), "Properties")):
         yield (path, key), value
 

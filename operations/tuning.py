@@ -57,7 +57,7 @@ def tuning_of(aws: Aws, launch: Launch, *, everything: bool = False) -> Tuning:
 
 
 def tuning(running: RunningCluster, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
-    """What is to be done, with its cost; `everything` takes what is too small to be worth it as well."""
+    """Return what is to be done, with its cost; `everything` takes what is too small to be worth it as well."""
     found = [by_reconfiguration(change) for change in running.changes(launch)]
     new = tuple(change for change in found if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in found if change.applied is not Applied.NEW_CLUSTER]

@@ -110,7 +110,7 @@ class Benchmark:
 
     @cached_property
     def plan(self) -> Plan:
-        """The calculator's own answer."""
+        """Return the calculator's own answer."""
         return plan(self.requirements, self.world)
 
     @cached_property
@@ -120,7 +120,7 @@ class Benchmark:
 
     @property
     def workload(self) -> Workload:
-        """What the cluster is asked."""
+        """Return what the cluster is asked."""
         return self.requirements.workload
 
     @property
@@ -237,7 +237,7 @@ def _candidate(requirements: Requirements, world: World) -> Candidate:
 
 
 def _reading(candidate: Candidate, read: Read, hits: Hits | None = None) -> BenchmarkReading:
-    """A read on the warm cluster."""
+    """Return a read on the warm cluster."""
     warm = hits or Hits(ratio=candidate.hit_ratio(candidate.count))
     return _load(candidate, candidate.cluster(candidate.count), read, warm, candidate.question.timings)
 

@@ -143,7 +143,7 @@ def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
 
 
 def _over_hdfs(cod: Cod, mode: Mode, reads: Sequence[int]) -> list[float]:
-    """What that mode costs over what HDFS costs, at each load."""
+    """Return what that mode costs over what HDFS costs, at each load."""
     pairs = zip(cod.plans(mode, reads), cod.plans(Mode.HDFS, reads), strict=True)
     return [ours.cost.usd_per_month / theirs.cost.usd_per_month for ours, theirs in pairs]
 

@@ -47,7 +47,7 @@ class Cod:
     world: World
 
     def requirements(self, mode: Mode, reads_per_second: float) -> Requirements:
-        """The data in that mode, everything about the cluster left to the calculator."""
+        """Return the data in that mode, everything about the cluster left to the calculator."""
         workload = replace(
             self.like.workload,
             stored_bytes=STORED_BYTES,
@@ -62,7 +62,7 @@ class Cod:
 
     @cached_property
     def question(self) -> SizingInputs:
-        """The data with its blocks and bucket sizes."""
+        """Return the data with its blocks and bucket sizes."""
         return SizingInputs.new(self.requirements(Mode.S3_CACHED, PRODUCTION_READS[0]), self.world)
 
     @property
@@ -90,12 +90,12 @@ class Cod:
         return fill_seconds(self.question.demand, share, self.cluster, PREFETCH_THREADS)
 
     def plans(self, mode: Mode, reads: Sequence[float]) -> list[Plan]:
-        """The cheapest cluster in that mode for each load."""
+        """Return the cheapest cluster in that mode for each load."""
         return [plan(self.requirements(mode, read), self.world) for read in reads]
 
 
 def copied(*, into_hdfs: bool) -> Eta:
-    """All data copied by a snapshot, out of the cluster or into the HDFS of one."""
+    """Return all data copied by a snapshot, out of the cluster or into the HDFS of one."""
     return eta(
         Copy(
             copied_bytes=STORED_BYTES,

@@ -21,14 +21,14 @@ def number_text(value: float | str) -> str:
 
 
 def quantity_text(quantity: Quantity) -> str:
-    """A quantity of a reason; bytes from a MiB on in a binary unit."""
+    """Return a quantity of a reason; bytes from a MiB on in a binary unit."""
     if quantity.unit == "B" and not isinstance(quantity.value, str) and quantity.value >= MIB:
         return format_size(quantity.value)
     return f"{number_text(quantity.value)} {quantity.unit}".rstrip()
 
 
 def amount_text(value: float, unit: str) -> str:
-    """What a resource has, or a read needs of it."""
+    """Return what a resource has, or a read needs of it."""
     if unit == "B/s":
         return format_rate(value)
     if unit == "B":

@@ -34,7 +34,7 @@ SIGNS: Final = {
 
 
 def dashboards_page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     return section(*_head(), *_truth(), *_alarms(), *_calls(), *_graphs(), *_costs()) + "\n"
 
 

@@ -32,5 +32,5 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
 
 
 def json_text(value: object) -> str:
-    """The document, indented, keys in the order of their fields."""
+    """Return the document, indented, keys in the order of their fields."""
     return json.dumps(plain(value), indent=2, ensure_ascii=False)

@@ -85,7 +85,7 @@ def lab_page(run: Run, learnt: str = "") -> str:
 
 
 def lab_pictures(run: Run) -> Mapping[str, str]:
-    """Each chart as SVG, by the name of its file."""
+    """Return each chart as SVG, by the name of its file."""
     from lab.hbase.report.charts import picture  # noqa: PLC0415 - half a second that the text does not need
 
     drawn = (
@@ -95,7 +95,7 @@ def lab_pictures(run: Run) -> Mapping[str, str]:
 
 
 def _targets(run: Run) -> Iterator[str]:
-    """Every target first of all, in one table, whether it held or not."""
+    """Yield every target first of all, in one table, whether it held or not."""
     yield "# What the lab measured"
     yield f"**{wording.verdict(run)}**"
     rows = [row for scenario in run.scenarios for row in _target_rows(scenario)]
@@ -232,5 +232,5 @@ def _escaped(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """The same in one line, with no end of a cell in it."""
+    """Return the same in one line, with no end of a cell in it."""
     return re.sub(r"(?<!\\)\|", r"\\|", _plain(" ".join(text.split())))

@@ -17,12 +17,12 @@ def section(*parts: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """The text in lines of at most 125 characters."""
+    """Return the text in lines of at most 125 characters."""
     return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def bullets(*points: str) -> str:
-    """One point for each text."""
+    """Return one point for each text."""
     return "\n".join(
         fill(
             f"- {' '.join(point.split())}",

@@ -29,7 +29,7 @@ HEADER: Final = ("property", "value", "a change", "why")
 
 
 def properties_page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     rendered = sum(is_rendered(*entry) for entry in CATALOGUE)
     return (
         section(
@@ -90,7 +90,7 @@ def _origin(known: Property) -> str:
 
 @cache
 def _fixed_values() -> Mapping[tuple[str, str], str]:
-    """What the environment that ships is rendered with, where it does not depend on the plan."""
+    """Return what the environment that ships is rendered with, where it does not depend on the plan."""
     environment = read_environment(SHIPPED)
     levels = launch_of(environment, environment.active).settings
     return {(path, key): value for level in levels for path, key, value in flattened(level) if len(value) < LONG_VALUE}

@@ -73,8 +73,8 @@ def _at_a_glance(found: Sequence[SourceFigures]) -> str:
     apart_by = [figure.kind for figure in every if figure.verdict is Verdict.APART]
     said = paragraph(
         f"Of the {len(apart_by)} further apart, {apart_by.count(FigureOrigin.ARITHMETIC)} are a source against its own"
-        f" numbers, and {apart_by.count(FigureOrigin.MODEL)} the calculator against a source; the remarks below each table say why, where it"
-        " is known."
+        f" numbers, and {apart_by.count(FigureOrigin.MODEL)} the calculator against a source. Where the reason is"
+        " known, the remarks below each table give it."
     )
     return section("## At a glance", table(header, rows, right=range(1, len(header))), said)
 
@@ -93,7 +93,7 @@ def _source_section(results: SourceFigures) -> str:
 
 
 def _rows(figures: Iterable[PublishedFigure]) -> Iterator[tuple[str, ...]]:
-    """One row for each figure, numbered for the remarks below the table."""
+    """Yield one row for each figure, numbered for the remarks below the table."""
     for number, figure in enumerate(figures, 1):
         yield (
             str(number),

@@ -21,7 +21,7 @@ TITLES: Final = {
 
 
 def recipe_page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     report = lint(read_subject(RECIPE, None))
     found = {severity: report.of(severity) for severity in Severity}
     return (

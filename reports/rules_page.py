@@ -13,7 +13,7 @@ __all__ = ["rules_page"]
 
 
 def rules_page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     counts = Counter(rule.severity.value for rule in RULES)
     numbers = ", ".join(f"{count} of severity {severity}" for severity, count in counts.items())
     return (

@@ -152,7 +152,7 @@ def _templates(environment: Environment) -> dict[str, Template]:
 
 
 def _only(template: Template, kind: str, name: str) -> Template:
-    """The properties of the resource of that type in the construct of that name."""
+    """Return the properties of the resource of that type in the construct of that name."""
     [found] = [
         each["Properties"]
         for key, each in template["Resources"].items()
@@ -166,7 +166,7 @@ def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - a text, or a function of CloudFormation
-    """What it comes to, names for what only a deployment knows; uploaded files by one name."""
+    """Return what it comes to, names for what only a deployment knows; uploaded files by one name."""
     if isinstance(value, str):
         return value
     [(name, inner)] = value.items()

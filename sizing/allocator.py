@@ -109,14 +109,14 @@ class BucketAllocator:
         return fewest
 
     def fits(self, claims: dict[int, int]) -> bool:
-        """Whether so many blocks of each size are held together without an eviction."""
+        """Return whether so many blocks of each size are held together without an eviction."""
         used = sum(slot * blocks for slot, blocks in claims.items())
         extra = sum(max(0, -(-blocks // self.items(slot)) - 1) for slot, blocks in claims.items())
         return used <= self.accept_bytes and len(self.sizes) + extra <= self.buckets
 
 
 def bucket_bytes(sizes: Iterable[int]) -> int:
-    """The capacity of a bucket under that list: four of the largest size."""
+    """Return the capacity of a bucket under that list: four of the largest size."""
     return FEWEST_ITEMS_IN_BUCKET * max(sizes)
 
 

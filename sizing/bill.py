@@ -39,7 +39,7 @@ KMS_KEYS: Final = 2
 
 
 def primary_type(candidate: Candidate) -> str:
-    """The pinned type, or one that suits the number of core nodes."""
+    """Return the pinned type, or one that suits the number of core nodes."""
     pinned = candidate.question.requirements.cluster.primary_type
     if pinned is not None:
         return pinned
@@ -67,7 +67,7 @@ def _saturation(candidate: Candidate) -> float:
 
 
 def candidate_cost(candidate: Candidate) -> Cost:
-    """The whole environment for a month with this candidate as its cluster."""
+    """Return the whole environment for a month with this candidate as its cluster."""
     core = BilledGroup(
         role="core",
         instance_type=candidate.instance.name,
@@ -80,7 +80,7 @@ def candidate_cost(candidate: Candidate) -> Cost:
 
 
 def fixed_usd(question: SizingInputs) -> float:
-    """What the environment costs a month before the first core node: less than any candidate's bill."""
+    """Return what the environment costs a month before the first core node: less than any candidate's bill."""
     primaries = _primaries(question, question.requirements.cluster.primary_type or PRIMARY_TYPE)
     return cost((primaries,), _bill(question, 0, 0.0), question.world.prices).usd_per_month
 

@@ -67,12 +67,12 @@ class LengthHistogram:
 
     @property
     def total_bytes(self) -> int:
-        """All lengths added up; no slot rounding."""
+        """Return all lengths added up; no slot rounding."""
         return sum(length * blocks for length, blocks in self.pairs)
 
     @property
     def mean_bytes(self) -> float:
-        """The mean cached length."""
+        """Return the mean cached length."""
         return self.total_bytes / self.blocks
 
     @property
@@ -100,7 +100,7 @@ def cached_bytes(payload_bytes: int, *, persistent: bool = True) -> int:
 
 
 def key_value_bytes(*, value_bytes: int, row_key_bytes: int, family_bytes: int, qualifier_bytes: int) -> int:
-    """One cell as an HFile v3 serialises it: lengths, key, value and sequence id; no tags.
+    """Return one cell as an HFile v3 serialises it: lengths, key, value and sequence id; no tags.
 
     Source: HBase 2.6 KeyValue layout and NoOpDataBlockEncoder; checked against a file written by 2.6.2.
     """
@@ -110,7 +110,7 @@ def key_value_bytes(*, value_bytes: int, row_key_bytes: int, family_bytes: int, 
 
 
 def payload_range(block_bytes: int, cell_bytes: int) -> tuple[int, int]:
-    """The least and the greatest unencoded payload of a block.
+    """Return the least and the greatest unencoded payload of a block.
 
     A block closes before the next cell once it has reached the block size, so it overshoots by less than one
     cell. A cell that reaches the block size by itself has a block to itself. Raises InvalidInput below 1 byte.

@@ -114,11 +114,11 @@ class CacheDemand:
         return self.blocks.compaction_blocks * self.claimed_bytes
 
     def useful_bytes(self, size_mib: int, servers: int) -> float:
-        """What caches of that size keep for reads, cluster-wide, while each of them compacts."""
+        """Return what caches of that size keep for reads, cluster-wide, while each of them compacts."""
         return max(0.0, size_mib * MIB - self.compaction_bytes) * servers
 
     def estimated_hit_ratio(self, size_mib: int, servers: int) -> float:
-        """The curve's own chord at that size: quick, and never above `hit_ratio`."""
+        """Return the curve's own chord at that size: quick, and never above `hit_ratio`."""
         total = self.useful_bytes(size_mib, servers)
         if total >= self.everything_bytes:
             return 1.0
@@ -133,7 +133,7 @@ class CacheDemand:
         return math.ceil(min(self.blocks.count / servers, size_mib * MIB / self.claimed_bytes))
 
     def bucket_cache(self, size_mib: int) -> BucketCache:
-        """The cache with its exact count of blocks, by the allocator's own arithmetic."""
+        """Return the cache with its exact count of blocks, by the allocator's own arithmetic."""
         allocator = BucketAllocator(capacity_bytes=size_mib * MIB, sizes=self.sizes)
         return BucketCache(
             size_mib=size_mib,

@@ -154,7 +154,7 @@ def bucket_sizes(
 
 
 def _search(demand: _Demand, largest: Integers, k: int) -> tuple[int, ...]:
-    """The list of least claim, with one of these largest sizes and at most k sizes."""
+    """Return the list of least claim, with one of these largest sizes and at most k sizes."""
     accept = Partition.of(demand.blocks_below, demand.slots / ACCEPT_FACTOR, k - 1)
     candidates = _Candidates.of(demand, accept, largest, k)
     enough = candidates.largest >= min(ENOUGH_LARGEST_MULTIPLE * largest[0], candidates.largest[-1])
@@ -172,7 +172,7 @@ def _search(demand: _Demand, largest: Integers, k: int) -> tuple[int, ...]:
 
 
 def _coarse_bound(coarse: _Demand, largest: Integers, sizes: int) -> float:
-    """A claim that no list of so many sizes and any of these largest undercuts."""
+    """Return a claim that no list of so many sizes and any of these largest undercuts."""
     column = largest[:, None]
     claims = coarse.claims(np.broadcast_to(coarse.slots, (len(largest), len(coarse.slots))), column, sizes)
     closing = coarse.claims(column, column, sizes)
@@ -180,7 +180,7 @@ def _coarse_bound(coarse: _Demand, largest: Integers, sizes: int) -> float:
 
 
 def _cheapest(demand: _Demand, accept: Partition, largest: int, sizes: int) -> tuple[float, tuple[int, ...]]:
-    """The least claim of a list with that largest and at most so many sizes, and that list.
+    """Return the least claim of a list with that largest and at most so many sizes, and that list.
 
     The best list for the accept factor alone is the answer when no class lacks buckets under it.
     """
@@ -197,7 +197,7 @@ def _cheapest(demand: _Demand, accept: Partition, largest: int, sizes: int) -> t
 
 
 def _list(demand: _Demand, ends: list[int], largest: int) -> tuple[int, ...]:
-    """The sizes whose classes end there, and the largest."""
+    """Return the sizes whose classes end there, and the largest."""
     return tuple(sorted({*(int(demand.slots[end - 1]) for end in ends), largest}))
 
 
@@ -222,7 +222,7 @@ def _with_fullest_largest(demand: _Demand, sizes: tuple[int, ...], largest: Inte
 
 
 def _admits(capacity_bytes: int | None, sizes: tuple[int, ...]) -> bool:
-    """Whether the capacity has a bucket for each size."""
+    """Return whether the capacity has a bucket for each size."""
     return capacity_bytes is None or len(sizes) * FEWEST_ITEMS_IN_BUCKET * sizes[-1] <= capacity_bytes
 
 

@@ -74,7 +74,7 @@ class Candidate:
 
     @cached_property
     def disk(self) -> Disk | None:
-        """What that volume and the instance sustain together."""
+        """Return what that volume and the instance sustain together."""
         volume = self.data_volume
         if volume is None:
             return None
@@ -91,12 +91,12 @@ class Candidate:
         )
 
     def share_of(self, servers: int) -> ServerShare:
-        """What each of so many nodes carries."""
+        """Return what each of so many nodes carries."""
         return ServerShare.of(self.question.demand, self.cache_mib, servers)
 
     @cached_property
     def share(self) -> ServerShare:
-        """What each survivor carries when nodes are lost, which is what memory must hold."""
+        """Return what each survivor carries when nodes are lost, which is what memory must hold."""
         return self.share_of(self.survivors)
 
     @cached_property
@@ -130,12 +130,12 @@ class Candidate:
         )
 
     def resources(self, servers: int) -> tuple[Resource, ...]:
-        """What a read needs of each resource when so many nodes are warm."""
+        """Return what a read needs of each resource when so many nodes are warm."""
         hits = Hits(ratio=self.hit_ratio(servers))
         return resources(self.cluster(servers), self.question.read, hits, self.question.timings)
 
     def performance(self, servers: int) -> Performance:
-        """What the workload gets from so many warm nodes."""
+        """Return what the workload gets from so many warm nodes."""
         hits = Hits(ratio=self.hit_ratio(servers))
         return performance(self.question, self.cluster(servers), hits, self.instance.vcpus)
 

@@ -31,7 +31,7 @@ class Volume:
 
     @property
     def bytes_per_second(self) -> int:
-        """What one such volume is provisioned to carry."""
+        """Return what one such volume is provisioned to carry."""
         return self.throughput_mib_s * MIB
 
 
@@ -58,7 +58,7 @@ class CoreChoice:
 
     @property
     def pinned(self) -> bool:
-        """Whether nothing is left to choose, so that the cluster is evaluated instead of searched."""
+        """Return whether nothing is left to choose, so that the cluster is evaluated instead of searched."""
         return None not in (self.type, self.count, self.volumes)
 
 

@@ -64,7 +64,7 @@ class Bill:
 
 
 def cost(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> Cost:
-    """The month's bill at full use, on demand.
+    """Return the month's bill at full use, on demand.
 
     Without data transfer, snapshots, requests to KMS, flow logs and support, which no figure here decides.
     """

@@ -75,7 +75,7 @@ def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
 
 
 def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
-    """The volume for a cache of this size, its index and its temporary copy, 85 % full."""
+    """Return the volume for a cache of this size, its index and its temporary copy, 85 % full."""
     needed_gib = math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
     return _distinct_size(max(MIN_VOLUME_GIB, needed_gib))
 

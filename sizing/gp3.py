@@ -32,7 +32,7 @@ Provision = tuple[int, int]
 
 
 def most_iops(size_gib: int) -> int:
-    """What a volume of that size may be provisioned with; what gp3 includes, it always has."""
+    """Return what a volume of that size may be provisioned with; what gp3 includes, it always has."""
     return max(INCLUDED_IOPS, IOPS_PER_GIB * size_gib)
 
 
@@ -43,7 +43,7 @@ def least_gib(iops: int) -> int:
 
 @cache
 def provisions(most_mib_s: int, most_iops: int) -> tuple[Provision, ...]:
-    """What may be provisioned on an instance that sustains so much; the included amounts always may.
+    """Return what may be provisioned on an instance that sustains so much; the included amounts always may.
 
     The instance's own limit is one of the steps, for provisioning beyond it buys bursts only.
     """
@@ -58,7 +58,7 @@ def provisions(most_mib_s: int, most_iops: int) -> tuple[Provision, ...]:
 
 
 def gp3_volume(purpose: str, size_gib: int, provision: Provision, count: int = 1) -> Volume:
-    """A volume of that size with that provision."""
+    """Return a volume of that size with that provision."""
     throughput_mib_s, iops = provision
     return Volume(
         purpose=purpose,

@@ -49,7 +49,7 @@ class OccupancyRange:
 
     @classmethod
     def of(cls, allocator: BucketAllocator, histogram: LengthHistogram, *, promotes: bool = False) -> OccupancyRange:
-        """What that cache swings between when it is warm and does not hold everything.
+        """Return what that cache swings between when it is warm and does not hold everything.
 
         An eviction wants 15 % of the slots of each size's own buckets free, so a size whose buckets are full loses
         15 % of its blocks: 0.95 of all slots become 0.81, not 0.85. Buckets that no size needed are all with the
@@ -77,7 +77,7 @@ class OccupancyRange:
         )
 
     def scaled(self, factor: float) -> OccupancyRange:
-        """The same cache so many times as large."""
+        """Return the same cache so many times as large."""
         return replace(
             self,
             full_blocks=self.full_blocks * factor,
@@ -118,7 +118,7 @@ def hit_ratio(popularity: Popularity, swing: OccupancyRange) -> float:
 def hit_ratio_curve(
     popularity: Popularity, swing: OccupancyRange, capacity_bytes: int, points: int = CURVE_POINTS
 ) -> HitRatioCurve:
-    """The curve of the cache that swings so at `capacity_bytes`, over sizes in proportion, denser where small.
+    """Return the curve of the cache that swings so at `capacity_bytes`, over sizes in proportion, denser where small.
 
     Its last point is the least capacity that holds every block.
     """
@@ -132,7 +132,7 @@ def hit_ratio_curve(
 
 
 def misses(popularity: Popularity, swing: OccupancyRange, reads: float) -> Misses:
-    """What still misses after so many block reads of a cache that was empty and is filled by reads alone.
+    """Return what still misses after so many block reads of a cache that was empty and is filled by reads alone.
 
     Until the cache is full every miss is cold; then the warm miss ratio holds, and cold misses are part of it.
     """

@@ -46,13 +46,13 @@ class SizingInputs:
 
     @property
     def written_bytes_per_second(self) -> float:
-        """What flushes and compactions write to the cache volumes, or to HDFS, cluster-wide."""
+        """Return what flushes and compactions write to the cache volumes, or to HDFS, cluster-wide."""
         copies = 3 if self.mode is Mode.HDFS else 1
         return self.requirements.workload.write_bytes_per_second * WRITE_AMPLIFICATION * copies
 
     @property
     def reads_from_s3(self) -> bool:
-        """Whether what no local disk holds is read from S3."""
+        """Return whether what no local disk holds is read from S3."""
         return self.mode is not Mode.HDFS
 
     @cached_property
@@ -77,18 +77,18 @@ class SizingInputs:
 
     @property
     def offered_reads_per_second(self) -> float | None:
-        """The open load, or None for a closed one."""
+        """Return the open load, or None for a closed one."""
         load = self.requirements.workload.load
         return load.reads_per_second if isinstance(load, OpenLoad) else None
 
     def provision_usd(self, provision: gp3.Provision) -> float:
-        """What a provision costs a month above what gp3 includes."""
+        """Return what a provision costs a month above what gp3 includes."""
         prices = self.world.prices
         throughput_mib_s, iops = provision
         return prices.usd("gp3-mib-s-month") * throughput_mib_s + prices.usd("gp3-iops-month") * iops
 
     def disk_usd(self, layout: Layout) -> float:
-        """What the volumes of one node cost a month."""
+        """Return what the volumes of one node cost a month."""
         return sum(gp3.usd_per_month(volume, self.world.prices) for volume in layout.volumes)
 
     @property

@@ -36,9 +36,9 @@ class InstanceType:
 
     @property
     def family(self) -> str:
-        """The part before the point: `r8g` of `r8g.2xlarge`."""
+        """Return the part before the point: `r8g` of `r8g.2xlarge`."""
         return self.name.partition(".")[0]
 
     def offered_by(self, release: Version) -> bool:
-        """Whether this EMR release lists the type."""
+        """Return whether this EMR release lists the type."""
         return self.emr_since is not None and self.emr_since <= release

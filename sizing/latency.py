@@ -34,7 +34,7 @@ class Spread:
 
     @property
     def mean_seconds(self) -> float:
-        """The mean, which the tail pulls above the median."""
+        """Return the mean, which the tail pulls above the median."""
         return self.median_seconds * exp(self.sigma**2 / 2)
 
 
@@ -86,7 +86,7 @@ class Percentiles:
 
 
 def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
-    """The lognormal of that mean."""
+    """Return the lognormal of that mean."""
     return Spread(median_seconds=mean_seconds * exp(-(sigma**2) / 2), sigma=sigma)
 
 

@@ -50,7 +50,7 @@ def direct_bytes(handlers: int) -> int:
 
 
 def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
-    """One core node's RAM, shared out; the parts sum to ram_bytes exactly.
+    """Return one core node's RAM, shared out; the parts sum to ram_bytes exactly.
 
     Raises NotEnoughMemory when less than a tenth would be left to the page cache.
     """

@@ -20,10 +20,10 @@ class Mode(StrEnum):
 
     @property
     def in_s3(self) -> bool:
-        """Whether the data outlives the cluster."""
+        """Return whether the data outlives the cluster."""
         return self is not Mode.HDFS
 
     @property
     def cached(self) -> bool:
-        """Whether reads are served from a BucketCache."""
+        """Return whether reads are served from a BucketCache."""
         return self is Mode.S3_CACHED

@@ -61,7 +61,7 @@ def aligned_bytes(length_bytes: int) -> int:
 
 
 def block_read(length_bytes: int) -> BlockRead:
-    """What a read of a block of that length takes from the disk when none of its pages is in the page cache."""
+    """Return what a read of a block of that length takes from the disk when none of its pages is in the page cache."""
     # Slots, pieces and pages all end at multiples of 256: lengths between two of them need the same.
     return _of_steps(ceil(length_bytes / SLOT_STEP_BYTES))
 

@@ -31,7 +31,7 @@ class Partition:
 
     @classmethod
     def of(cls, blocks_below: Floats, claims: Floats, most: int) -> Partition:
-        """All cheapest services with 0 to `most` classes, given one block's claim in each slot, ascending."""
+        """Return all cheapest services with 0 to `most` classes, given one block's claim in each slot, ascending."""
         ends = np.arange(len(blocks_below))
         padded = np.concatenate((claims[:1], claims))
         costs, begins = [np.where(ends == 0, 0.0, np.inf)], [np.zeros_like(ends)]
@@ -87,7 +87,7 @@ class _Rows:
     last: Integers
 
     def minima(self, costs: Floats) -> tuple[Floats, Integers]:
-        """Each row's minimum and its column: rows by halving strides, each between its neighbours' columns."""
+        """Return each row's minimum and its column: rows by halving strides, each between its neighbours' columns."""
         rows = len(self.claims)
         minima, columns = np.empty(rows), np.zeros(rows, dtype=np.int64)
         stride = 1 << rows.bit_length()

@@ -49,7 +49,7 @@ class Performance:
 
 
 def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus: int) -> Performance:
-    """The workload on warm nodes with these hits."""
+    """Return the workload on warm nodes with these hits."""
     delay = delay_seconds(cluster, question.read, hits, question.timings)
     stations = network(resources(cluster, question.read, hits, question.timings), cluster.servers, vcpus, delay)
     load, overloaded = _load(question, cluster, stations)

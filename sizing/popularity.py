@@ -73,7 +73,7 @@ class Curve:
         return [share * rows for share, _ in self.points]
 
     def ranks_of(self, rows: float) -> float:
-        """One for each row."""
+        """Return one for each row."""
         return rows
 
 

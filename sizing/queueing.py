@@ -102,7 +102,7 @@ class LoadResult:
 
 
 def network(found: Iterable[Resource], servers: int, channels: int, delay_seconds: float) -> QueueingNetwork:
-    """The queues behind the resources of a cluster of `servers` with `channels` cores each.
+    """Return the queues behind the resources of a cluster of `servers` with `channels` cores each.
 
     Throughput and IOPS of a disk are two meters on one device, so the tighter is the station. Handlers and
     concurrency limit who may enter and are no stations. S3's request limit is one queue for all.
@@ -122,7 +122,7 @@ def network(found: Iterable[Resource], servers: int, channels: int, delay_second
 
 
 def closed_load(net: QueueingNetwork, requests: int, handlers: Handlers | None = None) -> LoadResult:
-    """What `requests` clients get that each send the next read `think_seconds` after the last answer.
+    """Return what `requests` clients get that each send the next read `think_seconds` after the last answer.
 
     Exact mean-value analysis (Reiser and Lavenberg), with handlers a convolution over flow-equivalent
     servers. Raises ValueError unless requests is at least 1.
@@ -137,7 +137,7 @@ def closed_load(net: QueueingNetwork, requests: int, handlers: Handlers | None =
 
 
 def open_load(net: QueueingNetwork, reads_per_second: float, handlers: Handlers | None = None) -> LoadResult:
-    """What reads get that arrive at random (Poisson) at `reads_per_second`, whatever the cluster does.
+    """Return what reads get that arrive at random (Poisson) at `reads_per_second`, whatever the cluster does.
 
     Each copy is M/M/c. A handler is held while the read is in the server, so handlers are one more M/M/c
     queue whose service is that time (approximate). Raises Overloaded with the first station that cannot carry

@@ -56,7 +56,7 @@ class ServerShare:
 
     @classmethod
     def of(cls, demand: CacheDemand, size_mib: int, servers: int) -> ServerShare:
-        """An even share for each of `servers`."""
+        """Return an even share for each of `servers`."""
         workload = demand.blocks.workload
         return cls(
             cached_blocks=demand.blocks_cached(size_mib, servers) if size_mib else 0,
@@ -120,7 +120,7 @@ def handlers(instance: InstanceType, workload: Workload, settled: Heap) -> int:
 
 
 def answer_bytes(workload: Workload) -> int:
-    """What one handler builds."""
+    """Return what one handler builds."""
     return max(1, workload.row_bytes * workload.reads.rows)
 
 

@@ -26,7 +26,7 @@ def nearest_changes(found: SearchResult) -> tuple[str, ...]:
 
 
 def _ceiling(best: Evaluation) -> tuple[str, ...]:
-    """What ends the load however many nodes there are, where the load is what is missed."""
+    """Return what ends the load however many nodes there are, where the load is what is missed."""
     if all(shortfall.target != "reads" for shortfall in best.shortfalls):
         return ()
     limit = bottleneck(replace(best.candidate, count=MOST_NODES).resources(MOST_NODES))

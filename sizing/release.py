@@ -30,7 +30,7 @@ class Release:
 
     @property
     def emr(self) -> Version:
-        """The label's numbers: (7, 12, 0) of `emr-7.12.0`."""
+        """Return the label's numbers: (7, 12, 0) of `emr-7.12.0`."""
         return parse_version(self.label.removeprefix("emr-"))
 
     @property

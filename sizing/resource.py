@@ -126,7 +126,7 @@ class Read:
 
     @property
     def of_disk(self) -> BlockRead:
-        """What one block takes from the disk."""
+        """Return what one block takes from the disk."""
         return self.of_lengths or block_read(self.cached_length_bytes)
 
 
@@ -260,7 +260,7 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
 
 
 def concurrency(requests: float, seconds: float) -> Resource:
-    """The bound of a closed load: `requests` in flight, each for at least `seconds`, think time included."""
+    """Return the bound of a closed load: `requests` in flight, each for at least `seconds`, think time included."""
     return Resource(name="concurrency", capacity=requests, unit="request", demand_per_read=seconds)
 
 

@@ -92,7 +92,7 @@ def restore_seconds(blocks: float) -> float:
 
 
 def late_seconds(away_seconds: float) -> float:
-    """What is left of the master's sleep when the server is back: at most as long again as it was away."""
+    """Return what is left of the master's sleep when the server is back: at most as long again as it was away."""
     return retention_window_seconds(retain_retries(away_seconds, margin=1.0)) - away_seconds
 
 

@@ -39,17 +39,17 @@ class Evaluation:
 
     @property
     def serves(self) -> bool:
-        """Whether it misses nothing."""
+        """Return whether it misses nothing."""
         return not self.shortfalls
 
     @property
     def lacks_memory(self) -> bool:
-        """Whether it cannot run at all."""
+        """Return whether it cannot run at all."""
         return any(shortfall.target == "memory" for shortfall in self.shortfalls)
 
     @property
     def rank(self) -> tuple[bool, int, float, int]:
-        """What runs first, then fewest shortfalls, then the cheapest, then the fewest nodes."""
+        """Return what runs first, then fewest shortfalls, then the cheapest, then the fewest nodes."""
         return (self.lacks_memory, len(self.shortfalls), self.usd_per_month, self.candidate.count)
 
 
@@ -99,7 +99,7 @@ class Search:
                 return
 
     def _hopeless(self, instance: InstanceType, most: int) -> bool:
-        """Whether a type that has been seen to run, and not yet to serve, never will."""
+        """Return whether a type that has been seen to run, and not yet to serve, never will."""
         nearest = self.nearest.get(instance.name)
         if nearest is None or nearest.lacks_memory or nearest.serves:
             return False
@@ -204,7 +204,7 @@ def candidates(question: SizingInputs, instance: InstanceType, count: int) -> It
 
 
 def core_usd(candidate: Candidate) -> float:
-    """What the core nodes and their data volumes cost a month: less than the whole bill, and quick."""
+    """Return what the core nodes and their data volumes cost a month: less than the whole bill, and quick."""
     question = candidate.question
     node = question.world.prices.compute[candidate.instance.name].usd_per_hour * HOURS_PER_MONTH
     return candidate.count * (node + question.disk_usd(candidate.layout))

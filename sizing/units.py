@@ -56,7 +56,7 @@ def parse_rate(text: str) -> int:
 
 
 def parse_fraction(value: float | str) -> float:
-    """A share between 0 and 1, from `0.95` or `95 %`."""
+    """Return a share between 0 and 1, from `0.95` or `95 %`."""
     share = float(_quantity(value, {"%": Fraction(1, 100)}, "95 %") if isinstance(value, str) else value)
     if not 0 <= share <= 1:
         raise ValueError(f"a share lies between 0 and 1 (or 0 % and 100 %), not {value}")
@@ -80,7 +80,7 @@ def exact_size(size_bytes: int) -> str:
 
 
 def format_rate(bytes_per_second: float) -> str:
-    """A size per second: `125 MiB/s`."""
+    """Return a size per second: `125 MiB/s`."""
     return f"{format_size(bytes_per_second)}/s"
 
 
@@ -93,7 +93,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_percent(fraction: float) -> str:
-    """A share as people read it: `95.3 %`."""
+    """Return a share as people read it: `95.3 %`."""
     return f"{_figures(100 * fraction)} %"
 
 

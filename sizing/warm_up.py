@@ -54,7 +54,7 @@ class Streams:
 
     @property
     def bytes_per_second(self) -> float:
-        """What all threads read together."""
+        """Return what all threads read together."""
         return self.threads * self.get_bytes / self.seconds_per_get
 
 
@@ -129,7 +129,7 @@ def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
 def writer_bytes_per_second(
     batch_blocks: int, slot_bytes: float, disk_bytes_per_second: float, files: int = 1
 ) -> float:
-    """What one writer thread writes: it syncs every cache file after each batch that it drained."""
+    """Return what one writer thread writes: it syncs every cache file after each batch that it drained."""
     batch = batch_blocks * slot_bytes
     return batch / (batch / disk_bytes_per_second + FSYNC_SECONDS * files)
 

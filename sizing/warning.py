@@ -39,7 +39,7 @@ MISSED_TARGET: Final = "target-"
 
 
 def missed_target(shortfall: Shortfall) -> Warning:
-    """A target that the cluster misses, of a cluster that somebody else chose."""
+    """Return a target that the cluster misses, of a cluster that somebody else chose."""
     return Warning(
         id=f"{MISSED_TARGET}{shortfall.target.replace('_', '-')}",
         severity="warning",
@@ -49,7 +49,7 @@ def missed_target(shortfall: Shortfall) -> Warning:
 
 
 def warnings(candidate: Candidate) -> Iterator[Warning]:
-    """What a price list does not say: slow restarts, and volumes that are more or less than they seem."""
+    """Yield what a price list does not say: slow restarts, and volumes that are more or less than they seem."""
     yield from _slow_restart(candidate)
     yield from _wal_service(candidate)
     yield from _read_in_pieces(candidate)
@@ -127,7 +127,7 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _families(candidate: Candidate) -> Iterator[Warning]:
-    """What the store files of an inspection suggest, and how sure what they say is."""
+    """Yield what the store files of an inspection suggest, and how sure what they say is."""
     inspection = candidate.question.requirements.workload.inspection
     if inspection is None:
         return

@@ -76,7 +76,7 @@ class Workload:
 
     @property
     def compressed(self) -> bool:
-        """Whether store files are compressed, and so the cache is, too: hits decompress, and more fits."""
+        """Return whether store files are compressed, and so the cache is, too: hits decompress, and more fits."""
         return self.codec != "none"
 
     @property
@@ -96,7 +96,7 @@ class Workload:
         return (self.cell_bytes + overhead_bytes * KEY_SHARE_LEFT[self.encoding]) / self.key_value_bytes
 
     def described(self) -> dict[str, tuple[float | str, str]]:
-        """The load as name, value and unit, for reasons and tables."""
+        """Return the load as name, value and unit, for reasons and tables."""
         if isinstance(self.load, OpenLoad):
             return {"offered": (self.load.reads_per_second, "reads/s")}
         return {"concurrency": (self.load.concurrency, "requests in flight")}

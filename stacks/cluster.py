@@ -83,7 +83,7 @@ class ClusterStack(cdk.Stack):
         ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
 
     def _planned(self, launch: Launch) -> dict[str, Any]:
-        """What of a cluster is settled for good by its launch, beside its instances."""
+        """Return what of a cluster is settled for good by its launch, beside its instances."""
         plan = launch.plan
         return {
             "release_label": plan.release,

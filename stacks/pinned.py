@@ -52,7 +52,7 @@ def apply_record(cluster: emr.CfnCluster, launched: RecordedResource) -> None:
 
 
 def read_templates(assembly: Path) -> Templates:
-    """What was synthesised into a directory, by stack name."""
+    """Return what was synthesised into a directory, by stack name."""
     files = sorted(assembly.glob("*.template.json"))
     return {file.name.removesuffix(".template.json"): json.loads(file.read_text(encoding="utf-8")) for file in files}
 
@@ -92,7 +92,7 @@ def _cluster_of(record: LaunchRecord) -> list[tuple[str, str]]:
 
 
 def _differences(record: LaunchRecord, now: dict[str, dict[str, RecordedResource]]) -> Iterator[str]:
-    """What differs once account and region are filled in: a file may come to name the account that it is in."""
+    """Yield what differs once account and region are filled in: a file may come to name the account that it is in."""
     account, region = record.identity.account, record.identity.region
 
     def _settled(each: RecordedResource, key: str) -> object:

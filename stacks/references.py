@@ -58,12 +58,12 @@ def referenced_by(templates: Templates, stack: str, logical_id: str) -> dict[str
 
 
 def _is_resource(templates: Templates, stack: str, name: str) -> bool:
-    """Whether it is no parameter and no pseudo parameter."""
+    """Return whether it is no parameter and no pseudo parameter."""
     return name in templates[stack]["Resources"]
 
 
 def exports_of(templates: Templates) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """What stacks export, by name: the stack, and the value there."""
+    """Yield what stacks export, by name: the stack, and the value there."""
     for stack, template in templates.items():
         for output in template.get("Outputs", {}).values():
             if "Export" in output:
@@ -71,7 +71,7 @@ def exports_of(templates: Templates) -> Iterator[tuple[str, tuple[str, Any]]]:
 
 
 def references(value: object, stack: str, exports: Mapping[str, tuple[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Every resource that a value names, with its stack."""
+    """Yield every resource that a value names, with its stack."""
     if isinstance(value, list):
         for each in value:
             yield from references(each, stack, exports)

@@ -150,7 +150,7 @@ class Roles(Construct):
 
 
 def bucket_arn(bucket_or_objects: str) -> str:
-    """The ARN of a bucket, or of the objects that a pattern in it names."""
+    """Return the ARN of a bucket, or of the objects that a pattern in it names."""
     return cdk.Fn.sub(f"arn:${{AWS::Partition}}:s3:::{bucket_or_objects}")
 
 

@@ -47,7 +47,7 @@ def launches() -> Callable[[str], Launch]:
 
 @pytest.fixture(scope="session")
 def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The cloud assembly of an environment, synthesised once in the whole run."""
+    """Return the cloud assembly of an environment, synthesised once in the whole run."""
 
     @cache
     def synthesised(name: str) -> Path:
@@ -62,7 +62,7 @@ def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="session")
 def templates(assemblies: Callable[[str], Path]) -> Callable[[str], Templates]:
-    """The templates of an environment by stack name."""
+    """Return the templates of an environment by stack name."""
 
     @cache
     def read(name: str) -> Templates:

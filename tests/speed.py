@@ -13,7 +13,7 @@ STEPS = 5_000_000
 
 
 def loops(work: Callable[[], object], attempts: int = 10) -> float:
-    """What the work takes of this process's processor, in loops; the least of so many attempts."""
+    """Return what the work takes of this process's processor, in loops; the least of so many attempts."""
     return _loops(work, time.process_time, attempts)
 
 

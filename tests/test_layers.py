@@ -84,7 +84,7 @@ def test_every_room_is_on_the_list() -> None:
 
 
 def module_graph() -> dict[str, set[str]]:
-    """The modules of the project, each with those that it imports."""
+    """Return the modules of the project, each with those that it imports."""
     modules = {
         ".".join(source.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): source
         for source in sources()

@@ -55,7 +55,7 @@ class Refused(Exception):
 
 
 def say(message: str) -> None:
-    """A line in the journal of the unit."""
+    """Return a line in the journal of the unit."""
     sys.stderr.write(f"before-regionserver: {message}\n")
 
 
@@ -99,7 +99,7 @@ def properties(site: Path) -> dict[str, str]:
 
 
 def bucket_cache(given: argparse.Namespace) -> BucketCache | None:
-    """What hbase-site.xml says, and what the launch said where that is of no use; None when the cache is off."""
+    """Return what hbase-site.xml says, and what the launch said where that is of no use; None when the cache is off."""
     launched = {
         "hbase.bucketcache.size": str(given.cache_mib),
         "hbase.bucketcache.ioengine": f"file:{given.cache_file}",
@@ -181,13 +181,13 @@ def index_damage(index: Path, index_format: str) -> str:
 
 
 def beside(file: Path, suffix: str) -> list[Path]:
-    """The files named like this one plus a suffix, oldest first (every suffix ends in a time)."""
+    """Return the files named like this one plus a suffix, oldest first (every suffix ends in a time)."""
     name = re.compile(re.escape(file.name) + suffix)
     return sorted(path for path in file.parent.iterdir() if name.fullmatch(path.name))
 
 
 def damaged_copies(index: Path) -> list[Path]:
-    """What earlier starts have moved aside, oldest first."""
+    """Return what earlier starts have moved aside, oldest first."""
     return beside(index, r"\.damaged-\d+")
 
 
@@ -208,7 +208,7 @@ def guard_index(index: Path, index_format: str) -> None:
 
 
 def occupied_bytes(file: Path) -> int:
-    """What a file really takes on its volume; HBase's cache file is sparse."""
+    """Return what a file really takes on its volume; HBase's cache file is sparse."""
     return file.stat().st_blocks * 512 if file.exists() else 0
 
 

@@ -68,7 +68,7 @@ class Root(NamedTuple):
 
 
 def say(message: str) -> None:
-    """A line for the bootstrap action's log."""
+    """Return a line for the bootstrap action's log."""
     sys.stderr.write(f"claim-root: {message}\n")
 
 

@@ -84,7 +84,7 @@ class Figure(NamedTuple):
 
 
 def say(message: str) -> None:
-    """A line in the journal of the unit."""
+    """Return a line in the journal of the unit."""
     sys.stderr.write(f"publish-cache-metrics: {message}\n")
 
 
@@ -99,7 +99,7 @@ def bean_of(url: str, query: str) -> dict[str, object] | None:
 
 
 def counters(bean: dict[str, object], volume: tuple[int, int]) -> Counters | None:
-    """What the RegionServer says; None where it has only begun to."""
+    """Return what the RegionServer says; None where it has only begun to."""
     try:
         return Counters(
             started=int(bean["regionServerStartTime"]),
@@ -162,7 +162,7 @@ def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]
 
 
 def recalled(before: Memory | None, now: Counters, at: float, index: Path) -> Memory:
-    """What is to be remembered of this look."""
+    """Return what is to be remembered of this look."""
     if before is None:
         return Memory(at, now)
     kept_bytes, changed_at = before.kept_bytes, before.changed_at
@@ -184,14 +184,14 @@ def recalled(before: Memory | None, now: Counters, at: float, index: Path) -> Me
 
 
 def cache_lost(kept: Memory, up_seconds: float) -> bool:
-    """Whether a restart has left less than half of what was cached before it, of what the cache has room for."""
+    """Return whether a restart has left less than half of what was cached before it, of what the cache has room for."""
     seen = kept.counters
     before_bytes = min(kept.kept_bytes, seen.used_bytes + seen.free_bytes)
     return up_seconds < LONG_UP_SECONDS and seen.used_bytes < before_bytes / 2
 
 
 def of_now(given: argparse.Namespace, bean: dict[str, object], kept: Memory) -> list[Figure]:
-    """The figures that need no window."""
+    """Return the figures that need no window."""
     up_seconds = kept.at - kept.counters.started / 1000
     meta = bean_of(given.region_server, f"get={quote(f'{META_BEAN}::{META}', safe=':=,')}")
     figures = [
@@ -209,7 +209,7 @@ def of_now(given: argparse.Namespace, bean: dict[str, object], kept: Memory) -> 
 
 
 def remembered(state: Path, now_seconds: float) -> Memory | None:
-    """What was seen at the last look; None where that cannot be read, or is not over."""
+    """Return what was seen at the last look; None where that cannot be read, or is not over."""
     try:
         said = json.loads(state.read_text(encoding="utf-8"))
         if said["at"] >= now_seconds:

@@ -69,7 +69,7 @@ class Metadata:
         self._token = _found(asked, METADATA_SECONDS).decode()
 
     def text(self, path: str) -> str:
-        """What is kept there. Raises Unanswered where nothing is."""
+        """Return what is kept there. Raises Unanswered where nothing is."""
         asked = Request("GET", f"{self._url}/latest/{path}", {"x-aws-ec2-metadata-token": self._token})
         return _found(asked, METADATA_SECONDS).decode()
 
@@ -83,7 +83,7 @@ class Metadata:
         return self.text("meta-data/services/domain").strip()
 
     def credentials(self) -> Credentials:
-        """Those of the instance profile's role, now."""
+        """Return those of the instance profile's role, now."""
         [role] = self.text("meta-data/iam/security-credentials/").split()
         found = json.loads(self.text(f"meta-data/iam/security-credentials/{role}"))
         return Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["Token"])

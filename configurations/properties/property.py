@@ -43,7 +43,7 @@ class Span:
     until: Version | None = None
 
     def holds(self, version: Version) -> bool:
-        """Whether that version has it."""
+        """Return whether that version has it."""
         return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Property:
         return self.values.unit
 
     def exists_in(self, release: Release) -> bool:
-        """Whether the software of that release reads it."""
+        """Return whether the software of that release reads it."""
         return self.hbase.holds(release.hbase) and self.hadoop.holds(release.hadoop) and self.emr.holds(release.emr)
 
     def applied_in(self, release: Release) -> Applied:

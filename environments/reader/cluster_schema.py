@@ -47,7 +47,7 @@ def _check_families(families: list[str]) -> list[str]:
 
 
 def _check_volume_purposes(said: RawSection) -> Iterator[Refusal]:
-    """One cache volume and one system volume, of different sizes."""
+    """Yield one cache volume and one system volume, of different sizes."""
     volumes = said.entries("volumes")
     purposes = [volume.text("purpose") for volume in volumes]
     sizes = [volume.size("size") for volume in volumes]

@@ -27,7 +27,7 @@ def shared_roots(environment: Environment) -> list[Problem]:
 
 
 def _are_one(environment: Environment, other: Environment) -> bool:
-    """Whether their stacks have the same names in the same place."""
+    """Return whether their stacks have the same names in the same place."""
     apart = environment.account and other.account and environment.account != other.account
     return (environment.name, environment.region) == (other.name, other.region) and not apart
 

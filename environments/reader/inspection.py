@@ -123,7 +123,7 @@ def read_inspection(path: Path) -> Inspection:
 
 
 def inspection_text(inspection: Inspection) -> str:
-    """The file, one pair of a histogram a line."""
+    """Return the file, one pair of a histogram a line."""
     file = InspectionFile(
         root=inspection.root,
         inspected_at=inspection.inspected_at,

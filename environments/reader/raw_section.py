@@ -27,7 +27,7 @@ class RawSection:
         return cls(values) if isinstance(values, dict) else None
 
     def gives(self, key: str) -> bool:
-        """Whether the key has a value, right or wrong."""
+        """Return whether the key has a value, right or wrong."""
         return self.values.get(key) is not None
 
     def text(self, key: str, default: str | None = None) -> str | None:
@@ -46,15 +46,15 @@ class RawSection:
         return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     def size(self, key: str, default: int | None = None) -> int | None:
-        """A size, in bytes."""
+        """Return a size, in bytes."""
         return self._parsed(key, parse_size, default)
 
     def rate(self, key: str, default: int | None = None) -> int | None:
-        """A rate, in bytes per second."""
+        """Return a rate, in bytes per second."""
         return self._parsed(key, parse_rate, default)
 
     def share(self, key: str) -> float | None:
-        """A share, from 0 to 1."""
+        """Return a share, from 0 to 1."""
         number = self.number(key)
         if number is not None:
             return number if 0 <= number <= 1 else None
@@ -65,11 +65,11 @@ class RawSection:
         return RawSection.of(self.values.get(key)) or RawSection({})
 
     def sections(self) -> Iterator[tuple[str, RawSection]]:
-        """Every mapping within, by its key."""
+        """Return every mapping within, by its key."""
         return ((key, said) for key, value in self.values.items() if (said := RawSection.of(value)))
 
     def entries(self, key: str) -> list[RawSection]:
-        """The mappings of a list."""
+        """Return the mappings of a list."""
         values = self.values.get(key)
         return [said for value in values if (said := RawSection.of(value))] if isinstance(values, list) else []
 

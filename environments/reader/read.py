@@ -17,7 +17,7 @@ HOME = Path(__file__).resolve().parents[1]
 
 
 def locate(name_or_path: str) -> Path:
-    """The file of an environment given by name (`prod`) or by path.
+    """Return the file of an environment given by name (`prod`) or by path.
 
     Raises InvalidInput when there is no such file, naming the nearest environment there is.
     """

@@ -71,7 +71,7 @@ class Bounds:
     text: Callable[[float], str] = "{:,}".format
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """What there is, then the bounds."""
+        """Return what there is, then the bounds."""
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

@@ -18,7 +18,7 @@ OURS: Final = "warmbase"
 
 
 def refuse(why: str, fix: str) -> PydanticCustomError:
-    """The error of a validator of ours, in the two sentences that a Problem needs."""
+    """Return the error of a validator of ours, in the two sentences that a Problem needs."""
     return PydanticCustomError(OURS, "{why}", {"why": why, "fix": fix})
 
 

@@ -54,7 +54,7 @@ class _Place:
 
 
 def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) -> Problem:
-    """One refusal of pydantic's or ours, with its line."""
+    """Return one refusal of pydantic's or ours, with its line."""
     path: YamlPath = tuple(part for part in details["loc"] if part not in MARKS)
     why, fix = _why_and_fix(_place(schema, path), details, document.written.get(path))
     return Problem(where=document.where(path), what=path_text(path) or "file", why=why, fix=fix)

@@ -37,7 +37,7 @@ class CatalogueKey:
         return tuple(self.defaults)
 
     def exists_in(self, version: Version) -> bool:
-        """Whether that version of the table knows the key."""
+        """Return whether that version of the table knows the key."""
         return _text(version) in self.defaults
 
     def default_in(self, version: Version) -> str | None:
@@ -59,7 +59,7 @@ class EmrKey:
     page: str
 
     def exists_in(self, emr: Version) -> bool:
-        """Whether nothing says that this release does not know the key."""
+        """Return whether nothing says that this release does not know the key."""
         return (self.since is None or self.since <= emr) and (self.until is None or emr <= self.until)
 
 

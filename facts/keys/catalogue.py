@@ -88,7 +88,7 @@ class CatalogueColumn:
     nearest: tuple[str, ...] = ()
 
     def artifacts(self, version: str) -> tuple[Artifact, ...]:
-        """The modules in that version."""
+        """Return the modules in that version."""
         return tuple(Artifact(group=self.group, module=module, version=version) for module in self.modules)
 
 

@@ -97,7 +97,7 @@ def fetch(artifacts: Iterable[Artifact], cache: Path) -> frozenset[Artifact]:
 
 
 def _project(artifacts: Iterable[Artifact], cache: Path) -> Path:
-    """A directory with a Maven project that copies the jars."""
+    """Return a directory with a Maven project that copies the jars."""
     project = cache / "project"
     shutil.rmtree(project, ignore_errors=True)
     names = sorted(_write_module(artifact, project, cache) for artifact in artifacts)

@@ -80,7 +80,7 @@ def _edits(given: _Form, meant: _Form, most: int) -> int | None:
 
 
 def _within(left: str, right: str, edits: int) -> bool:
-    """Whether so many edits make the one text the other, none of them in a letter that was edited before."""
+    """Return whether so many edits make the one text the other, none of them in a letter that was edited before."""
     start = next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), None)
     at = min(len(left), len(right)) if start is None else start
     left, right = left[at:], right[at:]
@@ -97,7 +97,7 @@ def _within(left: str, right: str, edits: int) -> bool:
 
 
 def _lacks_part(given: tuple[str, ...], meant: tuple[str, ...]) -> bool:
-    """Whether leaving out one part of what was meant gives what is given, and enough of it remains."""
+    """Return whether leaving out one part of what was meant gives what is given, and enough of it remains."""
     if len(given) != len(meant) - 1 or len(given) < FEWEST_PARTS:
         return False
     same = next((at for at, part in enumerate(given) if part != meant[at]), len(given))
@@ -105,7 +105,7 @@ def _lacks_part(given: tuple[str, ...], meant: tuple[str, ...]) -> bool:
 
 
 def _doubles_part(given: tuple[str, ...], meant: tuple[str, ...]) -> bool:
-    """Whether a part stands twice in succession, and once would be what was meant."""
+    """Return whether a part stands twice in succession, and once would be what was meant."""
     return _lacks_part(meant, given) and any(one == other for one, other in pairwise(given))
 
 

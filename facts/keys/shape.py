@@ -79,12 +79,12 @@ SHOUTED: Final = re.compile(r"(?:.*\.)?[A-Z][A-Z0-9_]+(?:\..*)?")
 
 
 def is_name(text: str) -> bool:
-    """Whether it is written like a key: at least two parts with points between, and nothing open at the end."""
+    """Return whether it is written like a key: at least two parts with points between, and nothing open at the end."""
     return NAME.fullmatch(text) is not None
 
 
 def is_key(text: str) -> bool:
-    """Whether a string in a program is a key, and not a name of something else."""
+    """Return whether a string in a program is a key, and not a name of something else."""
     return (
         text.startswith(ROOTS)
         and is_name(text)

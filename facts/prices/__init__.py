@@ -16,7 +16,7 @@ PRICES: Final = HOME / "prices"
 
 @cache
 def price_table(region: str, directory: Path = PRICES) -> PriceTable:
-    """The newest prices of the region; dated by the older of its two files.
+    """Return the newest prices of the region; dated by the older of its two files.
 
     Raises KeyError when there are none.
     """

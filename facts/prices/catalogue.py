@@ -44,7 +44,7 @@ class ServiceItem:
     units: Mapping[str, float]
 
     def has(self, offer: Offer) -> bool:
-        """Whether this is the item's product."""
+        """Return whether this is the item's product."""
         pattern = rf"(?:[A-Z][A-Z0-9]*-|[a-z]+(?:-[a-z]+)+-\d-)?{re.escape(self.usage_type)}"
         return re.fullmatch(pattern, offer.attributes.get("usagetype", "")) is not None
 

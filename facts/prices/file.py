@@ -40,12 +40,12 @@ class PriceFile:
 
     @property
     def text(self) -> str:
-        """What stands in it."""
+        """Return what stands in it."""
         return "".join(f"# {line}\n" for line in self.provenance) + self.rows_text
 
     @property
     def rows_text(self) -> str:
-        """What stands in it below its provenance."""
+        """Return what stands in it below its provenance."""
         rows = io.StringIO()
         csv.writer(rows, lineterminator="\n").writerows(self.rows)
         return rows.getvalue()
@@ -63,7 +63,7 @@ def compute_rows(table: PriceTable) -> tuple[tuple[str, ...], ...]:
 
 
 def service_rows(table: PriceTable) -> tuple[tuple[str, ...], ...]:
-    """The services file's rows, in the table's order."""
+    """Return the services file's rows, in the table's order."""
     return (
         SERVICE_COLUMNS,
         *(

@@ -136,7 +136,7 @@ class Admin:
         return self._call("create", seconds, **table.to_json())
 
     def checked_table(self, table: TableSpec, seconds: float = CALL_SECONDS) -> dict[str, Any]:
-        """What HBase makes of a definition: the table is created, described and dropped."""
+        """Return what HBase makes of a definition: the table is created, described and dropped."""
         return self._call("checked_table", seconds, **table.to_json())
 
     def drop(self, table: str, seconds: float = CALL_SECONDS) -> None:
@@ -156,7 +156,7 @@ class Admin:
         return float(self._call("await_regions", seconds, table=table)["waited_seconds"])
 
     def blocks(self, table: str, family: str, directory: Path, seconds: float = CALL_SECONDS) -> StoreFileBlocks:
-        """What the data blocks of a family's store files below the directory hold, by HBase's own reader."""
+        """Return what the data blocks of a family's store files below the directory hold, by HBase's own reader."""
         said = self._call("blocks", seconds, family=family, directory=str(directory / "data" / "default" / table))
         return StoreFileBlocks(
             files=said["files"],
@@ -165,11 +165,11 @@ class Admin:
         )
 
     def servers(self) -> tuple[str, ...]:
-        """The live RegionServers, each by its whole name: `host,port,start`."""
+        """Return the live RegionServers, each by its whole name: `host,port,start`."""
         return tuple(self._call("servers")["servers"])
 
     def regions(self, table: str) -> dict[str, str]:
-        """The server of each region, by the region's encoded name, in the order of keys."""
+        """Return the server of each region, by the region's encoded name, in the order of keys."""
         return {region["region"]: region["server"] for region in self._call("regions", table=table)["regions"]}
 
     def move(self, region: str, server: str, seconds: float = CALL_SECONDS) -> float:
@@ -177,7 +177,7 @@ class Admin:
         return float(self._call("move", seconds, region=region, server=server)["waited_seconds"])
 
     def switch_balancer(self, *, on: bool) -> bool:
-        """Whether the balancer was on before."""
+        """Return whether the balancer was on before."""
         return bool(self._call("balancer", on=on)["was"])
 
     def smoke(self, table: str, family: str, rows: int = 1000) -> int:

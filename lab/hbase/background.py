@@ -48,7 +48,7 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
+        """Return whether it still runs."""
         return began(self.id) == self.ticks
 
     def end(self) -> None:
@@ -75,12 +75,12 @@ class BackgroundLab:
 
     @property
     def place(self) -> LabPaths:
-        """Its directories and ports."""
+        """Return its directories and ports."""
         return LabPaths(root=Path(self.root), ports=self.ports)
 
     @property
     def cache(self) -> CacheCounters | None:
-        """What its RegionServer has counted; None while it does not answer."""
+        """Return what its RegionServer has counted; None while it does not answer."""
         return cache_counters(self.ports.servers_info[0])
 
 

@@ -114,7 +114,7 @@ class Bench:
         return self.filled[table.name]
 
     def _measured_experiment(self, table: YcsbTable) -> StoreFileBlocks:
-        """What its store files hold. The server ends first, for only then are the files of before gone."""
+        """Return what its store files hold. The server ends first, for only then are the files of before gone."""
         self.cluster.stop_server()
         found = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
         if found.files != REGIONS:
@@ -147,7 +147,7 @@ class Bench:
         return time.monotonic() - began
 
     def measure(self, table: YcsbTable, load: YcsbLoad) -> Window:
-        """The load, and what the counters moved meanwhile."""
+        """Return the load, and what the counters moved meanwhile."""
         before = self.sample(0.0)
         with self.sampled() as samples:
             clients = self.ycsb.start(table, load)

@@ -89,13 +89,13 @@ class LabCluster:
         self._start("master", flags, MASTER)
 
     def site(self, server: LabServer) -> Site:
-        """What that RegionServer is configured with."""
+        """Return what that RegionServer is configured with."""
         at = ServerIdentity(number=server.number, volume=self.volume(server))
         site = server_site(self.launch, self.place, self.miniature.cache_mib, at)
         return replace(site, varied=server.varied)
 
     def volume(self, server: LabServer) -> Path:
-        """The directory of its cache file and its index."""
+        """Return the directory of its cache file and its index."""
         return server.volume or self.place.volumes / str(server.number)
 
     def start_server(self, server: LabServer) -> RunningProcess:
@@ -121,7 +121,7 @@ class LabCluster:
 
     @property
     def serves(self) -> bool:
-        """Whether a RegionServer runs."""
+        """Return whether a RegionServer runs."""
         return any(name.startswith("server-") and running.is_alive for name, running in self.running.items())
 
     def kill_server(self, number: int = 0) -> None:
@@ -135,7 +135,7 @@ class LabCluster:
                 file.unlink()
 
     def counters(self, number: int = 0) -> CacheCounters | None:
-        """What a RegionServer has counted; None while it does not answer."""
+        """Return what a RegionServer has counted; None while it does not answer."""
         return cache_counters(self.place.ports.servers_info[number])
 
     def answered(self, number: int = 0) -> CacheCounters:

@@ -41,12 +41,12 @@ class Site:
 
     @property
     def substitutions(self) -> tuple[Substitution, ...]:
-        """What the lab sets otherwise; what an experiment varies is not among it."""
+        """Return what the lab sets otherwise; what an experiment varies is not among it."""
         return self.overlay.substitutions(site_properties(self.rendered))
 
     @property
     def tried(self) -> tuple[Substitution, ...]:
-        """What an experiment varies, beside what the lab has without it."""
+        """Return what an experiment varies, beside what the lab has without it."""
         return self.varied.substitutions(self.overlay.laid_over(site_properties(self.rendered)))
 
 

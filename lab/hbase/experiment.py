@@ -100,7 +100,7 @@ def within(fraction: float) -> MeasurementTarget:
 
 
 def performance_figures(case: str, window: Window, why: str) -> tuple[Measurement, ...]:
-    """What clients saw, and how idle the cores were."""
+    """Return what clients saw, and how idle the cores were."""
     measured = window.measured
     unit = "reads/s" if window.load.reads == 1 else "operations/s"
     found = [
@@ -127,7 +127,7 @@ def _idle(fraction: float) -> str:
 
 
 def over_time(title: str, y: str, lines: Iterable[tuple[str, Sequence[tuple[float, float]]]]) -> Chart:
-    """A chart over seconds."""
+    """Return a chart over seconds."""
     return Chart(
         title=title, x="seconds", y=y, series=tuple(Series(name=name, points=tuple(points)) for name, points in lines)
     )

@@ -38,7 +38,7 @@ class Histogram:
 
 
 def class_histogram(cluster: LabCluster, number: int = 0) -> Histogram:
-    """What lives on that server's heap. Raises OperationFailed when the JVM does not say."""
+    """Return what lives on that server's heap. Raises OperationFailed when the JVM does not say."""
     process_id = cluster.running[f"server-{number}"].id
     command = (str(cluster.software.java), "-m", "jdk.jcmd/sun.tools.jcmd.JCmd", str(process_id), "GC.class_histogram")
     try:

@@ -89,7 +89,7 @@ class Ratio:
 
     @property
     def is_met(self) -> bool:
-        """Whether it is."""
+        """Return whether it is."""
         return self.least <= self.value <= self.most
 
 

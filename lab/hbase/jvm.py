@@ -66,7 +66,7 @@ class Java:
     flags: Sequence[str]
 
     def arguments(self, *main: str) -> tuple[str, ...]:
-        """The command line: with a main class and its arguments, or up to there."""
+        """Return the command line: with a main class and its arguments, or up to there."""
         class_path = ":".join((str(self.configuration), *self.software.class_path))
         temporary = f"-Djava.io.tmpdir={self.scratch}"
         return (str(self.software.java), *self.flags, temporary, *OPENED, "-cp", class_path, *main)
@@ -102,5 +102,5 @@ def logging_file(levels: Mapping[str, str], *, to_file: bool) -> str:
 
 
 def max_level(level: str) -> str:
-    """The quieter of a level and WARN."""
+    """Return the quieter of a level and WARN."""
     return "WARN" if level == "INFO" else level

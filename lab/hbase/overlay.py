@@ -79,12 +79,12 @@ class ServerIdentity:
 
 
 def varied(entries: Mapping[str, str | None], why: str) -> Overlay:
-    """What an experiment varies."""
+    """Return what an experiment varies."""
     return Overlay({key: (value, why) for key, value in entries.items()})
 
 
 def client_overlay(place: LabPaths) -> Overlay:
-    """What every process needs to find the others, and to read store files."""
+    """Return what every process needs to find the others, and to read store files."""
     ports = place.ports
     return Overlay(
         {
@@ -103,7 +103,7 @@ def client_overlay(place: LabPaths) -> Overlay:
 
 
 def master_overlay(place: LabPaths, mode: Mode) -> Overlay:
-    """What the master gets otherwise."""
+    """Return what the master gets otherwise."""
     return _daemons(place, mode) | Overlay(
         {
             "hbase.master.wait.on.regionservers.maxtostart": ("1", SCALE),
@@ -113,7 +113,7 @@ def master_overlay(place: LabPaths, mode: Mode) -> Overlay:
 
 
 def server_overlay(place: LabPaths, mode: Mode, cache_mib: int, at: ServerIdentity) -> Overlay:
-    """What a RegionServer gets otherwise."""
+    """Return what a RegionServer gets otherwise."""
     number, volume = at.number, at.volume
     cached: dict[str, tuple[str | None, str]] = {
         "hbase.bucketcache.ioengine": (f"files:{volume / 'cache' / 'blocks'}", PATHS),

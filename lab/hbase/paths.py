@@ -43,12 +43,12 @@ class LabPaths:
 
     @property
     def logs(self) -> Path:
-        """One file for each process, and one for its own log."""
+        """Return one file for each process, and one for its own log."""
         return self.root / "logs"
 
     @property
     def objects(self) -> Path:
-        """What the S3 server stores."""
+        """Return what the S3 server stores."""
         return self.root / "objects"
 
     @property
@@ -67,15 +67,15 @@ class LabPaths:
         return self.root / "volumes"
 
     def configuration(self, name: str) -> Path:
-        """The configuration directory of one process."""
+        """Return the configuration directory of one process."""
         return self.root / "conf" / name
 
     def log(self, name: str) -> Path:
-        """What the process itself logs."""
+        """Return what the process itself logs."""
         return self.logs / f"{name}.log"
 
     def output(self, name: str) -> Path:
-        """What it prints, and the JVM's last words."""
+        """Return what it prints, and the JVM's last words."""
         return self.logs / f"{name}.out"
 
     def make(self) -> None:

@@ -52,7 +52,7 @@ class RunningProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether it has not ended."""
         return self.process.poll() is None
 
     def stop(self, seconds: float) -> float:

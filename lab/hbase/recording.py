@@ -30,7 +30,7 @@ class Recording:
 
 
 def recordings_to_json(recordings: Sequence[Recording]) -> str:
-    """A sample to a line, each counter in the order that `counters` names."""
+    """Return a sample to a line, each counter in the order that `counters` names."""
     cache, store = list(CacheCounters.__slots__), ["store_file_gets", "bytes_down"]
     head = {"cache": cache, "store": store}
     lines = []

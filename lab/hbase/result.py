@@ -78,7 +78,7 @@ class Measurement:
 
     @property
     def holds(self) -> bool | None:
-        """Whether its target is met; None without one."""
+        """Return whether its target is met; None without one."""
         return None if self.target is None else self.target.holds(self.measured, self.predicted)
 
 

@@ -53,7 +53,7 @@ class RunRequest:
 
     @property
     def table(self) -> YcsbTable:
-        """The table of the environment's cells."""
+        """Return the table of the environment's cells."""
         small = self.of.miniature
         workload = small.workload
         return YcsbTable(
@@ -73,12 +73,12 @@ class RunFiles:
 
     @property
     def data(self) -> Path:
-        """The run as JSON."""
+        """Return the run as JSON."""
         return self.directory / f"{self.name}.json"
 
     @property
     def page(self) -> Path:
-        """The run as one HTML page."""
+        """Return the run as one HTML page."""
         return self.directory / f"{self.name}.html"
 
     def logs(self, scenario: str) -> Path:
@@ -94,7 +94,7 @@ class RunFiles:
             half.replace(file)
 
     def record(self, scenario: str, recordings: Sequence[Recording]) -> None:
-        """The counters that a scenario recorded, as `ENV-SCENARIO-recorded.json`."""
+        """Return the counters that a scenario recorded, as `ENV-SCENARIO-recorded.json`."""
         self.directory.mkdir(parents=True, exist_ok=True)
         file = self.directory / f"{self.name}-{scenario}-recorded.json"
         file.write_text(recordings_to_json(recordings), encoding="utf-8")
@@ -107,7 +107,7 @@ class RunFiles:
             return ()
 
     def read(self) -> Run:
-        """What an earlier run wrote. Raises InvalidInput where there is nothing that can be gone on with."""
+        """Return what an earlier run wrote. Raises InvalidInput where there is nothing that can be gone on with."""
         try:
             return Run.of_json(self.data.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -215,7 +215,7 @@ def _resumed(asked: RunRequest, made: Run, results: RunFiles) -> Run:
 
 
 def _ran_on(made: Run) -> object:
-    """What must be the same in two parts of one run."""
+    """Return what must be the same in two parts of one run."""
     return made.environment, made.release, made.scale, made.software, made.machine
 
 

@@ -52,6 +52,6 @@ def _runs() -> Path:
 
 
 def _is_alive(name: str) -> bool:
-    """Whether the command that made it still runs; another process of the same id began at another time."""
+    """Return whether the command that made it still runs; another process of the same id began at another time."""
     number, _, ticks = name.partition("-")
     return number.isdecimal() and ticks == str(began(int(number)))

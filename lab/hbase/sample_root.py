@@ -69,7 +69,7 @@ class SampleRoot:
         return f"s3a://{BUCKET}/{PREFIX}/{stored.path}"
 
     def java(self, name: str, *main: str) -> str:
-        """What a JVM prints, to its end. Raises OperationFailed where it fails, or takes too long."""
+        """Return what a JVM prints, to its end. Raises OperationFailed where it fails, or takes too long."""
         return _run(self.place, self.software, name, main)
 
 
@@ -98,7 +98,7 @@ def _aws(port: int) -> Aws:
 
 
 def _configure(place: LabPaths) -> None:
-    """What the JVMs have to know of the store, as the lab's HBase knows it."""
+    """Return what the JVMs have to know of the store, as the lab's HBase knows it."""
     everything = master_overlay(place, Mode.S3_PLAIN).laid_over({})
     known = {key: value for key, value in everything.items() if key.startswith(("fs.", "hbase.io.", "hbase.rootdir"))}
     directory = place.configuration("client")

@@ -125,7 +125,7 @@ class Ycsb:
 
 
 def measured(report: str) -> YcsbResult:
-    """What a report of YCSB says. Raises KeyError for a text that is none."""
+    """Return what a report of YCSB says. Raises KeyError for a text that is none."""
     found = _results(report)
     reads = found.get("READ", {})
     failed = sum(

@@ -32,7 +32,7 @@ class Filled:
 def filled_by_chance(
     allocator: BucketAllocator, blocks: LengthHistogram, there: LengthHistogram | None = None, orders: int = ORDERS
 ) -> Filled:
-    """The histogram's blocks, each once, in so many orders drawn by chance (seeded); all of them where all fit.
+    """Return the histogram's blocks, each once, in so many orders drawn by chance (seeded); all of them where all fit.
 
     `there` are blocks that the cache holds from before; they are not counted, and take their slots. Blocks longer than
     the largest size count for nothing.

@@ -86,7 +86,7 @@ def slot_bytes(miniature: ScaledPlan, cache_mib: int, sizes: Sequence[int]) -> f
 
 
 def read_of(miniature: ScaledPlan, rows: int = 1) -> Read:
-    """One request of so many single-cell rows, here and there in the table."""
+    """Return one request of so many single-cell rows, here and there in the table."""
     blocks, workload = miniature.demand.blocks, miniature.workload
     return Read(
         blocks=rows * blocks.per_read,
@@ -115,6 +115,6 @@ def expected(node: LabNode, read: Read, hits: Hits, timings: Timings) -> Expecte
 
 
 def timings_of(miniature: ScaledPlan) -> Timings:
-    """The calculator's own timings for such blocks."""
+    """Return the calculator's own timings for such blocks."""
     blocks = miniature.demand.blocks
     return Timings(block_cpu_seconds=block_cpu_seconds(blocks.payload_bytes, compressed=miniature.workload.compressed))

@@ -60,7 +60,7 @@ class ScaledPlan:
 
     @property
     def bucket_cache(self) -> BucketCache:
-        """The cache with its exact count of blocks."""
+        """Return the cache with its exact count of blocks."""
         return self.demand.bucket_cache(self.cache_mib)
 
     def with_measured_blocks(self, lengths: LengthHistogram) -> ScaledPlan:

@@ -108,7 +108,7 @@ def _statistic(points: Mapping[int, Sequence[float]], statistic: str, period: in
 
 
 def exact(of: Exact, store: MetricStore, period: int) -> Series:
-    """One series by its exact dimensions."""
+    """Return one series by its exact dimensions."""
     metric = of.metric
     for _, points in store.matching_series(metric.namespace, metric.cloudwatch, of.dimensions, set(of.dimensions)):
         return _statistic(points, of.statistic, period)
@@ -215,7 +215,7 @@ def _array(made: Callable[[Sequence[float]], float]) -> Callable[[Value], Series
 
 
 def _rate(value: Value) -> Value:
-    """The change since the data point before, by the second."""
+    """Return the change since the data point before, by the second."""
     if isinstance(value, list):
         return [(name, _rate_of(series)) for name, series in value]
     if isinstance(value, float):
@@ -257,7 +257,7 @@ class Drawn:
 
 
 def drawn(graph: Graph, store: MetricStore) -> list[Drawn]:
-    """What the graph's visible lines show: a curve, or one for each series of an array."""
+    """Return what the graph's visible lines show: a curve, or one for each series of an array."""
     known: dict[str, Value] = {}
     for line in graph.lines:
         of = line.of
@@ -283,7 +283,7 @@ BREACHES: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 
 def in_alarm(alarm: Alarm, store: MetricStore, now: int) -> bool:
-    """Whether the alarm is in ALARM at that second, by the periods that are over."""
+    """Return whether the alarm is in ALARM at that second, by the periods that are over."""
     period = alarm.period_seconds
     of = alarm.watched
     series = exact(of, store, period) if isinstance(of, Exact) else queried(of, store, period)
@@ -296,7 +296,7 @@ def in_alarm(alarm: Alarm, store: MetricStore, now: int) -> bool:
 
 
 def rule_holds(rule: str, states: Mapping[str, bool]) -> bool:
-    """Whether a composite alarm's rule holds; `states` says of each alarm whether it is in ALARM."""
+    """Return whether a composite alarm's rule holds; `states` says of each alarm whether it is in ALARM."""
     names: dict[str, bool] = {}
 
     def placed(found: re.Match[str]) -> str:

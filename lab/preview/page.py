@@ -44,7 +44,7 @@ STYLE: Final = (
 
 
 def page_html(plan: Plan, root_bucket: str) -> str:
-    """One page that needs nothing else."""
+    """Return one page that needs nothing else."""
     store = replay(three_servers(), root_bucket)
     parts = []
     for name, graphs in boards(plan, root_bucket).items():
@@ -59,7 +59,7 @@ def page_html(plan: Plan, root_bucket: str) -> str:
 
 
 def page_png(plan: Plan, root_bucket: str, board: str | None = None) -> bytes:
-    """All of it as one picture, or one dashboard: `cache`, `reads` or `nodes`."""
+    """Return all of it as one picture, or one dashboard: `cache`, `reads` or `nodes`."""
     store = replay(three_servers(), root_bucket)
     wanted = {
         name: graphs for name, graphs in boards(plan, root_bucket).items() if board in {None, name.rsplit("-", 1)[1]}

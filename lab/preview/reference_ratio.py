@@ -24,7 +24,7 @@ def true_ratio(servers: Sequence[ReplayedServer], begins: int) -> float | None:
 
 
 def lifetime_ratio(servers: Sequence[ReplayedServer], second: int) -> float | None:
-    """What a graph of `l2CacheHitRatio`, averaged over servers, would show."""
+    """Return what a graph of `l2CacheHitRatio`, averaged over servers, would show."""
     moments = [found for server in servers if (found := server.at(second)) is not None]
     ratios = [moment.hits / (moment.hits + moment.misses) if moment.hits + moment.misses else 0.0 for moment in moments]
     return sum(ratios) / len(ratios) if ratios else None

@@ -68,11 +68,11 @@ class Counted:
     reads: int = 0
 
     def and_(self, other: Counted) -> Counted:
-        """The sum of both."""
+        """Return the sum of both."""
         return Counted(hits=self.hits + other.hits, misses=self.misses + other.misses, reads=self.reads + other.reads)
 
     def less(self, other: Counted) -> Counted:
-        """What is left without the other."""
+        """Return what is left without the other."""
         return self.and_(Counted(hits=-other.hits, misses=-other.misses, reads=-other.reads))
 
 

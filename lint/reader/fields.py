@@ -78,7 +78,7 @@ class Fields:
         return self._fields(member.value, key)
 
     def entries(self, key: str) -> Iterator[Fields]:
-        """The objects of a list."""
+        """Yield the objects of a list."""
         member = self.member(key)
         if member is None:
             return

@@ -89,7 +89,7 @@ def _volumes(entry: Fields) -> Iterator[EbsVolume]:
 
 
 def _uniform(instances: Fields) -> Iterator[InstanceGroup]:
-    """One primary node, and core nodes for the rest of the count."""
+    """Yield one primary node, and core nodes for the rest of the count."""
     nodes = instances.whole("InstanceCount")
     counted = instances.object.get("InstanceCount") is not None
     if instances.object.get("MasterInstanceType"):

@@ -83,7 +83,7 @@ class _Reader(TextCursor):
         return Array(items=tuple(items), place=place)
 
     def _goes_on(self, closing: str, *, first: bool) -> bool:
-        """Whether another entry follows; takes the bracket or the comma."""
+        """Return whether another entry follows; takes the bracket or the comma."""
         if first:
             self.at += 1
         found = self.peek()
@@ -110,7 +110,7 @@ class _Reader(TextCursor):
         return str(text)
 
     def _bare(self) -> Scalar:
-        """A number, a switch, null or a placeholder."""
+        """Return a number, a switch, null or a placeholder."""
         text = self.passage.text
         found = PLACEHOLDER.match(text, self.at) or BARE.match(text, self.at)
         if not found or not (found.re is PLACEHOLDER or LITERAL.fullmatch(found[0])):

@@ -80,6 +80,6 @@ def scalar_text(node: Node) -> str | None:
 
 
 def is_gap(node: Node) -> bool:
-    """Whether nothing is said there yet."""
+    """Return whether nothing is said there yet."""
     text = scalar_text(node)
     return text is not None and (bool(PLACEHOLDER.search(text)) or (isinstance(node, Scalar) and node.is_null))

@@ -30,7 +30,7 @@ FORMS: Final = (
 
 
 def read_subject(path: Path, release: str | None) -> ClusterSpec:
-    """What a file says of a cluster; `release` stands where the file names none.
+    """Return what a file says of a cluster; `release` stands where the file names none.
 
     Raises InvalidInput with every problem that was found, each with its line; and for a `release` that is no label.
     """
@@ -50,7 +50,7 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
 
 
 def _is_json(passage: SourceText) -> bool:
-    """Whether it is, where a script could begin with a bracket too."""
+    """Return whether it is, where a script could begin with a bracket too."""
     if not JSON.match(passage.text):
         return False
     try:
@@ -74,7 +74,7 @@ def _node_subject(node: Node, release: str | None) -> ClusterSpec:
 
 
 def _cluster_object(node: Object) -> Object:
-    """The object itself, or the properties of the one cluster in a CloudFormation template."""
+    """Return the object itself, or the properties of the one cluster in a CloudFormation template."""
     resources = _within(node, "Resources")
     if resources:
         found = [value for member in resources.members if _is_cluster(value := member.value)]

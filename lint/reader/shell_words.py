@@ -92,7 +92,7 @@ class _Reader:
         return refusal(self.script.place(offset), what=what, why=why, fix=fix)
 
     def more(self) -> bool:
-        """Whether a word follows before the command ends."""
+        """Return whether a word follows before the command ends."""
         between = BETWEEN.match(self.script.text, self.at)
         self.at = between.end() if between else self.at
         following = self.script.text[self.at : self.at + 1]
@@ -132,7 +132,7 @@ class _Reader:
 
 
 def _literal(found: re.Match[str], single: str | None) -> str:
-    """What a piece of a word means."""
+    """Return what a piece of a word means."""
     if found["filled"] is not None:
         return "${" + found["filled"].strip("$`(){}").replace("{", "").replace("}", "") + "}"
     return next((text for text in (single, found["escaped"], found["verbatim"]) if text is not None), "")

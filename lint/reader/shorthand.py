@@ -57,7 +57,7 @@ class _Reader(TextCursor):
         return Object(members=tuple(members), place=place)
 
     def _values(self, level: int) -> Node:
-        """A value, or several with commas between, as in `Args=a,b`."""
+        """Return a value, or several with commas between, as in `Args=a,b`."""
         first = self._value(level)
         items = [first]
         while isinstance(first, Scalar) and self.peek() == "," and not self._key_follows():

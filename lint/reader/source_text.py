@@ -53,7 +53,7 @@ class SourceText:
         return SourceSpan(source=self.source, line=line, cited=self.cited)
 
     def after(self, offset: int) -> SourceText:
-        """The rest of it."""
+        """Return the rest of it."""
         first = bisect_right(self.breaks, offset)
         return SourceText(
             text=self.text[offset:],
@@ -70,7 +70,7 @@ def quoted(text: str) -> str:
 
 
 def refusal(where: SourceSpan | str, *, what: str, why: str, fix: str) -> InvalidInput:
-    """The one problem that ends the reading of a file."""
+    """Return the one problem that ends the reading of a file."""
     return InvalidInput([Problem(where=str(where), what=what, why=why, fix=fix)])
 
 

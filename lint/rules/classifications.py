@@ -39,7 +39,7 @@ def _new_logging(node: LintedNode) -> Iterator[Violation]:
 
 
 def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None]]:
-    """What EMR does not document: the outermost of them, and no gap."""
+    """Yield what EMR does not document: the outermost of them, and no gap."""
     for path, line in node.subject.classifications.items():
         outer = path.rpartition("/")[0]
         if path not in classifications() and (not outer or outer in classifications()) and not PLACEHOLDER.search(path):

@@ -64,7 +64,7 @@ def _site_settings(node: LintedNode) -> Iterator[Setting]:
 
 
 def _read_by(node: LintedNode, key: str) -> bool:
-    """Whether this release reads the key; any, where the release is not known or not in our tables."""
+    """Return whether this release reads the key; any, where the release is not known or not in our tables."""
     if key in NAMED_ONLY:
         return False
     if not (node.release and node.exact):
@@ -81,7 +81,7 @@ def _read_by(node: LintedNode, key: str) -> bool:
 
 
 def _is_open(key: str) -> bool:
-    """Whether a name of somebody's own is part of such a key: of a user, of a file system."""
+    """Return whether a name of somebody's own is part of such a key: of a user, of a file system."""
     return SCHEME.fullmatch(key) is not None or any(
         key.startswith(key_prefix.prefix) and key != key_prefix.prefix for key_prefix in key_prefixes()
     )
@@ -177,7 +177,7 @@ OF_WAL: Final = "emr.wal."
 
 
 def _is_for_emr(key: str) -> bool:
-    """Whether it is one of EMR's own, of which EMR makes settings of HBase."""
+    """Return whether it is one of EMR's own, of which EMR makes settings of HBase."""
     return key.startswith("hbase.emr.") or key == "hbase.regionserver.fixed.heap.enabled"
 
 

@@ -49,7 +49,7 @@ START: Final = "the RegionServer does not start"
 
 
 def _states(node: LintedNode, key: str) -> bool:
-    """Whether a key is stated that this release reads; any stated one where the release is not known."""
+    """Return whether a key is stated that this release reads; any stated one where the release is not known."""
     known = node.release is None or CATALOGUE[SITE, key].exists_in(node.release)
     return known and node.setting(key) is not None
 

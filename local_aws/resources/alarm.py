@@ -25,7 +25,7 @@ class AlarmType(ApiType):
         return self._put(name, request)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
-        """The same alarm with the requested properties."""
+        """Return the same alarm with the requested properties."""
         return self._put(resource.physical_resource_id, request)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:

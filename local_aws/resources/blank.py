@@ -14,7 +14,7 @@ class Blank(ApiType):
     """Makes nothing."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """A name without a thing."""
+        """Return a name without a thing."""
         return ApiResource(physical_resource_id=request.generated_name)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - nothing to change

@@ -36,7 +36,7 @@ class ClusterType(ApiType):
         return cluster
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same cluster with its tags, policies, protections and counts as requested."""
+        """Return the same cluster with its tags, policies, protections and counts as requested."""
         old, new = resource.launched_properties, request.properties
         _update_flags(resource.id, request.region, old, new)
         _update_policies(resource.id, request.region, new)
@@ -54,7 +54,7 @@ class ClusterType(ApiType):
 
 
 def cluster_attribute(cluster: Untyped, name: str) -> str:
-    """What Fn::GetAtt gives for a cluster."""
+    """Return what Fn::GetAtt gives for a cluster."""
     if name == "Id":
         return str(cluster.id)
     if name == "MasterPublicDNS":
@@ -63,7 +63,7 @@ def cluster_attribute(cluster: Untyped, name: str) -> str:
 
 
 def job_flow(properties: Json) -> Json:
-    """The parameters of RunJobFlow for the properties of a template."""
+    """Return the parameters of RunJobFlow for the properties of a template."""
     asked = {key: value for key, value in properties.items() if key not in {"Instances", "Configurations", "Steps"}}
     asked["Configurations"] = api_configurations(properties.get("Configurations", []))
     asked["Steps"] = [step(one) for one in properties.get("Steps", [])]
@@ -80,7 +80,7 @@ def step(properties: Json) -> Json:
 
 
 def instance_group(role: str, properties: Json) -> Json:
-    """One instance group in the API's spelling."""
+    """Return one instance group in the API's spelling."""
     asked = {**properties, "InstanceRole": role}
     if "Configurations" in properties:
         asked["Configurations"] = api_configurations(properties["Configurations"])
@@ -108,7 +108,7 @@ def _groups(properties: Json) -> list[tuple[str, Json]]:
 
 
 def count_changes(cluster: Untyped, old: Json, new: Json) -> list[Json]:
-    """One entry of ModifyInstanceGroups for each group whose count in the template changed."""
+    """Return one entry of ModifyInstanceGroups for each group whose count in the template changed."""
     pairs = zip(cluster.instance_groups, _groups(old), _groups(new), strict=False)
     return [
         {"InstanceGroupId": group.id, "InstanceCount": int(after["InstanceCount"])}
@@ -118,7 +118,7 @@ def count_changes(cluster: Untyped, old: Json, new: Json) -> list[Json]:
 
 
 def _update_flags(cluster_id: str, region: str, old: Json, new: Json) -> None:
-    """What the template does not change stays as somebody has set it meanwhile."""
+    """Return what the template does not change stays as somebody has set it meanwhile."""
     instances = new.get("Instances", {})
     protected = instances.get("TerminationProtected", False)
     was_protected = old.get("Instances", {}).get("TerminationProtected", False)

@@ -19,7 +19,7 @@ class Dashboard(ApiType):
         return _put(str(request.properties.get("DashboardName") or request.generated_name), request)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
-        """The same dashboard with the requested body."""
+        """Return the same dashboard with the requested body."""
         return _put(resource.physical_resource_id, request)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:

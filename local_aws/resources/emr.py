@@ -29,7 +29,7 @@ class InstanceGroupConfig(ApiType):
         return emr_backends[request.account_id][request.region].instance_groups[made["InstanceGroupIds"][0]]
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same group with the requested count."""
+        """Return the same group with the requested count."""
         self._resize(resource, request, int(request.properties["InstanceCount"]))
         return resource
 
@@ -63,7 +63,7 @@ class SecurityConfiguration(ApiType):
     """A security configuration; every property is create-only."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The new security configuration."""
+        """Return the new security configuration."""
         name = str(request.properties.get("Name") or request.generated_name)
         document = request.properties["SecurityConfiguration"]
         text = document if isinstance(document, str) else json.dumps(document)
@@ -79,7 +79,7 @@ class WalWorkspace(ApiType):
     """A workspace of EMR's write-ahead logs: no API of it is public, so it is a name and nothing more."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """Its name, as asked for."""
+        """Return its name, as asked for."""
         return ApiResource(physical_resource_id=str(request.properties["WALWorkspaceName"]))
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:

@@ -26,7 +26,7 @@ class RoleType(MotoType):
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same role with the requested trust, policies and tags."""
+        """Return the same role with the requested trust, policies and tags."""
         name, region, properties = resource.name, request.region, request.properties
         trust = json.dumps({"Version": "2012-10-17", **properties["AssumeRolePolicyDocument"]})  # moto wants a version
         api.call("iam", region, "update_assume_role_policy", RoleName=name, PolicyDocument=trust)
@@ -53,7 +53,7 @@ class ManagedPolicyType(MotoType):
         super().__init__(ManagedPolicy)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same policy with the requested document as its default version, on the requested roles."""
+        """Return the same policy with the requested document as its default version, on the requested roles."""
         arn, region = resource.arn, request.region
         document = json.dumps(request.properties["PolicyDocument"])
         for version in api.call("iam", region, "list_policy_versions", PolicyArn=arn)["Versions"]:
@@ -86,7 +86,7 @@ class InstanceProfileType(MotoType):
         super().__init__(InstanceProfile)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same profile with the requested role."""
+        """Return the same profile with the requested role."""
         profile = resource.name
         for role in list(resource.roles):
             asked = {"InstanceProfileName": profile, "RoleName": role.name}

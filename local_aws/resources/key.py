@@ -23,7 +23,7 @@ class KeyType(MotoType):
         super().__init__(Key)
 
     def has_attribute(self, name: str) -> bool:
-        """Whether Fn::GetAtt knows the name."""
+        """Return whether Fn::GetAtt knows the name."""
         return name in {"Arn", "KeyId"}
 
     def create(self, request: ResourceRequest) -> Untyped:
@@ -32,7 +32,7 @@ class KeyType(MotoType):
         return self.update(super().create(replace(request, properties=properties)), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same key with the requested policy, description, rotation and tags."""
+        """Return the same key with the requested policy, description, rotation and tags."""
         key, properties = resource.id, request.properties
         policy = json.dumps(properties["KeyPolicy"])
         api.call("kms", request.region, "put_key_policy", KeyId=key, PolicyName="default", Policy=policy)

@@ -21,11 +21,11 @@ class LogGroupType(MotoType):
         super().__init__(LogGroup)
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new log group."""
+        """Return the new log group."""
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same log group with the requested retention."""
+        """Return the same log group with the requested retention."""
         days = request.properties.get("RetentionInDays")
         if days:
             asked = {"logGroupName": resource.name, "retentionInDays": days}

@@ -41,7 +41,7 @@ class VpcType(TaggedOnly):
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same VPC with the requested DNS attributes."""
+        """Return the same VPC with the requested DNS attributes."""
         for name in VPC_ATTRIBUTES:
             if name in request.properties:
                 asked = {"VpcId": resource.id, name: {"Value": request.properties[name]}}
@@ -60,7 +60,7 @@ class SubnetType(TaggedOnly):
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same subnet with the requested attribute."""
+        """Return the same subnet with the requested attribute."""
         mapped = {"Value": request.properties.get("MapPublicIpOnLaunch", False)}
         asked = {"SubnetId": resource.id, "MapPublicIpOnLaunch": mapped}
         api.call("ec2", request.region, "modify_subnet_attribute", **asked)
@@ -112,7 +112,7 @@ class VpcEndpointType(MotoType):
         super().__init__(VPCEndPoint)
 
     def has_attribute(self, name: str) -> bool:
-        """Whether Fn::GetAtt knows the name."""
+        """Return whether Fn::GetAtt knows the name."""
         return name in {"Id", "DnsEntries", "NetworkInterfaceIds"}
 
     def create(self, request: ResourceRequest) -> Untyped:
@@ -123,7 +123,7 @@ class VpcEndpointType(MotoType):
         return _endpoint(request, made["VpcEndpointId"])
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same endpoint with the requested policy, route tables, subnets and groups."""
+        """Return the same endpoint with the requested policy, route tables, subnets and groups."""
         asked: Json = {"VpcEndpointId": resource.id, **_policy(request.properties)}
         for noun, before in {
             "RouteTableIds": resource.route_table_ids,

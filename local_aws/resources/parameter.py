@@ -24,7 +24,7 @@ class Parameter(ApiType):
         return _put(name, request, Tags=tags)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
-        """The same parameter with the requested value, as its next version."""
+        """Return the same parameter with the requested value, as its next version."""
         return _put(resource.physical_resource_id, request, Overwrite=True)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:

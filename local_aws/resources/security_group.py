@@ -35,7 +35,7 @@ class SecurityGroupType(MotoType):
         super().__init__(SecurityGroup)
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new group with its rules."""
+        """Return the new group with its rules."""
         properties = request.properties
         asked = {"GroupName": self.name(request), "Description": properties["GroupDescription"]}
         if "VpcId" in properties:
@@ -45,7 +45,7 @@ class SecurityGroupType(MotoType):
         return ec2_backends[request.account_id][request.region].get_security_group_from_id(group)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same group with exactly the requested rules of its own, beside those of rule resources."""
+        """Return the same group with exactly the requested rules of its own, beside those of rule resources."""
         _erase_rules(resource.id, request.region, resource.template_rules)
         _write_rules(resource.id, request)
         return resource

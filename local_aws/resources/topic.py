@@ -32,7 +32,7 @@ class TopicType(MotoType):
         super().__init__(Topic)
 
     def has_attribute(self, name: str) -> bool:
-        """Whether Fn::GetAtt knows the name; moto knows TopicName only."""
+        """Return whether Fn::GetAtt knows the name; moto knows TopicName only."""
         return name in {"TopicArn", "TopicName"}
 
     def create(self, request: ResourceRequest) -> Untyped:
@@ -45,7 +45,7 @@ class TopicType(MotoType):
         return ApiResource(physical_resource_id=arn, attributes={"TopicArn": arn, "TopicName": self.name(request)})
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same topic with the requested attributes and tags."""
+        """Return the same topic with the requested attributes and tags."""
         arn = resource.physical_resource_id
         for name in ATTRIBUTES:
             value = str(request.properties.get(name, ""))
@@ -90,7 +90,7 @@ class Subscription(ApiType):
         return self.update(resource, request)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
-        """The same subscription with the requested attributes."""
+        """Return the same subscription with the requested attributes."""
         for name in SUBSCRIPTION_ATTRIBUTES:
             if name in request.properties:
                 value = request.properties[name]
@@ -108,6 +108,6 @@ class Subscription(ApiType):
 
 
 def subscribe(topic: str, region: str, protocol: str, endpoint: str) -> str:
-    """The ARN of a new subscription."""
+    """Return the ARN of a new subscription."""
     asked = {"TopicArn": topic, "Protocol": protocol, "Endpoint": endpoint, "ReturnSubscriptionArn": True}
     return str(api.call("sns", region, "subscribe", **asked)["SubscriptionArn"])

@@ -39,7 +39,7 @@ LONGEST_ARGUMENT = 500
 
 
 def region_server() -> dict[str, Any] | None:
-    """Its process: user, arguments and limits; None where none runs."""
+    """Return its process: user, arguments and limits; None where none runs."""
     for place in Path("/proc").glob("[0-9]*"):
         try:
             arguments = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
@@ -66,7 +66,7 @@ def limit(limits: str, name: str) -> int | None:
 
 
 def unit(name: str) -> dict[str, str] | None:
-    """What systemd says of it."""
+    """Return what systemd says of it."""
     said = output("systemctl", "show", "--property", ",".join(UNITS[name]), name)
     if said is None:
         return None
@@ -116,7 +116,7 @@ def debugs(log: Path) -> bool:
 
 
 def output(*command: str) -> str | None:
-    """What it prints; None where it is not there, or fails."""
+    """Return what it prints; None where it is not there, or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -125,7 +125,7 @@ def output(*command: str) -> str | None:
 
 
 def fetched(url: str) -> bytes | None:
-    """The page; None where nobody answers."""
+    """Return the page; None where nobody answers."""
     try:
         with urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - the RegionServer of this node
             body: bytes = answer.read()
@@ -144,7 +144,7 @@ def figures(url: str) -> dict[str, float] | None:
 
 
 def configuration(url: str, keys: Iterator[str]) -> dict[str, str | None] | None:
-    """What the RegionServer itself reads for each key; null for one that it does not have."""
+    """Return what the RegionServer itself reads for each key; null for one that it does not have."""
     page = fetched(f"{url}/conf")
     if page is None:
         return None

@@ -139,7 +139,7 @@ def _types(launch: Launch) -> tuple[str, str]:
 
 
 def _quotas(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """What the account may run at all; what else runs in it is not known."""
+    """Yield what the account may run at all; what else runs in it is not known."""
     vcpus, gib = 0, 0
     for launch in asked.new.values():
         for group in (launch.plan.primary, launch.plan.core):

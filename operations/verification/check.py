@@ -51,7 +51,7 @@ class Check(NamedTuple):
         )
 
     def result_of_primary(self, primary: Facts | str, found: Callable[[Facts], tuple[bool | None, str]]) -> CheckResult:
-        """What the primary shows; where it did not answer nobody can say."""
+        """Return what the primary shows; where it did not answer nobody can say."""
         if isinstance(primary, str):
             return self.result(primary, good=None)
         good, said = found(primary)

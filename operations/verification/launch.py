@@ -91,7 +91,7 @@ def _runs(seen: Observed) -> bool:
 
 
 def _security_is_understood(seen: Observed) -> Iterator[CheckResult]:
-    """What was asked of EMR in the document of a security configuration, on its nodes."""
+    """Yield what was asked of EMR in the document of a security configuration, on its nodes."""
     if not seen.instances:
         return
     pages: Any = seen.aws.ec2.get_paginator("describe_instances").paginate(

@@ -30,7 +30,7 @@ DAEMON: Final = "hbase-daemon.sh"
 
 
 def _of_units(seen: Observed) -> Iterator[CheckResult]:
-    """What systemd was told."""
+    """Yield what systemd was told."""
     server, data = "hbase-regionserver.service", "hadoop-hdfs-datanode.service"
     yield from Check(
         "drop-in of the RegionServer",
@@ -53,7 +53,7 @@ def _of_units(seen: Observed) -> Iterator[CheckResult]:
 
 
 def _of_actions(seen: Observed) -> Iterator[CheckResult]:
-    """What bootstrap actions found, and left."""
+    """Yield what bootstrap actions found, and left."""
     yield from Check(
         "the node's Python",
         "Python 3.9 is `/usr/bin/python3`",
@@ -201,7 +201,7 @@ def _figure(name: str, judged: Callable[[float], tuple[bool, str]]) -> Callable[
 
 
 def _of_logs(seen: Observed) -> Iterator[CheckResult]:
-    """Whether the RegionServer may write its logs, and heeds what was said of them."""
+    """Return whether the RegionServer may write its logs, and heeds what was said of them."""
     core = seen.launch.settings.effective("core")
     if any(GC_LOG in flag for flag in region_server_flags(exported(core))):
         yield from Check(
@@ -228,7 +228,7 @@ def _written(size: int | None) -> tuple[bool, str]:
 
 
 def _of_disks(seen: Observed) -> Iterator[CheckResult]:
-    """What EMR and HDFS made of the volumes."""
+    """Yield what EMR and HDFS made of the volumes."""
     yield from Check(
         "EMR's part of a volume",
         "EMR keeps about 5 GiB of the first data volume",
@@ -264,7 +264,7 @@ def _owned(found: str | None) -> tuple[bool, str]:
 
 
 def _of_settings(seen: Observed) -> Iterator[CheckResult]:
-    """What the RegionServer itself has read, against what was rendered."""
+    """Yield what the RegionServer itself has read, against what was rendered."""
     core = seen.launch.settings.effective("core")
     account = seen.aws.account
     wanted = {

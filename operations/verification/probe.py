@@ -24,7 +24,7 @@ POLL_SECONDS: Final = 2.0
 
 
 def probe_core_nodes(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
-    """What the program sees on each core node. Raises botocore's errors."""
+    """Return what the program sees on each core node. Raises botocore's errors."""
     pages: Any = aws.emr.get_paginator("list_instances").paginate(
         ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
     )
@@ -46,7 +46,7 @@ def probe_core_nodes(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> No
 
 
 def probe_primary(primary: PrimaryShell, say: Say) -> Facts | str:
-    """What the step's script sees; where it does not answer, why."""
+    """Return what the step's script sees; where it does not answer, why."""
     try:
         return primary.run("inspect-primary", say)
     except OperationFailed as failed:

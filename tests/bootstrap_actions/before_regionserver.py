@@ -43,7 +43,7 @@ class Volume:
         self.site.write_text(hbase_site(named), encoding="utf-8")
 
     def start(self, *changes: str) -> subprocess.CompletedProcess[str]:
-        """What the program answers, a MiB of cache and a chunked index being expected unless changed."""
+        """Return what the program answers, a MiB of cache and a chunked index being expected unless changed."""
         given = [
             f"--volume={self.mount}",
             f"--owner={getpass.getuser()}",
@@ -58,5 +58,5 @@ class Volume:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
 
     def beside_index(self) -> list[str]:
-        """The names in the persistence directory."""
+        """Return the names in the persistence directory."""
         return sorted(path.name for path in self.index.parent.iterdir())

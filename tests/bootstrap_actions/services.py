@@ -48,7 +48,7 @@ class Services:
         return f"http://127.0.0.1:{self.port}"
 
     def fault(self, service: str) -> tuple[int, str] | None:
-        """The next fault of that service, once."""
+        """Return the next fault of that service, once."""
         for place, (name, status, body) in enumerate(self.faults):
             if name == service:
                 del self.faults[place]
@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
             self.say(200, found.decode(), etag=etag(found))
 
     def do_PUT(self) -> None:
-        """A token, or an object on a condition."""
+        """Return a token, or an object on a condition."""
         body = self.body()
         if self.path == "/latest/api/token":
             self.say(200, TOKEN)
@@ -168,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
             self.say(200, known[self.path.removeprefix("/latest/")])
 
     def body(self) -> bytes:
-        """What was sent."""
+        """Return what was sent."""
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def say(self, status: int, text: str, **headers: str) -> None:

@@ -15,7 +15,7 @@ from tests.bootstrap_actions.before_regionserver import PROGRAM, Volume
 
 
 def varint(number: int) -> bytes:
-    """A protobuf integer: seven bits a byte, least first, the top bit set on all but the last."""
+    """Return a protobuf integer: seven bits a byte, least first, the top bit set on all but the last."""
     encoded = bytearray()
     while number >= 0x80:
         encoded.append(number & 0x7F | 0x80)
@@ -28,7 +28,7 @@ def header(announced: int, magic: bytes = b"V2UF") -> bytes:
 
 
 def index(chunks: list[int], announced: int | None = None) -> bytes:
-    """A persistence index of HBase 2.6.1 to 2.6.4 with chunks of these sizes in bytes."""
+    """Return a persistence index of HBase 2.6.1 to 2.6.4 with chunks of these sizes in bytes."""
     body = b"".join(varint(size) + b"\xff" * size for size in chunks)
     return header(len(chunks) if announced is None else announced) + body
 
@@ -44,7 +44,7 @@ def unchunked(size: int) -> bytes:
 
 
 def index_damage() -> Callable[[Path, str], str]:
-    """The judgement itself, for cases by the hundred."""
+    """Return the judgement itself, for cases by the hundred."""
     module: dict[str, Any] = {"__name__": "before_regionserver"}
     exec(compile(PROGRAM, "before-regionserver", "exec"), module)  # noqa: S102 - our own program
     judgement: Callable[[Path, str], str] = module["index_damage"]

@@ -36,7 +36,7 @@ def aws() -> Iterator[Services]:
 
 
 def claim(aws: Services, directory: Path, cluster: str, *others: str) -> subprocess.CompletedProcess[str]:
-    """What a primary of that cluster is answered."""
+    """Return what a primary of that cluster is answered."""
     job_flow = directory / f"{cluster}.json"
     job_flow.write_text(json.dumps({"jobFlowId": cluster}))
     given = ("--bucket=root-bucket", "--key=hbase.warmbase-claim", f"--job-flow={job_flow}", "--wait-seconds=0.01")

@@ -52,23 +52,23 @@ class PublishingNode:
 
     @property
     def index(self) -> Path:
-        """The index of the cache."""
+        """Return the index of the cache."""
         return self.directory / "bucketcache.index"
 
     @property
     def devices(self) -> Path:
-        """The kernel's counters of block devices."""
+        """Return the kernel's counters of block devices."""
         return self.directory / "block"
 
     def volume(self, *, reads: int, sectors_read: int, writes: int, sectors_written: int) -> None:
-        """What the kernel has counted of the cache's volume."""
+        """Return what the kernel has counted of the cache's volume."""
         device = self.directory.stat().st_dev
         place = self.devices / f"{os.major(device)}:{os.minor(device)}"
         place.mkdir(parents=True, exist_ok=True)
         (place / "stat").write_text(f"  {reads} 0 {sectors_read} 0 {writes} 0 {sectors_written} 0 0 0 0\n")
 
     def minute(self, **counted: int) -> subprocess.CompletedProcess[str]:
-        """The next look, with the RegionServer saying so."""
+        """Return the next look, with the RegionServer saying so."""
         self.aws.bean = {**(self.aws.bean or EMPTY), **counted}
         return self.look()
 
@@ -85,7 +85,7 @@ class PublishingNode:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
 
     def published(self) -> dict[str, float]:
-        """The figures of the last look, by name."""
+        """Return the figures of the last look, by name."""
         said = self.aws.published[-1]
         numbers = {key.split(".")[2] for key in said if key.startswith("MetricData.member.")}
         return {

@@ -56,7 +56,7 @@ def setting(role: str, classification: str, key: str, value: str | None) -> Edit
 
 
 def before(launch: Launch, path: Path, *edits: Edit) -> tuple[tuple[Change, ...], ImpactCost]:
-    """What the launch would change in a cluster that was rendered with the edits."""
+    """Return what the launch would change in a cluster that was rendered with the edits."""
     document = run_job_flow(launch)
     for edit in edits:
         edit(document)

@@ -246,7 +246,7 @@ def core_site(document: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What prod was rendered as, before a change of each kind."""
+    """Return what prod was rendered as, before a change of each kind."""
     document = json.loads(run("render", "prod", "--format", "run-job-flow").stdout)
     site = core_site(document)
     site["hbase.rs.cacheblocksonwrite"] = "false"

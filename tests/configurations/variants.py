@@ -36,14 +36,14 @@ VARIANTS = tuple(
 
 @cache
 def _plans(label: str, primaries: int) -> dict[Mode, Plan]:
-    """What would be bought on that release in each mode."""
+    """Return what would be bought on that release in each mode."""
     environment = replace(read_environment("prod"), release=label)
     return compared_plans(environment, replace(environment.active, primaries=primaries))
 
 
 @cache
 def variant_launch(variant: Variant, label: str = "emr-7.12.0", primaries: int = 3) -> Launch:
-    """The environment prod planned and rendered in that way, for that release."""
+    """Return the environment prod planned and rendered in that way, for that release."""
     environment = read_environment("prod")
     cluster = replace(environment.active, role=variant.role, primaries=primaries)
     environment = replace(

@@ -53,7 +53,7 @@ class Original:
 
 @cache
 def originals() -> Mapping[str, Original]:
-    """Every one, by name."""
+    """Return every one, by name."""
     names = {file.name for file in readable()}
     return {file.name: _original(file.name, file.read_bytes(), whole=file.name in names) for file in written()}
 

@@ -90,7 +90,7 @@ def renumbered(draw: st.DrawFn) -> Damaged:
 
 @st.composite
 def spliced(draw: st.DrawFn) -> Damaged:
-    """The beginning of one and the end of another, or a piece of one within the other."""
+    """Return the beginning of one and the end of another, or a piece of one within the other."""
     first, second = draw(ORIGINALS), draw(ORIGINALS)
     upto, begin = _at(draw, first), _at(draw, second)
     length = draw(st.sampled_from([33, 4096, 1 << 20]))
@@ -227,7 +227,7 @@ def _tree(levels: int, width: int) -> list[_Part]:
 
 
 def _written(parts: Sequence[_Part], root: Sequence[Name], codec: Codec) -> tuple[bytes, list[made_file.Entry]]:
-    """All of them one after the other, and what the root names."""
+    """Return all of them one after the other, and what the root names."""
     places: list[made_file.Entry] = [(0, 50)] * len(parts)
     blocks: list[bytes] = []
     for _ in range(3):  # where each lies is known once each is as long as it will be

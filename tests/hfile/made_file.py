@@ -81,7 +81,7 @@ def root(entries: Sequence[Entry], levels: int = 1) -> Block:
 
 
 def inner(magic: bytes, entries: Sequence[Entry]) -> Block:
-    """A leaf or an intermediate block of the index."""
+    """Return a leaf or an intermediate block of the index."""
     body = [struct.pack(">qi", *entry) + b"k" for entry in entries]
     places = [0, *accumulate(map(len, body))]
     numbers = struct.pack(f">{len(places) + 1}i", len(entries), *places)
@@ -114,12 +114,12 @@ def info(values: Mapping[bytes, bytes]) -> Block:
 
 
 def bloom(magic: bytes = GENERAL_BLOOM) -> Block:
-    """What describes a Bloom filter of one chunk."""
+    """Return what describes a Bloom filter of one chunk."""
     return Block(magic=magic, payload=struct.pack(">iqiiqqi", 3, 64, 5, 1, 10, 20, 1) + bytes(40))
 
 
 def trailer(fields: Sequence[tuple[int, int | bytes]], version: bytes = b"\3\0\0\3") -> bytes:
-    """The last bytes of a file."""
+    """Return the last bytes of a file."""
     told = message(fields)
     return (b'TRABLK"$' + varint(len(told)) + told).ljust(TRAILER_BYTES - len(version), b"\0") + version
 
@@ -141,7 +141,7 @@ class File:
     numbers: Mapping[str, int] = field(default_factory=dict)
 
     def written(self) -> bytes:
-        """All of its bytes."""
+        """Return all of its bytes."""
         opening = self.root.written(self.codec) + Block(magic=ROOT).written(self.codec)
         right = {
             "file_info": len(self.before) + len(opening),

@@ -94,7 +94,7 @@ def main(directory: Path) -> None:
 
 
 def matrix() -> dict[str, str]:
-    """A file for each codec and encoding."""
+    """Return a file for each codec and encoding."""
     return {
         f"{codec}-{encoding}.hfile".lower().replace("_", "-"): f"{MATRIX} codec={codec} encoding={encoding}"
         for codec, encoding in product(CODECS, ENCODINGS)

@@ -31,11 +31,11 @@ class Printed:
 
     @classmethod
     def of(cls, file: Path) -> Printed:
-        """What is beside that file."""
+        """Return what is beside that file."""
         return cls(file.with_name(f"{file.name}.txt").read_text(encoding="utf-8", errors="replace"))
 
     def trailer(self, name: str) -> str:
-        """A value of the trailer."""
+        """Return a value of the trailer."""
         found = re.search(rf"^ {{4}}{name}=(.*?),?$", self._part("Trailer:", "Fileinfo:"), re.MULTILINE)
         assert found, name
         return found[1]

@@ -44,19 +44,19 @@ DATA_BLOCK = Block(magic=DATA, payload=bytes(100)).written()
 
 
 def leaf_over(*entries: made_file.Entry, magic: bytes = LEAF, levels: int = 2) -> bytes:
-    """One data block, and one block of the index which names that and more, or other ones."""
+    """Return one data block, and one block of the index which names that and more, or other ones."""
     leaf = inner(magic, entries or [(0, len(DATA_BLOCK))])
     return over(DATA_BLOCK, leaf.written(), levels)
 
 
 def over(before: bytes, block: bytes, levels: int) -> bytes:
-    """A root index that names that one block."""
+    """Return a root index that names that one block."""
     named = root([(len(before), len(block))], levels)
     return File(before=before + block, root=named, entries=1, levels=levels).written()
 
 
 def flat(*entries: made_file.Entry, before: bytes = DATA_BLOCK) -> bytes:
-    """A root index that names data blocks."""
+    """Return a root index that names data blocks."""
     return File(before=before, root=root(entries), entries=len(entries)).written()
 
 
@@ -72,12 +72,12 @@ def of_bytes(at: int, new: bytes, data: bytes = ONE) -> bytes:
 
 
 def root_header(at: int, new: bytes) -> bytes:
-    """A file with other bytes in the header of its root index."""
+    """Return a file with other bytes in the header of its root index."""
     return of_bytes(opened(Held(ONE)).trailer.load_on_open_offset + at, new)
 
 
 def named_by_itself() -> bytes:
-    """An intermediate block, the only one, that names itself."""
+    """Return an intermediate block, the only one, that names itself."""
     length = len(inner(INTERMEDIATE, [(0, 0)]).written())
     return over(b"", inner(INTERMEDIATE, [(0, length)]).written(), 16)
 

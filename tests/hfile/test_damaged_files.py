@@ -42,7 +42,7 @@ def reads_or_refuses(data: bytes) -> None:
 
 
 def answers_are_lengths(data: bytes) -> None:
-    """What is told of a file that only seems whole is at least of the right kind."""
+    """Return what is told of a file that only seems whole is at least of the right kind."""
     with suppress(Unreadable):
         found = read_stats(Held(data), Depth(leaves=4, headers=4), Random(0))
         assert all(length > 0 <= blocks for length, blocks in found.lengths.items())

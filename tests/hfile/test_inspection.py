@@ -100,7 +100,7 @@ ARCHIVED = f"archive/data/default/other/{'a' * 32}/f/{'b' * 32}"
 
 
 def of_two(others: dict[str, bytes], tmp_path: Path) -> RootReport:
-    """A root of a live file and another one."""
+    """Return a root of a live file and another one."""
     return look(MadeRoot({LIVE: PLAIN, DEAD_ONE: OTHER}, others), tmp_path)
 
 

@@ -59,7 +59,7 @@ clusters:
 
 
 def launched(text: str, folder: Path) -> Launch:
-    """The launch of the one cluster of an environment file."""
+    """Return the launch of the one cluster of an environment file."""
     file = folder / "tried.yaml"
     file.write_text(text, encoding="utf-8")
     environment = read_environment(str(file))

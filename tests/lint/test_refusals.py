@@ -22,7 +22,7 @@ HALF_GONE = {"hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS
 
 
 def site(**properties: str | None) -> File:
-    """A file with these properties in hbase-site, `_` for each point of a key."""
+    """Return a file with these properties in hbase-site, `_` for each point of a key."""
     return File(site={key.replace("_", "."): value for key, value in properties.items()})
 
 

@@ -121,7 +121,7 @@ OF_THE_KEY = {"WB101", "WB102", "WB103", "WB105", "WB114", "WB223", "WB405", "WB
 
 
 def stated(file: File) -> list[tuple[ClassificationPath, str]]:
-    """What a file states beside the good cluster; all that the good cluster states, where it is that."""
+    """Return what a file states beside the good cluster; all that the good cluster states, where it is that."""
     if file == File():
         return [*(("hbase-site", key) for key in SITE), *((path, key) for path, each in OTHERS.items() for key in each)]
     levels = {"hbase-site": file.site, **file.others}
@@ -305,7 +305,7 @@ def test_without_hbase_only_what_holds_for_any_cluster_is_told(case: Case) -> No
 
 
 def without_hbase(whole: ClusterSpec) -> ClusterSpec:
-    """The same cluster for Spark: no application and no classification of HBase."""
+    """Return the same cluster for Spark: no application and no classification of HBase."""
     kept = {name: line for name, line in whole.classifications.items() if not name.lower().startswith("hbase")}
     settings = {key: setting for key, setting in whole.settings.items() if key[0] in kept}
     return replace(whole, applications=("Spark",), classifications=kept, settings=settings)

@@ -51,7 +51,7 @@ class Stranger:
 
 
 def nested(names: list[str], properties: Mapping[str, str]) -> dict[str, Any]:
-    """The classification of a path, the outer ones empty."""
+    """Return the classification of a path, the outer ones empty."""
     name, *inner = names
     if not inner:
         return {"Classification": name, "Properties": dict(properties)}
@@ -59,7 +59,7 @@ def nested(names: list[str], properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def groups(core: int, instance: str = "m6g.xlarge", primary: int = 1) -> dict[str, Any]:
-    """One primary group and one core group."""
+    """Return one primary group and one core group."""
     return {
         "InstanceGroups": [
             {"InstanceRole": "MASTER", "InstanceType": instance, "InstanceCount": primary},

@@ -25,17 +25,17 @@ class Bench:
     s3: Any
 
     def create(self, template: Template, name: str = "stack", **options: Any) -> str:
-        """The status the new stack ended in."""
+        """Return the status the new stack ended in."""
         self.cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), **options)
         return self.status(name)
 
     def update(self, template: Template, name: str = "stack", **options: Any) -> str:
-        """The status the update ended in."""
+        """Return the status the update ended in."""
         self.cloudformation.update_stack(StackName=name, TemplateBody=json.dumps(template), **options)
         return self.status(name)
 
     def stack(self, name: str = "stack") -> dict[str, Any]:
-        """The stack as described."""
+        """Return the stack as described."""
         stack: dict[str, Any] = self.cloudformation.describe_stacks(StackName=name)["Stacks"][0]
         return stack
 
@@ -49,12 +49,12 @@ class Bench:
         return [(event["LogicalResourceId"], event["ResourceStatus"]) for event in events]
 
     def reasons(self, logical_id: str, name: str = "stack") -> list[str]:
-        """The reasons given in the events of one logical id, oldest first."""
+        """Return the reasons given in the events of one logical id, oldest first."""
         events = self.cloudformation.describe_stack_events(StackName=name)["StackEvents"][::-1]
         return [event.get("ResourceStatusReason", "") for event in events if event["LogicalResourceId"] == logical_id]
 
     def changes(self, template: Template, name: str = "stack", change_set: str = "plan") -> dict[str, dict[str, Any]]:
-        """The resource changes of a change set, by logical id."""
+        """Return the resource changes of a change set, by logical id."""
         body = json.dumps(template)
         self.cloudformation.create_change_set(StackName=name, ChangeSetName=change_set, TemplateBody=body)
         described = self.cloudformation.describe_change_set(StackName=name, ChangeSetName=change_set)
@@ -63,7 +63,7 @@ class Bench:
         }
 
     def physical_id(self, logical_id: str, name: str = "stack") -> str:
-        """What Ref gives for a resource of the stack."""
+        """Return what Ref gives for a resource of the stack."""
         asked = {"StackName": name, "LogicalResourceId": logical_id}
         resource = self.cloudformation.describe_stack_resource(**asked)["StackResourceDetail"]
         return str(resource["PhysicalResourceId"])
@@ -73,7 +73,7 @@ class Bench:
         return {one["Id"]: one["Status"]["State"] for one in self.emr.list_clusters()["Clusters"]}
 
     def group(self, cluster_id: str, role: str = "CORE") -> dict[str, Any]:
-        """The cluster's first group of that role; looking moves a change under way on."""
+        """Return the cluster's first group of that role; looking moves a change under way on."""
         groups = self.emr.list_instance_groups(ClusterId=cluster_id)["InstanceGroups"]
         found: dict[str, Any] = next(one for one in groups if one["InstanceGroupType"] == role)
         return found
@@ -137,7 +137,7 @@ def cluster_template(*path_and_value: Any, **resources: Any) -> Template:
 
 
 def parameter(value: Any, name: str = "/a") -> dict[str, Any]:
-    """An SSM parameter: the smallest resource whose value changes in place."""
+    """Return an SSM parameter: the smallest resource whose value changes in place."""
     return {"Type": "AWS::SSM::Parameter", "Properties": {"Name": name, "Type": "String", "Value": value}}
 
 

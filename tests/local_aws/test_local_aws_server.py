@@ -224,7 +224,7 @@ class CdkCommand:
         }
 
     def run(self, *arguments: str) -> str:
-        """What the command printed; fails the test when it failed."""
+        """Return what the command printed; fails the test when it failed."""
         done = subprocess.run(
             [str(CDK), *arguments],
             cwd=self.directory,

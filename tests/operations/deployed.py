@@ -86,13 +86,13 @@ class Deployed:
         return read_running_cluster(self.aws, self.launch).cluster.id
 
     def edit(self, old: str, new: str) -> None:
-        """The file by now."""
+        """Return the file by now."""
         text = self.file.read_text()
         assert old in text
         self.file.write_text(text.replace(old, new, 1))
 
     def tuning(self, *, everything: bool = False) -> Tuning:
-        """What it would take."""
+        """Return what it would take."""
         return tuning_of(self.aws, self.launch, everything=everything)
 
     def states(self) -> dict[str, str]:
@@ -109,7 +109,7 @@ class Deployed:
 
 @cache
 def synthesised(text: str) -> Path:
-    """What is synthesised of a file, once in the whole run: the same wherever the file is."""
+    """Return what is synthesised of a file, once in the whole run: the same wherever the file is."""
     directory = Path(tempfile.mkdtemp(prefix="warmbase-tests-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     file = directory / "dev.yaml"

@@ -136,7 +136,7 @@ def test_a_bucket_made_public_is_found(aws: Aws, deploy: Callable[[str], None], 
 
 
 def tuning(aws: Aws, launch: Launch) -> tuple[Change, ...]:
-    """What today's plan would change in the cluster that runs."""
+    """Return what today's plan would change in the cluster that runs."""
     return read_running_cluster(aws, launch).changes(launch)
 
 

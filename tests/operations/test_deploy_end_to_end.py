@@ -77,7 +77,7 @@ class Account:
         return [identity for identity, state in self.states().items() if state == "WAITING"]
 
     def holder(self) -> str:
-        """The cluster that the claim of this environment's root names."""
+        """Return the cluster that the claim of this environment's root names."""
         name = self.file.stem
         body = self.aws.s3.get_object(
             Bucket=f"warmbase-{name}-root-123456789012-us-east-1", Key="hbase.warmbase-claim"
@@ -85,7 +85,7 @@ class Account:
         return str(json.loads(body)["cluster"])
 
     def edit(self, old: str, new: str) -> None:
-        """The file by now."""
+        """Return the file by now."""
         text = self.file.read_text()
         assert old in text
         self.file.write_text(text.replace(old, new, 1))
@@ -245,7 +245,7 @@ def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: Loca
 
 
 def deployed(local: LocalAws, directory: Path, name: str) -> tuple[Account, Environment, str]:
-    """An account with that environment in it, and the id of its cluster."""
+    """Return an account with that environment in it, and the id of its cluster."""
     here = account(local, directory, name)
     work = Work(name=str(here.file), aws=here.aws, variables=local.environment, directory=directory)
     found = proposal(work, Cut(), dry_run=False)

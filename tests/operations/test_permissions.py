@@ -34,7 +34,7 @@ OTHERWISE = {
 
 
 def asked() -> Iterator[str]:
-    """Each API call in operations/, by IAM's name."""
+    """Yield each API call in operations/, by IAM's name."""
     for file in sorted((PROJECT / "operations").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):

@@ -97,7 +97,7 @@ class Failing:
 
 
 def failure_of(operation: Callable[[Deployed], object], here: Deployed) -> str | None:
-    """What it says; None where it succeeds."""
+    """Return what it says; None where it succeeds."""
     try:
         operation(here)
     except OperationFailed as failure:

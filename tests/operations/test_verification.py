@@ -40,7 +40,7 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
 
 
 def facts_of(here: Deployed) -> dict[str, Any]:
-    """What a node of this launch says when all is well."""
+    """Return what a node of this launch says when all is well."""
     launch = here.launch
     core = launch.settings.effective("core")
     sizes = {volume.purpose: volume.size_gib for volume in launch.plan.core.volumes}

@@ -93,7 +93,7 @@ class Replay:
         return len(self._entries)
 
     def __contains__(self, block: int) -> bool:
-        """Whether the block is cached, without reading it."""
+        """Return whether the block is cached, without reading it."""
         return block in self._entries
 
     def forget(self) -> None:
@@ -108,7 +108,7 @@ class Replay:
         return self.hits / max(1, self.hits + self.misses)
 
     def read(self, block: int, length_bytes: int, *, in_memory: bool = False) -> bool:
-        """Whether the block was cached; it is afterwards, unless it is longer than the largest size."""
+        """Return whether the block was cached; it is afterwards, unless it is longer than the largest size."""
         entry = self._entries.get(block)
         if entry is None:
             self.misses += 1

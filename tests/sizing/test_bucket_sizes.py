@@ -41,7 +41,7 @@ def claimed(histogram: LengthHistogram, sizes: tuple[int, ...], capacity_bytes: 
 
 
 def brute_force(histogram: LengthHistogram, k: int, largest: range, capacity_bytes: int | None) -> float:
-    """The least claim over every list of at most k sizes with one of those largest."""
+    """Return the least claim over every list of at most k sizes with one of those largest."""
     lower = range(256, -(-histogram.largest_bytes // 256) * 256 + 1, 256)
     lists = ((*others, top) for top in largest for count in range(k) for others in combinations(lower, count))
     return min(claimed(histogram, sizes, capacity_bytes) for sizes in lists if sorted(set(sizes)) == list(sizes))

@@ -15,7 +15,7 @@ SMALL = Numbers(file_bytes=8 * MIB, cache_bytes=150 * MIB, block_bytes=4_500, ac
 
 
 def encoded(number: int) -> bytes:
-    """The number as protobuf writes it."""
+    """Return the number as protobuf writes it."""
     written = bytearray()
     while number > 0x7F:
         written.append(number & 0x7F | 0x80)

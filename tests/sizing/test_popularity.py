@@ -26,7 +26,7 @@ KINDS = st.sampled_from([kind for kind, _ in ROWS.values()])
 
 
 def drawn(rows: RowPopularity, rows_per_block: int) -> Popularity:
-    """Every block with the popularity of the rows that fell to it."""
+    """Return every block with the popularity of the rows that fell to it."""
     rng = np.random.default_rng(1)
     stored = BLOCKS * rows_per_block
     ranks = int(rows.ranks_of(stored))

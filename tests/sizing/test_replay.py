@@ -12,7 +12,7 @@ SIZES = (1024, 2048, 4096)
 
 
 def filled(*, inserts_single: bool, blocks: int = 320) -> Replay:
-    """A cache of 160 slots of 1 KiB after so many first reads."""
+    """Return a cache of 160 slots of 1 KiB after so many first reads."""
     cached = Replay(BucketAllocator(capacity_bytes=160 * 1024, sizes=(1024,)), inserts_single=inserts_single)
     cached.replay(range(blocks), [1024] * blocks)
     return cached

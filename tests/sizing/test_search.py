@@ -41,7 +41,7 @@ def small_grid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def grid(seed: int) -> tuple[Requirements, World]:
-    """A question over two or three instance types, by seed."""
+    """Return a question over two or three instance types, by seed."""
     rng = random.Random(seed)
     names = rng.sample([each.name for each in WORLD.offered if each.vcpus <= 32], rng.choice([2, 3]))
     reads = Reads(load=OpenLoad(reads_per_second=10 ** rng.uniform(0, 4)))

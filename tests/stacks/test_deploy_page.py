@@ -19,7 +19,7 @@ WITH_ALL = {"deploy", "destroy"}
 
 
 def section(heading: str) -> str:
-    """What stands below a heading, up to the next one, as one line."""
+    """Return what stands below a heading, up to the next one, as one line."""
     found = re.search(rf"^#+ {heading}\n(.*?)^#", README, flags=re.DOTALL | re.MULTILINE)
     assert found
     return " ".join(found[1].split())

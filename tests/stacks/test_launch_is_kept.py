@@ -68,7 +68,7 @@ EXISTING = {
 
 
 def pinned(change: Mapping[str, object], of: int = 0) -> dict[str, object]:
-    """The core stated in full, one thing of one volume otherwise."""
+    """Return the core stated in full, one thing of one volume otherwise."""
     volumes = [{**each, **(change if number == of else {})} for number, each in enumerate(VOLUMES)]
     return {CORE: {**PINNED, "volumes": volumes}}
 
@@ -196,7 +196,7 @@ class Kept:
     templates: Templates
 
     def changed(self, directory: Path, *changes: Mapping[str, object]) -> set[str]:
-        """What CloudFormation would replace of what the cluster stands on; raises where it is refused."""
+        """Return what CloudFormation would replace of what the cluster stands on; raises where it is refused."""
         file = directory / self.file.name
         file.write_text(yaml.safe_dump(edited(BASE, *changes)))
         (directory / "curve.csv").write_text("rows,reads\n0.1,0.6\n0.5,0.9\n1,1\n")

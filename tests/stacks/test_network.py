@@ -39,7 +39,7 @@ def ingress_rules(templates: Templates) -> Iterator[Mapping[str, Any]]:
 
 
 def named(network: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    """A security group by the last word of its description: nodes, access, endpoints."""
+    """Return a security group by the last word of its description: nodes, access, endpoints."""
     [group, _] = reference["Fn::GetAtt"]
     return str(network["Resources"][group]["Properties"]["GroupDescription"]).removeprefix("warmbase ")
 

@@ -20,13 +20,13 @@ USE_OF_THE_KEY = {
 
 
 def statements(templates: Templates, role: str) -> list[Any]:
-    """What the policy of a role of prod's cluster says: Node or Service."""
+    """Return what the policy of a role of prod's cluster says: Node or Service."""
     policy = only(templates["warmbase-prod-blue-cluster"], "AWS::IAM::Policy", f"Roles{role}")
     return list(policy["PolicyDocument"]["Statement"])
 
 
 def is_the_roots_key(templates: Templates, resource: Any) -> bool:
-    """Whether it is the ARN that the storage stack exports of its one key."""
+    """Return whether it is the ARN that the storage stack exports of its one key."""
     storage = templates["warmbase-prod-storage"]
     [key] = of_type(storage, "AWS::KMS::Key")
     exported = {output["Export"]["Name"]: output["Value"] for output in storage["Outputs"].values()}

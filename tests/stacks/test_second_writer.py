@@ -54,7 +54,7 @@ class Deployed:
         return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.emr.list_clusters()["Clusters"]}
 
     def holder(self) -> str:
-        """The cluster that the claim names."""
+        """Return the cluster that the claim names."""
         claim = self.s3.get_object(Bucket=_root(), Key="hbase.warmbase-claim")["Body"].read()
         return str(json.loads(claim)["cluster"])
 
@@ -70,7 +70,7 @@ class Deployed:
         return str(next(each["ResourceStatusReason"] for each in failed if each["LogicalResourceId"] == "Cluster"))
 
     def said_on_primary(self, cluster: str) -> str:
-        """What its claim said, where EMR keeps it."""
+        """Return what its claim said, where EMR keeps it."""
         logs = f"warmbase-dev-logs-{self.account}-us-east-1"
         listed = self.s3.list_objects_v2(Bucket=logs, Prefix=f"emr/{cluster}/node/")["Contents"]
         [key] = [each["Key"] for each in listed if each["Key"].endswith("bootstrap-actions/1/stderr.gz")]

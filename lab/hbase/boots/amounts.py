@@ -26,7 +26,7 @@ def byte_text(size_bytes: int) -> str:
 
 
 def bytes_of(text: str) -> float:
-    """What was written: `69.1 M` or `2.08 TB`. Raises ValueError for what is no size."""
+    """Return what was written: `69.1 M` or `2.08 TB`. Raises ValueError for what is no size."""
     found = WRITTEN.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is no size of HBase's log")

@@ -66,7 +66,7 @@ def environment_files() -> tuple[Path, ...]:
 
 
 def cases() -> tuple[BootCase, ...]:
-    """All of them, each rendering once."""
+    """Return all of them, each rendering once."""
     return tuple(distinct([*_of_files(), *_varied(read_environment(VARIED))], "core"))
 
 

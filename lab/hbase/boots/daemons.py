@@ -108,7 +108,7 @@ class Daemons:
         )
 
     def witness(self) -> DaemonReport:
-        """What the running RegionServer says."""
+        """Return what the running RegionServer says."""
         ports = self.cluster.place.ports
         collector = str(bean(ports.servers_info[0], COLLECTOR_BEANS).get("name", ""))
         memory = bean(ports.servers_info[0], MEMORY_BEAN)
@@ -123,7 +123,7 @@ class Daemons:
         )
 
     def log(self, name: str = SERVER) -> str:
-        """What a daemon has logged and printed since it was started last."""
+        """Return what a daemon has logged and printed since it was started last."""
         files = (self.cluster.place.log(name), self.cluster.place.output(name))
         return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files if file.exists())
 
@@ -136,12 +136,12 @@ class Daemons:
             time.sleep(LOOK_SECONDS)
 
     def is_alive(self, name: str) -> bool:
-        """Whether a daemon that was started has not ended."""
+        """Return whether a daemon that was started has not ended."""
         return name in self.cluster.running and self.cluster.running[name].is_alive
 
     @property
     def volume(self) -> Path:
-        """What stands for the mounted volume of the cache."""
+        """Return what stands for the mounted volume of the cache."""
         return self.cluster.volume(LabServer())
 
     @property
@@ -160,7 +160,7 @@ class Daemons:
 
 
 def as_rendered(launch: Launch, group: str, volume: Path) -> Overlay:
-    """What the lab would have scaled, as it was rendered; a directory stands for the volume of the cache."""
+    """Return what the lab would have scaled, as it was rendered; a directory stands for the volume of the cache."""
     site = site_properties(launch.settings.effective(group))
     stated = {key: site[key].replace(layout.CACHE, str(volume)) if key in site else None for key in AS_RENDERED}
     return varied(stated, "nothing is loaded here, so the plan's own figure is had")
@@ -189,7 +189,7 @@ def daemons(case: BootCase, root: Path) -> Iterator[Daemons]:
 
 
 def configuration(port: int) -> Mapping[str, str]:
-    """What a daemon serves at /conf; empty where it does not answer."""
+    """Return what a daemon serves at /conf; empty where it does not answer."""
     connection = HTTPConnection(HOST, port, timeout=HEARD_SECONDS)
     try:
         connection.request("GET", "/conf?format=json")

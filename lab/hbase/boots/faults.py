@@ -257,7 +257,7 @@ def unproven_rules() -> tuple[str, ...]:
 
 
 def faulty_launch(launch: Launch, wrong: Fault) -> Launch:
-    """The launch with that fault in the files of its group."""
+    """Return the launch with that fault in the files of its group."""
     levels = launch.settings._asdict()
     levels[wrong.group] = tuple(_faulty(level, wrong) for level in levels[wrong.group])
     return replace(launch, settings=Classifications(**levels))

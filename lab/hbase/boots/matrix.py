@@ -44,7 +44,7 @@ def boots(root: Path, say: Callable[[str], None]) -> ScenarioResult:
 
 
 def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Reported]) -> Iterator[Measurement]:
-    """What was planned beside what was said."""
+    """Yield what was planned beside what was said."""
     for name, value in planned.items():
         heard = said.get(name, Reported("not said", "neither its log nor JMX says so"))
         yield Measurement(

@@ -33,7 +33,7 @@ ALLOCATES_L1: Final = "Allocating BlockCache"
 
 
 def refused(root: Path, say: Callable[[str], None]) -> ScenarioResult:
-    """Each fault in the same right files, on the HBase of their release."""
+    """Return each fault in the same right files, on the HBase of their release."""
     environment = read_environment(VARIED)
     case = BootCase(name=environment.name, launch=launch_of(environment, environment.active))
     figures = []
@@ -46,7 +46,7 @@ def refused(root: Path, say: Callable[[str], None]) -> ScenarioResult:
 
 
 def decisive(log: str, sign: str) -> str:
-    """What the first line of that sign says from there on; empty where there is none."""
+    """Return what the first line of that sign says from there on; empty where there is none."""
     found = re.search(sign, log)
     return found[0].strip()[:LONGEST] if found else ""
 
@@ -108,7 +108,7 @@ def _wrote(running: Daemons) -> Outcome:
 
 
 def _waited(running: Daemons, wrong: Fault) -> Outcome:
-    """What a master did that waits for RegionServers, of which there are none."""
+    """Return what a master did that waits for RegionServers, of which there are none."""
     if wrong.outcome is not Outcome.WAITED_ON:
         return Outcome.IGNORED if decisive(running.log("master"), wrong.sign) else Outcome.STARTED
     time.sleep(WAIT_SECONDS)

@@ -16,7 +16,7 @@ SETTING: Final = re.compile(r"^\s*(?P<name>[A-Z_]+) => '(?P<value>[^']*)'", re.M
 
 
 def defined_tables(script: str) -> tuple[TableSpec, ...]:
-    """The tables that a script for HBase's shell alters, each with all its families."""
+    """Return the tables that a script for HBase's shell alters, each with all its families."""
     families: dict[str, list[TableFamily]] = {}
     for found in ALTER.finditer(script):
         attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(found["settings"])}
@@ -26,7 +26,7 @@ def defined_tables(script: str) -> tuple[TableSpec, ...]:
 
 
 def table_figures(case: str, table: TableSpec, described: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Each attribute beside what the cluster made of it."""
+    """Yield each attribute beside what the cluster made of it."""
     held = {family["name"]: family for family in described["families"]}
     for family in table.families:
         for name, value in (family.attributes or {}).items():

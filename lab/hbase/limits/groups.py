@@ -110,17 +110,17 @@ class ControlGroups:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Its directories: memory and disk (v1), or one (v2)."""
+        """Return its directories: memory and disk (v1), or one (v2)."""
         return tuple(parent / f"{PREFIX}{self.id}-{self.owner}" for parent in self.layout.parents)
 
     @property
     def processes(self) -> frozenset[int]:
-        """The ids of the processes in it."""
+        """Return the ids of the processes in it."""
         return frozenset(int(id_) for path in self.paths for id_ in written(path / "cgroup.procs"))
 
     @property
     def memory_bytes(self) -> int:
-        """What is charged to it now, page cache included."""
+        """Return what is charged to it now, page cache included."""
         name = "memory.usage_in_bytes" if self.layout.version == 1 else "memory.current"
         return int((self.paths[0] / name).read_text(encoding="ascii"))
 

@@ -123,7 +123,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def removed(group: Path) -> bool:
-    """Whether a group is gone, having tried to remove it: the kernel refuses while there are processes in it."""
+    """Return whether a group is gone, having tried to remove it: the kernel refuses while there are processes in it."""
     with suppress(OSError):
         group.rmdir()
     return not group.exists()

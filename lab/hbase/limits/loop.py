@@ -42,7 +42,7 @@ def attached(image: Path) -> list[Path]:
 
 
 def loop_devices() -> Iterator[Path]:
-    """Those with a backing file, as directories of /sys/block."""
+    """Return those with a backing file, as directories of /sys/block."""
     return (device for device in sorted(BLOCK_DEVICES.glob("loop*")) if (device / "loop" / "backing_file").exists())
 
 

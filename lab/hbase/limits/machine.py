@@ -51,7 +51,7 @@ def cores() -> int:
 
 
 def kernel() -> str:
-    """Its name and release, such as Linux 6.1.0."""
+    """Return its name and release, such as Linux 6.1.0."""
     return f"{platform.system()} {platform.release()}"
 
 

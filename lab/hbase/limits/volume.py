@@ -112,7 +112,7 @@ class LimitedVolume:
 
 
 def clean(directory: Path) -> tuple[Path, ...]:
-    """The files of volumes that a killed run left below `directory`: now unmounted, detached and deleted.
+    """Return the files of volumes that a killed run left below `directory`: now unmounted, detached and deleted.
 
     Only ours: a loop device is touched when its backing file lay below this directory and has our ending, be the file
     deleted since or not. A volume in use goes too; call it where no other lab uses the directory.

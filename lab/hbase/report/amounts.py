@@ -21,7 +21,7 @@ FINE_BELOW: Final = 10
 
 
 def number_text(value: float) -> str:
-    """A number with four figures and never an exponent, a whole one whole."""
+    """Return a number with four figures and never an exponent, a whole one whole."""
     if not math.isfinite(value):
         return "no number"
     if abs(value) >= WHOLE_FROM or value == round(value):
@@ -47,12 +47,12 @@ def amount_text(value: float | str, unit: str) -> str:
 
 
 def measured_text(figure: Measurement) -> str:
-    """What was measured."""
+    """Return what was measured."""
     return amount_text(figure.measured, figure.unit)
 
 
 def predicted_text(figure: Measurement) -> str:
-    """What was predicted; a dash for nothing."""
+    """Return what was predicted; a dash for nothing."""
     return NOTHING if figure.predicted is None else amount_text(figure.predicted, figure.unit)
 
 
@@ -70,7 +70,7 @@ def ratio_text(figure: Measurement) -> str:
 
 
 def target_text(figure: Measurement) -> str:
-    """What was asked of the measurement: `at least 0.95`, `within 10 %`; a dash for nothing."""
+    """Return what was asked of the measurement: `at least 0.95`, `within 10 %`; a dash for nothing."""
     return NOTHING if figure.target is None else _target_text(figure.target, figure.unit)
 
 

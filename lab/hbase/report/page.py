@@ -33,7 +33,7 @@ def prose(text: str) -> Markup:
 
 
 def bound(text: Markup) -> Markup:
-    """The text with no line broken between a number and its unit or sign."""
+    """Return the text with no line broken between a number and its unit or sign."""
     return Markup(re.sub(r"(?<=[\d±]) (?=\S)", "\u00a0", text))  # noqa: S704 - escaped before
 
 

@@ -53,13 +53,13 @@ def _verdict(held: Sequence[bool | None], what: str) -> str:
 
 
 def verdict(run: Run) -> str:
-    """The outcome of the whole run as a sentence."""
+    """Return the outcome of the whole run as a sentence."""
     said = targets_text(figure for scenario in run.scenarios for figure in scenario.figures)
     return f"{said[0].upper()}{said[1:]}."
 
 
 def missed_text(figure: Measurement) -> str:
-    """One missed target: what, where, how far off."""
+    """Return one missed target: what, where, how far off."""
     what = ", ".join(filter(None, (figure.case, figure.name)))
     predicted = "" if figure.predicted is None else f", predicted was {predicted_text(figure)}"
     return f"{what}: {measured_text(figure)}{predicted}, asked was {target_text(figure)}"
@@ -98,7 +98,7 @@ def machine_text(machine: Machine) -> str:
 
 
 def limits_of_the_machine(machine: Machine) -> str:
-    """What could be limited here, and what reads of the cache's file are elsewhere."""
+    """Return what could be limited here, and what reads of the cache's file are elsewhere."""
     cached = (
         "reads of the BucketCache's file come from the page cache, so how fast they are says nothing of an EBS volume"
     )
@@ -123,7 +123,7 @@ def properties_text(run: Run) -> str:
 
 
 def tried_text(substitutions: Iterable[Substitution]) -> Iterator[str]:
-    """What a scenario set otherwise than the lab does, a line for each reason: key = value, …: why."""
+    """Yield what a scenario set otherwise than the lab does, a line for each reason: key = value, …: why."""
     for why, group in differences_by_reason(substitutions).items():
         each = (f"{one.key} = {'not set' if one.lab is None else one.lab}" for one in group)
         yield f"{', '.join(each)}: {why}"
@@ -145,5 +145,5 @@ def difference(substitution: Substitution) -> Sequence[tuple[str, str]]:
 
 
 def slug(text: str) -> str:
-    """The text as part of an address or of the name of a file."""
+    """Return the text as part of an address or of the name of a file."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -41,7 +41,7 @@ STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """The data in blocks of 1 KiB: few of them cached by reads, then all by prefetch, each time restarted."""
+    """Return the data in blocks of 1 KiB: few of them cached by reads, then all by prefetch, each time restarted."""
     small = _of_small_blocks(lab)
     table = YcsbTable(name="small", rows=small.rows, value_bytes=lab.table.value_bytes)
     bench = lab.bench
@@ -138,7 +138,7 @@ def _figures(
 
 
 def restored(log: Path) -> Restored:
-    """What was read back the last time in this log: from the cache's allocation to the line that says how many.
+    """Return what was read back the last time in this log: from the cache's allocation to the line that says how many.
 
     Raises OperationFailed where the log does not say.
     """

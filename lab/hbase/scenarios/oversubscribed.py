@@ -102,7 +102,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 
 def _of_cells(lab: Experiment) -> ScaledPlan:
-    """The same data in cells of 2 KiB, uncompressed."""
+    """Return the same data in cells of 2 KiB, uncompressed."""
     workload = replace(
         lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"
     )

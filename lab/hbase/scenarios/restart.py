@@ -58,7 +58,7 @@ CASES: Final = (
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Each case after the same warm minute."""
+    """Return each case after the same warm minute."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
     bench.serve(LabServer(), cold=True)

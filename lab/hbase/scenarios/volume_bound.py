@@ -85,7 +85,7 @@ def run(lab: Experiment) -> ScenarioResult:
 def _served(
     lab: Experiment, volume: LimitedVolume, group: ControlGroups, cases: tuple[tuple[str, int], ...]
 ) -> tuple[Measurement, ...]:
-    """A server on that volume, its cache full; then each throughput, nothing answered by the page cache."""
+    """Return a server on that volume, its cache full; then each throughput, nothing answered by the page cache."""
     bench, mount = lab.bench, volume.mount_point
     group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
     bench.cluster.start_server(LabServer(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))

@@ -110,7 +110,7 @@ def _reading_figures(
 
 
 def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[float, float], ...]:
-    """The calculator's curve, at the speed of reads in the run's own first and last seconds."""
+    """Return the calculator's curve, at the speed of reads in the run's own first and last seconds."""
     rates = [
         (after.cache.reads - before.cache.reads) / (after.seconds - before.seconds)
         for before, after in pairwise(window.samples)

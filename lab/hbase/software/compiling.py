@@ -26,7 +26,7 @@ COMPILE_SECONDS: Final = 120.0  # judgement: it takes 2 s on an idle machine
 
 
 def sources(directory: Path = SOURCES) -> tuple[Path, ...]:
-    """Every Java file of the lab."""
+    """Return every Java file of the lab."""
     return tuple(sorted(directory.rglob("*.java")))
 
 

@@ -110,7 +110,7 @@ def _fetch(jar: Jar, target: Path, source: Repository, stopped: Event) -> None:
 
 
 def _is_local(error: BaseException) -> bool:
-    """Whether it is of a file here (a full disk, no permission): of the network no error has a file's name."""
+    """Return whether it is of a file here (a full disk, no permission): of the network no error has a file's name."""
     return isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError))
 
 

@@ -32,7 +32,7 @@ class StoreClient:
 
     @property
     def is_up(self) -> bool:
-        """Whether the proxy answers."""
+        """Return whether the proxy answers."""
         try:
             self.settings()
         except OperationFailed:
@@ -40,11 +40,11 @@ class StoreClient:
         return True
 
     def counters(self) -> StoreCounters:
-        """What was counted since the start or the last reset."""
+        """Return what was counted since the start or the last reset."""
         return StoreCounters.of(self._ask("GET", "/counters"))
 
     def settings(self) -> Settings:
-        """What holds now."""
+        """Return what holds now."""
         return Settings.of(self._ask("GET", "/settings"))
 
     def set(self, settings: Settings) -> None:

@@ -82,7 +82,7 @@ class Client(Protocol):
         self._leave_upstream()
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than the server answers."""
+        """Return the client reads more slowly than the server answers."""
         self._down.fill(is_full=True)
 
     def resume_writing(self) -> None:

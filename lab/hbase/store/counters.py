@@ -47,7 +47,7 @@ class StoreCounters:
         return self.gets + self.heads + self.lists + self.puts + self.posts + self.deletes + self.others
 
     def __sub__(self, earlier: Self) -> StoreCounters:
-        """What came between the two."""
+        """Return what came between the two."""
         before = asdict(earlier) | {"open_connections": 0}
         return StoreCounters(**{name: value - before[name] for name, value in asdict(self).items()})
 

@@ -26,7 +26,7 @@ class Body(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of it has come."""
+        """Return whether all of it has come."""
 
     def take(self, data: memoryview) -> int:
         """How many of these bytes, from the first, are its own. Raises Malformed."""
@@ -42,7 +42,7 @@ class Sized:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left."""
+        """Return whether nothing is left."""
         return not self._left
 
     def take(self, data: memoryview) -> int:
@@ -147,7 +147,7 @@ class Response:
 
     @property
     def is_final(self) -> bool:
-        """Whether it answers the request."""
+        """Return whether it answers the request."""
         return self.status >= 200  # noqa: PLR2004 - 1xx are interim
 
     @classmethod

@@ -35,7 +35,7 @@ class Control:
         self._cpu_before = 0.0
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """One request, then the connection ends."""
+        """Return one request, then the connection ends."""
         try:
             async with asyncio.timeout(CONTROL_SECONDS):
                 status, value = await self._answer(reader)

@@ -37,7 +37,7 @@ class RunningStore:
 
 
 def store_at(ports: Ports) -> StoreClient:
-    """The store that somebody started on these ports."""
+    """Return the store that somebody started on these ports."""
     return StoreClient(port=ports.endpoint, control_port=ports.control)
 
 

@@ -76,7 +76,7 @@ def start_server(place: LabPaths, program: Program, *, stays: bool = False) -> R
 
 
 def answers(port: int) -> bool:
-    """Whether the bucket is there."""
+    """Return whether the bucket is there."""
     connection = HTTPConnection(HOST, port, timeout=ANSWER_SECONDS)
     try:
         connection.request("HEAD", f"/{BUCKET}")

@@ -79,7 +79,7 @@ class Conditions:
         return self._latencies.lognormvariate(self._mu, self._sigma) / 1e3
 
     def refuses(self, now: float) -> bool:
-        """Whether the request that came `now` (seconds, of a clock that never goes back) is slowed."""
+        """Return whether the request that came `now` (seconds, of a clock that never goes back) is slowed."""
         fraction = self.settings.slowed_fraction
         # One draw for each request while any are refused: the rate does not move which ones.
         if fraction and self._refusals.random() < fraction:

@@ -23,12 +23,12 @@ class ClassBytes:
         return self.slots - slots + 1
 
     def utf8(self, text: str) -> int:
-        """The index of a text."""
+        """Return the index of a text."""
         encoded = text.encode()
         return self.entry(struct.pack(">BH", 1, len(encoded)) + encoded)
 
     def constant(self, descriptor: str, value: str | float) -> int:
-        """The index of a value of that type."""
+        """Return the index of a value of that type."""
         if descriptor == STRING:
             return self.entry(struct.pack(">BH", 8, self.utf8(str(value))))
         tag, form, slots = {"J": (5, "q", 2), "D": (6, "d", 2), "F": (4, "f", 1)}.get(descriptor, (3, "i", 1))

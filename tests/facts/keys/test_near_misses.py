@@ -92,7 +92,7 @@ def test_a_caller_may_bear_one_edit_only() -> None:
 
 @st.composite
 def edited_keys(draw: st.DrawFn) -> tuple[str, str]:
-    """A real key, and the same with one letter inserted, left out, replaced or swapped with the next."""
+    """Return a real key, and the same with one letter inserted, left out, replaced or swapped with the next."""
     key = draw(st.sampled_from(LONG))
     at = draw(st.integers(0, len(key) - 2))
     letter = draw(st.sampled_from(LETTERS))

@@ -199,7 +199,7 @@ def test_an_index_that_stops_hbase_is_moved_aside_by_what_runs_before_it(
 
 
 def _guarded(experiment: Experiment, directory: Path) -> str:
-    """What systemd would write to the journal before it starts this RegionServer."""
+    """Return what systemd would write to the journal before it starts this RegionServer."""
     cluster, program = experiment.bench.cluster, directory / "before_regionserver.py"
     program.write_text(PROGRAM, encoding="utf-8")
     volume = cluster.volume(LabServer())
@@ -300,7 +300,7 @@ class Stepping:
             (self.directory / name).chmod(0o755)
 
     def java(self, *main: str) -> str:
-        """What a class of HBase prints."""
+        """Return what a class of HBase prints."""
         return subprocess.run([*self.command, *main], capture_output=True, text=True, check=True, timeout=120).stdout
 
     def answer(self, name: str, *arguments: str) -> Any:

@@ -75,7 +75,7 @@ time.sleep(60)
 
 
 def read_bytes_by(group: ControlGroups, file: Path, block_bytes: int = 64 << 10) -> int:
-    """What a process of the group reads at random in SECONDS; nothing of the file is in memory before."""
+    """Return what a process of the group reads at random in SECONDS; nothing of the file is in memory before."""
     forget(file)
     output = file.with_name("reader.txt")
     output.unlink(missing_ok=True)

@@ -216,7 +216,7 @@ def parsed(drawn: str) -> ET.Element:
 
 
 def curves(drawn: str) -> list[ET.Element]:
-    """The lines of a chart, without those of its legend."""
+    """Return the lines of a chart, without those of its legend."""
     groups = parsed(drawn).iter(f"{SVG}g")
     lines = (group for group in groups if "mark-line" in (group.get("class") or ""))
     return [path for group in lines for path in group.findall(f"{SVG}path")]

@@ -32,7 +32,7 @@ FIRST, SECOND, THIRD = SCENARIOS[:3]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own, not the user's."""
+    """Return a cache of its own, not the user's."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "warmbase" / "lab"
 

@@ -119,7 +119,7 @@ async def body_of(head: bytes, reader: StreamReader) -> bytes:
 
 
 def answer_of(raw: bytes) -> bytes:
-    """What the stub answers; `zeros` of them instead of an echo."""
+    """Return what the stub answers; `zeros` of them instead of an echo."""
     asked = asked_of(raw)
     echo = bytes(int(asked["zeros"])) if "zeros" in asked else raw
     sized = b"HTTP/1.1 200 OK\r\nETag: x\r\nContent-Length: %d\r\n\r\n" % len(echo)

@@ -17,7 +17,7 @@ MIXED = LengthHistogram(pairs=((65_700, 54), (66_000, 4_000), (90_000, 36)))
 
 
 def _one_by_one(allocator: BucketAllocator, slots: list[int], first: dict[int, int]) -> int:
-    """The same, asked of the allocator after each block."""
+    """Return the same, asked of the allocator after each block."""
     claims: Counter[int] = Counter(first)
     for held, slot in enumerate(slots):
         claims[slot] += 1

@@ -16,7 +16,7 @@ ARRAY: list[tuple[str, Series]] = [("a", FIRST), ("b", SECOND)]
 
 
 def stored(*values: tuple[str, int, float], name: str = "Hits") -> MetricStore:
-    """What so many instances published at these seconds."""
+    """Return what so many instances published at these seconds."""
     store = MetricStore()
     store.put(
         Published(

@@ -84,11 +84,11 @@ class File:
     groups: tuple[Mapping[str, Any], ...] = ()
 
     def text(self) -> str:
-        """The file: RunJobFlow's JSON, one property in a line."""
+        """Return the file: RunJobFlow's JSON, one property in a line."""
         return json.dumps(self._launch(), indent=1)
 
     def subject(self, folder: Path) -> ClusterSpec:
-        """What the reader makes of it."""
+        """Return what the reader makes of it."""
         path = folder / "launch.json"
         path.write_text(self.text(), encoding="utf-8")
         return read_subject(path, None)
@@ -116,7 +116,7 @@ class File:
 
 
 def classifications(stated: Mapping[str, Properties]) -> list[dict[str, Any]]:
-    """Each path as EMR nests it."""
+    """Return each path as EMR nests it."""
     found: list[dict[str, Any]] = []
     for path, properties in stated.items():
         *outer, name = path.split("/")

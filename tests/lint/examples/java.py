@@ -12,7 +12,7 @@ UNFIXED = {"hbase.regionserver.fixed.heap.enabled": None}
 
 
 def export(**variables: str | None) -> File:
-    """A file with these variables."""
+    """Return a file with these variables."""
     return File(others={EXPORT: variables})
 
 

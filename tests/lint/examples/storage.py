@@ -13,7 +13,7 @@ OLD_JAVA = {"hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS"
 
 
 def copies(number: str | None, nodes: int) -> File:
-    """A file with so many copies in HDFS on so many nodes."""
+    """Return a file with so many copies in HDFS on so many nodes."""
     return File(others={"hdfs-site": {"dfs.replication": number}}, core={"InstanceCount": nodes})
 
 

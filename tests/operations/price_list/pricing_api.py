@@ -50,7 +50,7 @@ class PricingApi:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a client needs to ask here, and nothing of this process's own."""
+        """Return what a client needs to ask here, and nothing of this process's own."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._server.server_port}",
             "AWS_ACCESS_KEY_ID": "local",
