@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from configurations.launch import Launch
 from emr.classification import flattened
@@ -20,8 +20,16 @@ from environments.environment import Environment
 from environments.reader import locate, read_environment
 from environments.reader.document import load_document
 from lint.deployable import deployable_launch
-from local_aws.server import ACCOUNT, NOWHERE, LocalAws, local_aws, local_environment, refuse_dead, running_aws
-from local_aws.teardown import lift_protection, remaining_stacks, root_buckets
+from local_aws.server import (
+    ACCOUNT,
+    NOWHERE,
+    LocalAws,
+    local_aws,
+    local_environment,
+    refuse_dead,
+    refuse_remote,
+    running_aws,
+)
 from local_aws.template_lint import lint_errors
 from operations.aws import Aws
 from operations.cdk import run_cdk, selection
@@ -29,6 +37,9 @@ from operations.comparison import Comparison, compare_deployed
 from operations.progress import Progress
 from sizing.plan import Plan
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
 __all__ = ["Demo", "DemoProgress", "Hosting", "run_demo"]
 
@@ -184,12 +195,45 @@ def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
 def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
     environment = cycle.launch.environment.name
     with cycle.progress.step("lift protection (here only: the endpoint is on this machine)") as say:
-        say(f"{len(lift_protection(cycle.local, environment, cluster_id))} lifted")
+        say(f"{len(_lift_protection(cycle.local, environment, cluster_id))} lifted")
     cycle.cdk("destroy", "--all", quiet=("--force", "--output", str(cycle.output)))
     with cycle.progress.step("check what is left") as say:
-        left = remaining_stacks(cycle.aws, environment)
-        retained = root_buckets(cycle.aws, environment)
+        left = _remaining_stacks(cycle.aws, environment)
+        retained = _root_buckets(cycle.aws, environment)
         if left or not retained:
             raise OperationFailed(f"stacks left: {left or 'none'}; buckets left: {retained or 'none'}")
         say(f"no stack; {len(retained)} buckets retained")
     return retained
+
+
+def _lift_protection(local: LocalAws, environment: str, cluster_id: str) -> tuple[str, ...]:
+    """End the termination protection of the cluster and of the environment's stacks; return those that had any.
+
+    Raises InvalidInput for an endpoint that is not on this machine: protection is lifted here and nowhere else.
+    """
+    refuse_remote(local.endpoint)
+    aws = Aws(local.environment)
+    clusters = [cluster_id] if aws.emr.describe_cluster(ClusterId=cluster_id)["Cluster"]["TerminationProtected"] else []
+    if clusters:
+        aws.emr.set_termination_protection(JobFlowIds=clusters, TerminationProtected=False)
+    stacks = [stack["StackName"] for stack in _stacks(aws, environment) if stack.get("EnableTerminationProtection")]
+    for stack in stacks:
+        aws.cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=False)
+    return (*clusters, *stacks)
+
+
+def _remaining_stacks(aws: Aws, environment: str) -> tuple[str, ...]:
+    return tuple(stack["StackName"] for stack in _stacks(aws, environment))
+
+
+def _stacks(aws: Aws, environment: str) -> list[StackTypeDef]:
+    return [
+        stack
+        for stack in aws.cloudformation.describe_stacks()["Stacks"]
+        if stack["StackName"].startswith(f"warmbase-{environment}-") and stack["StackStatus"] != "DELETE_COMPLETE"
+    ]
+
+
+def _root_buckets(aws: Aws, environment: str) -> tuple[str, ...]:
+    buckets = aws.s3.list_buckets()["Buckets"]
+    return tuple(bucket["Name"] for bucket in buckets if bucket["Name"].startswith(f"warmbase-{environment}-"))

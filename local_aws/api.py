@@ -8,7 +8,7 @@ import boto3
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 from moto.core.models import botocore_stubber
 
-from local_aws.moto_border import Json, Untyped
+from local_aws.moto_internals import Json, Untyped
 
 ACCOUNT = "123456789012"  # moto.core.DEFAULT_ACCOUNT_ID
 SECRET = "local"  # noqa: S105 - a dummy: nothing checks it

@@ -13,15 +13,14 @@ from moto.core.responses import ActionResult, EmptyResult
 
 from local_aws import stacks
 from local_aws.change_sets import planned_changes
-from local_aws.moto_border import Untyped, replace, request_flag, request_parameter
-from local_aws.parameters import raw_parameters
-from local_aws.stack_contents import stack_contents
-from local_aws.stack_creation import OnFailure, create_resources
-from local_aws.stack_events import stack_reaches
+from local_aws.moto_internals import Untyped, replace, request_flag, request_parameter
+from local_aws.stack_lifecycle import OnFailure, create_resources
 from local_aws.stack_requests import on_failure, tags, template_text
+from local_aws.stack_state import stack_contents, stack_reaches
+from local_aws.template import raw_parameters
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json
+    from local_aws.moto_internals import Json
 
 NO_CHANGES = "The submitted information didn't contain changes. Submit different information to create a change set."
 

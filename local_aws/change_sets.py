@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
 
-from local_aws.moto_border import resolvable_names
+from local_aws.moto_internals import resolvable_names
 from local_aws.property_changes import PropertyChange, Recreation, property_changes, replaces
 from local_aws.stack_state import state
 from local_aws.template import creation_order, is_wanted, resolved_properties
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_contents import StackContents
-    from local_aws.stack_resource import StackResource
+    from local_aws.moto_internals import Json, Untyped
+    from local_aws.stack_state import StackContents, StackResource
 
 KNOWN_AFTER = "{{changeSet:KNOWN_AFTER_APPLY}}"
 

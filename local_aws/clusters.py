@@ -1,4 +1,4 @@
-"""EMR clusters as the API launches and shows them: what moto drops is kept, and unknown ids are refused."""
+"""EMR clusters as the API launches and describes them, with the attributes and operations that moto drops."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from moto.emr.models import Cluster, ElasticMapReduceBackend, Instance
 from moto.emr.responses import ElasticMapReduceResponse
 
 from local_aws import instance_groups, nodes
-from local_aws.configurations import plain_configurations
 from local_aws.control_tags import BOOTSTRAP, control
-from local_aws.moto_border import Json, Untyped, replace, request_parameter, wrap
+from local_aws.instance_groups import plain_configurations
+from local_aws.moto_internals import Json, Untyped, replace, request_parameter, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from local_aws.moto_internals import Untyped
 
 NEEDS_CLUSTER = ("list_bootstrap_actions", "list_instances", "list_steps", "describe_step", "modify_cluster")
 # moto drops these; the API's Cluster shows them under the same names, but for PlacementGroups.
@@ -42,6 +44,11 @@ def install() -> None:
     for operation in NEEDS_CLUSTER:
         wrap(ElasticMapReduceResponse, operation, _require_cluster)
     Instance.status = property(_instance_status)
+    for name, attribute in POLICIES.items():
+        replace(ElasticMapReduceResponse, f"get_{attribute}", _get_policy(name, attribute))
+        replace(ElasticMapReduceResponse, f"put_{attribute}", _put_policy(name, attribute))
+        replace(ElasticMapReduceResponse, f"remove_{attribute}", _remove_policy(attribute))
+    replace(ElasticMapReduceResponse, "list_security_configurations", _list_security_configurations)
 
 
 def _manage_security_groups(original: Callable[..., Untyped], backend: Untyped, **attributes: Untyped) -> Untyped:
@@ -183,3 +190,38 @@ def _instance_status(instance: Untyped) -> Json:
             "EndDateTime": group.end_date_time,
         },
     }
+
+
+POLICIES = {"ManagedScalingPolicy": "managed_scaling_policy", "AutoTerminationPolicy": "auto_termination_policy"}
+
+
+def _get_policy(name: str, attribute: str) -> Callable[[Untyped], Untyped]:
+    def get(response: Untyped) -> Untyped:
+        cluster = response.backend.describe_cluster(request_body(response)["ClusterId"])
+        return ActionResult({name: getattr(cluster, attribute, None)})
+
+    return get
+
+
+def _put_policy(name: str, attribute: str) -> Callable[[Untyped], Untyped]:
+    def put(response: Untyped) -> Untyped:
+        request = request_body(response)
+        setattr(response.backend.describe_cluster(request["ClusterId"]), attribute, request[name])
+        return EmptyResult()
+
+    return put
+
+
+def _remove_policy(attribute: str) -> Callable[[Untyped], Untyped]:
+    def remove(response: Untyped) -> Untyped:
+        setattr(response.backend.describe_cluster(request_body(response)["ClusterId"]), attribute, None)
+        return EmptyResult()
+
+    return remove
+
+
+def _list_security_configurations(response: Untyped) -> Untyped:
+    kept = response.backend.security_configurations.values()
+    return ActionResult(
+        {"SecurityConfigurations": [{"Name": one.name, "CreationDateTime": one.creation_date_time} for one in kept]},
+    )

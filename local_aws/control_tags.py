@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Untyped
+    from local_aws.moto_internals import Untyped
 
 BOOTSTRAP = "local-aws:bootstrap"
 RECONFIGURATION = "local-aws:reconfiguration"

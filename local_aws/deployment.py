@@ -10,9 +10,9 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
 from local_aws import resource_types
-from local_aws.moto_border import Json, Untyped, resolvable_names
-from local_aws.stack_events import resource_reaches
-from local_aws.stack_resource import ResourceRequest, StackResource
+from local_aws.moto_internals import Json, Untyped, resolvable_names
+from local_aws.resource_type import ResourceRequest
+from local_aws.stack_state import StackResource, resource_reaches
 from local_aws.template import resolved_properties
 
 if TYPE_CHECKING:

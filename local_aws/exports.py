@@ -12,8 +12,8 @@ from local_aws.deployment import DeploymentFailed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_contents import StackContents
+    from local_aws.moto_internals import Json, Untyped
+    from local_aws.stack_state import StackContents
 
 
 def wanted_outputs(contents: StackContents) -> Iterator[tuple[str, Json]]:

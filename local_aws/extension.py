@@ -1,24 +1,31 @@
-"""install(): what this package adds to moto, applied once to this process, for its server and for mock_aws alike."""
+"""install() applies this package's additions to moto once in this process, for its server and for mock_aws alike."""
 
 from __future__ import annotations
 
 from functools import cache
 
+from moto.cloudformation import parsing
+from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.models import Stack
+from moto.cloudformation.parsing import ResourceMap
+from moto.cloudwatch.responses import CloudWatchResponse
+from moto.emr.models import Cluster
+
 from local_aws import (
-    aws_managed_policies,
-    bucket_configurations,
-    bucket_permissions,
+    buckets,
     change_set_requests,
-    cluster_policies,
     clusters,
-    composite_alarms,
     instance_groups,
-    resolution,
     stack_drift,
     stack_requests,
     steps,
-    template_urls,
+    template,
 )
+from local_aws.exports import wanted_outputs
+from local_aws.moto_internals import Json, Untyped, replace
+from local_aws.resources import iam
+from local_aws.resources.emr import cluster_attribute
+from local_aws.stack_state import current_contents, state
 
 
 @cache
@@ -27,16 +34,48 @@ def install() -> None:
     for part in (
         instance_groups,
         clusters,
-        composite_alarms,
-        cluster_policies,
         steps,
-        aws_managed_policies,
-        bucket_configurations,
-        bucket_permissions,
-        template_urls,
-        resolution,
+        iam,
+        buckets,
+        template,
         stack_requests,
         stack_drift,
         change_set_requests,
     ):
         part.install()
+    _replace_resolver()
+    # The operation that puts metric alarms reads an AlarmRule too.
+    replace(CloudWatchResponse, "put_composite_alarm", CloudWatchResponse.put_metric_alarm)
+
+
+def _replace_resolver() -> None:
+    """Keep moto's resolver to resources that exist: a reference must never create a resource."""
+    replace(parsing, "parse_and_create_resource", _refuse_creation)
+    replace(ResourceMap, "parse_ssm_parameter", template.parameter_store_value)
+    replace(ResourceMap, "validate_outputs", lambda _: None)
+    replace(Cluster, "get_cfn_attribute", cluster_attribute)
+    Stack.outputs = property(outputs)
+    Stack.stack_resources = property(lambda stack: (entry.resource for entry in state(stack).resources.values()))
+
+
+def _refuse_creation(logical_id: str, definition: Json, names: Untyped, **_: Untyped) -> None:
+    condition = definition.get("Condition")
+    if condition and not names.lazy_condition_map[condition]:
+        return
+    raise ValidationError(message=f"Unresolved resource dependencies [{logical_id}] in the template")
+
+
+def outputs(stack: Untyped) -> list[Json] | None:
+    """The stack's outputs as describe_stacks shows them, each with the name it is exported under."""
+    if stack.status == "REVIEW_IN_PROGRESS" or stack.status.startswith(("ROLLBACK", "DELETE", "CREATE_F", "CREATE_I")):
+        return None
+    shown = [
+        {
+            "OutputKey": key,
+            "OutputValue": str(body["Value"]),
+            "Description": body.get("Description"),
+            "ExportName": body.get("Export", {}).get("Name"),
+        }
+        for key, body in wanted_outputs(current_contents(stack))
+    ]
+    return shown or None

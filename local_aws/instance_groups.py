@@ -1,6 +1,7 @@
-"""Instance groups of EMR clusters: their configurations, volumes, size, and their way through a reconfiguration.
+"""Instance groups of EMR clusters: configurations, volumes, size, and the states of a resize or reconfiguration.
 
-A group under way says RESIZING or RECONFIGURING to the next list_instance_groups, and what came of it to the one after.
+A group that is resizing or being reconfigured reports RESIZING or RECONFIGURING to the next list_instance_groups, and
+the outcome to the one after.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from moto.emr.exceptions import InvalidRequestException, ValidationException
 from moto.emr.models import EXAMPLE_AMI_ID, Instance, InstanceGroup
 from moto.emr.utils import random_id
 
-from local_aws.configurations import merged_configurations, plain_configurations
+from emr.classification import Classification, merged
 from local_aws.control_tags import RECONFIGURATION, control
-from local_aws.moto_border import Json, Untyped, wrap
+from local_aws.moto_internals import Json, Untyped, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from local_aws.moto_internals import Json
 
 ENDED = frozenset({"TERMINATED", "TERMINATING", "TERMINATED_WITH_ERRORS"})
 RECONFIGURABLE = frozenset({"RUNNING", "SUSPENDED", "ARRESTED"})
@@ -154,3 +157,42 @@ def _fail(group: Untyped, outcome: str) -> None:
         group.state_change_reason = "The reconfiguration failed and was reverted to the last successful configurations."
     else:
         group.state_change_reason = "The reconfiguration failed, and so did the attempt to revert it."
+
+
+def api_configurations(configurations: Sequence[Json]) -> list[Json]:
+    """Return the same configurations with `Properties` for `ConfigurationProperties`, nested ones too."""
+    return [
+        configuration(
+            one["Classification"], one.get("ConfigurationProperties"), api_configurations(one.get("Configurations", []))
+        )
+        for one in configurations
+    ]
+
+
+def plain_configurations(configurations: Sequence[Json] | None) -> list[Json]:
+    """Configurations in the API's spelling with every part present: properties are empty rather than absent."""
+    return [
+        configuration(one["Classification"], one.get("Properties"), plain_configurations(one.get("Configurations")))
+        for one in configurations or []
+    ]
+
+
+def merged_configurations(current: Sequence[Json], submitted: Sequence[Json]) -> list[Json]:
+    """ReconfigurationType MERGE: submitted properties join the current ones, per classification, nested too."""
+    levels = ([Classification.parse(entry) for entry in level] for level in (current, submitted))
+    return [classification.document() for classification in merged(*levels)]
+
+
+def configuration(classification: str, properties: Json | None, nested: list[Json]) -> Json:
+    """One configuration in the API's spelling; values are text, as EMR keeps them."""
+    made: Json = {
+        "Classification": classification,
+        "Properties": {key: _text(value) for key, value in (properties or {}).items()},
+    }
+    if nested:
+        made["Configurations"] = nested
+    return made
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,14 +13,17 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 from local_aws import api
-from local_aws.instance_metadata import instance_metadata
 
-__all__ = ["Failed", "run_on_primaries", "run_step", "serve_at", "unavailable"]
+__all__ = ["Failed", "instance_metadata", "run_on_primaries", "run_step", "serve_at", "unavailable"]
 
 CLAIM: Final = "claim-root"
 """The one action that is run: the others set up a node, and there is none."""
@@ -186,3 +189,49 @@ def _keep(log_uri: str | None, region: str, name: str, said: str) -> None:
         bucket, _, prefix = log_uri.removeprefix("s3://").partition("/")
         body = gzip.compress(said.encode())
         api.call("s3", region, "put_object", Bucket=bucket, Key=f"{prefix}{name}/stderr.gz", Body=body)
+
+
+HOST: Final = "127.0.0.1"
+TOKEN: Final = "local"  # noqa: S105 - a dummy: nothing checks it
+CREDENTIALS: Final = {"AccessKeyId": "local", "SecretAccessKey": "local", "Token": "local"}
+STOP_SECONDS: Final = 5.0
+
+
+@contextmanager
+def instance_metadata(identity: Mapping[str, str]) -> Iterator[str]:
+    """Where it answers, on a free loopback port, until the block ends; `identity` is the identity document."""
+    said = {
+        "/latest/dynamic/instance-identity/document": json.dumps(dict(identity)),
+        "/latest/meta-data/services/domain": "amazonaws.com",
+        "/latest/meta-data/iam/security-credentials/": "node",
+        "/latest/meta-data/iam/security-credentials/node": json.dumps(CREDENTIALS),
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_PUT(self) -> None:
+            self._answer(HTTPStatus.OK if self.path == "/latest/api/token" else HTTPStatus.NOT_FOUND, TOKEN)
+
+        def do_GET(self) -> None:
+            if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
+                self._answer(HTTPStatus.UNAUTHORIZED, "")
+            else:
+                self._answer(HTTPStatus.OK if self.path in said else HTTPStatus.NOT_FOUND, said.get(self.path, ""))
+
+        def _answer(self, status: HTTPStatus, text: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    server = ThreadingHTTPServer((HOST, 0), Handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{HOST}:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(STOP_SECONDS)

@@ -12,7 +12,7 @@ from stacks.resource_schemas import create_only_pointers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from local_aws.moto_border import Json
+    from local_aws.moto_internals import Json
 
 CLUSTER = "AWS::EMR::Cluster"
 

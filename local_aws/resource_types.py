@@ -1,21 +1,63 @@
-"""Every resource type that stacks may have here: our own first, then moto's, then those known to be harmless."""
+"""Every resource type that a stack may use: this package's own first, then moto's, then types that create nothing."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.parsing import get_model_map
 
-from local_aws.moto_type import MotoType
-from local_aws.resources.blank import Blank
-from local_aws.resources.catalogue import OWN_TYPES
+from local_aws.resource_type import MotoType
+from local_aws.resources.emr import ClusterType, EmrStep, InstanceGroupConfig, SecurityConfiguration, WalWorkspace
+from local_aws.resources.iam import InstanceProfileType, ManagedPolicyType, RoleType
+from local_aws.resources.network import (
+    FlowLogType,
+    RouteTableType,
+    SubnetRouteTableAssociation,
+    SubnetType,
+    VpcEndpointType,
+    VpcType,
+)
+from local_aws.resources.s3 import BucketPolicy, BucketType
+from local_aws.resources.security_group import SecurityGroupRule, SecurityGroupType
+from local_aws.resources.simple import AlarmType, Blank, Dashboard, KeyType, LogGroupType, Parameter
+from local_aws.resources.topic import Subscription, TopicPolicy, TopicType
 
 if TYPE_CHECKING:
-    from local_aws.stack_resource import ResourceType
+    from local_aws.resource_type import ResourceType
 
-# They make nothing in AWS that anybody could miss.
+OWN_TYPES: Final[dict[str, ResourceType]] = {
+    "AWS::CloudWatch::Alarm": AlarmType("put_metric_alarm"),
+    "AWS::CloudWatch::CompositeAlarm": AlarmType("put_composite_alarm"),
+    "AWS::CloudWatch::Dashboard": Dashboard(),
+    "AWS::EC2::FlowLog": FlowLogType(),
+    "AWS::EC2::RouteTable": RouteTableType(),
+    "AWS::EC2::SecurityGroup": SecurityGroupType(),
+    "AWS::EC2::SecurityGroupEgress": SecurityGroupRule("egress"),
+    "AWS::EC2::SecurityGroupIngress": SecurityGroupRule("ingress"),
+    "AWS::EC2::Subnet": SubnetType(),
+    "AWS::EC2::SubnetRouteTableAssociation": SubnetRouteTableAssociation(),
+    "AWS::EC2::VPC": VpcType(),
+    "AWS::EC2::VPCEndpoint": VpcEndpointType(),
+    "AWS::EMR::Cluster": ClusterType(),
+    "AWS::EMR::InstanceGroupConfig": InstanceGroupConfig(),
+    "AWS::EMR::SecurityConfiguration": SecurityConfiguration(),
+    "AWS::EMR::Step": EmrStep(),
+    "AWS::EMR::WALWorkspace": WalWorkspace(),
+    "AWS::IAM::InstanceProfile": InstanceProfileType(),
+    "AWS::IAM::ManagedPolicy": ManagedPolicyType(),
+    "AWS::IAM::Role": RoleType(),
+    "AWS::KMS::Key": KeyType(),
+    "AWS::Logs::LogGroup": LogGroupType(),
+    "AWS::S3::Bucket": BucketType(),
+    "AWS::S3::BucketPolicy": BucketPolicy(),
+    "AWS::SNS::Subscription": Subscription(),
+    "AWS::SNS::Topic": TopicType(),
+    "AWS::SNS::TopicPolicy": TopicPolicy(),
+    "AWS::SSM::Parameter": Parameter(),
+}
+# They create nothing in AWS that a reader could miss.
 HARMLESS = frozenset({"AWS::CDK::Metadata", "AWS::CloudFormation::WaitConditionHandle"})
 
 

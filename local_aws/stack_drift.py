@@ -17,13 +17,13 @@ from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
 
 from local_aws import api
-from local_aws.moto_border import Json, Untyped, replace, request_parameter
+from local_aws.moto_internals import Json, Untyped, replace, request_parameter
 from local_aws.stack_state import state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_aws.stack_resource import StackResource
+    from local_aws.stack_state import StackResource
 
 IN_SYNC: Final = "IN_SYNC"
 MODIFIED: Final = "MODIFIED"

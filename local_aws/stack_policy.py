@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from moto.cloudformation.exceptions import ValidationError
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json, Untyped
+    from local_aws.moto_internals import Json, Untyped
 
 STATEMENT_KEYS = frozenset(
     {"Sid", "Effect", "Action", "NotAction", "Principal", "Resource", "NotResource", "Condition"}

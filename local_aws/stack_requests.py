@@ -10,15 +10,14 @@ from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
 from local_aws import stacks
-from local_aws.moto_border import Json, Untyped, replace, request_flag, request_parameter, template_at
-from local_aws.parameters import raw_parameters
-from local_aws.stack_contents import stack_contents
-from local_aws.stack_creation import OnFailure
+from local_aws.moto_internals import Json, Untyped, replace, request_flag, request_parameter, template_at
+from local_aws.stack_lifecycle import OnFailure
 from local_aws.stack_policy import parsed_policy
-from local_aws.stack_state import state
+from local_aws.stack_state import stack_contents, state
+from local_aws.template import raw_parameters
 
 if TYPE_CHECKING:
-    from local_aws.stack_resource import StackResource
+    from local_aws.stack_state import StackResource
 
 
 def install() -> None:

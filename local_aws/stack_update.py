@@ -15,19 +15,19 @@ from moto.cloudformation.exceptions import ValidationError
 from local_aws.deployment import Deployment, DeploymentFailed
 from local_aws.exports import check_exports, publish_exports
 from local_aws.property_changes import property_changes, replaces
-from local_aws.stack_contents import StackContents, place
-from local_aws.stack_deletion import delete_resources
 from local_aws.stack_drift import remember
-from local_aws.stack_events import resource_reaches, stack_reaches
+from local_aws.stack_lifecycle import delete_resources
 from local_aws.stack_policy import PolicyQuestion, UpdateAction, denial
-from local_aws.stack_rollback import ResourceStep, roll_back
-from local_aws.stack_state import state
+from local_aws.stack_state import StackContents, current_contents, place, resource_reaches, stack_reaches, state
 from local_aws.template import creation_order, is_wanted
 from stacks.resource_schemas import primary_identifier
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Untyped
-    from local_aws.stack_resource import ResourceRequest, StackResource
+    from collections.abc import Sequence
+
+    from local_aws.moto_internals import Untyped
+    from local_aws.resource_type import ResourceRequest
+from local_aws.stack_state import StackResource
 
 LEFT_BEHIND = "Update successful. One or more resources could not be deleted."
 
@@ -149,3 +149,49 @@ class _Update:
         reason = denial(self.policy, question)
         if reason:
             self._deployment.deny(resource, reason)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ResourceStep:
+    """One resource that an update touched; before is None for a new one, after while a change in place is under way."""
+
+    before: StackResource | None
+    after: StackResource | None
+
+    @property
+    def physical_resource(self) -> StackResource | None:
+        """Return the physical resource that this step made, if it made one."""
+        in_place = self.before and self.after and self.before.physical_id == self.after.physical_id
+        return None if in_place else self.after
+
+    @property
+    def superseded(self) -> StackResource | None:
+        """Return the physical resource that another took the place of."""
+        return self.before if self.physical_resource else None
+
+
+def roll_back(stack: Untyped, steps: Sequence[ResourceStep], reason: str) -> None:
+    """Takes the steps back, last first; the stack ends UPDATE_ROLLBACK_COMPLETE, or _FAILED when that fails too."""
+    stack_reaches(stack, "UPDATE_ROLLBACK_IN_PROGRESS", reason)
+    contents = current_contents(stack)
+    old = Deployment(stack=stack, template=contents.template, names=contents.names)
+    try:
+        for step in reversed(steps):
+            if step.before and not step.physical_resource:
+                reverted = old.update(step.after or step.before, step.before.request)
+                state(stack).resources[step.before.logical_id] = reverted
+            elif step.before:
+                resource_reaches(stack, step.before, "UPDATE_COMPLETE")
+    except DeploymentFailed as failure:
+        stack_reaches(stack, "UPDATE_ROLLBACK_FAILED", str(failure))
+        return
+    _delete_created(stack, [step.physical_resource for step in steps if step.physical_resource])
+    stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE")
+
+
+def _delete_created(stack: Untyped, made: Sequence[StackResource]) -> None:
+    stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
+    for resource in made:
+        if resource.is_retained_on_rollback:
+            resource_reaches(stack, resource, "DELETE_SKIPPED")
+    delete_resources(stack, [one for one in made if not one.is_retained_on_rollback])

@@ -11,16 +11,15 @@ from moto.cloudformation.utils import generate_stack_id
 
 from local_aws.change_sets import planned_changes
 from local_aws.exports import importing_stacks, withdraw_exports
-from local_aws.stack_contents import stack_contents
-from local_aws.stack_creation import OnFailure, create_resources
-from local_aws.stack_deletion import delete_stack_resources
+from local_aws.stack_lifecycle import OnFailure, create_resources, delete_stack_resources
+from local_aws.stack_state import stack_contents
 from local_aws.stack_update import check_types_stay, update_resources
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from local_aws.moto_border import Untyped
-    from local_aws.stack_contents import StackContents
+    from local_aws.moto_internals import Untyped
+    from local_aws.stack_state import StackContents
 
 # One operation at a time: a server answers several clients, and moto's models are not made for that.
 LOCK = RLock()

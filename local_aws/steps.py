@@ -11,12 +11,12 @@ from moto.emr.responses import ElasticMapReduceResponse
 
 from local_aws import nodes
 from local_aws.control_tags import HBASE, RUN, STEP, control
-from local_aws.moto_border import replace, request_parameter, wrap
+from local_aws.moto_internals import replace, request_parameter, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_aws.moto_border import Untyped
+    from local_aws.moto_internals import Untyped
 
 
 def install() -> None:

@@ -1,4 +1,4 @@
-"""A template: its resource types, the order its resources are made in, its properties with references resolved."""
+"""A template: its text, its parameters, the order in which its resources are created, and their resolved properties."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import re
 from datetime import date
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
 
-from moto.cloudformation import parsing
+from botocore.exceptions import ClientError
+from moto.cloudformation import models, parsing, responses, utils
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
+from moto.s3.models import s3_backends
+from moto.ssm.models import ssm_backends
 
-from local_aws import resource_types
-from local_aws.dynamic_references import with_dynamic_references
-from local_aws.moto_border import Json, Untyped, resolvable_names
+from local_aws import api, resource_types
+from local_aws.moto_internals import Json, Untyped, replace, resolvable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from local_aws.moto_internals import Json, Untyped
 
 SUBSTITUTION = re.compile(r"\$\{([^!}.]+)(?:\.[^}]*)?\}")
 
@@ -149,3 +154,106 @@ def _check_resolved(value: Untyped) -> None:
     if isinstance(value, list):
         for inner in value:
             _check_resolved(inner)
+
+
+REFERENCE = re.compile(r"\{\{resolve:([a-z-]+):([^{}]+)\}\}")
+
+
+def with_dynamic_references(value: Untyped, region: str) -> Untyped:
+    """The value with each dynamic reference resolved; raises ValidationError for one that cannot be."""
+    if isinstance(value, dict):
+        return {key: with_dynamic_references(inner, region) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_dynamic_references(inner, region) for inner in value]
+    if isinstance(value, str) and "{{resolve:" in value:
+        return REFERENCE.sub(lambda match: _resolved(match[1], match[2], region), value)
+    return value
+
+
+def _resolved(service: str, name: str, region: str) -> str:
+    if service != "ssm":
+        raise ValidationError(message=f"the local AWS resolves ssm references only, not {{{{resolve:{service}:…}}}}")
+    try:
+        return str(api.call("ssm", region, "get_parameter", Name=name)["Parameter"]["Value"])
+    except ClientError as error:
+        raise ValidationError(
+            message=f"Parameters: [ssm:{name}] cannot be found. (Service: AWSSimpleSystemsManagement)",
+        ) from error
+
+
+def raw_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:
+    """Return the raw parameter values: of a type AWS::SSM::Parameter::Value<…> the name, never the value behind it."""
+    return {entry["ParameterKey"]: _raw_value(entry, previous, previous_template) for entry in entries}
+
+
+def _raw_value(entry: Json, previous: dict[str, str], previous_template: Json) -> str:
+    key = entry["ParameterKey"]
+    if not _is_true(entry.get("UsePreviousValue")):
+        return str(entry["ParameterValue"])
+    if entry.get("ParameterValue"):
+        raise ValidationError(
+            message=f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true and"
+            " non empty value for a parameter",
+        )
+    declared = previous_template.get("Parameters", {}).get(key, {})
+    value = previous.get(key, declared.get("Default"))
+    if value is None:
+        raise ValidationError(message=f"Invalid parameter input for key {key}: there is no previous value to use")
+    return str(value)
+
+
+def _is_true(flag: object) -> bool:
+    return flag is True or str(flag).lower() == "true"
+
+
+def check_parameters(template: Json, parameters: dict[str, str]) -> None:
+    """Raises ValidationError for parameters the template does not have, lacks, or does not allow the value of."""
+    declared: Json = template.get("Parameters") or {}
+    unknown = sorted(parameters.keys() - declared.keys())
+    if unknown:
+        raise ValidationError(message=f"Parameters: [{', '.join(unknown)}] do not exist in the template")
+    missing = [key for key, body in declared.items() if key not in parameters and "Default" not in body]
+    if missing:
+        raise ValidationError(message=f"Parameters: [{', '.join(missing)}] must have values")
+    for key, body in declared.items():
+        value = str(parameters.get(key, body.get("Default")))
+        if "AllowedValues" in body and value not in {str(allowed) for allowed in body["AllowedValues"]}:
+            raise ValidationError(message=f"Parameter '{key}' must be one of AllowedValues")
+
+
+def parameter_store_value(resource_map: Untyped, name: str, value_type: str) -> str | list[str]:
+    """Return what the Parameter Store holds under the name; raises ValidationError when it holds nothing."""
+    account, region = resource_map["AWS::AccountId"], resource_map["AWS::Region"]
+    found = ssm_backends[account][region].get_parameter(name)
+    if found is None:
+        raise ValidationError(
+            message=f"Unable to fetch parameters [{name}] from parameter store for this account.",
+        )
+    return str(found.value).split(",") if "List" in value_type else str(found.value)
+
+
+PATH_STYLE_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+def install() -> None:
+    """Makes every reader of template URLs understand both styles."""
+    for module in (models, responses, utils):
+        replace(module, "get_stack_from_s3_url", template_from_url)
+
+
+def template_from_url(template_url: str, account_id: str, partition: str) -> str:
+    """Return the text of the object that the URL names, path-style or virtual-hosted."""
+    bucket, key = bucket_and_key(template_url)
+    found: Untyped = s3_backends[account_id][partition].get_object(bucket, key)
+    return str(found.value.decode("utf-8"))
+
+
+def bucket_and_key(url: str) -> tuple[str, str]:
+    """Return the bucket and the key that an S3 URL names."""
+    parts = urlparse(url)
+    host = parts.netloc.rsplit(":", maxsplit=1)[0]
+    path = unquote(parts.path.lstrip("/"))
+    if host in PATH_STYLE_HOSTS or host.startswith(("s3.", "s3-")):
+        bucket, _, key = path.partition("/")
+        return bucket, key
+    return host.split(".", maxsplit=1)[0], path

@@ -12,12 +12,11 @@ from moto.ec2.models.subnets import Subnet
 from moto.ec2.models.vpcs import VPC, VPCEndPoint
 
 from local_aws import api
-from local_aws.api_resource import ApiResource, ApiType
-from local_aws.moto_type import MotoType
+from local_aws.resource_type import ApiResource, ApiType, MotoType
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_resource import ResourceRequest
+    from local_aws.moto_internals import Json, Untyped
+    from local_aws.resource_type import ResourceRequest
 
 VPC_ATTRIBUTES: Final = ("EnableDnsSupport", "EnableDnsHostnames")
 

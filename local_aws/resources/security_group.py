@@ -8,14 +8,13 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.models.security_groups import SecurityGroup
 
 from local_aws import api
-from local_aws.api_resource import ApiResource, ApiType
-from local_aws.moto_type import MotoType
+from local_aws.resource_type import ApiResource, ApiType, MotoType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_resource import ResourceRequest
+    from local_aws.moto_internals import Json, Untyped
+    from local_aws.resource_type import ResourceRequest
 
 OPEN: Final = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
 PEERS: Final = {

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 from moto.sns.models import Topic
 
 from local_aws import api
-from local_aws.api_resource import ApiResource, ApiType
-from local_aws.moto_type import MotoType
+from local_aws.resource_type import ApiResource, ApiType, MotoType
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Untyped
-    from local_aws.stack_resource import ResourceRequest
+    from local_aws.moto_internals import Untyped
+    from local_aws.resource_type import ResourceRequest
 
 ATTRIBUTES: Final = ("DisplayName", "KmsMasterKeyId", "SignatureVersion", "TracingConfig")
 SUBSCRIPTION_ATTRIBUTES: Final = (
@@ -74,9 +73,6 @@ class TopicPolicy(ApiType):
         """The policy, put again."""
         self.create(request)
         return resource
-
-    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
-        """Leaves the topics alone: a topic always has some policy."""
 
 
 class Subscription(ApiType):

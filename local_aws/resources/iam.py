@@ -1,18 +1,32 @@
-"""AWS::IAM::Role, AWS::IAM::ManagedPolicy and AWS::IAM::InstanceProfile: made by moto, changed and deleted here."""
+"""Roles, managed policies and instance profiles of AWS::IAM: moto makes them; changes and deletions happen here.
+
+AWS's own managed policies are loaded when a role first attaches one, because moto would load all of them or none.
+"""
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING
 
-from moto.iam.models import InstanceProfile, ManagedPolicy, Role
+from moto.iam.models import (
+    AWSManagedPolicy,
+    IAMBackend,
+    InstanceProfile,
+    ManagedPolicy,
+    Role,
+    aws_managed_policies_data,
+)
 
 from local_aws import api
-from local_aws.moto_type import MotoType
+from local_aws.moto_internals import Json, Untyped, wrap
+from local_aws.resource_type import MotoType
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_resource import ResourceRequest
+    from collections.abc import Callable
+
+    from local_aws.moto_internals import Json, Untyped
+    from local_aws.resource_type import ResourceRequest
 
 
 class RoleType(MotoType):
@@ -122,3 +136,25 @@ def _follow_managed(role: str, region: str, properties: Json) -> None:
 def _attached_roles(arn: str, region: str) -> set[str]:
     listed = api.call("iam", region, "list_entities_for_policy", PolicyArn=arn)["PolicyRoles"]
     return {one["RoleName"] for one in listed}
+
+
+PREFIX = ":iam::aws:policy/"
+
+
+def install() -> None:
+    """Lets roles attach any managed policy that AWS has; a misspelt one is refused as in AWS."""
+    wrap(IAMBackend, "attach_role_policy", _attach)
+
+
+def _attach(original: Callable[..., None], backend: Untyped, policy_arn: str, role_name: str) -> None:
+    name = policy_arn.rsplit("/", maxsplit=1)[-1]
+    if PREFIX in policy_arn and policy_arn not in backend.managed_policies and name in _texts():
+        policy = AWSManagedPolicy.from_data(name, backend.account_id, backend.region_name, _texts()[name])
+        backend.managed_policies[policy.arn] = policy
+    original(backend, policy_arn, role_name)
+
+
+@cache
+def _texts() -> Json:
+    texts: Json = json.loads(aws_managed_policies_data)
+    return texts

@@ -1,4 +1,4 @@
-"""The door to moto's insides: `Untyped` marks what comes through, since moto has no types here."""
+"""Access to moto's internals; `Untyped` marks what comes from there, since moto has no types."""
 
 from __future__ import annotations
 

@@ -1,19 +1,25 @@
-"""S3's per-bucket lists of metrics, analytics and tiering configurations, kept as the XML that was put.
+"""S3 behaviour that moto lacks: metrics, analytics and tiering configurations, and conditional bucket policies.
 
-moto has none of them, and would take DELETE /bucket?metrics for the deletion of the bucket.
+The configurations are stored as the XML that was put. moto would take DELETE /bucket?metrics for the deletion of the
+bucket. It also ignores the conditions of a bucket policy, so that "deny requests without TLS" would deny every request:
+here a statement with a condition has no effect, and unconditional statements still count.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
+from moto.iam.access_control import IAMPolicy, PermissionResult
+from moto.s3.models import FakeBucket
 from moto.s3.responses import S3Response
 
-from local_aws.moto_border import Untyped, wrap
+from local_aws.moto_internals import Untyped, replace, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 # Sub-resource in the query string: name of the list's XML element, and the error code for an unknown id.
 LISTS = {
@@ -28,10 +34,13 @@ MISSING = (
 
 
 def install() -> None:
-    """Answers put, get, list and delete of these configurations."""
+    """Answer put, get, list and delete of these configurations, and ignore conditional policy statements."""
     wrap(S3Response, "_bucket_response_put", _put)
     wrap(S3Response, "_bucket_response_get", _get)
     wrap(S3Response, "_bucket_response_delete", _delete)
+    replace(FakeBucket, "get_permission", permission)
+    # S3 accepts the target of access logs unchecked; moto wants its policy first, which a template writes last.
+    replace(FakeBucket, "_log_permissions_enabled_policy", staticmethod(lambda **_: True))
 
 
 def _named(query: dict[str, list[str]]) -> str | None:
@@ -69,3 +78,15 @@ def _delete(original: Callable[..., Untyped], response: Untyped, bucket: str, qu
         return original(response, bucket, query)
     found = _stored_configuration(response, bucket, name).pop(query["id"][0], None)
     return (404, {}, MISSING) if found is None else (204, {}, "")
+
+
+def permission(bucket: Untyped, action: str, resource: str) -> Untyped:
+    """Return what the unconditional statements of the bucket's policy say to an action."""
+    if bucket.policy is None:
+        return PermissionResult.NEUTRAL
+    policy = json.loads(bucket.policy)
+    statements = policy["Statement"] if isinstance(policy["Statement"], list) else [policy["Statement"]]
+    unconditional = [statement for statement in statements if not statement.get("Condition")]
+    if not unconditional:
+        return PermissionResult.NEUTRAL
+    return IAMPolicy(json.dumps({**policy, "Statement": unconditional})).is_action_permitted(action, resource)

@@ -1,15 +1,77 @@
-"""A resource type that moto has a model of, offered as a ResourceType."""
+"""Resource types, which create, change and delete resources through a service's API or through moto's model."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
-from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_resource import ResourceRequest
+    from local_aws.moto_internals import Json, Untyped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRequest:
+    """What a resource type is asked to make: resolved properties, and the name to use where AWS would make one up."""
+
+    logical_id: str
+    resource_type: str
+    properties: Json
+    generated_name: str
+    stack_id: str
+    account_id: str
+    region: str
+
+
+class ResourceType(Protocol):
+    """Makes, changes and deletes resources of one type; its objects have a physical_resource_id and attributes."""
+
+    def has_attribute(self, name: str) -> bool:
+        """Return whether Fn::GetAtt knows the name."""
+
+    def create(self, request: ResourceRequest) -> Untyped:
+        """The new resource."""
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """Return the same physical resource, changed in place."""
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Deletes the physical resource."""
+
+
+@dataclass(kw_only=True, eq=False)
+class ApiResource:
+    """What Ref and Fn::GetAtt give for a resource; moto's resolver reads these names."""
+
+    physical_resource_id: str
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def get_cfn_attribute(self, name: str) -> str:
+        """One attribute; raises what moto turns into CloudFormation's error for an unknown one."""
+        if name not in self.attributes:
+            raise UnformattedGetAttTemplateException
+        return self.attributes[name]
+
+
+class ApiType:
+    """A resource type whose resources have no attribute but those named in `attributes`."""
+
+    attributes: frozenset[str] = frozenset()
+
+    def has_attribute(self, name: str) -> bool:
+        """Return whether Fn::GetAtt knows the name."""
+        return name in self.attributes
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """Raise ValidationError: most such types have create-only properties. A type that changes overrides this."""
+        raise ValidationError(
+            message=f"{request.resource_type} has nothing to change in place: {resource.physical_resource_id}"
+        )
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Do nothing: a type whose resources can be deleted overrides this."""
 
 
 class MotoType:

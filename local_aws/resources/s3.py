@@ -1,7 +1,8 @@
-"""AWS::S3::Bucket: each property by S3's own call for it; a property without one here is an error, not a silence."""
+"""AWS::S3::Bucket and AWS::S3::BucketPolicy: each property is set by S3's own call; one without a call is an error."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -9,12 +10,11 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.s3.models import FakeBucket, s3_backends
 
 from local_aws import api
-from local_aws.moto_type import MotoType
-from local_aws.resources.lifecycle import api_lifecycle
+from local_aws.resource_type import ApiResource, ApiType, MotoType
 
 if TYPE_CHECKING:
-    from local_aws.moto_border import Json, Untyped
-    from local_aws.stack_resource import ResourceRequest
+    from local_aws.moto_internals import Json, Untyped
+    from local_aws.resource_type import ResourceRequest
 
 # Property: the operation that puts it, its argument, and the operation that removes it (None: it cannot be removed).
 OPERATIONS: Final = {
@@ -124,3 +124,87 @@ def _metrics(properties: Json) -> Json:
     if tags:
         conditions["Tag"] = tags[0]
     return {"Id": properties["Id"], "Filter": conditions} if conditions else {"Id": properties["Id"]}
+
+
+# Properties of a rule that S3 puts inside a structure: property: (structure, member).
+INSIDE = {
+    "ExpirationInDays": ("Expiration", "Days"),
+    "ExpirationDate": ("Expiration", "Date"),
+    "ExpiredObjectDeleteMarker": ("Expiration", "ExpiredObjectDeleteMarker"),
+    "NoncurrentVersionExpirationInDays": ("NoncurrentVersionExpiration", "NoncurrentDays"),
+}
+SAME = frozenset({"AbortIncompleteMultipartUpload", "NoncurrentVersionExpiration", "Status"})
+DAYS = {"TransitionInDays": "Days", "TransitionDate": "Date", "StorageClass": "StorageClass"}
+NONCURRENT_DAYS = {
+    "TransitionInDays": "NoncurrentDays",
+    "StorageClass": "StorageClass",
+    "NewerNoncurrentVersions": "NewerNoncurrentVersions",
+}
+
+
+def api_lifecycle(properties: Json) -> Json:
+    """The rules as PutBucketLifecycleConfiguration takes them."""
+    return {"Rules": [_rule(rule) for rule in properties["Rules"]]}
+
+
+def _rule(properties: Json) -> Json:
+    rule: Json = {key: value for key, value in properties.items() if key in SAME}
+    if "Id" in properties:
+        rule["ID"] = properties["Id"]
+    for key, (structure, member) in INSIDE.items():
+        if key in properties:
+            rule.setdefault(structure, {})[member] = properties[key]
+    transitions = [_transition(one, DAYS) for one in _listed(properties, "Transition")]
+    noncurrent = [_transition(one, NONCURRENT_DAYS) for one in _listed(properties, "NoncurrentVersionTransition")]
+    if transitions:
+        rule["Transitions"] = transitions
+    if noncurrent:
+        rule["NoncurrentVersionTransitions"] = noncurrent
+    rule["Filter"] = _filter(properties)
+    aborted = rule.get("AbortIncompleteMultipartUpload")
+    if isinstance(aborted, dict):
+        rule["AbortIncompleteMultipartUpload"] = {"DaysAfterInitiation": aborted["DaysAfterInitiation"]}
+    return rule
+
+
+def _listed(properties: Json, name: str) -> list[Json]:
+    alone = [properties[name]] if name in properties else []
+    return alone + list(properties.get(f"{name}s", []))
+
+
+def _transition(properties: Json, names: dict[str, str]) -> Json:
+    return {names[key]: value for key, value in properties.items()}
+
+
+def _filter(properties: Json) -> Json:
+    conditions: Json = {}
+    if properties.get("Prefix"):
+        conditions["Prefix"] = properties["Prefix"]
+    for key in ("ObjectSizeGreaterThan", "ObjectSizeLessThan"):
+        if key in properties:
+            conditions[key] = properties[key]
+    tags = properties.get("TagFilters", [])
+    if len(tags) + len(conditions) > 1:
+        return {"And": {**conditions, "Tags": tags} if tags else conditions}
+    if tags:
+        return {"Tag": tags[0]}
+    return conditions or {"Prefix": ""}
+
+
+class BucketPolicy(ApiType):
+    """The one policy of a bucket."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """The policy, put."""
+        bucket = request.properties["Bucket"]
+        document = json.dumps(request.properties["PolicyDocument"])
+        api.call("s3", request.region, "put_bucket_policy", Bucket=bucket, Policy=document)
+        return ApiResource(physical_resource_id=bucket)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - a put replaces
+        """The policy, put again."""
+        return self.create(request)
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Takes the policy off the bucket."""
+        api.call("s3", request.region, "delete_bucket_policy", Bucket=resource.physical_resource_id)

@@ -1,0 +1,170 @@
+"""Resources that one or two API calls keep: alarms, dashboards, SSM parameters, log groups and KMS keys."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from moto.kms.models import Key
+from moto.logs.models import LogGroup
+
+from local_aws import api
+from local_aws.resource_type import ApiResource, ApiType, MotoType
+
+if TYPE_CHECKING:
+    from local_aws.moto_internals import Untyped
+    from local_aws.resource_type import ResourceRequest
+
+
+class NamedType(ApiType):
+    """A type whose resources one put operation both creates and changes, under a name that never changes."""
+
+    name_property: str
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Return the new resource, under the template's name or a generated one."""
+        return self.put(str(request.properties.get(self.name_property) or request.generated_name), request)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
+        """Return the same resource with the requested properties."""
+        return self.put(resource.physical_resource_id, request)
+
+    def put(self, name: str, request: ResourceRequest) -> ApiResource:
+        """Put the requested properties under the name."""
+        raise NotImplementedError
+
+
+class AlarmType(NamedType):
+    """A metric alarm or a composite alarm: only the operation that puts it differs."""
+
+    attributes = frozenset({"Arn"})
+    name_property = "AlarmName"
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation
+
+    def put(self, name: str, request: ResourceRequest) -> ApiResource:
+        """Pass every property unchanged to the API."""
+        api.call("cloudwatch", request.region, self.operation, **{**request.properties, "AlarmName": name})
+        arn = f"arn:aws:cloudwatch:{request.region}:{request.account_id}:alarm:{name}"
+        return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Delete the alarm."""
+        api.call("cloudwatch", request.region, "delete_alarms", AlarmNames=[resource.physical_resource_id])
+
+
+class Dashboard(NamedType):
+    """A dashboard, whose body is kept and never drawn; moto would generate another name on an update."""
+
+    name_property = "DashboardName"
+
+    def put(self, name: str, request: ResourceRequest) -> ApiResource:
+        """Put the body under the name."""
+        body = request.properties["DashboardBody"]
+        api.call("cloudwatch", request.region, "put_dashboard", DashboardName=name, DashboardBody=body)
+        return ApiResource(physical_resource_id=name)
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Delete the dashboard."""
+        names = [resource.physical_resource_id]
+        api.call("cloudwatch", request.region, "delete_dashboards", DashboardNames=names)
+
+
+class Parameter(ApiType):
+    """An SSM parameter; its tags are a map in templates and a list in the API. moto would delete it on an update."""
+
+    attributes = frozenset({"Type", "Value"})
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Return the new parameter; the Parameter Store refuses a name that exists."""
+        name = str(request.properties.get("Name") or request.generated_name)
+        tags = [{"Key": key, "Value": value} for key, value in request.properties.get("Tags", {}).items()]
+        return self._put(name, request, Tags=tags)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
+        """Return the same parameter with the requested value, as its next version."""
+        return self._put(resource.physical_resource_id, request, Overwrite=True)
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Delete the parameter."""
+        api.call("ssm", request.region, "delete_parameter", Name=resource.physical_resource_id)
+
+    @staticmethod
+    def _put(name: str, request: ResourceRequest, **options: object) -> ApiResource:
+        properties = {key: value for key, value in request.properties.items() if key not in {"Name", "Tags"}}
+        api.call("ssm", request.region, "put_parameter", **{**properties, "Name": name, **options})
+        attributes = {key: str(properties[key]) for key in ("Type", "Value")}
+        return ApiResource(physical_resource_id=name, attributes=attributes)
+
+
+class LogGroupType(MotoType):
+    """A log group that moto creates, and whose retention follows the template."""
+
+    def __init__(self) -> None:
+        super().__init__(LogGroup)
+
+    def create(self, request: ResourceRequest) -> Untyped:
+        """Return the new log group."""
+        return self.update(super().create(request), request)
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """Return the same log group with the requested retention."""
+        group, days = {"logGroupName": resource.name}, request.properties.get("RetentionInDays")
+        if days:
+            api.call("logs", request.region, "put_retention_policy", **group, retentionInDays=days)
+        else:
+            api.call("logs", request.region, "delete_retention_policy", **group)
+        return resource
+
+
+class KeyType(MotoType):
+    """A key that moto creates, and whose policy, rotation and tags follow the template."""
+
+    def __init__(self) -> None:
+        super().__init__(Key)
+
+    def has_attribute(self, name: str) -> bool:
+        """Return whether Fn::GetAtt knows the name."""
+        return name in {"Arn", "KeyId"}
+
+    def create(self, request: ResourceRequest) -> Untyped:
+        """Return the new key. KMS spells tags in a way that moto's model does not read, so `update` puts them."""
+        properties = {name: value for name, value in request.properties.items() if name != "Tags"}
+        return self.update(super().create(replace(request, properties=properties)), request)
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """Return the same key with the requested policy, description, rotation and tags."""
+        key, properties = resource.id, request.properties
+        policy = json.dumps(properties["KeyPolicy"])
+        api.call("kms", request.region, "put_key_policy", KeyId=key, PolicyName="default", Policy=policy)
+        description = properties.get("Description", "")
+        api.call("kms", request.region, "update_key_description", KeyId=key, Description=description)
+        rotates = str(properties.get("EnableKeyRotation", False)).lower() == "true"
+        api.call("kms", request.region, "enable_key_rotation" if rotates else "disable_key_rotation", KeyId=key)
+        self._tag(key, request)
+        return resource
+
+    def _tag(self, key: str, request: ResourceRequest) -> None:
+        old = [tag["TagKey"] for tag in api.call("kms", request.region, "list_resource_tags", KeyId=key)["Tags"]]
+        api.call("kms", request.region, "untag_resource", KeyId=key, TagKeys=old)
+        tags = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in request.properties.get("Tags", [])]
+        api.call("kms", request.region, "tag_resource", KeyId=key, Tags=tags)
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Schedule the key's deletion, as CloudFormation does."""
+        days = request.properties.get("PendingWindowInDays", 30)
+        api.call("kms", request.region, "schedule_key_deletion", KeyId=resource.id, PendingWindowInDays=days)
+
+
+class Blank(ApiType):
+    """A type that creates nothing, such as AWS::CDK::Metadata."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Return a name that nothing stands behind."""
+        return ApiResource(physical_resource_id=request.generated_name)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - nothing to change
+        """Return the same name."""
+        return resource

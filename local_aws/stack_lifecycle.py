@@ -1,0 +1,111 @@
+"""Creation and deletion of a stack's resources, with the retries and rollbacks that CloudFormation makes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from local_aws import resource_types
+from local_aws.deployment import Deployment, DeploymentFailed, failure_reason
+from local_aws.exports import check_exports, publish_exports
+from local_aws.stack_drift import remember
+from local_aws.stack_state import place, resource_reaches, stack_reaches, state
+from local_aws.template import creation_order, is_wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from local_aws.moto_internals import Untyped
+    from local_aws.stack_state import StackContents, StackResource
+
+
+class OnFailure(StrEnum):
+    """What becomes of a stack whose creation failed."""
+
+    ROLLBACK = "ROLLBACK"
+    DO_NOTHING = "DO_NOTHING"
+    DELETE = "DELETE"
+
+
+def create_resources(stack: Untyped, contents: StackContents, on_failure: OnFailure = OnFailure.ROLLBACK) -> None:
+    """Makes the stack's resources; it ends CREATE_COMPLETE, or as on_failure says. Never raises for a resource."""
+    place(stack, contents)
+    stack_reaches(stack, "CREATE_IN_PROGRESS", "User Initiated")
+    deployment = Deployment(stack=stack, template=contents.template, names=contents.names)
+    made = state(stack).resources
+    try:
+        for logical_id in creation_order(contents.template):
+            if is_wanted(contents.template["Resources"][logical_id], contents.names):
+                made[logical_id] = deployment.create(deployment.request(logical_id))
+        check_exports(stack, contents)
+    except DeploymentFailed as failure:
+        _undo(stack, str(failure), on_failure)
+        return
+    publish_exports(stack, contents)
+    remember(stack)
+    stack_reaches(stack, "CREATE_COMPLETE")
+
+
+def _undo(stack: Untyped, reason: str, on_failure: OnFailure) -> None:
+    if on_failure is OnFailure.DO_NOTHING:
+        stack_reaches(stack, "CREATE_FAILED", reason)
+        return
+    status = "DELETE" if on_failure is OnFailure.DELETE else "ROLLBACK"
+    stack_reaches(stack, f"{status}_IN_PROGRESS", f"{reason}{status.capitalize()} requested by user.")
+    made = state(stack).resources
+    kept = [one for one in made.values() if one.is_retained_on_rollback]
+    for resource in kept:
+        resource_reaches(stack, resource, "DELETE_SKIPPED")
+    left = delete_resources(stack, [one for one in made.values() if one not in kept])
+    state(stack).resources = {one.logical_id: one for one in left[::-1]}
+    if left:
+        failed = f"The following resource(s) failed to delete: [{logical_ids(left)}]. "
+        stack_reaches(stack, f"{status}_FAILED", failed)
+    else:
+        stack_reaches(stack, f"{status}_COMPLETE")
+
+
+# Source: AWS re:Post, "cloudformation-stack-cleanup-stuck": three tries, then the resource is skipped.
+ATTEMPTS = 3
+
+
+def delete_resources(stack: Untyped, doomed: Iterable[StackResource]) -> list[StackResource]:
+    """The resources that are still there after three tries, last made first; each try has its events."""
+    left = list(doomed)[::-1]
+    for _ in range(ATTEMPTS):
+        left = [resource for resource in left if not _is_deleted(stack, resource)]
+        if not left:
+            break
+    return left
+
+
+def delete_stack_resources(stack: Untyped, retained: Collection[str] = ()) -> bool:
+    """Whether the stack is gone: its resources are deleted, but those that a DeletionPolicy or the caller keeps."""
+    stack_reaches(stack, "DELETE_IN_PROGRESS", "User Initiated")
+    resources = state(stack).resources
+    kept = [one for one in resources.values() if one.is_retained_on_deletion or one.logical_id in retained]
+    for resource in kept:
+        resource_reaches(stack, resource, "DELETE_SKIPPED")
+    left = delete_resources(stack, [one for one in resources.values() if one not in kept])
+    state(stack).resources = {one.logical_id: one for one in left[::-1]}
+    if left:
+        stack_reaches(stack, "DELETE_FAILED", f"The following resource(s) failed to delete: [{logical_ids(left)}]. ")
+        return False
+    stack_reaches(stack, "DELETE_COMPLETE")
+    return True
+
+
+def logical_ids(resources: Iterable[StackResource]) -> str:
+    """Return the logical ids, as CloudFormation lists them in a reason."""
+    return ", ".join(resource.logical_id for resource in resources)
+
+
+def _is_deleted(stack: Untyped, resource: StackResource) -> bool:
+    resource_reaches(stack, resource, "DELETE_IN_PROGRESS")
+    try:
+        resource_types.find(resource.request.resource_type).delete(resource.resource, resource.request)
+    except Exception as error:  # noqa: BLE001 - whatever a service says, the stack's events report it
+        resource_reaches(stack, resource, "DELETE_FAILED", failure_reason(error))
+        return False
+    resource_reaches(stack, resource, "DELETE_COMPLETE")
+    return True
