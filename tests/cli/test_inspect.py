@@ -106,7 +106,7 @@ def test_a_look_that_is_ended_before_it_read_anything_leaves_nothing(
     def ended(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cli.inspect.inspected", ended)
+    monkeypatch.setattr("cli.inspect.inspect_root", ended)
     done = run(tmp_path, str(root))
     assert done.exit_code != 0
     assert "the same again goes on" not in done.stderr

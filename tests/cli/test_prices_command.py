@@ -58,7 +58,7 @@ def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(
     def elsewhere(*, region: str, dry_run: bool) -> PriceRequest:
         return PriceRequest(region=region, dry_run=dry_run, directory=tmp_path)
 
-    monkeypatch.setattr(cli.prices, "Request", elsewhere)
+    monkeypatch.setattr(cli.prices, "PriceRequest", elsewhere)
     with PricingApi() as api:
         for name, value in api.variables.items():
             monkeypatch.setenv(name, value)

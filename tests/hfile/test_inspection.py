@@ -293,22 +293,22 @@ def test_of_another_root_or_a_file_that_changed_nothing_is_recalled(tmp_path: Pa
 LARGE = """
 import json, sys, tempfile, time
 from pathlib import Path
-from hfile.inspection import Choice, inspected
-from hfile.checkpoint import Kept
+from hfile.inspection import SamplingOptions, inspect_root
+from hfile.checkpoint import Checkpoint
 from tests.hfile.synthetic import ENTRY_BYTES, GONE_NOW, Content, MadeRoot, message, path, seeded
 contents = {
     path(number, f"f{number % 5}", f"t{number % 4}", 500): Content(20 + number % 7, 65_800) for number in range(100_000)
 }
 root = MadeRoot(contents, seconds=0.02)
 began = time.monotonic()
-kept = Kept(Path(tempfile.mkdtemp()) / "x.partial", "made")
-found = inspected(root, Choice(), kept, lambda *_: None)
-kept.remove()
+checkpoint = Checkpoint(Path(tempfile.mkdtemp()) / "x.partial", "made")
+report = inspect_root(root, SamplingOptions(), checkpoint, lambda *_: None)
+checkpoint.remove()
 # Not getrusage: at exec that figure keeps the peak of the process that forked this one.
 peak_kib = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 print(json.dumps({
     "seconds": time.monotonic() - began, "mib": peak_kib / 1024,
-    "files": found.files, "blocks": found.total("blocks").value,
+    "files": report.files, "blocks": report.total("blocks").value,
     "truth": sum(each.blocks for each in contents.values()),
 }))
 """

@@ -221,7 +221,7 @@ def test_primaries_are_left_alone_while_a_region_server_is_absent(
         return found
 
     applied: list[str] = []
-    monkeypatch.setattr(module._Groups, "settled", one_less)
+    monkeypatch.setattr(module._Groups, "wait_until_stable", one_less)
     steps = list(reconfiguration(here.aws, planned))
     carry_out(steps[:2], Cut())
     applied.append("core")

@@ -101,8 +101,8 @@ def found(
     other = copy.deepcopy(well)
     if change is not None:
         change(other)
-    monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": well, "i-2": other})
-    monkeypatch.setattr(module, "looked_at_primary", lambda *_: PRIMARY)
+    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": well, "i-2": other})
+    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY)
     return {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
 
 
@@ -194,8 +194,8 @@ def test_each_thing_that_is_otherwise_on_one_node_is_found(
 
 
 def test_where_no_node_answers_nothing_is_claimed(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": None})
-    monkeypatch.setattr(module, "looked_at_primary", lambda *_: "inspect-primary left no answer")
+    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": None})
+    monkeypatch.setattr(module, "probe_primary", lambda *_: "inspect-primary left no answer")
     findings = {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}
@@ -221,8 +221,8 @@ def test_of_a_master_without_a_log_nobody_can_say(here: Deployed, monkeypatch: p
 
 def on_primary(here: Deployed, monkeypatch: pytest.MonkeyPatch, otherwise: dict[str, object]) -> dict[str, CheckResult]:
     well = facts_of(here)
-    monkeypatch.setattr(module, "looked_at", lambda *_: {"i-1": well})
-    monkeypatch.setattr(module, "looked_at_primary", lambda *_: PRIMARY | otherwise)
+    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": well})
+    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | otherwise)
     return {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 import pytest
 from hypothesis import given
@@ -31,7 +32,7 @@ def test_with_writes_some_handlers_write_and_most_read(count: int) -> None:
     writers = count - apart.read_handlers
     assert writers == max(1, count - max(1, round(count * apart.read_fraction)))
     assert min(8, count // 2) <= writers <= apart.read_handlers
-    assert writers <= max(8, count * 0.1) + 1 + count * 0.01
+    assert writers <= max(8, ceil(count * 0.1)) + 1 + count * 0.01
 
 
 HEAP = Heap(xmx_mib=10_240, collector="zgc", l1_fraction=0.1, memstore_fraction=0.1)

@@ -339,10 +339,10 @@ def test_a_property_that_is_not_held_is_seen(
         properties = {name: value for name, value in was.properties.items() if name != unpinned}
         apply_record(cluster, RecordedResource(type=was.type, properties=properties))
 
-    monkeypatch.setattr("stacks.cluster.hold", careless)
+    monkeypatch.setattr("stacks.cluster.apply_record", careless)
     with pytest.raises(Refused, match=f"would replace the running cluster j-TEST(.|\n)*{unpinned} is another"):
         kept.changed(tmp_path, change)
-    monkeypatch.setattr(app, "refuse_otherwise", lambda *_: None)
+    monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)
     other = tmp_path / "other"
     other.mkdir()
     assert "warmbase-kept-blue-cluster Cluster" in kept.changed(other, change)

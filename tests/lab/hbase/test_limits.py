@@ -50,16 +50,16 @@ print(sum(counts))
 HOLDER = """
 import sys, time
 from pathlib import Path
-from lab.hbase.limits.volume import Volume
+from lab.hbase.limits.volume import LimitedVolume
 directory = Path(sys.argv[1])
-with Volume(directory=directory, mount_point=directory / "cache", size_bytes=64 << 20):
+with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=64 << 20):
     print("made", flush=True)
     time.sleep(60)
 """
 OWNER = """
 import time
-from lab.hbase.limits.groups import Group
-with Group(id="test") as group:
+from lab.hbase.limits.groups import ControlGroups
+with ControlGroups(id="test") as group:
     print(*group.paths, flush=True)
     time.sleep(60)
 """
