@@ -12,7 +12,7 @@ from configurations.launch import Launch, launch_of
 from configurations.run_job_flow import run_job_flow
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
-from lint.gate import refuse_errors
+from lint.deployable import refuse_errors
 from lint.secret import redacted
 
 __all__ = ["render"]

@@ -1,25 +1,48 @@
-"""From an environment to what may be deployed: planned, rendered, and nothing wrong with it."""
+"""A launch that may be rendered and deployed: lint finds no error in it."""
 
 from __future__ import annotations
 
 from configurations.launch import Launch, launch_of
 from environments.environment import Environment
 from environments.reader import shared_roots
-from lint.gate import refuse_errors
+from lint.finding import LintFinding, Severity
+from lint.lint import lint
+from lint.planned import planned_subject
 from sizing.cluster import ClusterChoice
-from sizing.problem import InvalidInput
+from sizing.problem import InvalidInput, Problem
 
-__all__ = ["deployable_launch"]
+__all__ = ["deployable_launch", "refuse_errors"]
 
 
 def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
-    """As `launch_of`, without an error that lint finds.
+    """Return the launch of a cluster, in which lint finds no error.
 
-    Raises InvalidInput for those, and for a root that another file has too.
+    Raises InvalidInput for each error, and for a root that another environment file has too.
     """
-    unmet = shared_roots(environment)
-    if unmet:
-        raise InvalidInput(unmet)
+    problems = shared_roots(environment)
+    if problems:
+        raise InvalidInput(problems)
     launch = launch_of(environment, cluster)
     refuse_errors(launch)
     return launch
+
+
+def refuse_errors(launch: Launch) -> None:
+    """Raise InvalidInput with every error that lint finds in a launch: only overrides of the environment cause them."""
+    errors = lint(planned_subject(launch)).of(Severity.ERROR)
+    if errors:
+        raise InvalidInput([_problem(launch.environment, finding) for finding in errors])
+
+
+def _problem(environment: Environment, finding: LintFinding) -> Problem:
+    """Return the problem with the line of the override, or with all overrides: one of them caused it."""
+    return Problem(
+        where=f"{environment.source}:{finding.line}" if finding.line else _overrides(environment),
+        what=f"{finding.id} {finding.classification} {finding.property}".strip(),
+        why=f"{finding.message}: {finding.because}",
+        fix=finding.fix,
+    )
+
+
+def _overrides(environment: Environment) -> str:
+    return ", ".join(override.where for override in environment.overrides) or environment.source

@@ -1,21 +1,29 @@
-"""One rule: what is wrong, why, how to mend it, where that is known from, and for which versions."""
+"""One rule: its check, what it reports, why that matters, how to mend it, and how it is proven."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final, NotRequired, TypedDict, Unpack
 
 from configurations.properties.property import ANY, Span
 from emr.cluster_spec import Setting
 from lint.finding import LintFinding, Severity
 from lint.node import SITE, LintedNode
 
-__all__ = ["Check", "Rule", "Violation", "findings_of"]
+__all__ = ["BOOTED", "NEEDS_LOAD", "NEEDS_RESTARTS", "NO_AWS", "Check", "Rule", "Violation", "findings_of", "rule"]
+
+BOOTED: Final = "booted"
+"""The lab boots HBase with a file that breaks the rule, and HBase does what the rule says."""
+# Reasons why no boot proves a rule that more than one module gives; others stand beside their rule.
+NO_AWS: Final = "the lab has no EMR, EC2, S3 or CloudWatch"
+NEEDS_LOAD: Final = "the loss shows only with data, over hours, or on a full volume"
+NEEDS_RESTARTS: Final = "it takes restarts of a loaded cluster"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """What a check saw: `at` is the setting, or else classification and property say what is not stated.
+    """One place that breaks a rule: the setting `at`, or else the classification and property that are missing.
 
     `fix` replaces the rule's own where the check knows better.
     """
@@ -29,24 +37,25 @@ class Violation:
 
 
 Check = Callable[[LintedNode], Iterable[Violation]]
-"""What is wrong with one kind of node; silent where what it needs is not known."""
+"""Yields the violations of one kind of node; yields nothing where the values that it needs are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """`roles` are those whose nodes it looks at; `hbase` and `emr` the versions it is about.
+    """`roles` are the node roles that the rule checks; `hbase` and `emr` are the versions that it is about.
 
-    A rule about some versions is silent where the release is not known. One `of_hbase` is silent where HBase is not
-    installed. What HBase 1 does differs too much: of a release with it only a rule `of_hbase_1` speaks, or one whose
-    span of HBase holds it.
+    `proof` is BOOTED, or says why no boot shows the rule. A rule about some versions is silent where the release is
+    not known. A rule `of_hbase` is silent where HBase is not installed. HBase 1 behaves too differently: for a release
+    with HBase 1, only a rule `of_hbase_1` reports anything, or one whose span of HBase versions includes it.
     """
 
     id: str
     severity: Severity
-    what: str
+    title: str
     because: str
     fix: str
     source: str
+    proof: str
     check: Check
     roles: tuple[str, ...] = ("core",)
     hbase: Span = ANY
@@ -55,7 +64,7 @@ class Rule:
     of_hbase_1: bool = False
 
     def concerns(self, node: LintedNode) -> bool:
-        """Return whether it is about such a node."""
+        """Return whether the rule is about such a node."""
         if node.role not in self.roles or (self.of_hbase and not node.has_hbase):
             return False
         if node.has_hbase_1 and not self.of_hbase_1 and self.hbase == ANY:
@@ -65,21 +74,43 @@ class Rule:
         return node.release is not None and self.hbase.holds(node.release.hbase) and self.emr.holds(node.release.emr)
 
 
+class _Fields(TypedDict):
+    """The fields of a rule, as `@rule` takes them."""
+
+    id: str
+    severity: Severity
+    title: str
+    because: str
+    fix: str
+    source: str
+    proof: str
+    roles: NotRequired[tuple[str, ...]]
+    hbase: NotRequired[Span]
+    emr: NotRequired[Span]
+    of_hbase: NotRequired[bool]
+    of_hbase_1: NotRequired[bool]
+
+
+def rule(**fields: Unpack[_Fields]) -> Callable[[Check], Rule]:
+    """Return a decorator that makes a check the rule with these fields."""
+    return lambda check: Rule(check=check, **fields)
+
+
 def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:
-    """Yield what a rule finds about a node."""
+    """Yield the findings of one rule about one node."""
     if not rule.concerns(node):
         return
-    for found in rule.check(node):
-        at = found.at
+    for violation in rule.check(node):
+        at = violation.at
         yield LintFinding(
             id=rule.id,
             severity=rule.severity,
-            classification=at.classification if at else found.classification,
-            property=at.key if at else found.property,
+            classification=at.classification if at else violation.classification,
+            property=at.key if at else violation.property,
             value=at.value if at else None,
-            message=found.message,
+            message=violation.message,
             because=f"{rule.because} ({rule.source})",
-            fix=found.fix or rule.fix,
-            line=found.line if found.line is not None else (at.line if at else None),
+            fix=violation.fix or rule.fix,
+            line=violation.line if violation.line is not None else (at.line if at else None),
             overridden=at.overridden if at else False,
         )

@@ -1,43 +1,66 @@
-"""Every rule, in the order of its number."""
+"""Every rule, collected from the modules of this folder; the first line of a module's docstring is its topic."""
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Final
 
 from lint.rule import Rule
-from lint.rules.cache_file import CACHE_FILE
-from lint.rules.classifications import CLASSIFICATIONS
-from lint.rules.ebs import EBS
-from lint.rules.filling import FILLING
-from lint.rules.java import JAVA
-from lint.rules.keys import KEYS
-from lint.rules.known_bugs import KNOWN_BUGS
-from lint.rules.metrics import METRICS
-from lint.rules.nodes import NODES
-from lint.rules.persistence import PERSISTENCE
-from lint.rules.retention import RETENTION
-from lint.rules.root import ROOT_AND_CLIENT
-from lint.rules.secrets import SECRETS
-from lint.rules.shares import SHARES
-from lint.rules.slots import SLOTS
-from lint.rules.write_ahead_log import WRITE_AHEAD_LOG
+from lint.rules import (
+    cache_file,
+    classifications,
+    ebs,
+    filling,
+    hbase_bugs,
+    heap,
+    java,
+    keys,
+    metrics,
+    nodes,
+    persistence,
+    release,
+    retention,
+    root,
+    secrets,
+    shares,
+    slots,
+    values,
+    write_ahead_log,
+)
 
 __all__ = ["RULES", "TOPICS"]
 
+MODULES: Final = (
+    release,
+    keys,
+    values,
+    classifications,
+    cache_file,
+    slots,
+    shares,
+    filling,
+    persistence,
+    retention,
+    java,
+    heap,
+    hbase_bugs,
+    root,
+    write_ahead_log,
+    nodes,
+    ebs,
+    metrics,
+    secrets,
+)
 
-def _numbered(*parts: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    return tuple(sorted((rule for part in parts for rule in part), key=lambda rule: rule.id))
+
+def _rules_of(module: ModuleType) -> tuple[Rule, ...]:
+    rules = [value for value in vars(module).values() if isinstance(value, Rule)]
+    return tuple(sorted(rules, key=lambda rule: rule.id))
 
 
-TOPICS: Final = {
-    "Keys and values": _numbered(KEYS, CLASSIFICATIONS),
-    "The cache": _numbered(SLOTS, CACHE_FILE, SHARES, FILLING),
-    "Restarts": _numbered(PERSISTENCE, RETENTION),
-    "Java": JAVA,
-    "Known bugs of HBase": KNOWN_BUGS,
-    "Storage": _numbered(ROOT_AND_CLIENT, WRITE_AHEAD_LOG),
-    "Instances and volumes": _numbered(EBS, NODES),
-    "Metrics": METRICS,
-    "Secrets": SECRETS,
-}
-RULES: Final[tuple[Rule, ...]] = tuple(rule for topic in TOPICS.values() for rule in topic)
+def _topic_of(module: ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n")[0].removesuffix(".")
+
+
+TOPICS: Final = {_topic_of(module): _rules_of(module) for module in MODULES}
+RULES: Final = tuple(sorted((rule for rules in TOPICS.values() for rule in rules), key=lambda rule: rule.id))

@@ -1,4 +1,4 @@
-"""The cache file: large enough to be one, on a volume that holds it."""
+"""The cache file: its size, its engine and the volume that holds it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Final
 
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
+from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from lint.rules.volumes import files_of, largest_volume_gib, room_gib
 from sizing.units import GIB, MIB
-
-__all__ = ["CACHE_FILE"]
 
 FULL: Final = 0.85
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
@@ -19,6 +17,15 @@ FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 START: Final = "the RegionServer does not start"
 
 
+@rule(
+    id="WB201",
+    severity=Severity.ERROR,
+    title="hbase.bucketcache.size below 1 MiB",
+    because=f"HBase 2.6 reads MiB, and below 1 {START}",
+    fix="state MiB for each RegionServer",
+    source=FACTORY,
+    proof=BOOTED,
+)
 def _size_below_one(node: LintedNode) -> Iterator[Violation]:
     size = node.cache_mib
     if size is not None and size < 1:
@@ -27,6 +34,15 @@ def _size_below_one(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB210",
+    severity=Severity.ERROR,
+    title="colons between the paths of hbase.bucketcache.ioengine",
+    because=f"only commas separate paths; a directory that is not there is a FileNotFoundException, and {START}",
+    fix="write commas",
+    source=FACTORY,
+    proof=BOOTED,
+)
 def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine") or ""
     kind, _, paths = engine.partition(":")
@@ -38,6 +54,15 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB211",
+    severity=Severity.WARNING,
+    title="a cache that does not divide by its files",
+    because="the rest of the division is lost",
+    fix="make the size a multiple of the number of files",
+    source="HBase 2.6.2 FileIOEngine",
+    proof=NEEDS_LOAD,
+)
 def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     files, size_mib = node.cache_files, node.cache_mib
     if len(files) > 1 and size_mib is not None and size_mib % len(files):
@@ -47,6 +72,16 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB212",
+    severity=Severity.WARNING,
+    title="a cache over several files",
+    because="files are not striped: the first fills before the second, so warm-up and reads of a part-filled cache "
+    "use one volume",
+    fix="use one volume with the throughput that is needed, or stripe below one file",
+    source="HBase 2.6.2 FileIOEngine, BucketAllocator",
+    proof=NEEDS_LOAD,
+)
 def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
     if len(node.cache_files) > 1:
         yield Violation(
@@ -55,6 +90,16 @@ def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB213",
+    severity=Severity.ERROR,
+    title="a cache larger than its volume",
+    because="files are made sparse and free space is not checked: it starts, runs into ENOSPC, and after a minute "
+    "of errors switches the cache off",
+    fix="make the volume larger, or the cache smaller",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
     room, largest, size_mib, files = room_gib(node), largest_volume_gib(node), node.cache_mib, files_of(node)
     if size_mib is None or room is None or largest is None or not files:
@@ -68,6 +113,15 @@ def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB214",
+    severity=Severity.WARNING,
+    title="a cache that nearly fills its volume",
+    because="YARN calls a disk over 90 % unhealthy, and EMR replaces the node after 45 minutes, cache and all",
+    fix="make the volume larger",
+    source="EMR Management Guide, emr-plan-node-replacement",
+    proof=NEEDS_LOAD,
+)
 def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     largest, size_mib, files = largest_volume_gib(node), node.cache_mib, files_of(node)
     if size_mib is None or largest is None or not files:
@@ -81,6 +135,15 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB215",
+    severity=Severity.WARNING,
+    title="a cache file left to EMR",
+    because="with one volume nobody documents where it goes, and HDFS and logs share what it gets",
+    fix="state files: with a path on a volume of the cache's own",
+    source="EMR Release Guide, emr-hbase-s3",
+    proof=NEEDS_LOAD,
+)
 def _engine_not_stated(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.in_s3 and node.unstated("hbase.bucketcache.ioengine"):
         yield Violation(
@@ -89,6 +152,15 @@ def _engine_not_stated(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB216",
+    severity=Severity.ERROR,
+    title="a cache without an engine",
+    because="without hbase.bucketcache.ioengine there is no BucketCache; EMR sets one for data in S3 only",
+    fix="state hbase.bucketcache.ioengine",
+    source=FACTORY,
+    proof="EMR sets an engine for data in S3; without one HBase starts as in the boot for WB101",
+)
 def _no_engine(node: LintedNode) -> Iterator[Violation]:
     in_hdfs = node.text("hbase.emr.storageMode", "hbase") == "hdfs"
     if node.cache_mib is not None and in_hdfs and node.unstated("hbase.bucketcache.ioengine"):
@@ -97,94 +169,16 @@ def _no_engine(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB217",
+    severity=Severity.INFO,
+    title="a cache of EMR's default size",
+    because="it is for each RegionServer, over all its files",
+    fix="state hbase.bucketcache.size where reads count",
+    source="EMR Release Guide, emr-hbase-s3",
+    proof=NEEDS_LOAD,
+)
 def _emr_default_size(node: LintedNode) -> Iterator[Violation]:
     unsized = node.unstated("hbase.bucketcache.size")
     if node.in_s3 and unsized and node.text("hbase.bucketcache.ioengine") != "offheap":
         yield Violation(property="hbase.bucketcache.size", message="the cache has EMR's 8 GiB for each RegionServer")
-
-
-CACHE_FILE: Final = (
-    Rule(
-        id="WB201",
-        severity=Severity.ERROR,
-        what="hbase.bucketcache.size below 1 MiB",
-        check=_size_below_one,
-        because=f"HBase 2.6 reads MiB, and below 1 {START}",
-        fix="state MiB for each RegionServer",
-        source=FACTORY,
-    ),
-    Rule(
-        id="WB210",
-        severity=Severity.ERROR,
-        what="colons between the paths of hbase.bucketcache.ioengine",
-        check=_colon_in_files,
-        because=f"only commas separate paths; a directory that is not there is a FileNotFoundException, and {START}",
-        fix="write commas",
-        source=FACTORY,
-    ),
-    Rule(
-        id="WB211",
-        severity=Severity.WARNING,
-        what="a cache that does not divide by its files",
-        check=_uneven_files,
-        because="the rest of the division is lost",
-        fix="make the size a multiple of the number of files",
-        source="HBase 2.6.2 FileIOEngine",
-    ),
-    Rule(
-        id="WB212",
-        severity=Severity.WARNING,
-        what="a cache over several files",
-        check=_one_after_the_other,
-        because="files are not striped: the first fills before the second, so warm-up and reads of a part-filled cache "
-        "use one volume",
-        fix="use one volume with the throughput that is needed, or stripe below one file",
-        source="HBase 2.6.2 FileIOEngine, BucketAllocator",
-    ),
-    Rule(
-        id="WB213",
-        severity=Severity.ERROR,
-        what="a cache larger than its volume",
-        check=_larger_than_its_volume,
-        because="files are made sparse and free space is not checked: it starts, runs into ENOSPC, and after a minute "
-        "of errors switches the cache off",
-        fix="make the volume larger, or the cache smaller",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB214",
-        severity=Severity.WARNING,
-        what="a cache that nearly fills its volume",
-        check=_volume_nearly_full,
-        because="YARN calls a disk over 90 % unhealthy, and EMR replaces the node after 45 minutes, cache and all",
-        fix="make the volume larger",
-        source="EMR Management Guide, emr-plan-node-replacement",
-    ),
-    Rule(
-        id="WB215",
-        severity=Severity.WARNING,
-        what="a cache file left to EMR",
-        check=_engine_not_stated,
-        because="with one volume nobody documents where it goes, and HDFS and logs share what it gets",
-        fix="state files: with a path on a volume of the cache's own",
-        source="EMR Release Guide, emr-hbase-s3",
-    ),
-    Rule(
-        id="WB216",
-        severity=Severity.ERROR,
-        what="a cache without an engine",
-        check=_no_engine,
-        because="without hbase.bucketcache.ioengine there is no BucketCache; EMR sets one for data in S3 only",
-        fix="state hbase.bucketcache.ioengine",
-        source=FACTORY,
-    ),
-    Rule(
-        id="WB217",
-        severity=Severity.INFO,
-        what="a cache of EMR's default size",
-        check=_emr_default_size,
-        because="it is for each RegionServer, over all its files",
-        fix="state hbase.bucketcache.size where reads count",
-        source="EMR Release Guide, emr-hbase-s3",
-    ),
-)

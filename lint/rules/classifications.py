@@ -1,4 +1,4 @@
-"""WB108, WB109, WB112 to WB115: classifications that there are, and what EMR takes in them."""
+"""Classifications that exist in the release, and variables in their export."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from facts.classifications import classifications
 from facts.keys.nearest import near_misses
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
-
-__all__ = ["CLASSIFICATIONS"]
+from lint.rule import NO_AWS, Violation, rule
 
 BOTH: Final = ("primary", "core")
 EXPORT: Final = "export"
@@ -26,12 +24,36 @@ APPS: Final = "EMR Release Guide, emr-configure-apps"
 _REFUSED: Final = "EMR refuses a classification that it does not know, and the cluster does not start"
 
 
+@rule(
+    id="WB108",
+    severity=Severity.ERROR,
+    title="logging set by a classification that is gone",
+    because=_REFUSED,
+    fix="use hbase-log4j2, in Log4j 2's own form",
+    source=f"EMR Release Guide, {LOG4J_2}",
+    proof=NO_AWS,
+    emr=Span(since=(7, 9, 0)),
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _old_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j":
             yield Violation(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
 
 
+@rule(
+    id="WB109",
+    severity=Severity.ERROR,
+    title="logging set by a classification that is not there yet",
+    because=_REFUSED,
+    fix="use hbase-log4j, or EMR 7.9 or later",
+    source=f"EMR Release Guide, {LOG4J_2}",
+    proof=NO_AWS,
+    emr=Span(until=(7, 9, 0)),
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _new_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j2":
@@ -46,6 +68,17 @@ def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None
             yield path, line
 
 
+@rule(
+    id="WB112",
+    severity=Severity.ERROR,
+    title="a classification that is a slip of a real one",
+    because=_REFUSED,
+    fix="write the classification that exists",
+    source="EMR Release Guide, the page of each release",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _slip(node: LintedNode) -> Iterator[Violation]:
     for path, line in _unlisted(node):
         meant = _nearest_classification(path)
@@ -57,6 +90,17 @@ def _slip(node: LintedNode) -> Iterator[Violation]:
             yield Violation(classification=path, line=line, message=why, fix=f"write {meant.rpartition('/')[2]}")
 
 
+@rule(
+    id="WB113",
+    severity=Severity.WARNING,
+    title="a classification that EMR does not document",
+    because=_REFUSED,
+    fix="look for it on the page of your release, or leave it out",
+    source="EMR Release Guide, the page of each 7.x release",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _unknown(node: LintedNode) -> Iterator[Violation]:
     """Releases before 7 have some that the table does not."""
     if node.release and node.release.emr < TABLE_FROM:
@@ -82,90 +126,18 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
     return next((each for each in near if each.removesuffix("2") != path.removesuffix("2")), None)
 
 
+@rule(
+    id="WB114",
+    severity=Severity.ERROR,
+    title="a variable outside of export",
+    because="EMR takes variables from the export that nests in the classification, and from nowhere else",
+    fix="move it into export, a classification of its own inside hbase-env",
+    source=APPS,
+    proof=NO_AWS,
+    roles=BOTH,
+    of_hbase_1=True,
+)
 def _outside_export(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path == "hbase-env" and VARIABLE.fullmatch(key):
             yield Violation(at=setting, message=f"{key} stands in hbase-env itself, and not in its export")
-
-
-def _unquoted(node: LintedNode) -> Iterator[Violation]:
-    for setting in node.settings.values():
-        if not setting.quoted:
-            yield Violation(
-                at=setting,
-                message=f"the value of {setting.key} is a number or a switch of JSON",
-                fix=f'write "{setting.value}"',
-            )
-
-
-CLASSIFICATIONS: Final = (
-    Rule(
-        id="WB108",
-        severity=Severity.ERROR,
-        what="logging set by a classification that is gone",
-        check=_old_logging,
-        because=_REFUSED,
-        fix="use hbase-log4j2, in Log4j 2's own form",
-        emr=Span(since=(7, 9, 0)),
-        source=f"EMR Release Guide, {LOG4J_2}",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB109",
-        severity=Severity.ERROR,
-        what="logging set by a classification that is not there yet",
-        because=_REFUSED,
-        check=_new_logging,
-        fix="use hbase-log4j, or EMR 7.9 or later",
-        emr=Span(until=(7, 9, 0)),
-        source=f"EMR Release Guide, {LOG4J_2}",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB112",
-        severity=Severity.ERROR,
-        what="a classification that is a slip of a real one",
-        check=_slip,
-        because=_REFUSED,
-        fix="write the classification that exists",
-        source="EMR Release Guide, the page of each release",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB113",
-        severity=Severity.WARNING,
-        what="a classification that EMR does not document",
-        check=_unknown,
-        because=_REFUSED,
-        fix="look for it on the page of your release, or leave it out",
-        source="EMR Release Guide, the page of each 7.x release",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB114",
-        severity=Severity.ERROR,
-        what="a variable outside of export",
-        check=_outside_export,
-        roles=BOTH,
-        because="EMR takes variables from the export that nests in the classification, and from nowhere else",
-        fix="move it into export, a classification of its own inside hbase-env",
-        source=APPS,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB115",
-        severity=Severity.WARNING,
-        what="a value without quotes",
-        check=_unquoted,
-        roles=BOTH,
-        because="EMR's API takes texts alone, and the AWS CLI refuses the whole configuration",
-        fix="put the value in quotes",
-        source="EMR API reference, Configuration",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-)

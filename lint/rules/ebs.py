@@ -1,4 +1,4 @@
-"""WB7..: volumes that EBS sells, that the instance carries, and that suit a cache."""
+"""EBS volumes that exist, that the instance can drive, and that suit a cache."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Final
 from emr.cluster_spec import EbsVolume
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
+from lint.rule import NO_AWS, Violation, rule
 from lint.rules.volumes import instance_of
 from sizing import gp3
 from sizing.units import MIB
-
-__all__ = ["EBS"]
 
 VOLUME: Final = "VolumeSpecification"
 CFN_VOLUME: Final = "CloudFormation reference, AWS::EMR::Cluster VolumeSpecification"
@@ -26,6 +24,17 @@ def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
     return (volume for volume in node.volumes if volume.type == "gp3")
 
 
+@rule(
+    id="WB702",
+    severity=Severity.WARNING,
+    title="volumes faster than their instance",
+    because="what is beyond the sustained limit works in bursts of half an hour a day, and is paid for always",
+    fix="provision what the instance sustains, or take a larger instance",
+    source="EC2 instance types",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
     volumes = list(_gp3(node))
@@ -43,6 +52,17 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB703",
+    severity=Severity.WARNING,
+    title="more IOPS than the instance sustains",
+    because="the rest is paid for and never used",
+    fix="provision what the instance sustains, or take a larger instance",
+    source="EC2 instance types",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
     volumes = list(_gp3(node))
@@ -59,6 +79,16 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB704",
+    severity=Severity.WARNING,
+    title="a gp3 volume of the cache without a throughput",
+    because="that is the ceiling of the published benchmark, and more costs cents",
+    fix="state Throughput; warmbase plan says how much the reads need",
+    source=GP3,
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
 def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         if node.caches and volume.throughput_mib_s is None:
@@ -70,6 +100,17 @@ def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
             )
 
 
+@rule(
+    id="WB705",
+    severity=Severity.ERROR,
+    title="a gp3 volume that EBS does not sell",
+    because="EC2 refuses it, and the cluster does not start",
+    fix="keep 4 IOPS for each MiB/s, 500 for each GiB",
+    source=GP3,
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         iops = volume.iops or gp3.INCLUDED_IOPS
@@ -85,6 +126,17 @@ def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
             yield Violation(classification="", property=VOLUME, line=volume.line, message=why)
 
 
+@rule(
+    id="WB706",
+    severity=Severity.WARNING,
+    title="a volume beyond what EMR documents",
+    because="the limit is probably stale; EMR may refuse the launch",
+    fix="use more nodes should it",
+    source=CFN_VOLUME,
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _beyond_documents(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         size, throughput = volume.size_gib or 0, volume.throughput_mib_s or 0
@@ -105,77 +157,19 @@ def _stated(volume: EbsVolume) -> Iterator[str]:
         yield f"{volume.throughput_mib_s:,} MiB/s"
 
 
+@rule(
+    id="WB707",
+    severity=Severity.WARNING,
+    title="a cache on an old kind of volume",
+    because="its throughput depends on its size, or on a spinning disk",
+    fix="use gp3",
+    source=GP3,
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
 def _old_volume(node: LintedNode) -> Iterator[Violation]:
     for volume in node.volumes:
         if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
             yield Violation(
                 classification="", property=VOLUME, line=volume.line, message=f"the cache would be on {volume.type}"
             )
-
-
-EBS: Final = (
-    Rule(
-        id="WB702",
-        severity=Severity.WARNING,
-        what="volumes faster than their instance",
-        check=_beyond_the_instance,
-        because="what is beyond the sustained limit works in bursts of half an hour a day, and is paid for always",
-        fix="provision what the instance sustains, or take a larger instance",
-        source="EC2 instance types",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB703",
-        severity=Severity.WARNING,
-        what="more IOPS than the instance sustains",
-        check=_iops_beyond_the_instance,
-        because="the rest is paid for and never used",
-        fix="provision what the instance sustains, or take a larger instance",
-        source="EC2 instance types",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB704",
-        severity=Severity.WARNING,
-        what="a gp3 volume of the cache without a throughput",
-        check=_throughput_unsaid,
-        because="that is the ceiling of the published benchmark, and more costs cents",
-        fix="state Throughput; warmbase plan says how much the reads need",
-        source=GP3,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB705",
-        severity=Severity.ERROR,
-        what="a gp3 volume that EBS does not sell",
-        check=_impossible_gp3,
-        because="EC2 refuses it, and the cluster does not start",
-        fix="keep 4 IOPS for each MiB/s, 500 for each GiB",
-        source=GP3,
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB706",
-        severity=Severity.WARNING,
-        what="a volume beyond what EMR documents",
-        check=_beyond_documents,
-        because="the limit is probably stale; EMR may refuse the launch",
-        fix="use more nodes should it",
-        source=CFN_VOLUME,
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB707",
-        severity=Severity.WARNING,
-        what="a cache on an old kind of volume",
-        check=_old_volume,
-        because="its throughput depends on its size, or on a spinning disk",
-        fix="use gp3",
-        source=GP3,
-        of_hbase_1=True,
-    ),
-)

@@ -1,4 +1,4 @@
-"""What fills the cache, and what keeps it from filling."""
+"""How blocks enter the cache, and what keeps them out."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from typing import Final
 
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
-
-__all__ = ["FILLING"]
+from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 FEW_PREFETCH_THREADS: Final = 4
 
 
+@rule(
+    id="WB218",
+    severity=Severity.WARNING,
+    title="prefetch with hbase.bucketcache.queue.addition.waittime at 0",
+    because="nothing fetches the block again until the region opens anew",
+    fix="state a wait, such as 1000 ms; reads never wait",
+    source=HBASE,
+    proof=NEEDS_LOAD,
+)
 def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
     prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
     if node.caches and prefetches and node.number("hbase.bucketcache.queue.addition.waittime", 0) == 0:
@@ -26,6 +33,15 @@ def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB219",
+    severity=Severity.WARNING,
+    title="hbase.block.data.cacheonread at false",
+    because="HBase ANDs the switch with prefetch and compressed caching",
+    fix="leave it at true",
+    source="HBase 2.6.2 CacheConfig",
+    proof=NEEDS_LOAD,
+)
 def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
     if node.switched("hbase.block.data.cacheonread", default=True) is False:
         yield Violation(
@@ -34,6 +50,15 @@ def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB220",
+    severity=Severity.WARNING,
+    title="hbase.hfile.thread.prefetch at 4 or fewer on S3",
+    because="prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth (measured)",
+    fix="use 16 or more",
+    source="HBase 2.6.2 PrefetchExecutor",
+    proof=NEEDS_LOAD,
+)
 def _few_prefetch_threads(node: LintedNode) -> Iterator[Violation]:
     threads = node.number("hbase.hfile.thread.prefetch", FEW_PREFETCH_THREADS)
     prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
@@ -45,6 +70,15 @@ def _few_prefetch_threads(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB221",
+    severity=Severity.WARNING,
+    title="compactions that drop the cache (hbase.rs.cachecompactedblocksonwrite)",
+    because="a compaction's output is cached by a switch of its own",
+    fix="state hbase.rs.cachecompactedblocksonwrite=true",
+    source="HBase 2.6.2 CacheConfig",
+    proof=NEEDS_LOAD,
+)
 def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
     on_write = node.switched("hbase.rs.cacheblocksonwrite", default=False)
     compacted = node.switched("hbase.rs.cachecompactedblocksonwrite", default=False)
@@ -56,6 +90,15 @@ def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB222",
+    severity=Severity.WARNING,
+    title="a cache switch that does nothing (combinedcache.enabled, orphan.evictgraceperiod)",
+    because="it promises what no HBase 2.6 does",
+    fix="remove it",
+    source="HBase 2.6.0 to 2.6.7 sources",
+    proof=NEEDS_LOAD,
+)
 def _does_nothing(node: LintedNode) -> Iterator[Violation]:
     combined = node.setting("hbase.bucketcache.combinedcache.enabled")
     if combined and combined.value.strip().lower() == "false":
@@ -65,66 +108,17 @@ def _does_nothing(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=grace, message="no HBase 2.6 evicts orphans, and the value is in milliseconds")
 
 
+@rule(
+    id="WB225",
+    severity=Severity.ERROR,
+    title="memcached beside a BucketCache",
+    because="there is one L2, and an external one wins",
+    fix="remove it",
+    source=FACTORY,
+    proof=BOOTED,
+)
 def _external(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.switched("hbase.blockcache.use.external", default=False):
         yield Violation(
             at=node.setting("hbase.blockcache.use.external"), message="memcached takes the place of the BucketCache"
         )
-
-
-FILLING: Final = (
-    Rule(
-        id="WB218",
-        severity=Severity.WARNING,
-        what="prefetch with hbase.bucketcache.queue.addition.waittime at 0",
-        check=_drops_blocks,
-        because="nothing fetches the block again until the region opens anew",
-        fix="state a wait, such as 1000 ms; reads never wait",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB219",
-        severity=Severity.WARNING,
-        what="hbase.block.data.cacheonread at false",
-        check=_cache_on_read_off,
-        because="HBase ANDs the switch with prefetch and compressed caching",
-        fix="leave it at true",
-        source="HBase 2.6.2 CacheConfig",
-    ),
-    Rule(
-        id="WB220",
-        severity=Severity.WARNING,
-        what="hbase.hfile.thread.prefetch at 4 or fewer on S3",
-        check=_few_prefetch_threads,
-        because="prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth (measured)",
-        fix="use 16 or more",
-        source="HBase 2.6.2 PrefetchExecutor",
-    ),
-    Rule(
-        id="WB221",
-        severity=Severity.WARNING,
-        what="compactions that drop the cache (hbase.rs.cachecompactedblocksonwrite)",
-        check=_compactions_lose_blocks,
-        because="a compaction's output is cached by a switch of its own",
-        fix="state hbase.rs.cachecompactedblocksonwrite=true",
-        source="HBase 2.6.2 CacheConfig",
-    ),
-    Rule(
-        id="WB222",
-        severity=Severity.WARNING,
-        what="a cache switch that does nothing (combinedcache.enabled, orphan.evictgraceperiod)",
-        check=_does_nothing,
-        because="it promises what no HBase 2.6 does",
-        fix="remove it",
-        source="HBase 2.6.0 to 2.6.7 sources",
-    ),
-    Rule(
-        id="WB225",
-        severity=Severity.ERROR,
-        what="memcached beside a BucketCache",
-        check=_external,
-        because="there is one L2, and an external one wins",
-        fix="remove it",
-        source=FACTORY,
-    ),
-)

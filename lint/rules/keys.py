@@ -1,4 +1,4 @@
-"""WB1..: keys and values, each by itself: slips, other versions, wrong places, what is still to be filled in."""
+"""Keys: spelled correctly, in this version, and in the classification that reads them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from facts.keys import emr_keys, hadoop_keys, hbase_keys, key_prefixes
 from facts.keys.nearest import near_misses
 from lint.finding import Severity
 from lint.node import SITE, LintedNode
-from lint.release_of import nearest_label
-from lint.rule import Rule, Violation
-
-__all__ = ["KEYS"]
+from lint.rule import BOOTED, Violation, rule
 
 BOTH: Final = ("primary", "core")
 OF_HBASE: Final = ("hbase.", "hfile.")
@@ -26,7 +23,6 @@ SCHEME: Final = re.compile(r"fs\.(AbstractFileSystem\.)?[A-Za-z][\w+-]*\.impl(\.
 """Hadoop looks for the class of a file system by its scheme, whatever that is."""
 SITES: Final = ("hbase-site", "core-site", "hdfs-site", "yarn-site", "emrfs-site", "hbase")
 """Classifications whose keys we know all of; others, such as hbase-env, hold names of any kind."""
-
 # Keys that were renamed, given up or never merged, with what to use; read in the sources of HBase and Hadoop.
 REPLACED: Final = {
     "hbase.offheapcache.minblocksize": "hbase.blockcache.minblocksize",
@@ -37,12 +33,8 @@ REPLACED: Final = {
     "dfs.client.retry.window.max": "dfs.client.retry.window.base; HDFS-16155 was never merged",
     "hbase.rs.prefetchheapusage": "nothing: no HBase 2.6 brakes prefetch by heap",
 }
-
-
 NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
 """Of those, what the jars still name and nothing in them reads, but for a warning in the log."""
-
-
 # Hadoop and HBase read these as well, by what took their place.
 OLD_NAMES: Final = {
     "dfs.block.size": "dfs.blocksize",
@@ -52,6 +44,12 @@ OLD_NAMES: Final = {
     "hbase.regionserver.global.memstore.lowerLimit": "hbase.regionserver.global.memstore.size.lower.limit",
     "hbase.regionserver.global.memstore.upperLimit": "hbase.regionserver.global.memstore.size",
 }
+READ_BY_HBASE: Final = (SITE, "core-site")
+NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
+NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
+OF_WAL: Final = "emr.wal."
+_IGNORED: Final = "HBase ignores the key, as the boot for WB101 shows"
+_SILENCE: Final = "HBase and Hadoop ignore what they do not know, without a word"
 
 
 @cache
@@ -91,6 +89,18 @@ def _is_catalogued(key: str) -> bool:
     return key in _catalogued() or key in REPLACED or _is_open(key)
 
 
+@rule(
+    id="WB101",
+    severity=Severity.ERROR,
+    title="a key that is misspelt",
+    because=_SILENCE,
+    fix="write the key that exists",
+    source="keys extracted from the release jars",
+    proof=BOOTED,
+    roles=BOTH,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _near_miss(node: LintedNode) -> Iterator[Violation]:
     """Of a release with HBase 1 only keys of HBase are looked at: we know no Hadoop 2."""
     for setting in _site_settings(node):
@@ -105,6 +115,17 @@ def _near_miss(node: LintedNode) -> Iterator[Violation]:
             )
 
 
+@rule(
+    id="WB102",
+    severity=Severity.ERROR,
+    title="a key of another version",
+    because=_SILENCE,
+    fix="remove it, or use a release that has it",
+    source="keys extracted from the release jars",
+    proof=_IGNORED,
+    roles=BOTH,
+    of_hbase=False,
+)
 def _of_another_version(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         key = setting.key
@@ -130,6 +151,17 @@ def _versions(key: str) -> str:
     return "of an older Hadoop" if key.startswith(OF_HADOOP) else "of another version"
 
 
+@rule(
+    id="WB103",
+    severity=Severity.WARNING,
+    title="a key that nothing we know reads",
+    because=f"{_SILENCE}; a coprocessor or Phoenix may read it",
+    fix="check it against whatever it is for",
+    source="keys extracted from the release jars",
+    proof=_IGNORED,
+    roles=BOTH,
+    of_hbase=False,
+)
 def _unknown(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         key = setting.key
@@ -138,20 +170,18 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
 
 
-def _value(node: LintedNode) -> Iterator[Violation]:
-    for (path, key), setting in node.settings.items():
-        known = CATALOGUE.get((path, key)) or (CATALOGUE.get((SITE, key)) if path in SITES else None)
-        if known is None or setting.is_placeholder:
-            continue
-        why = known.values.refusal(setting.value)
-        if why is not None:
-            yield Violation(
-                at=setting,
-                message=f"{key}: {why}",
-                fix=f"use {known.values}{f', in {known.unit}' if known.unit else ''}",
-            )
-
-
+@rule(
+    id="WB105",
+    severity=Severity.ERROR,
+    title="a key where nobody looks for it",
+    because="HBase reads hbase-site, and below it core-site; EMR its own keys from hbase; YARN yarn-site",
+    fix="state it where it is read",
+    source="HBase 2.6.2 HBaseConfiguration, Hadoop 3.4.1 YarnConfiguration; EMR Release Guide, emr-hbase-s3",
+    proof=_IGNORED,
+    roles=BOTH,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
     """A site file of a node has more than EMR is told: what EMR wrote into it is not blamed."""
     for setting in node.settings.values():
@@ -170,12 +200,6 @@ def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at=setting, message=f"YARN does not read {key} from {path}", fix="state it in yarn-site")
 
 
-READ_BY_HBASE: Final = (SITE, "core-site")
-NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
-NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
-OF_WAL: Final = "emr.wal."
-
-
 def _is_for_emr(key: str) -> bool:
     """Return whether it is one of EMR's own, of which EMR makes settings of HBase."""
     return key.startswith("hbase.emr.") or key == "hbase.regionserver.fixed.heap.enabled"
@@ -185,15 +209,17 @@ def _ours(key: str) -> str:
     return next((path for path, name in CATALOGUE if name == key), SITE)
 
 
-def _gap(node: LintedNode) -> Iterator[Violation]:
-    for setting in node.settings.values():
-        unset = not setting.value.strip() and (setting.classification, setting.key) not in CATALOGUE
-        if setting.is_placeholder and not unset:
-            known = CATALOGUE.get((setting.classification, setting.key))
-            what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
-            yield Violation(at=setting, message=f"{setting.key} is still to be filled in{what}")
-
-
+@rule(
+    id="WB111",
+    severity=Severity.INFO,
+    title="an old name of a key",
+    because="it still works; where both names are stated, it is not obvious which one counts",
+    fix="write the new name",
+    source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
+    proof="the old key still works",
+    roles=BOTH,
+    of_hbase=False,
+)
 def _old_name(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         if setting.key in OLD_NAMES:
@@ -202,147 +228,3 @@ def _old_name(node: LintedNode) -> Iterator[Violation]:
                 message=f"{setting.key} is an old name of {OLD_NAMES[setting.key]}",
                 fix=f"write {OLD_NAMES[setting.key]}",
             )
-
-
-def _twice(node: LintedNode) -> Iterator[Violation]:
-    """Each is the later statement. A classification named again is none: only a property of it can be."""
-    for setting in node.subject.twice:
-        if setting.key in MEMBERS:
-            yield Violation(
-                at=setting, message=f"{setting.key} stands twice in one entry, and what the first holds is lost"
-            )
-        elif setting.key != "Classification":
-            yield Violation(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
-
-
-def _release(node: LintedNode) -> Iterator[Violation]:
-    label = node.subject.release_label
-    if label is None:
-        yield Violation(
-            classification="", message="nothing says which release this is for; rules about some are silent"
-        )
-    elif node.release is None:
-        why = "is no release label; rules about some releases are silent"
-        yield Violation(classification="", message=f"{label!r} {why}", fix=f"write {nearest_label(label)}")
-    elif node.has_hbase_1:
-        asked = "only what holds for any HBase, or without one, was asked"
-        yield Violation(classification="", message=f"{label} ships an HBase before 2: {asked}", fix=OLDER_FIX)
-    elif node.release.hbase < HBASE_26:
-        unasked = "keys and defaults of its version, and known bugs, were not asked about"
-        yield Violation(classification="", message=f"{label} ships an HBase before 2.6: {unasked}", fix=OLDER_FIX)
-    elif not node.exact:
-        yield Violation(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
-
-
-HBASE_26: Final = (2, 6, 0)
-OLDER_FIX: Final = "use emr-7.6.0 or later where the cache is to survive a restart"
-
-
-MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
-_SILENCE: Final = "HBase and Hadoop ignore what they do not know, without a word"
-
-KEYS: Final = (
-    Rule(
-        id="WB101",
-        severity=Severity.ERROR,
-        what="a key that is misspelt",
-        roles=BOTH,
-        check=_near_miss,
-        because=_SILENCE,
-        fix="write the key that exists",
-        source="keys extracted from the release jars",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB102",
-        severity=Severity.ERROR,
-        what="a key of another version",
-        roles=BOTH,
-        check=_of_another_version,
-        because=_SILENCE,
-        fix="remove it, or use a release that has it",
-        source="keys extracted from the release jars",
-        of_hbase=False,
-    ),
-    Rule(
-        id="WB103",
-        severity=Severity.WARNING,
-        what="a key that nothing we know reads",
-        roles=BOTH,
-        check=_unknown,
-        because=f"{_SILENCE}; a coprocessor or Phoenix may read it",
-        fix="check it against whatever it is for",
-        source="keys extracted from the release jars",
-        of_hbase=False,
-    ),
-    Rule(
-        id="WB104",
-        severity=Severity.ERROR,
-        what="a value that the property does not take",
-        roles=BOTH,
-        check=_value,
-        because="some such values stop a daemon at its start, others are silently replaced by the default",
-        fix="use a value that it takes",
-        source="HBase 2.6.2 and Hadoop 3.4.1 sources",
-        of_hbase=False,
-    ),
-    Rule(
-        id="WB105",
-        severity=Severity.ERROR,
-        what="a key where nobody looks for it",
-        roles=BOTH,
-        check=_nobody_reads_it_there,
-        because="HBase reads hbase-site, and below it core-site; EMR its own keys from hbase; YARN yarn-site",
-        fix="state it where it is read",
-        source="HBase 2.6.2 HBaseConfiguration, Hadoop 3.4.1 YarnConfiguration; EMR Release Guide, emr-hbase-s3",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB106",
-        severity=Severity.INFO,
-        what="a value that is still to be filled in",
-        roles=BOTH,
-        check=_gap,
-        because="a gap is not checked, and EMR would take it as it stands",
-        fix="fill it in; warmbase plan works it out from the workload",
-        source="the file itself",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB107",
-        severity=Severity.ERROR,
-        what="a property stated twice",
-        roles=BOTH,
-        check=_twice,
-        because="only the last counts, and a reader cannot tell which was meant",
-        fix="remove one of the two",
-        source="EMR keeps a map for each classification",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB110",
-        severity=Severity.INFO,
-        what="a release that is not known",
-        check=_release,
-        because="keys, defaults, Java and defects differ by release",
-        fix="give --release, such as emr-7.12.0",
-        source="EMR Release Guide, emr-release-app-versions-7.x",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB111",
-        severity=Severity.INFO,
-        what="an old name of a key",
-        check=_old_name,
-        roles=BOTH,
-        because="it still works; where both names are stated, it is not obvious which one counts",
-        fix="write the new name",
-        source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
-        of_hbase=False,
-    ),
-)

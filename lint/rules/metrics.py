@@ -1,4 +1,4 @@
-"""WB8..: what is published, and what that costs."""
+"""Metrics that EMR publishes, and their cost."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Final
 from configurations.metrics import EXPORT_INTERVAL_MS
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
-
-__all__ = ["METRICS"]
+from lint.rule import NO_AWS, Violation, rule
 
 EMR: Final = "emr-metrics"
 SYSTEM: Final = "emr-metrics/emr-system-metrics"
@@ -25,6 +23,17 @@ def _nothing_in(node: LintedNode, path: str) -> bool:
     return not any(inside) and not any(found == path for found, _ in node.settings)
 
 
+@rule(
+    id="WB801",
+    severity=Severity.ERROR,
+    title="an empty emr-system-metrics",
+    because="EMR documents it as the way to switch metrics off",
+    fix="name the metrics inside it, or leave it out",
+    source=AGENT,
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _empty_system(node: LintedNode) -> Iterator[Violation]:
     if SYSTEM in node.subject.classifications and _nothing_in(node, SYSTEM):
         yield Violation(
@@ -34,6 +43,17 @@ def _empty_system(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB802",
+    severity=Severity.ERROR,
+    title="an empty emr-metrics",
+    because="it resets what was configured, and removes HBase's metrics",
+    fix="name metrics, or leave it out",
+    source=AGENT,
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _empty(node: LintedNode) -> Iterator[Violation]:
     if EMR in node.subject.classifications and _nothing_in(node, EMR):
         yield Violation(
@@ -43,6 +63,16 @@ def _empty(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB803",
+    severity=Severity.WARNING,
+    title="a lifetime ratio as a metric",
+    because="it hardly moves when a cache is lost after a month, begins anew at each restart, and a mean of it "
+    "over servers weighs idle ones alike",
+    fix="publish l2CacheHitCount and l2CacheMissCount, and divide their rates",
+    source="HBase 2.6.2 MetricsRegionServerWrapperImpl",
+    proof=NO_AWS,
+)
 def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         if setting.classification.startswith(EMR) and "l2CacheHitRatio" in setting.value:
@@ -51,6 +81,17 @@ def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
             )
 
 
+@rule(
+    id="WB804",
+    severity=Severity.INFO,
+    title="metrics finer than they are kept",
+    because="the agent's metrics have a resolution of 60 s",
+    fix="use 60000",
+    source=AGENT,
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path.startswith(EMR) and key == "otel.metric.export.interval":
@@ -59,6 +100,17 @@ def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
                 yield Violation(at=setting, message=f"every {interval / 1000:g} s, and CloudWatch keeps a minute")
 
 
+@rule(
+    id="WB805",
+    severity=Severity.INFO,
+    title="all of the agent's system metrics",
+    because="that is $10.20 for each node and month at $0.30 for a metric",
+    fix="state emr-system-metrics with those that you look at",
+    source="CloudWatch prices, first 10,000 metrics",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
     agent = EMR in node.subject.classifications or "AmazonCloudWatchAgent" in node.subject.applications
     if agent and SYSTEM not in node.subject.classifications:
@@ -68,61 +120,3 @@ def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
             line=node.subject.classifications.get(EMR),
             message=f"the agent publishes its {DEFAULT_SYSTEM_METRICS} system metrics of every node",
         )
-
-
-METRICS: Final = (
-    Rule(
-        id="WB801",
-        severity=Severity.ERROR,
-        what="an empty emr-system-metrics",
-        check=_empty_system,
-        because="EMR documents it as the way to switch metrics off",
-        fix="name the metrics inside it, or leave it out",
-        source=AGENT,
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB802",
-        severity=Severity.ERROR,
-        what="an empty emr-metrics",
-        check=_empty,
-        because="it resets what was configured, and removes HBase's metrics",
-        fix="name metrics, or leave it out",
-        source=AGENT,
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB803",
-        severity=Severity.WARNING,
-        what="a lifetime ratio as a metric",
-        check=_lifetime_ratio,
-        because="it hardly moves when a cache is lost after a month, begins anew at each restart, and a mean of it "
-        "over servers weighs idle ones alike",
-        source="HBase 2.6.2 MetricsRegionServerWrapperImpl",
-        fix="publish l2CacheHitCount and l2CacheMissCount, and divide their rates",
-    ),
-    Rule(
-        id="WB804",
-        severity=Severity.INFO,
-        what="metrics finer than they are kept",
-        check=_period_below_retention,
-        because="the agent's metrics have a resolution of 60 s",
-        fix="use 60000",
-        source=AGENT,
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB805",
-        severity=Severity.INFO,
-        what="all of the agent's system metrics",
-        check=_all_system_metrics,
-        because="that is $10.20 for each node and month at $0.30 for a metric",
-        fix="state emr-system-metrics with those that you look at",
-        source="CloudWatch prices, first 10,000 metrics",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-)

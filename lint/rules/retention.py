@@ -1,4 +1,4 @@
-"""WB3..: a master that waits for the server that holds the cache, and not for ever."""
+"""How long the master waits for a RegionServer that holds a cache."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import Final
 from lint.finding import Severity
 from lint.jvm_options import jvm_options
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
-from lint.rules.blocks import cached_blocks
+from lint.rule import BOOTED, NEEDS_RESTARTS, Violation, rule
 from sizing.restart import BOOT_SECONDS, MOST_RETRIES, RETAIN_MARGIN, RestartLoad, restart, retention_window_seconds
 from sizing.units import MIB, format_duration
-
-__all__ = ["RETENTION"]
 
 PATH: Final = "hbase.bucketcache.persistent.path"
 RETAIN: Final = "hbase.master.scp.retain.assignment"
@@ -39,6 +36,16 @@ def _retries(node: LintedNode) -> float | None:
     return node.number(RETRIES, DEFAULT_RETRIES)
 
 
+@rule(
+    id="WB307",
+    severity=Severity.ERROR,
+    title="a master that waits for ever (hbase.master.scp.retain.assignment.force.retries)",
+    because="a node that EMR replaces has a new name: its regions stay offline until somebody notices",
+    fix="use 12 to 14, by how long a restart takes",
+    source=MASTER,
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
     if node.switched(FORCE, default=False) and retries is not None and retries > MOST_RETRIES:
@@ -49,6 +56,16 @@ def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB315",
+    severity=Severity.WARNING,
+    title="a master that waits for hours (…retain.assignment.force.retries)",
+    because="a node that EMR replaces has a new name, and nobody serves its regions until the wait is over",
+    fix="use 12 to 14, by how long a restart takes",
+    source=MASTER,
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
     if not node.switched(FORCE, default=False) or retries is None or not 0 <= retries <= MOST_RETRIES:
@@ -62,6 +79,16 @@ def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB308",
+    severity=Severity.ERROR,
+    title="a master that waits less than a restart takes (…retain.assignment.force.retries)",
+    because="the regions scatter, and the cache that was kept is lost to them",
+    fix="use more retries: each doubles the wait",
+    source=f"{MASTER}; index restore measured with HBase 2.6.2",
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _window_too_short(node: LintedNode) -> Iterator[Violation]:
     """The window is that of 50 ms times what the first wait is stated to be."""
     retries, away, first = _retries(node), _away_seconds(node), node.number(WAIT, DEFAULT_WAIT_MS)
@@ -96,7 +123,7 @@ def _core(node: LintedNode) -> LintedNode:
 def _away_seconds(node: LintedNode) -> float | None:
     """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
     core = _core(node)
-    blocks, options = cached_blocks(core), jvm_options(core)
+    blocks, options = core.cached_blocks, jvm_options(core)
     if blocks is None or not 0 <= blocks < MOST_BLOCKS or node.release is None:
         return None
     return restart(
@@ -112,11 +139,31 @@ def _away_seconds(node: LintedNode) -> float | None:
     ).away_seconds
 
 
+@rule(
+    id="WB309",
+    severity=Severity.WARNING,
+    title="hbase.master.scp.retain.assignment.force without retain.assignment",
+    because="retention is asked for by the other one",
+    fix=f"state {RETAIN}=true too",
+    source=MASTER,
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _force_alone(node: LintedNode) -> Iterator[Violation]:
     if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
         yield Violation(at=node.setting(FORCE), message=f"without {RETAIN} it does nothing")
 
 
+@rule(
+    id="WB310",
+    severity=Severity.WARNING,
+    title="a cache kept for regions that do not come back",
+    because="the master gives a server's regions away as soon as it is gone",
+    fix=f"state {RETAIN} and {FORCE} as true, with 12 to 14 retries",
+    source=MASTER,
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
     switched_on = [node.switched(key, default=False) for key in (RETAIN, FORCE)]
     if _core(node).persists and False in switched_on:
@@ -127,6 +174,16 @@ def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB311",
+    severity=Severity.WARNING,
+    title="a cache-aware balancer that sees no cache",
+    because="CacheAwareLoadBalancer switches its cache cost off without the path",
+    fix=f"state {PATH} for the primary nodes too",
+    source="HBase 2.6.2 CacheAwareLoadBalancer",
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
         yield Violation(
@@ -135,6 +192,16 @@ def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB312",
+    severity=Severity.WARNING,
+    title="a full restart that does not wait for the caches",
+    because="regions are assigned when mintostart servers have come, 1 if unsaid, and 4.5 s have passed",
+    fix=f"state {MOST}, the core nodes less those that may be lost, and {TIMEOUT} as long as a restart takes",
+    source="HBase 2.6.2 ServerManager",
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
     """Silent where mintostart or the timeout is still to be filled in.
 
@@ -155,6 +222,16 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB313",
+    severity=Severity.WARNING,
+    title="maxtostart below mintostart",
+    because="HBase logs a warning and ignores it",
+    fix="remove it",
+    source="HBase 2.6.2 ServerManager",
+    proof=BOOTED,
+    roles=PRIMARY,
+)
 def _max_below_min(node: LintedNode) -> Iterator[Violation]:
     least = node.number(LEAST, 1)
     most = node.number(MOST) if node.setting(MOST) else None
@@ -162,6 +239,16 @@ def _max_below_min(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=node.setting(MOST), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
 
 
+@rule(
+    id="WB316",
+    severity=Severity.ERROR,
+    title="more RegionServers waited for than there are",
+    because=_NEVER,
+    fix=_LEAVE,
+    source="HBase 2.6.2 ServerManager",
+    proof=BOOTED,
+    roles=PRIMARY,
+)
 def _never_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and least > max(1, servers):
@@ -170,6 +257,16 @@ def _never_enough(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB317",
+    severity=Severity.WARNING,
+    title="a master that needs most of its RegionServers",
+    because=_NEVER,
+    fix=_LEAVE,
+    source="HBase 2.6.2 ServerManager",
+    proof=NEEDS_RESTARTS,
+    roles=PRIMARY,
+)
 def _hardly_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and max(1, servers / 2) < least <= servers:
@@ -184,107 +281,3 @@ def _server_count(node: LintedNode) -> int | None:
     groups = [group for group in node.subject.groups if group.role in {"core", "task"}]
     counts = [group.count for group in groups if group.count is not None]
     return sum(counts) if counts and len(counts) == len(groups) else None
-
-
-RETENTION: Final = (
-    Rule(
-        id="WB307",
-        severity=Severity.ERROR,
-        what="a master that waits for ever (hbase.master.scp.retain.assignment.force.retries)",
-        check=_waits_for_ever,
-        roles=PRIMARY,
-        because="a node that EMR replaces has a new name: its regions stay offline until somebody notices",
-        fix="use 12 to 14, by how long a restart takes",
-        source=MASTER,
-    ),
-    Rule(
-        id="WB308",
-        severity=Severity.ERROR,
-        what="a master that waits less than a restart takes (…retain.assignment.force.retries)",
-        check=_window_too_short,
-        roles=PRIMARY,
-        because="the regions scatter, and the cache that was kept is lost to them",
-        fix="use more retries: each doubles the wait",
-        source=f"{MASTER}; index restore measured with HBase 2.6.2",
-    ),
-    Rule(
-        id="WB309",
-        severity=Severity.WARNING,
-        what="hbase.master.scp.retain.assignment.force without retain.assignment",
-        check=_force_alone,
-        roles=PRIMARY,
-        because="retention is asked for by the other one",
-        fix=f"state {RETAIN}=true too",
-        source=MASTER,
-    ),
-    Rule(
-        id="WB310",
-        severity=Severity.WARNING,
-        what="a cache kept for regions that do not come back",
-        check=_nothing_retains,
-        roles=PRIMARY,
-        because="the master gives a server's regions away as soon as it is gone",
-        fix=f"state {RETAIN} and {FORCE} as true, with 12 to 14 retries",
-        source=MASTER,
-    ),
-    Rule(
-        id="WB311",
-        severity=Severity.WARNING,
-        what="a cache-aware balancer that sees no cache",
-        check=_balancer_blind,
-        because="CacheAwareLoadBalancer switches its cache cost off without the path",
-        roles=PRIMARY,
-        fix=f"state {PATH} for the primary nodes too",
-        source="HBase 2.6.2 CacheAwareLoadBalancer",
-    ),
-    Rule(
-        id="WB312",
-        severity=Severity.WARNING,
-        what="a full restart that does not wait for the caches",
-        check=_starts_too_soon,
-        roles=PRIMARY,
-        because="regions are assigned when mintostart servers have come, 1 if unsaid, and 4.5 s have passed",
-        fix=f"state {MOST}, the core nodes less those that may be lost, and {TIMEOUT} as long as a restart takes",
-        source="HBase 2.6.2 ServerManager",
-    ),
-    Rule(
-        id="WB313",
-        severity=Severity.WARNING,
-        what="maxtostart below mintostart",
-        check=_max_below_min,
-        roles=PRIMARY,
-        because="HBase logs a warning and ignores it",
-        fix="remove it",
-        source="HBase 2.6.2 ServerManager",
-    ),
-    Rule(
-        id="WB315",
-        severity=Severity.WARNING,
-        what="a master that waits for hours (…retain.assignment.force.retries)",
-        check=_waits_for_hours,
-        roles=PRIMARY,
-        because="a node that EMR replaces has a new name, and nobody serves its regions until the wait is over",
-        fix="use 12 to 14, by how long a restart takes",
-        source=MASTER,
-    ),
-    Rule(
-        id="WB316",
-        severity=Severity.ERROR,
-        what="more RegionServers waited for than there are",
-        check=_never_enough,
-        roles=PRIMARY,
-        because=_NEVER,
-        fix=_LEAVE,
-        source="HBase 2.6.2 ServerManager",
-    ),
-    Rule(
-        id="WB317",
-        severity=Severity.WARNING,
-        what="a master that needs most of its RegionServers",
-        check=_hardly_enough,
-        roles=PRIMARY,
-        because=_NEVER,
-        fix=_LEAVE,
-        source="HBase 2.6.2 ServerManager",
-    ),
-)

@@ -1,18 +1,17 @@
-"""Fractions: of the heap, and of the caches; what HBase adds up, and how."""
+"""Shares of the heap and of the caches, as HBase adds them up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+import numpy as np
 
 from configurations.properties import CATALOGUE
 from lint.finding import Severity
-from lint.float32 import float32_sum
 from lint.node import SITE, LintedNode
-from lint.rule import Rule, Violation
+from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from sizing.heap import within_heap_limit
-
-__all__ = ["SHARES"]
 
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
@@ -54,10 +53,28 @@ def _states(node: LintedNode, key: str) -> bool:
     return known and node.setting(key) is not None
 
 
+@rule(
+    id="WB206",
+    severity=Severity.ERROR,
+    title="hbase.bucketcache single, multi and memory factors that do not add up to 1",
+    because=f"HBase adds them in float32 and wants exactly 1, else {START}",
+    fix="use other decimals, such as 0.25, 0.50 and 0.25",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _factors(node: LintedNode) -> Iterator[Violation]:
     return _not_one(node, FACTORS, "single, multi and memory factors")
 
 
+@rule(
+    id="WB226",
+    severity=Severity.ERROR,
+    title="L1 shares that do not add up to 1",
+    because=f"HBase wants exactly 1 in float32, else {START}",
+    fix="use 0.25, 0.50 and 0.25",
+    source="HBase 2.6.2 LruBlockCache",
+    proof=BOOTED,
+)
 def _l1_shares(node: LintedNode) -> Iterator[Violation]:
     return _not_one(node, L1_SHARES, "single, multi and memory percentages")
 
@@ -69,11 +86,20 @@ def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iter
     shares = [share for share in stated if share is not None and 0 <= share <= 1]
     if at is None or len(shares) < len(stated):
         return
-    added = float32_sum(shares)
+    added = _float32_sum(shares)
     if added != 1:
         yield Violation(at=at, message=f"{what} add up to {added:.8f} in float32")
 
 
+@rule(
+    id="WB207",
+    severity=Severity.ERROR,
+    title="hbase.bucketcache.minfactor above acceptfactor",
+    because=f"{START} with minfactor above acceptfactor",
+    fix="make minfactor the smaller one",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _thresholds(node: LintedNode) -> Iterator[Violation]:
     accept = node.number("hbase.bucketcache.acceptfactor", 0.95)
     goal = node.number("hbase.bucketcache.minfactor", 0.85)
@@ -82,6 +108,15 @@ def _thresholds(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=at, message=f"eviction would begin at {accept:g} and go on down to {goal:g}, which is more")
 
 
+@rule(
+    id="WB208",
+    severity=Severity.ERROR,
+    title="hfile.block.cache.size at 0, which switches every cache off",
+    because="at 0.0001 or less HBase makes no block cache at all, the BucketCache included, and says nothing",
+    fix="leave L1 what indexes and Bloom chunks need, 0.05 at least",
+    source=FACTORY,
+    proof=BOOTED,
+)
 def _l1_off(node: LintedNode) -> Iterator[Violation]:
     fraction = node.number("hfile.block.cache.size", 0.4)
     at = node.setting("hfile.block.cache.size")
@@ -90,6 +125,15 @@ def _l1_off(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=at, message=f"{fraction:g} switches every cache off, L1 {cache}")
 
 
+@rule(
+    id="WB209",
+    severity=Severity.ERROR,
+    title="hfile.block.cache.size and the memstore above 0.8 of the heap",
+    because=f"HBase adds them in whole percents, cut off in float32, and above 80 {START}",
+    fix="lower one of the two",
+    source="HBase 2.6.2 MemorySizeUtil",
+    proof=BOOTED,
+)
 def _heap_limit(node: LintedNode) -> Iterator[Violation]:
     memstore_key = MEMSTORE if node.setting(MEMSTORE) or not node.setting(OLD_MEMSTORE) else OLD_MEMSTORE
     l1, memstore = (node.number(key, 0.4) for key in (L1, memstore_key))
@@ -103,6 +147,15 @@ def _heap_limit(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB223",
+    severity=Severity.WARNING,
+    title="memory ranges by which HBase moves L1 and memstore",
+    because="L1 shrinks where memstores grow, and with it what is sized for indexes",
+    fix="remove the ranges; state both fractions",
+    source="HBase 2.6.2 HeapMemoryManager",
+    proof=NEEDS_LOAD,
+)
 def _ranges(node: LintedNode) -> Iterator[Violation]:
     """A range that is its fraction and nothing more moves nothing."""
     for fraction, ends in RANGES.items():
@@ -112,6 +165,15 @@ def _ranges(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at=moving[0], message="HBase moves memory between L1 and memstore, a minute at a time")
 
 
+@rule(
+    id="WB227",
+    severity=Severity.ERROR,
+    title="L1 thresholds in the wrong order",
+    because=f"HBase wants min below acceptable below 1, else {START}",
+    fix="leave 0.95 and 0.99",
+    source="HBase 2.6.2 LruBlockCache",
+    proof=BOOTED,
+)
 def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
     goal, accept = node.number(LRU_GOAL, 0.95), node.number(LRU_ACCEPT, 0.99)
     at = node.setting(LRU_GOAL) or node.setting(LRU_ACCEPT)
@@ -119,68 +181,9 @@ def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=at, message=f"L1 would evict from {accept:g} down to {goal:g}")
 
 
-SHARES: Final = (
-    Rule(
-        id="WB206",
-        severity=Severity.ERROR,
-        what="hbase.bucketcache single, multi and memory factors that do not add up to 1",
-        check=_factors,
-        because=f"HBase adds them in float32 and wants exactly 1, else {START}",
-        fix="use other decimals, such as 0.25, 0.50 and 0.25",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB207",
-        severity=Severity.ERROR,
-        what="hbase.bucketcache.minfactor above acceptfactor",
-        check=_thresholds,
-        because=f"{START} with minfactor above acceptfactor",
-        fix="make minfactor the smaller one",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB208",
-        severity=Severity.ERROR,
-        what="hfile.block.cache.size at 0, which switches every cache off",
-        check=_l1_off,
-        because="at 0.0001 or less HBase makes no block cache at all, the BucketCache included, and says nothing",
-        fix="leave L1 what indexes and Bloom chunks need, 0.05 at least",
-        source=FACTORY,
-    ),
-    Rule(
-        id="WB209",
-        severity=Severity.ERROR,
-        what="hfile.block.cache.size and the memstore above 0.8 of the heap",
-        check=_heap_limit,
-        because=f"HBase adds them in whole percents, cut off in float32, and above 80 {START}",
-        fix="lower one of the two",
-        source="HBase 2.6.2 MemorySizeUtil",
-    ),
-    Rule(
-        id="WB223",
-        severity=Severity.WARNING,
-        what="memory ranges by which HBase moves L1 and memstore",
-        check=_ranges,
-        because="L1 shrinks where memstores grow, and with it what is sized for indexes",
-        fix="remove the ranges; state both fractions",
-        source="HBase 2.6.2 HeapMemoryManager",
-    ),
-    Rule(
-        id="WB226",
-        severity=Severity.ERROR,
-        what="L1 shares that do not add up to 1",
-        check=_l1_shares,
-        because=f"HBase wants exactly 1 in float32, else {START}",
-        fix="use 0.25, 0.50 and 0.25",
-        source="HBase 2.6.2 LruBlockCache",
-    ),
-    Rule(
-        id="WB227",
-        severity=Severity.ERROR,
-        what="L1 thresholds in the wrong order",
-        check=_l1_thresholds,
-        because=f"HBase wants min below acceptable below 1, else {START}",
-        fix="leave 0.95 and 0.99",
-        source="HBase 2.6.2 LruBlockCache",
-    ),
-)
+def _float32_sum(shares: Iterable[float]) -> float:
+    """Their sum in that order, each rounded to float32 first; 1.0 exactly is what HBase asks of cache factors."""
+    total = np.float32(0)
+    for share in shares:
+        total += np.float32(share)
+    return float(total)

@@ -1,4 +1,4 @@
-"""Bucket sizes: slots that take the blocks, in buckets that they fill."""
+"""Bucket sizes that hold the blocks and fill their buckets."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Final
 
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
+from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from sizing.units import MIB
-
-__all__ = ["SLOTS"]
 
 SLOT_OVERHEAD_BYTES: Final = 54  # 33 header, 13 metadata, 8 stamp: what a block takes beside its payload
 UNIT: Final = 256  # bytes in which offsets are kept
@@ -22,6 +20,15 @@ HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 START: Final = "the RegionServer does not start"
 
 
+@rule(
+    id="WB202",
+    severity=Severity.ERROR,
+    title="a size in hbase.bucketcache.bucket.sizes that is no multiple of 256",
+    because=f"offsets are kept in units of 256 bytes: {START}; at 0 it divides by zero",
+    fix="round each size up to a multiple of 256",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _not_a_multiple(node: LintedNode) -> Iterator[Violation]:
     wrong = [size for size in node.bucket_sizes or () if size % UNIT or size <= 0]
     if wrong:
@@ -37,6 +44,15 @@ def _next_multiple(size: float) -> int:
     return max(UNIT, math.ceil(size / UNIT) * UNIT)
 
 
+@rule(
+    id="WB203",
+    severity=Severity.ERROR,
+    title="hbase.bucketcache.bucket.sizes that take no block",
+    because="a block without a slot is never cached, and only a log line a minute says so",
+    fix="add a size that takes the longest block",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
     sizes, block = node.bucket_sizes, node.block_bytes
     # Ours states the length in the cache; where nothing is stated, a block of 64 KiB takes 54 bytes more.
@@ -49,6 +65,15 @@ def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB204",
+    severity=Severity.ERROR,
+    title="a cache too small for its bucket sizes",
+    because=f"each size needs a bucket of four times the largest, else {START}",
+    fix="make the cache larger",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
     sizes, size_mib = node.bucket_sizes, node.cache_mib
     if sizes and size_mib is not None and size_mib >= 1 and size_mib * MIB < len(sizes) * ITEMS * max(sizes):
@@ -60,6 +85,15 @@ def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB205",
+    severity=Severity.WARNING,
+    title="buckets that the usual slot does not fill",
+    because="the rest of each bucket is lost to the cache",
+    fix="choose a largest size of which four are a multiple of the usual slot",
+    source=HBASE,
+    proof=NEEDS_LOAD,
+)
 def _wasteful_bucket(node: LintedNode) -> Iterator[Violation]:
     sizes, block = node.bucket_sizes, node.block_bytes
     if not sizes or block is None or min(sizes) <= 0:
@@ -73,6 +107,15 @@ def _wasteful_bucket(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB224",
+    severity=Severity.ERROR,
+    title="more blocks than HBase counts",
+    because=f"{START} (IllegalArgumentException)",
+    fix="state the real block size",
+    source=HBASE,
+    proof=BOOTED,
+)
 def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
     size_mib, block = node.cache_mib, node.block_bytes
     if size_mib is not None and block and size_mib * MIB / block >= MOST_BLOCKS:
@@ -81,52 +124,3 @@ def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
             message=f"{size_mib * MIB / block:,.0f} blocks are more than HBase counts (2^31)",
             fix="state hbase.blockcache.minblocksize as large as blocks are, or cache less on each node",
         )
-
-
-SLOTS: Final = (
-    Rule(
-        id="WB202",
-        severity=Severity.ERROR,
-        what="a size in hbase.bucketcache.bucket.sizes that is no multiple of 256",
-        check=_not_a_multiple,
-        because=f"offsets are kept in units of 256 bytes: {START}; at 0 it divides by zero",
-        fix="round each size up to a multiple of 256",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB203",
-        severity=Severity.ERROR,
-        what="hbase.bucketcache.bucket.sizes that take no block",
-        check=_no_slot_for_a_block,
-        because="a block without a slot is never cached, and only a log line a minute says so",
-        fix="add a size that takes the longest block",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB204",
-        severity=Severity.ERROR,
-        what="a cache too small for its bucket sizes",
-        check=_too_small_for_its_slots,
-        because=f"each size needs a bucket of four times the largest, else {START}",
-        fix="make the cache larger",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB205",
-        severity=Severity.WARNING,
-        what="buckets that the usual slot does not fill",
-        check=_wasteful_bucket,
-        because="the rest of each bucket is lost to the cache",
-        fix="choose a largest size of which four are a multiple of the usual slot",
-        source=HBASE,
-    ),
-    Rule(
-        id="WB224",
-        severity=Severity.ERROR,
-        what="more blocks than HBase counts",
-        check=_too_many_blocks,
-        because=f"{START} (IllegalArgumentException)",
-        fix="state the real block size",
-        source=HBASE,
-    ),
-)

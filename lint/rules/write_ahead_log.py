@@ -1,4 +1,4 @@
-"""WB6..: HDFS and the write-ahead log: copies enough, and a service that fits."""
+"""HDFS and the write-ahead log."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Final
 from emr.cluster_spec import Setting
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import Rule, Violation
+from lint.rule import NO_AWS, Violation, rule
 from lint.rules.volumes import mount_of
-
-__all__ = ["WRITE_AHEAD_LOG"]
 
 WAL: Final = "EMR Release Guide, emr-hbase-wal"
 DIRECTORIES: Final = (("hdfs-site", "dfs.datanode.data.dir"), ("yarn-site", "yarn.nodemanager.local-dirs"))
@@ -36,6 +34,17 @@ def _replication(node: LintedNode) -> float | None:
     return node.number("dfs.replication", None, "hdfs-site")
 
 
+@rule(
+    id="WB601",
+    severity=Severity.ERROR,
+    title="dfs.replication above the number of core nodes",
+    because="no block ever reaches its replication, and the loss of one node cannot be made good",
+    fix="lower dfs.replication",
+    source="EMR Management Guide, emr-plan-storage",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
     copies, cores = _replication(node), _core_count(node)
     if copies is not None and cores is not None and copies > cores:
@@ -48,6 +57,16 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
         )
 
 
+@rule(
+    id="WB602",
+    severity=Severity.ERROR,
+    title="one copy of the write-ahead log (dfs.replication)",
+    because="what was written since the last flush is gone with one node",
+    fix="state dfs.replication=2 in hdfs-site, or use EMR WAL",
+    source="EMR Management Guide, emr-plan-storage",
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
 def _one_copy_of_the_log(node: LintedNode) -> Iterator[Violation]:
     elsewhere = [node.setting(key, "hbase") for key in ("hbase.emr.readreplica.enabled", "hbase.emr.wal.enabled")]
     copies = _replication(node)
@@ -67,11 +86,31 @@ def _on(setting: Setting) -> bool:
     return setting.value.strip().lower() == "true"
 
 
+@rule(
+    id="WB609",
+    severity=Severity.ERROR,
+    title="a WAL provider beside EMR WAL",
+    because="reconfiguration fails",
+    fix="remove hbase.wal.provider",
+    source=WAL,
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
 def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
         yield Violation(at=node.setting("hbase.wal.provider"), message="EMR WAL brings a provider of its own")
 
 
+@rule(
+    id="WB610",
+    severity=Severity.ERROR,
+    title="EMR WAL where it does not work",
+    because="it is for active clusters with data in S3 and instance groups, and has a workspace",
+    fix="remove it, or complete it",
+    source=WAL,
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
 def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
     enabled = node.setting("hbase.emr.wal.enabled", "hbase")
     if enabled is None or not _on(enabled):
@@ -86,6 +125,15 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at=enabled, message="EMR WAL does not work with instance fleets", line=node.subject.fleets)
 
 
+@rule(
+    id="WB613",
+    severity=Severity.WARNING,
+    title="HDFS or YARN on the cache's volume",
+    because="they compete for it, and at 90 % YARN calls the disk unhealthy and EMR replaces the node",
+    fix="give both a directory on another volume",
+    source="EMR Management Guide, emr-plan-node-replacement",
+    proof=NO_AWS,
+)
 def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
     caches = {mount_of(path) for path in node.cache_files}
     for path, key in DIRECTORIES:
@@ -99,6 +147,17 @@ def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
             )
 
 
+@rule(
+    id="WB615",
+    severity=Severity.WARNING,
+    title="short-circuit reads that do not come to pass",
+    because="they are for blocks on the DataNode of the same host, through a socket that both know by its path",
+    fix="remove the switch",
+    source="Hadoop 3.4.1 DomainSocketFactory",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
 def _short_circuit(node: LintedNode) -> Iterator[Violation]:
     """EMR's own hdfs-site may set the path; where it cannot be seen, nothing is said of it."""
     sites = ("hdfs-site", "hbase-site", "core-site")
@@ -116,68 +175,3 @@ def _short_circuit(node: LintedNode) -> Iterator[Violation]:
                 "EMR's own hdfs-site sets the path, which is not documented",
                 fix="state dfs.domain.socket.path on both sides, or remove the switch",
             )
-
-
-WRITE_AHEAD_LOG: Final = (
-    Rule(
-        id="WB601",
-        severity=Severity.ERROR,
-        what="dfs.replication above the number of core nodes",
-        check=_more_copies_than_nodes,
-        because="no block ever reaches its replication, and the loss of one node cannot be made good",
-        fix="lower dfs.replication",
-        source="EMR Management Guide, emr-plan-storage",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB602",
-        severity=Severity.ERROR,
-        what="one copy of the write-ahead log (dfs.replication)",
-        check=_one_copy_of_the_log,
-        because="what was written since the last flush is gone with one node",
-        source="EMR Management Guide, emr-plan-storage",
-        fix="state dfs.replication=2 in hdfs-site, or use EMR WAL",
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB609",
-        severity=Severity.ERROR,
-        what="a WAL provider beside EMR WAL",
-        check=_wal_provider,
-        because="reconfiguration fails",
-        fix="remove hbase.wal.provider",
-        source=WAL,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB610",
-        severity=Severity.ERROR,
-        what="EMR WAL where it does not work",
-        check=_wal_elsewhere,
-        because="it is for active clusters with data in S3 and instance groups, and has a workspace",
-        fix="remove it, or complete it",
-        source=WAL,
-        of_hbase_1=True,
-    ),
-    Rule(
-        id="WB613",
-        severity=Severity.WARNING,
-        what="HDFS or YARN on the cache's volume",
-        check=_on_the_cache_volume,
-        because="they compete for it, and at 90 % YARN calls the disk unhealthy and EMR replaces the node",
-        fix="give both a directory on another volume",
-        source="EMR Management Guide, emr-plan-node-replacement",
-    ),
-    Rule(
-        id="WB615",
-        severity=Severity.WARNING,
-        what="short-circuit reads that do not come to pass",
-        check=_short_circuit,
-        because="they are for blocks on the DataNode of the same host, through a socket that both know by its path",
-        fix="remove the switch",
-        source="Hadoop 3.4.1 DomainSocketFactory",
-        of_hbase=False,
-        of_hbase_1=True,
-    ),
-)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from configurations.launch import Launch, launch_of
 from environments.reader import read_environment
 from facts.releases import releases
+from lint.deployable import refuse_errors
 from lint.finding import LintFinding, Severity
-from lint.gate import refuse_errors
 from lint.lint import lint
 from lint.planned import planned_subject
 from sizing.problem import Infeasible, InvalidInput

@@ -16,6 +16,7 @@ from configurations.properties.property import ANY
 from emr.classification import ClassificationPath
 from emr.cluster_spec import ClusterSpec, Setting
 from facts.releases import releases
+from lint import rules
 from lint.finding import LintFinding, Report, Severity
 from lint.lint import GENERAL, lint
 from lint.release_of import release_of
@@ -173,17 +174,22 @@ def read_once() -> ClusterSpec:
 # What rules say of themselves.
 
 
-def test_ids_are_unique_and_ascend_within_and_over_topics() -> None:
+def test_every_module_of_rules_is_collected() -> None:
+    files = {path.stem for path in Path(rules.__file__ or "").parent.glob("*.py")}
+    assert {module.__name__.rpartition(".")[2] for module in rules.MODULES} == files - {"__init__", "volumes"}
+
+
+def test_ids_are_unique_and_each_topic_has_one_family() -> None:
     numbers = [rule.id for rule in RULES]
     assert numbers == sorted(set(numbers))
     assert all(re.fullmatch(r"WB[1-9]\d\d", number) for number in numbers)
-    for rules in TOPICS.values():
-        assert len({rule.id[:3] for rule in rules}) == 1
+    for topic in TOPICS.values():
+        assert len({rule.id[:3] for rule in topic}) == 1
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_says_what_why_how_and_whence(rule: Rule) -> None:
-    said = (rule.what, rule.because, rule.fix, rule.source)
+    said = (rule.title, rule.because, rule.fix, rule.source, rule.proof)
     assert all(text and text == text.strip() and not text.endswith(".") for text in said)
     assert len({*said}) == len(said)
     assert rule.roles

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,10 +10,10 @@ from typing import Final
 
 from configurations.launch import Launch
 from emr.classification import Classification, Classifications
-from lint.rule import Rule
+from lint.rule import BOOTED, Rule
 from lint.rules import RULES
 
-__all__ = ["FAULTS", "NOT_SHOWN", "Fault", "Outcome", "Trigger", "faulty_launch", "unproven_rules"]
+__all__ = ["FAULTS", "Fault", "Outcome", "Trigger", "faulty_launch", "unproven_rules"]
 
 
 class Outcome(StrEnum):
@@ -61,7 +60,7 @@ class Fault:
         written = [f"{key}={value}" if value is not None else f"no {key}" for key, value in self.site.items()]
         written += [self.collector] if self.collector else []
         written += [f"an index of {_announced(self.index)} chunks, and none there"] if self.index is not None else []
-        return f"{self.rule} {self._rule.what}: {', '.join(written)}"
+        return f"{self.rule} {self._rule.title}: {', '.join(written)}"
 
     @property
     def _rule(self) -> Rule:
@@ -234,26 +233,15 @@ FAULTS: Final = (
 )
 """All of them start from the same right files."""
 
-NOT_SHOWN: Final = {
-    r"WB10[2356789]|WB11\d": "what EMR refuses or passes on, or a key that is passed over as that of WB101 is",
-    r"WB205|WB21[124579]|WB218|WB22[0123]": "what is lost shows with data, over hours, or on a volume that fills",
-    r"WB216": "on EMR an engine is set for data in S3; without it HBase starts as with that of WB101",
-    r"WB30[135-9]|WB304|WB31[01257]": "it takes restarts of a loaded cluster, or an older HBase",
-    r"WB40[1245679]|WB408|WB41\d": "another JDK, EMR's shell scripts, or the memory of a node",
-    r"WB5\d\d": "defects that show under load, each with its issue",
-    r"WB[678]\d\d|WB9\d\d": "EMR, EC2, S3, HDFS and CloudWatch are not here",
-}
-"""Rules that no boot shows, by the pattern of their numbers, and why."""
-
 
 def unproven_rules() -> tuple[str, ...]:
-    """A sentence for each reason, with the rules that it holds for."""
-    shown = {fault.rule for fault in FAULTS}
-    sentences = []
-    for pattern, why in NOT_SHOWN.items():
-        ids = [rule.id for rule in RULES if rule.id not in shown and re.fullmatch(pattern, rule.id)]
-        sentences.append(f"Not shown by a boot ({why}): {', '.join(ids)}.")
-    return tuple(sentences)
+    """Return a sentence for each reason why no boot shows a rule, with the rules that give it."""
+    rules = [rule for rule in RULES if rule.proof != BOOTED]
+    reasons = dict.fromkeys(rule.proof for rule in rules)
+    return tuple(
+        f"Not shown by a boot ({reason}): {', '.join(rule.id for rule in rules if rule.proof == reason)}."
+        for reason in reasons
+    )
 
 
 def faulty_launch(launch: Launch, wrong: Fault) -> Launch:

@@ -1,4 +1,4 @@
-"""Bugs of HBase 2.6.2: a cluster that meets each, and one that does not."""
+"""Bugs of HBase 2.6.2, each with a cluster that meets it and one that does not."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ CACHED_ON_WRITE = File(
 )
 
 BUGS = (
-    Case(id="WB501", wrong=File(), right=UNCACHED, says="a full scan flushes hot blocks"),
-    Case(id="WB502", wrong=File(), right=LOST_AT_A_RESTART, says="restored before the RegionServer registers"),
+    Case(id="WB501", wrong=File(), right=UNCACHED, says="a full table scan evicts hot blocks"),
+    Case(id="WB502", wrong=File(), right=LOST_AT_A_RESTART, says="restores its index before it registers"),
     Case(id="WB503", wrong=File(), right=LOST_AT_A_RESTART, says="look oldest and are evicted first"),
     Case(id="WB504", wrong=File(), right=NOT_PREFETCHED, says="never count as fully cached"),
     Case(id="WB505", wrong=File(), right=NOT_PREFETCHED, says="is not prefetched again"),
     Case(id="WB506", wrong=File(), right=UNCACHED, says="splits and merges", with_it=("WB501",)),
-    Case(id="WB507", wrong=CACHE_AWARE, says="a storm of reads"),
+    Case(id="WB507", wrong=CACHE_AWARE, says="a burst of reads"),
     Case(id="WB508", wrong=File(), right=UNCACHED, says="fails the client's read", with_it=("WB501",)),
     Case(id="WB509", wrong=CACHED_ON_WRITE, says="BLOCKCACHE=false"),
     Case(id="WB510", wrong=CACHE_AWARE, says="drifts", with_it=("WB507",)),
-    Case(id="WB511", wrong=CACHE_AWARE, says="chooses moves at random", with_it=("WB507",)),
-    Case(id="WB512", wrong=File(), right=LOST_AT_A_RESTART, says="whose stamp does not match"),
+    Case(id="WB511", wrong=CACHE_AWARE, says="picks its moves at random", with_it=("WB507",)),
+    Case(id="WB512", wrong=File(), right=LOST_AT_A_RESTART, says="whose timestamp does not match"),
     Case(id="WB513", wrong=CACHED_ON_WRITE, says="leak references"),
     Case(id="WB514", wrong=File(), right=UNCACHED, says="damaged header byte", with_it=("WB501",)),
     Case(id="WB515", wrong=File(), right=UNCACHED, says="JSON", with_it=("WB501",)),
-    Case(id="WB516", wrong=File(), right=UNCACHED, says="without a restart", with_it=("WB501",)),
+    Case(id="WB516", wrong=File(), right=UNCACHED, says="only after a restart", with_it=("WB501",)),
 )
