@@ -15,7 +15,6 @@ from operations import claims
 from operations.aws import Aws
 from operations.claims import NOBODY, Claim
 from reports.json_text import json_text
-from sizing.mode import Mode
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["claim"]
@@ -39,7 +38,7 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
       warmbase claim prod --take
     """
     read = read_environment(environment)
-    if read.mode is Mode.HDFS:
+    if not read.mode.keeps_data_in_s3:
         raise InvalidInput([_no_root(read)])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     found = claims.claim_of(aws, read.root)

@@ -9,17 +9,11 @@ import click
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from environments.planning import compared_plans
 from environments.reader import read_environment
-from sizing.mode import Mode
+from sizing.modes import Mode
 from sizing.plan import Plan
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
 
 __all__ = ["compare"]
-
-WHAT = {
-    Mode.S3_CACHED: "data in S3, reads from a cache on the nodes' disks",
-    Mode.S3_PLAIN: "data in S3, every read from S3: disaster recovery",
-    Mode.HDFS: "data on the nodes' disks, three times; ends with the cluster",
-}
 
 
 @click.command()
@@ -53,7 +47,7 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
     table.add_column("")
     for mode in plans:
-        table.add_column(mode.value)
+        table.add_column(mode.name)
     for name, figure in ROWS.items():
         table.add_row(f"[cyan]{name}[/cyan]", *(figure(plan) for plan in plans.values()))
     console = Console(highlight=False, width=80)
@@ -63,7 +57,7 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
         click.echo(line.rstrip())
     click.echo()
     for mode in plans:
-        click.echo(f"{mode}: {WHAT[mode]}")
+        click.echo(f"{mode}: {mode.summary}")
 
 
 def _verdict(plan: Plan) -> str:

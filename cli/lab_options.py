@@ -107,8 +107,8 @@ def run_request(chosen: Chosen) -> RunRequest:
 
     read = read_environment(chosen["environment"])
     launch = launch_of(read, chosen_cluster(read, chosen["cluster"]))
-    if not launch.plan.mode.cached:
-        raise InvalidInput([_without_cache(read.source, launch.plan.mode)])
+    if not launch.plan.mode.has_bucket_cache:
+        raise InvalidInput([_without_cache(read.source, str(launch.plan.mode))])
     milliseconds = 1000 * chosen["latency"]
     tail = TAIL * milliseconds if milliseconds else None
     return AskedRun(

@@ -55,7 +55,7 @@ def actions(launch: Launch) -> tuple[Action, ...]:
     """In the order in which a node runs them: the claim first, for a cluster that may not write needs nothing else."""
     writes = launch.environment.clusters[launch.plan.cluster].role == "active"
     # In HDFS the data are on the cluster's own nodes: nobody else can write to them.
-    claim = (_claim(launch.environment),) if writes and launch.plan.mode.in_s3 else ()
+    claim = (_claim(launch.environment),) if writes and launch.plan.mode.keeps_data_in_s3 else ()
     return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan))
 
 
@@ -97,15 +97,15 @@ def _of_core_nodes(plan: Plan) -> Iterator[Action]:
     yield Action(
         name="guard-regionserver",
         arguments=(
-            *(_guarded_cache(plan) if plan.mode.cached else ()),
+            *(_guarded_cache(plan) if plan.mode.has_bucket_cache else ()),
             f"--start-seconds={START_SECONDS + math.ceil(check_seconds)}",
             f"--stop-seconds={plan.persistence.stop_timeout_seconds + KILLED_SECONDS}",
             f"--open-files={OPEN_FILES}",
             f"--processes={PROCESSES}",
         ),
-        programs={"program": "before_regionserver.py"} if plan.mode.cached else {},
+        programs={"program": "before_regionserver.py"} if plan.mode.has_bucket_cache else {},
     )
-    if not plan.mode.cached:
+    if not plan.mode.has_bucket_cache:
         return
     yield Action(
         name="publish-cache-metrics",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from sizing.mode import Mode
+from sizing.modes import Mode
 
 __all__ = [
     "EXPORT_INTERVAL_MS",
@@ -232,6 +232,6 @@ def metrics_of(source: MetricSource, mode: Mode) -> dict[str, list[str]]:
     """Attributes by bean that a cluster of that mode publishes for a daemon: without a cache, none of it."""
     published: dict[str, list[str]] = {}
     for each in METRICS:
-        if each.source is source and (mode is Mode.S3_CACHED or not each.of_cache):
+        if each.source is source and (mode.has_bucket_cache or not each.of_cache):
             published.setdefault(each.bean, []).append(each.attribute)
     return published

@@ -46,7 +46,7 @@ def table_ddl(launch: Launch) -> str:
             regions=workload.regions,
             bloom="NONE" if workload.reads.kind == "scan" else "ROW",
             kind=workload.reads.kind,
-            cached=launch.plan.mode.cached,
+            cached=launch.plan.mode.has_bucket_cache,
             row_bytes=workload.row_bytes,
         )
     )

@@ -58,8 +58,8 @@ Breach = tuple[Comparison, float]
 def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alarm, ...]:
     """All that apply to the plan's mode and role: a replica has an hbase:meta of another name."""
     made = _Alarms(plan, root_bucket, replica=replica)
-    of_s3 = (made.gets_above_plan(), made.s3_refuses()) if plan.mode.in_s3 else ()
-    return (made.core_node_missing(), *of_s3, *(made.of_cache() if plan.mode.cached else ()))
+    of_s3 = (made.gets_above_plan(), made.s3_refuses()) if plan.mode.keeps_data_in_s3 else ()
+    return (made.core_node_missing(), *of_s3, *(made.of_cache() if plan.mode.has_bucket_cache else ()))
 
 
 def composite_alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
@@ -76,7 +76,7 @@ def composite_alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> 
     cold = any_of("hit-ratio-low", "server-cold", "s3-gets-above-plan")
     lost = any_of("cache-lost")
     cache = f"({lost} OR ({cold} AND NOT {warming})) AND NOT {servers}" if lost else f"{cold} AND NOT {servers}"
-    unless_warming = f" AND NOT {warming}" if plan.mode.cached else ""
+    unless_warming = f" AND NOT {warming}" if plan.mode.has_bucket_cache else ""
     fails = any_of("insertions-fail")
     writes = f"({fails}{unless_warming}) OR {any_of('index-behind')}" if fails else ""
     asked = any_of("gets-slow", "s3-refuses")
@@ -192,7 +192,7 @@ class _Alarms:
         allowed = max(LEAST_GETS_PER_SECOND, GETS_MARGIN * warm)
         why = f"the plan has {warm:,.0f}: without a cache each read goes there."
         watched: Exact | str = of_root("GetRequests", self.root_bucket)
-        if plan.mode.cached:
+        if plan.mode.has_bucket_cache:
             watched = insights(metric("Misses"), "SUM")
             why = f"the warm cache leaves {warm:,.0f}. Expected while it warms up, else the cache is lost or too small."
         return self._alarm(

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from dashboards.cache import cache_graphs
 from dashboards.graph import Graph, board_body
 from dashboards.node import node_graphs
 from dashboards.reads import read_graphs
 from environments.names import emr_cluster_name
+from sizing.modes.mode import Board
 from sizing.plan import Plan
 
 __all__ = ["boards", "dashboard_bodies"]
 
 
 def boards(plan: Plan, root_bucket: str) -> Mapping[str, tuple[Graph, ...]]:
-    """Graphs by the dashboard's name; one on the cache where there is one, one on reads, one on nodes."""
+    """Return the graphs of each dashboard that the storage mode has, by the dashboard's name."""
     name = emr_cluster_name(plan.environment, plan.cluster)
-    of_cache = {f"{name}-cache": cache_graphs(plan)} if plan.mode.cached else {}
-    return {**of_cache, f"{name}-reads": read_graphs(plan, root_bucket), f"{name}-nodes": node_graphs(plan)}
+    graphs: Mapping[Board, Callable[[], tuple[Graph, ...]]] = {
+        "cache": lambda: cache_graphs(plan),
+        "reads": lambda: read_graphs(plan, root_bucket),
+        "nodes": lambda: node_graphs(plan),
+    }
+    return {f"{name}-{board}": graphs[board]() for board in plan.mode.dashboards}
 
 
 def dashboard_bodies(plan: Plan, region: str, root_bucket: str) -> Mapping[str, str]:

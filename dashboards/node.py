@@ -26,7 +26,7 @@ def node_graphs(plan: Plan) -> tuple[Graph, ...]:
         _regions(plan),
         _heap(plan),
         _collections(),
-        *((_pauses(), _disk()) if plan.mode.cached else ()),
+        *((_pauses(), _disk()) if plan.mode.has_bucket_cache else ()),
         _worst(),
         _hdfs(),
     )
@@ -40,7 +40,7 @@ def _servers(plan: Plan) -> Graph:
     return Graph(
         title="RegionServers that answer, core nodes, and RegionServers that the master has given up",
         lines=(
-            *((answering,) if plan.mode.cached else ()),
+            *((answering,) if plan.mode.has_bucket_cache else ()),
             GraphLine(of=of_cluster("CoreNodesRunning"), id="nodes", label="core nodes"),
             GraphLine(of=f"MAX({dead})", id="dead", label="given up"),
         ),
@@ -56,7 +56,10 @@ def _regions(plan: Plan) -> Graph:
     long = search(metric("ritCountOverThreshold"), "Maximum", MINUTE)
     return Graph(
         title="Regions that have been in transition for over a minute, and who serves hbase:meta",
-        lines=(GraphLine(of=f"MAX({long})", id="regions", label="regions"), *((meta,) if plan.mode.cached else ())),
+        lines=(
+            GraphLine(of=f"MAX({long})", id="regions", label="regions"),
+            *((meta,) if plan.mode.has_bucket_cache else ()),
+        ),
         unit="regions, servers",
     )
 

@@ -18,11 +18,11 @@ def read_graphs(plan: Plan, root_bucket: str) -> tuple[Graph, ...]:
     """From what clients see to what lies below."""
     return (
         _requests(),
-        *((_latency(plan),) if plan.mode.cached else ()),
+        *((_latency(plan),) if plan.mode.has_bucket_cache else ()),
         _handlers(plan),
         _queue(),
-        *((_s3(root_bucket),) if plan.mode.in_s3 else ()),
-        *((_volume_bytes(plan), _volume_operations(plan)) if plan.mode.cached else ()),
+        *((_s3(root_bucket),) if plan.mode.keeps_data_in_s3 else ()),
+        *((_volume_bytes(plan), _volume_operations(plan)) if plan.mode.has_bucket_cache else ()),
     )
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from environments.override import Override
 from environments.root import ACCOUNT_PSEUDO_PARAMETER, Root
 from sizing.cluster import ClusterChoice
-from sizing.mode import Mode
+from sizing.modes import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 

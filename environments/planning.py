@@ -10,7 +10,7 @@ from facts.prices import price_table
 from facts.releases import releases
 from sizing.calculator import plan
 from sizing.cluster import ClusterChoice
-from sizing.mode import Mode
+from sizing.modes import MODES, Mode
 from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.requirements import Requirements, World
@@ -61,4 +61,4 @@ def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mod
     asked = requirements(environment, cluster)
     core = replace(cluster.core, type=None, count=None, volumes=None)
     freed = replace(asked, cluster=replace(cluster, core=core))
-    return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in Mode}
+    return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in MODES.values()}

@@ -215,7 +215,7 @@ def _recorded_cluster(text: str, launch: Launch, account: str, cluster_id: str) 
 
 def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
     """Nothing of a bucket that was there before: its settings are its owner's; nor where the data are on the nodes."""
-    if launch.environment.root.existing or not launch.environment.mode.in_s3:
+    if launch.environment.root.existing or not launch.environment.mode.keeps_data_in_s3:
         return {}, {}
     expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
     return expected, _bucket(aws, launch.environment.in_account(launch.environment.root.bucket, aws.account))

@@ -129,7 +129,7 @@ def deployment(work: Work, found: Proposal) -> Iterator[Stage]:
     environment, aws = found.environment, work.aws
     yield _of_stack(work, network_stack(environment.name))
     yield _of_stack(work, storage_stack(environment.name))
-    if environment.root.existing and environment.mode.in_s3:
+    if environment.root.existing and environment.mode.keeps_data_in_s3:
         title = f"set up bucket {environment.root.bucket}"
         yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
     for cluster_name in found.launches:
@@ -191,7 +191,7 @@ def _proposed(
         launches=launches,
         records=records,
         stacks=tuple(_stack_changes(work)),
-        bucket=tuple(needs(aws, environment.root)) if environment.mode.in_s3 else (),
+        bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
         tunings=tunings,
         usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
         current_usd_per_month={

@@ -96,7 +96,7 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
 
 
 def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
-    if not environment.mode.in_s3:
+    if not environment.mode.keeps_data_in_s3:
         return None, "the data are on the nodes: there is none to claim"
     try:
         found = claim_of(aws, environment.root)
@@ -124,7 +124,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             cluster=found,
             launched_at=record.launched_at if record else None,
             recorded=record is not None,
-            caches=_caches(aws, found, launch) if launch.plan.mode.cached else None,
+            caches=_caches(aws, found, launch) if launch.plan.mode.has_bucket_cache else None,
             differences=len(read_running_cluster(aws, launch).changes(launch)),
             alarms=_alarms(aws, environment.name, cluster_name),
             usd_per_month=launch.plan.cost.usd_per_month,

@@ -7,7 +7,7 @@ is stopped, and its log seen to be empty, each verified before the next. Nothing
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from operations.deployed_stack import Events, status_of
 from operations.description import LIVES, described_alarms
 from operations.polling import turns
 from operations.progress import Say, Stage
-from sizing.mode import Mode
+from sizing.modes.mode import TeardownStep
 from sizing.problem import OperationFailed, Refused
 
 __all__ = ["destruction", "recorded_cluster", "teardown"]
@@ -69,7 +69,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: st
     identity, state = recorded_cluster(aws, environment, cluster_name)
     if identity is not None and state in LIVES:
         record_of(environment, cluster_name, identity)
-    if environment.mode is Mode.HDFS and exported is None and state in LIVES:
+    if environment.mode.needs_export and exported is None and state in LIVES:
         raise Refused(
             f"the data of {identity} are on its nodes and nowhere else\n"
             "  fix: export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
@@ -79,7 +79,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: st
         yield from _of_cluster(aws, environment, cluster_name, identity, exported)
     for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
         yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
-    if environment.clusters[cluster_name].role == "active" and environment.mode.in_s3:
+    if environment.clusters[cluster_name].role == "active" and environment.mode.keeps_data_in_s3:
         yield _step("release the claim of the root", partial(_released, aws, environment, identity))
     yield _step("remove the launch record", partial(_forgotten, environment, cluster_name))
 
@@ -122,29 +122,40 @@ def _of_cluster(
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=identity, log_bucket=logs)
     silence = _step("silence its calls", partial(_silenced, aws, emr_cluster_name(environment.name, cluster_name)))
-    acts: dict[str, Callable[[PrimaryShell, Say], str]] = {}
-    if environment.clusters[cluster_name].role == "active":
-        acts = {
-            "disable every table": _disabled,
-            "flush hbase:meta and hbase:namespace": _flushed,
-            "stop HBase": _stopped,
-        }
-        if environment.wal is Wal.HDFS:
-            acts["see that the write-ahead log is empty"] = _check_no_logs
-        if environment.mode is Mode.HDFS:
-            acts = {
-                f"look for an export of every table below {exported}": partial(_exported, str(exported), current=False),
-                "disable every table": _disabled,
-                f"see that every table is exported to {exported}": partial(_exported, str(exported)),
-            }
-        for title, act in acts.items():
-            if act is _stopped:
-                yield silence
-            yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
-    if _stopped not in acts.values():
+    is_active = environment.clusters[cluster_name].role == "active"
+    steps = tuple(_steps_of_primary(environment)) if is_active else ()
+    acts = _acts_of_primary(str(exported))
+    for step in steps:
+        title, act = acts[step]
+        if step == "stop-hbase":
+            yield silence
+        yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
+    if "stop-hbase" not in steps:
         yield silence
     yield _step("lift the cluster's protection", partial(_unprotected, aws, identity))
     yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
+
+
+def _steps_of_primary(environment: Environment) -> Iterator[TeardownStep]:
+    """Yield the steps of the storage mode; the log is checked only where it is on the cluster's own HDFS."""
+    for step in environment.mode.teardown:
+        if step != "check-log" or environment.wal is Wal.HDFS:
+            yield step
+
+
+def _acts_of_primary(exported: str) -> Mapping[TeardownStep, tuple[str, Callable[[PrimaryShell, Say], str]]]:
+    """Return the title and the function of each step that a storage mode can name."""
+    return {
+        "find-exports": (
+            f"look for an export of every table below {exported}",
+            partial(_exported, exported, current=False),
+        ),
+        "disable-tables": ("disable every table", _disabled),
+        "verify-exports": (f"see that every table is exported to {exported}", partial(_exported, exported)),
+        "flush-meta": ("flush hbase:meta and hbase:namespace", _flushed),
+        "stop-hbase": ("stop HBase", _stopped),
+        "check-log": ("see that the write-ahead log is empty", _check_no_logs),
+    }
 
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:

@@ -9,8 +9,8 @@ from published.cloudera_copies import snapshot_figures, warming_figures
 from published.cod import FIELD_BYTES, PRODUCTION_READS, RECOVERY_READS, ROWS, STORED_BYTES, WORKERS, Cod
 from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 from sizing.block import key_value_bytes
-from sizing.disks import HDFS_FILL_FRACTION, HDFS_REPLICATION
-from sizing.mode import Mode
+from sizing.disks import HDFS_FILL_FRACTION
+from sizing.modes import HDFS, HDFS_REPLICATION, S3_CACHED, S3_PLAIN, Mode
 from sizing.units import SECONDS_PER_HOUR, format_percent
 from sizing.workload import KEY_SHARE_LEFT
 
@@ -114,7 +114,7 @@ def _hdfs_storage() -> PublishedFigure:
 
 
 def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
-    cached, plain = _over_hdfs(cod, Mode.S3_CACHED, PRODUCTION_READS), _over_hdfs(cod, Mode.S3_PLAIN, RECOVERY_READS)
+    cached, plain = _over_hdfs(cod, S3_CACHED, PRODUCTION_READS), _over_hdfs(cod, S3_PLAIN, RECOVERY_READS)
     return (
         PublishedFigure(
             what="cost of S3 with cache over HDFS",
@@ -144,7 +144,7 @@ def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
 
 def _over_hdfs(cod: Cod, mode: Mode, reads: Sequence[int]) -> list[float]:
     """Return what that mode costs over what HDFS costs, at each load."""
-    pairs = zip(cod.plans(mode, reads), cod.plans(Mode.HDFS, reads), strict=True)
+    pairs = zip(cod.plans(mode, reads), cod.plans(HDFS, reads), strict=True)
     return [ours.cost.usd_per_month / theirs.cost.usd_per_month for ours, theirs in pairs]
 
 

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Final
 
 from sizing.calculator import plan
-from sizing.disks import HDFS_REPLICATION
 from sizing.inputs import SizingInputs
-from sizing.mode import Mode
+from sizing.modes import HDFS_REPLICATION, S3_CACHED, Mode
 from sizing.plan import Plan
 from sizing.prefetching import fill_seconds
 from sizing.region_server import ServerShare
@@ -63,7 +62,7 @@ class Cod:
     @cached_property
     def question(self) -> SizingInputs:
         """Return the data with its blocks and bucket sizes."""
-        return SizingInputs.new(self.requirements(Mode.S3_CACHED, PRODUCTION_READS[0]), self.world)
+        return SizingInputs.new(self.requirements(S3_CACHED, PRODUCTION_READS[0]), self.world)
 
     @property
     def cluster(self) -> ServingCluster:

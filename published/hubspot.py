@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
-from sizing.disks import HDFS_REPLICATION
+from sizing.modes import HDFS_REPLICATION
 
 __all__ = ["SOURCE", "results"]
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from sizing.modes import Mode
 from sizing.resource import Resource
 
 __all__ = ["json_text", "plain"]
@@ -15,7 +16,7 @@ __all__ = ["json_text", "plain"]
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
     """Dataclasses, mappings, tuples and sets as dicts and lists; a bound that is infinite as None."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if dataclasses.is_dataclass(value) and not isinstance(value, (type, Mode)):
         fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         if isinstance(value, Resource):
             fields["max_reads_per_second"] = plain(value.max_reads_per_second)
@@ -28,7 +29,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
         return sorted(plain(inner) for inner in value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return str(value) if isinstance(value, Mode) else value
 
 
 def json_text(value: object) -> str:

@@ -9,7 +9,6 @@ from sizing.cluster import Volume
 from sizing.cost import Bill, BilledGroup, Cost, cost
 from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
-from sizing.mode import Mode
 from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
 
@@ -27,13 +26,10 @@ REGION_SERVER_METRICS: Final = 6
 NODE_METRICS: Final = 21  # what each node publishes itself of its cache, once a minute
 MASTER_METRICS: Final = 2
 SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
-DASHBOARDS: Final = 2
-DASHBOARDS_OF_CACHE: Final = 1
 ALARMS: Final = 1
 ALARMS_OF_S3: Final = 2  # beside it, where the data are there; with a cache one of them is of the nodes
 ALARMS_OF_NODES: Final = 14  # at most, where there is a cache: each is charged for each node that its query finds
-CALLS: Final = {Mode.S3_CACHED: 5, Mode.S3_PLAIN: 3, Mode.HDFS: 1}
-CALL_AS_ALARMS: Final = 5  # a composite alarm is sold at the price of five
+COMPOSITE_AS_ALARMS: Final = 5  # a composite alarm is sold at the price of five
 INTERFACE_ENDPOINTS: Final = 5
 KMS_KEYS: Final = 2
 
@@ -52,7 +48,7 @@ def gets_per_second(candidate: Candidate) -> float:
     Of a load that is too much, those of the reads that are served.
     """
     load = candidate.question.requirements.workload.load
-    if not isinstance(load, OpenLoad) or not candidate.question.reads_from_s3:
+    if not isinstance(load, OpenLoad) or not candidate.question.mode.keeps_data_in_s3:
         return 0.0
     missed = 1 - candidate.hit_ratio(candidate.count)
     served = min(load.reads_per_second, _saturation(candidate))
@@ -92,11 +88,11 @@ def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
 
 def _bill(question: SizingInputs, core_nodes: int, gets: float) -> Bill:
     return Bill(
-        stored_bytes=question.requirements.workload.stored_bytes if question.reads_from_s3 else 0,
-        written_bytes_per_second=question.written_bytes_per_second if question.reads_from_s3 else 0.0,
+        stored_bytes=question.requirements.workload.stored_bytes if question.mode.keeps_data_in_s3 else 0,
+        written_bytes_per_second=question.written_bytes_per_second if question.mode.keeps_data_in_s3 else 0.0,
         gets_per_second=gets,
         custom_metrics=_custom_metrics(question, core_nodes),
-        dashboards=DASHBOARDS + (DASHBOARDS_OF_CACHE if question.mode.cached else 0),
+        dashboards=len(question.mode.dashboards),
         alarms=_alarms(question, core_nodes),
         interface_endpoints=_interface_endpoints(question),
         kms_keys=KMS_KEYS,
@@ -110,13 +106,13 @@ def _interface_endpoints(question: SizingInputs) -> int:
 
 def _alarms(question: SizingInputs, core_nodes: int) -> int:
     """As so many alarms on one metric each. Source: CloudWatch's price list."""
-    of_s3 = (ALARMS_OF_S3 - question.mode.cached) if question.mode.in_s3 else 0
-    of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.cached else 0
-    return ALARMS + of_s3 + of_nodes + CALL_AS_ALARMS * CALLS[question.mode]
+    of_s3 = (ALARMS_OF_S3 - question.mode.has_bucket_cache) if question.mode.keeps_data_in_s3 else 0
+    of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.has_bucket_cache else 0
+    return ALARMS + of_s3 + of_nodes + COMPOSITE_AS_ALARMS * len(question.mode.composite_alarms)
 
 
 def _custom_metrics(question: SizingInputs, core_nodes: int) -> int:
     primaries = question.requirements.cluster.primaries
-    of_cache = NODE_METRICS if question.mode is Mode.S3_CACHED else 0
+    of_cache = NODE_METRICS if question.mode.has_bucket_cache else 0
     of_core = core_nodes * (REGION_SERVER_METRICS + of_cache)
     return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
-from sizing.disks import HDFS_REPLICATION
 from sizing.explanations import reasons
 from sizing.inputs import SizingInputs
 from sizing.memory import YARN_MIB, NotEnoughMemory
-from sizing.mode import Mode
 from sizing.plan import (
     CoreGroup,
     HitRatio,
@@ -99,8 +97,7 @@ def _plan(found: SearchResult) -> Plan:
 def hdfs_replication(candidate: Candidate) -> int:
     """Copies, no more than nodes: of data three, of a write-ahead log one more than may be lost, two at least."""
     for_log = max(2, candidate.question.requirements.targets.lost_nodes + 1)
-    wanted = max(HDFS_REPLICATION, for_log) if candidate.question.mode is Mode.HDFS else for_log
-    return min(candidate.count, wanted)
+    return min(candidate.count, max(candidate.question.mode.data_copies, for_log))
 
 
 def _hit_ratio(candidate: Candidate) -> HitRatio:
@@ -140,7 +137,7 @@ def _warm_up(candidate: Candidate) -> WarmUp:
 
 def _s3_requests(candidate: Candidate) -> S3Requests:
     reads_per_second = candidate.performance(candidate.count).load.reads_per_second
-    cold = reads_per_second * candidate.question.read.blocks if candidate.question.reads_from_s3 else 0.0
+    cold = reads_per_second * candidate.question.read.blocks if candidate.question.mode.keeps_data_in_s3 else 0.0
     warm = gets_per_second(candidate)
     return S3Requests(
         gets_per_hour_cold=cold * SECONDS_PER_HOUR,
@@ -157,8 +154,7 @@ def _snapshot(candidate: Candidate) -> Snapshot:
         mappers=candidate.count,
         network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
     )
-    into_hdfs = candidate.question.mode is Mode.HDFS and candidate.disk is not None
-    back = replace(out, replicas=HDFS_REPLICATION) if into_hdfs else out
+    back = replace(out, replicas=candidate.question.mode.data_copies if candidate.disk else 1)
     return Snapshot(export_seconds=eta(out).seconds, restore_seconds=eta(back).seconds)
 
 

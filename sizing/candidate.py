@@ -11,7 +11,6 @@ from sizing.cluster import Layout, Volume
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
-from sizing.mode import Mode
 from sizing.performance import Performance, performance
 from sizing.prefetching import fill_seconds
 from sizing.region_server import RegionServer, ServerShare, region_server
@@ -59,7 +58,7 @@ class Candidate:
 
     def hit_ratio(self, servers: int) -> float:
         """Share of block reads that warm nodes answer from their own disks."""
-        if self.question.mode is Mode.HDFS:
+        if not self.question.mode.keeps_data_in_s3:
             return 1.0
         if not self.cache_mib:
             return 0.0
@@ -165,7 +164,7 @@ class Candidate:
 
     def _hit_ratio_missed(self) -> list[Shortfall]:
         wanted, got = self.question.requirements.targets.hit_ratio, self.hit_ratio(self.survivors)
-        if got >= wanted - ROUNDING or self.question.mode is not Mode.S3_CACHED:
+        if got >= wanted - ROUNDING or not self.question.mode.has_bucket_cache:
             return []
         held = f"caches of {self.cache_mib / 1024:,.0f} GiB on {self.survivors} nodes"
         reason = f"{held} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"

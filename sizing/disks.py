@@ -18,14 +18,12 @@ from sizing.cost import EMR_ROOT_VOLUME
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
-from sizing.mode import Mode
 from sizing.persistence import COPIES_ON_DISK
 from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
 from sizing.units import GIB, MIB
 
 __all__ = [
     "FILL_FRACTION",
-    "HDFS_REPLICATION",
     "cache_volume_gib",
     "layouts",
     "layouts_in_all",
@@ -41,7 +39,6 @@ SYSTEM_GIB: Final = 64
 MIN_VOLUME_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volumes have 5 GB at least
 RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
 """Sizes by which a node knows its other disks."""
-HDFS_REPLICATION: Final = 3  # EMR's default from ten core nodes on, and what data that is nowhere else needs
 HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a while, and a lost node refills others
 INCLUDED: Final = (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS)
 
@@ -55,21 +52,21 @@ def layouts(question: SizingInputs, instance: InstanceType, servers: int) -> Ite
     pinned = question.requirements.cluster.core.volumes
     if pinned is not None:
         yield iter([_pinned(question, pinned, servers)])
-    elif question.mode is Mode.S3_PLAIN:
-        yield iter([Layout(cache_mib=0, volumes=(_system(),))])
-    elif question.mode is Mode.HDFS:
-        yield _hdfs(question, instance, servers)
-    else:
+    elif question.mode.data_volume == "cache":
         for cache_mib in sorted({question.demand.size_mib(wanted, servers) for wanted in question.wanted_hit_ratios}):
             yield _cached(question, instance, servers, cache_mib)
+    elif question.mode.data_volume == "data":
+        yield _hdfs(question, instance, servers)
+    else:
+        yield iter([Layout(cache_mib=0, volumes=(_system(),))])
 
 
 def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
     """How many layouts there are for each count, served or not."""
-    if question.requirements.cluster.core.volumes is not None or question.mode is Mode.S3_PLAIN:
+    if question.requirements.cluster.core.volumes is not None or question.mode.data_volume is None:
         return 1
     ways = len(_provisions(instance))
-    if question.mode is Mode.HDFS:
+    if question.mode.data_volume == "data":
         return ways
     return len(question.wanted_hit_ratios) * (ways + (instance.nvme_disks == 1))
 
@@ -97,7 +94,7 @@ def _index_fraction(demand: CacheDemand) -> float:
 
 def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -> Layout:
     """The cache that there is already, or one that holds everything, or as much as the volume takes with its index."""
-    if question.mode is not Mode.S3_CACHED:
+    if not question.mode.has_bucket_cache:
         return Layout(cache_mib=0, volumes=volumes)
     has = question.requirements.cluster.core.cache_mib
     if has is not None:
@@ -124,7 +121,7 @@ def _cached(question: SizingInputs, instance: InstanceType, servers: int, cache_
 
 
 def _hdfs(question: SizingInputs, instance: InstanceType, servers: int) -> Iterator[Layout]:
-    stored_bytes = question.requirements.workload.stored_bytes * HDFS_REPLICATION
+    stored_bytes = question.requirements.workload.stored_bytes * question.mode.data_copies
     node_gib = math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     size_gib = max(MIN_VOLUME_GIB, math.ceil(node_gib / count))

@@ -9,7 +9,7 @@ from typing import Final
 from sizing import gp3
 from sizing.bucket_cache import CacheDemand
 from sizing.cluster import Layout
-from sizing.mode import Mode
+from sizing.modes import Mode
 from sizing.page_reads import mean_block_read
 from sizing.requirements import Requirements, World
 from sizing.resource import Read, Timings, block_cpu_seconds
@@ -41,32 +41,27 @@ class SizingInputs:
 
     @property
     def mode(self) -> Mode:
-        """Where the data lies."""
+        """The storage mode of the cluster."""
         return self.requirements.mode
 
     @property
     def written_bytes_per_second(self) -> float:
         """Return what flushes and compactions write to the cache volumes, or to HDFS, cluster-wide."""
-        copies = 3 if self.mode is Mode.HDFS else 1
-        return self.requirements.workload.write_bytes_per_second * WRITE_AMPLIFICATION * copies
-
-    @property
-    def reads_from_s3(self) -> bool:
-        """Return whether what no local disk holds is read from S3."""
-        return self.mode is not Mode.HDFS
+        return self.requirements.workload.write_bytes_per_second * WRITE_AMPLIFICATION * self.mode.data_copies
 
     @cached_property
     def read(self) -> Read:
         """One read of the workload. What comes from HDFS's own disks is as long as on disk."""
         blocks, workload = self.demand.blocks, self.requirements.workload
-        cached_bytes = blocks.on_disk_bytes if self.mode is Mode.HDFS else blocks.cached_bytes
+        of_s3 = self.mode.keeps_data_in_s3
+        cached_bytes = blocks.cached_bytes if of_s3 else blocks.on_disk_bytes
         return Read(
             blocks=blocks.per_read,
             cached_length_bytes=round(cached_bytes),
             on_disk_length_bytes=round(blocks.on_disk_bytes),
             answer_bytes=workload.row_bytes * workload.reads.rows,
             runs=min(blocks.per_read, workload.reads.rows if workload.reads.kind == "multi-get" else 1),
-            of_lengths=None if self.mode is Mode.HDFS else mean_block_read(blocks.lengths.pairs),
+            of_lengths=mean_block_read(blocks.lengths.pairs) if of_s3 else None,
         )
 
     @cached_property

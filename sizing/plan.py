@@ -15,7 +15,7 @@ from sizing.cost import Cost
 from sizing.explanation import Reasons
 from sizing.heap import Heap
 from sizing.memory import NodeMemory
-from sizing.mode import Mode
+from sizing.modes import Mode
 from sizing.persistence import Persistence
 from sizing.resource import Resource
 from sizing.restart import Restart

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sizing.cluster import ClusterChoice
 from sizing.instance import InstanceType
-from sizing.mode import Mode
+from sizing.modes import Mode
 from sizing.prices import PriceTable
 from sizing.release import Release
 from sizing.targets import Targets

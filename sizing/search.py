@@ -19,13 +19,10 @@ from sizing.disks import layouts, layouts_in_all
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
-from sizing.mode import Mode
 from sizing.units import HOURS_PER_MONTH, format_usd
 
 __all__ = ["Evaluation", "SearchResult", "candidates", "search"]
 
-FEWEST_NODES: Final = 2  # the write-ahead log lies in HDFS and is kept twice
-FEWEST_HDFS_NODES: Final = 3  # each of three copies on a node of its own
 MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
 
 
@@ -224,7 +221,7 @@ def _counts(question: SizingInputs) -> Iterator[int]:
     if core.count is not None:
         yield core.count
         return
-    fewest = max(FEWEST_HDFS_NODES if question.mode is Mode.HDFS else FEWEST_NODES, lost_nodes + 1)
+    fewest = max(question.mode.min_core_nodes, lost_nodes + 1)
     most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
     yield from range(fewest, max(fewest, most) + 1)
 

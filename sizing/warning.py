@@ -94,7 +94,7 @@ def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
     workload = candidate.question.requirements.workload
     # Blocks end at cells: the longest of most is half a cell longer than their mean.
     smaller_kib = math.floor((workload.block_bytes - over - workload.key_value_bytes / 2) / KIB)
-    asked = candidate.question.mode.cached and not workload.compressed
+    asked = candidate.question.mode.has_bucket_cache and not workload.compressed
     if not asked or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
         return
     found = candidate.question.read.of_disk

@@ -102,7 +102,7 @@ class Roles(Construct):
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
         log_objects = f"{environment.log_bucket}/emr/*"
-        if environment.mode.in_s3:
+        if environment.mode.keeps_data_in_s3:
             self._root(role, environment, writes=writes)
         allow(role, "Logs", ["s3:PutObject"], bucket_arn(log_objects))
         if environment.wal is Wal.EMR_WAL and writes:

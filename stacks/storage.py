@@ -48,7 +48,7 @@ class StorageStack(cdk.Stack):
         """Of the key that encrypts what is written to the root."""
         self.logs = self._logs(environment)
         suppress(self.logs, "S1")
-        if environment.mode.in_s3 and not environment.root.existing:
+        if environment.mode.keeps_data_in_s3 and not environment.root.existing:
             self._root(environment)
         if environment.wal is Wal.EMR_WAL:
             workspace = emr.CfnWALWorkspace(self, "WalWorkspace", wal_workspace_name=environment.wal_workspace)

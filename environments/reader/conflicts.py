@@ -6,7 +6,6 @@ from pathlib import Path
 
 from environments.environment import Environment
 from environments.reader.read import read_environment
-from sizing.mode import Mode
 from sizing.problem import InvalidInput, Problem
 
 __all__ = ["shared_roots"]
@@ -50,7 +49,7 @@ def _read(file: Path) -> Environment | None:
 
 
 def _shares(environment: Environment, other: Environment) -> bool:
-    if Mode.HDFS in {environment.mode, other.mode} or _are_one(environment, other):
+    if not (environment.mode.keeps_data_in_s3 and other.mode.keeps_data_in_s3) or _are_one(environment, other):
         return False
     return environment.root.overlaps(other.root)
 

@@ -14,6 +14,7 @@ from environments.reader.shown import quoted
 from facts.instance_types import instance_types
 from facts.prices import priced_regions
 from facts.releases import releases
+from sizing.modes import MODES, S3_CACHED
 from sizing.release import Release
 
 __all__ = ["ACROSS"]
@@ -84,7 +85,7 @@ def _one_writer(said: RawSection) -> Iterator[Refusal]:
 def _needs_s3(said: RawSection) -> Iterator[Refusal]:
     """In HDFS mode the data is on the nodes: no other cluster reads it, and no other log outlives it."""
     storage = said.section("storage")
-    if storage.text("mode", "s3-cached") != "hdfs":
+    if _keeps_data_in_s3(storage):
         return
     if storage.text("wal", "hdfs") == "emr-wal":
         yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, and mode is hdfs", fix="use hdfs")
@@ -97,11 +98,16 @@ def _needs_s3(said: RawSection) -> Iterator[Refusal]:
             )
 
 
+def _keeps_data_in_s3(storage: RawSection) -> bool:
+    """Return whether the mode keeps the data in S3; the schema refuses a mode that does not exist."""
+    return MODES.get(storage.text("mode") or "", S3_CACHED).keeps_data_in_s3
+
+
 def _root_without_use(said: RawSection) -> Iterator[Refusal]:
     """Only an existing bucket has data, or a key, from before."""
     storage = said.section("storage")
     root = storage.text("root", "new")
-    if root != "new" and storage.text("mode", "s3-cached") == "hdfs":
+    if root != "new" and not _keeps_data_in_s3(storage):
         yield Refusal(
             at=("storage", "root"),
             why="in mode hdfs the data are on the nodes, and nothing would be in this bucket",

@@ -27,7 +27,7 @@ from environments.reader.workload_schema import WorkloadSection
 from environments.root import Root
 from facts.prices import priced_regions
 from facts.releases import releases
-from sizing.mode import Mode
+from sizing.modes import MODES
 
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
 # No part begins with a dot: HBase takes `a/./b` and `c/../a/b` for `a/b`, and a root must have one name.
@@ -226,7 +226,7 @@ class EnvironmentFile(Section):
             network=self.network.build(),
             release=self.release,
             os_release=self.os_release,
-            mode=Mode(self.storage.mode),
+            mode=MODES[self.storage.mode],
             root=self.storage.build(self.name, self.account, self.region),
             wal=Wal(self.storage.wal),
             access=self.access.build(),

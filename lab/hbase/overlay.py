@@ -13,7 +13,7 @@ from typing import Final
 from lab.hbase.paths import HOST, LabPaths
 from lab.hbase.result import Substitution
 from lab.hbase.store.server import ROOT
-from sizing.mode import Mode
+from sizing.modes import Mode
 
 __all__ = [
     "PERSIST_INTERVAL_MS",
@@ -125,11 +125,16 @@ def server_overlay(place: LabPaths, mode: Mode, cache_mib: int, at: ServerIdenti
         "hbase.regionserver.port": (str(place.ports.servers[number]), ADDRESSES),
         "hbase.regionserver.info.port": (str(place.ports.servers_info[number]), ADDRESSES),
     }
-    return _daemons(place, mode) | Overlay(ports | (cached if mode.cached else {}))
+    return _daemons(place, mode) | Overlay(ports | (cached if mode.has_bucket_cache else {}))
 
 
 def _daemons(place: LabPaths, mode: Mode) -> Overlay:
-    return client_overlay(place) | _addresses(place) | (_in_s3(place) if mode.in_s3 else _in_files(place)) | _lab()
+    return (
+        client_overlay(place)
+        | _addresses(place)
+        | (_in_s3(place) if mode.keeps_data_in_s3 else _in_files(place))
+        | _lab()
+    )
 
 
 def _addresses(place: LabPaths) -> Overlay:

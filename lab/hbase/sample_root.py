@@ -25,7 +25,7 @@ from lab.hbase.software import Software, software
 from lab.hbase.store import BUCKET, Program, Settings, StoreClient, store
 from operations.aws import Aws
 from operations.root_bucket import S3Root
-from sizing.mode import Mode
+from sizing.modes import S3_PLAIN
 from sizing.problem import OperationFailed
 from sizing.units import MIB
 
@@ -99,7 +99,7 @@ def _aws(port: int) -> Aws:
 
 def _configure(place: LabPaths) -> None:
     """Return what the JVMs have to know of the store, as the lab's HBase knows it."""
-    everything = master_overlay(place, Mode.S3_PLAIN).laid_over({})
+    everything = master_overlay(place, S3_PLAIN).laid_over({})
     known = {key: value for key, value in everything.items() if key.startswith(("fs.", "hbase.io.", "hbase.rootdir"))}
     directory = place.configuration("client")
     directory.mkdir(parents=True)

@@ -22,7 +22,7 @@ __all__ = ["OF_ROOT"]
 def _root(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """A bucket that was there is in this region; a new one's name is nobody's yet, or our own stack's."""
     root = asked.environment.root
-    if not asked.environment.mode.in_s3:
+    if not asked.environment.mode.keeps_data_in_s3:
         return
     bucket = root.bucket_in(asked.aws.account)
     region = _bucket_region(asked.aws, bucket)
@@ -64,7 +64,7 @@ def _one_writer(asked: PreflightContext) -> Iterator[PreflightCheck]:
     """Asked of EMR, for a cluster of another tool claims nothing; and the claim, for EMR knows one account only."""
     environment = asked.environment
     active = environment.active.name
-    if not environment.mode.in_s3 or active not in asked.launches:
+    if not environment.mode.keeps_data_in_s3 or active not in asked.launches:
         return
     own = asked.records[active].cluster_id if active in asked.records else _unrecorded_cluster_id(asked, active)
     others = list(writers(asked.aws, environment.root, own))

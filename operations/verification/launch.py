@@ -200,7 +200,7 @@ def _distinguishes_unknown_clusters(seen: Observed) -> Iterator[CheckResult]:
 
 
 def _the_master_has_no_cache(seen: Observed) -> Iterator[CheckResult]:
-    if not seen.launch.plan.mode.cached:
+    if not seen.launch.plan.mode.has_bucket_cache:
         return
 
     def found(facts: Facts) -> tuple[bool | None, str]:
@@ -217,7 +217,7 @@ def _the_master_has_no_cache(seen: Observed) -> Iterator[CheckResult]:
 
 def _claim_is_ours(seen: Observed) -> Iterator[CheckResult]:
     environment = seen.launch.environment
-    if not environment.mode.in_s3 or environment.clusters[seen.launch.plan.cluster].role != "active":
+    if not environment.mode.keeps_data_in_s3 or environment.clusters[seen.launch.plan.cluster].role != "active":
         return
     claim = claim_of(seen.aws, environment.root)
     holder = claim.cluster if claim else "nobody"

@@ -33,7 +33,7 @@ def _agent_publishes(seen: Observed) -> Iterator[CheckResult]:
     found = [metric for page in pages for metric in page["Metrics"]]
     names = {each["MetricName"] for each in found}
     for daemon in sorted(OF_AGENT):
-        cached = seen.launch.plan.mode.cached
+        cached = seen.launch.plan.mode.has_bucket_cache
         wanted = {
             metric.cloudwatch for metric in METRICS if metric.source is daemon and (cached or not metric.of_cache)
         }
@@ -61,7 +61,7 @@ def _agent_publishes(seen: Observed) -> Iterator[CheckResult]:
 
 def _nodes_publish(seen: Observed) -> Iterator[CheckResult]:
     """Each figure of each node; of one that nothing has read yet, none of reads."""
-    if not seen.launch.plan.mode.cached:
+    if not seen.launch.plan.mode.has_bucket_cache:
         return
     dimensions: Any = [{"Name": "ClusterId", "Value": seen.cluster.id}]
     pages: Any = seen.aws.cloudwatch.get_paginator("list_metrics").paginate(Namespace=NAMESPACE, Dimensions=dimensions)
@@ -145,7 +145,7 @@ def _shows(seen: Observed, graph: Graph) -> bool:
 
 def _queries_find_nodes(seen: Observed) -> Iterator[CheckResult]:
     """An alarm of a Metrics Insights query that has a node's figures is not without data."""
-    if not seen.launch.plan.mode.cached:
+    if not seen.launch.plan.mode.has_bucket_cache:
         return
     name = f"{emr_cluster_name(seen.launch.plan.environment, seen.launch.plan.cluster)}-server-young"
     alarms = seen.aws.cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]

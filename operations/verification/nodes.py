@@ -12,7 +12,6 @@ from configurations.layout import GC_LOG
 from configurations.properties import CATALOGUE
 from emr.classification import flattened
 from operations.verification.check import Check, CheckResult, Facts, Observed
-from sizing.mode import Mode
 from sizing.units import GIB, MIB
 
 __all__ = ["OF_NODES", "SITES"]
@@ -153,7 +152,7 @@ def _mounted(path: str, size_gib: int) -> Callable[[Facts], tuple[bool, str]]:
 
 
 def _of_caches(seen: Observed) -> Iterator[CheckResult]:
-    if not seen.launch.plan.mode.cached:
+    if not seen.launch.plan.mode.has_bucket_cache:
         return
     size_mib = seen.launch.plan.cache.size_mib
 
@@ -172,7 +171,7 @@ def _of_caches(seen: Observed) -> Iterator[CheckResult]:
 def _of_plain_reads(seen: Observed) -> Iterator[CheckResult]:
     """Without a cache of ours: what EMR keeps by itself, and how nodes read HDFS."""
     mode = seen.launch.plan.mode
-    if mode is Mode.S3_PLAIN:
+    if mode.keeps_data_in_s3 and not mode.has_bucket_cache:
         yield from Check(
             "EMR's own cache",
             "Without settings of ours for it, EMR keeps its default cache of 8 GiB",
@@ -181,7 +180,7 @@ def _of_plain_reads(seen: Observed) -> Iterator[CheckResult]:
         ).results_by_node(
             seen.nodes, _figure("l2CacheSize", lambda size: (size < EMR_CACHE_BYTES, f"{size / GIB:,.1f} GiB in use"))
         )
-    if mode is Mode.HDFS:
+    if not mode.keeps_data_in_s3:
         yield from Check(
             "short-circuit reads",
             "In mode `hdfs` DataNode and RegionServer may share a socket",

@@ -6,7 +6,6 @@ from sizing.bill import LARGE_CLUSTER_NODES, gets_per_second
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, explain
 from sizing.inputs import UTILISATION
-from sizing.mode import Mode
 from sizing.prefetching import GET_BYTES, fill_seconds
 from sizing.resource import S3_FIRST_BYTE_SECONDS, S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.units import MIB
@@ -82,7 +81,7 @@ def service_reasons(candidate: Candidate) -> dict[str, Explanation]:
 
 def warm_up_reasons(candidate: Candidate) -> dict[str, Explanation]:
     """How long cold caches take; nothing for a cluster without."""
-    if candidate.question.mode is not Mode.S3_CACHED or not candidate.cache_mib:
+    if not candidate.cache_mib:
         return {}
     servers = candidate.count
     demand, share = candidate.question.demand, candidate.share_of(servers)

@@ -12,7 +12,7 @@ import pytest
 from configurations.bootstrap import DIRECTORY, Action, actions, program, script
 from configurations.exported import exported
 from configurations.launch import Launch
-from sizing.mode import Mode
+from sizing.modes import HDFS, S3_PLAIN, Mode
 from tests.configurations.variants import Variant, variant_launch
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
@@ -166,7 +166,7 @@ def test_what_is_planned_is_taken(
     assert_taken(planned, alone)
 
 
-@pytest.mark.parametrize("mode", [Mode.S3_PLAIN, Mode.HDFS])
+@pytest.mark.parametrize("mode", [S3_PLAIN, HDFS])
 def test_what_is_planned_without_a_cache_is_taken(
     mode: Mode, alone: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

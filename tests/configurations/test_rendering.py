@@ -19,7 +19,7 @@ from configurations.rendering import RenderingError, classifications
 from emr.classification import Classification, flattened, merged
 from environments.environment import Wal
 from facts.releases import releases
-from sizing.mode import Mode
+from sizing.modes import HDFS
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
 
@@ -136,7 +136,7 @@ WAL = {("hbase", "hbase.emr.wal.enabled"), ("hbase-site", "emr.wal.workspace")}
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_only_storage_identity_is_set_for_the_whole_cluster(variant: Variant) -> None:
-    expected = IDENTITY if variant.mode.in_s3 else {("hbase", "hbase.emr.storageMode")}
+    expected = IDENTITY if variant.mode.keeps_data_in_s3 else {("hbase", "hbase.emr.storageMode")}
     expected = expected | WAL if variant.wal is Wal.EMR_WAL and variant.role == "active" else expected
     assert set(values(variant_launch(variant).settings.cluster)) == expected
 
@@ -152,12 +152,12 @@ def test_only_a_replica_is_one(variant: Variant) -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_a_log_in_hdfs_is_kept_twice_at_least(variant: Variant) -> None:
     launch = variant_launch(variant)
-    least = 3 if variant.mode is Mode.HDFS else 2
+    least = 3 if variant.mode is HDFS else 2
     for group in ("primary", "core"):
         assert int(values(launch.settings.effective(group))["hdfs-site", "dfs.replication"]) >= least
 
 
-@pytest.mark.parametrize("variant", [each for each in VARIANTS if not each.mode.cached], ids=str)
+@pytest.mark.parametrize("variant", [each for each in VARIANTS if not each.mode.has_bucket_cache], ids=str)
 def test_without_a_cache_nothing_of_one_is_set(variant: Variant) -> None:
     launch = variant_launch(variant)
     for _, level in levels(launch):
@@ -226,7 +226,7 @@ def test_hdfs_yarn_and_uploads_stay_off_the_cache_volume(variant: Variant) -> No
 
 
 def test_data_in_hdfs_lies_on_every_data_volume() -> None:
-    launch = variant_launch(Variant(Mode.HDFS))
+    launch = variant_launch(Variant(HDFS))
     [data] = [volume for volume in launch.plan.core.volumes if volume.purpose == "data"]
     assert values(launch.settings.core)["hdfs-site", "dfs.datanode.data.dir"].count("/warmbase/data/") == data.count
 

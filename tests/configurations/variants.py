@@ -11,7 +11,7 @@ from configurations.rendering import classifications
 from environments.environment import Wal
 from environments.planning import compared_plans
 from environments.reader import read_environment
-from sizing.mode import Mode
+from sizing.modes import MODES, Mode
 from sizing.plan import Plan
 
 
@@ -29,8 +29,8 @@ class Variant:
 
 VARIANTS = tuple(
     Variant(mode, role, wal)
-    for mode, role, wal in product(Mode, ("active", "replica"), Wal)
-    if mode.in_s3 or (role == "active" and wal is Wal.HDFS)
+    for mode, role, wal in product(MODES.values(), ("active", "replica"), Wal)
+    if mode.keeps_data_in_s3 or (role == "active" and wal is Wal.HDFS)
 )
 
 

@@ -15,7 +15,7 @@ from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigure
 from published.open_questions import slots, worth
 from published.sources import all_results
 from published.stated import WARM, WARM_MS
-from sizing.mode import Mode
+from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
 from sizing.resource import Hits
 
 
@@ -165,10 +165,10 @@ def test_the_sustained_limit_needs_iops_and_costs_what_gp3_does(benchmark: Bench
 def test_costs_are_compared_of_clusters_that_serve(benchmark: Benchmark) -> None:
     cod = Cod(like=benchmark.requirements, world=benchmark.world)
     for mode, reads in (
-        (Mode.HDFS, PRODUCTION_READS),
-        (Mode.S3_CACHED, PRODUCTION_READS),
-        (Mode.HDFS, RECOVERY_READS),
-        (Mode.S3_PLAIN, RECOVERY_READS),
+        (HDFS, PRODUCTION_READS),
+        (S3_CACHED, PRODUCTION_READS),
+        (HDFS, RECOVERY_READS),
+        (S3_PLAIN, RECOVERY_READS),
     ):
         assert all(plan.feasible for plan in cod.plans(mode, reads)), mode
 

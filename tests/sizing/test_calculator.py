@@ -16,7 +16,7 @@ from environments.reader import read_environment
 from sizing.calculator import plan
 from sizing.disks import layouts
 from sizing.inputs import UTILISATION, SizingInputs
-from sizing.mode import Mode
+from sizing.modes import HDFS, MODES, S3_CACHED, Mode
 from sizing.plan import Plan
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.problem import Infeasible
@@ -80,7 +80,7 @@ def test_no_volume_of_a_node_has_the_size_of_another() -> None:
     """Size is all by which a node tells them apart; in HDFS mode those of the data are alike."""
     seen: set[int] = set()
     for stored_gib in range(10, 120):
-        question = SizingInputs.new(replace(asked(stored_gib * GIB, 10), mode=Mode.HDFS), WORLD)
+        question = SizingInputs.new(replace(asked(stored_gib * GIB, 10), mode=HDFS), WORLD)
         for layout in chain.from_iterable(layouts(question, WORLD.instance_types["r8g.2xlarge"], 5)):
             sizes = [volume.size_gib for volume in layout.volumes]
             assert len(set(sizes)) == len(sizes), stored_gib
@@ -175,7 +175,7 @@ def test_every_feasible_plan_meets_its_hit_ratio(stored_gib: int, hit_ratio: flo
         assert sized.hit_ratio.predicted >= hit_ratio - 1e-9
 
 
-@given(stored_gib=st.integers(min_value=50, max_value=20_000), mode=st.sampled_from(list(Mode)))
+@given(stored_gib=st.integers(min_value=50, max_value=20_000), mode=st.sampled_from(list(MODES.values())))
 def test_every_plan_adds_up_in_every_mode(stored_gib: int, mode: Mode) -> None:
     sized = planned(replace(asked(stored_gib * GIB, 20), mode=mode))
     if sized:
@@ -183,7 +183,7 @@ def test_every_plan_adds_up_in_every_mode(stored_gib: int, mode: Mode) -> None:
         assert sum(sized.memory.parts.values()) == sized.memory.ram_bytes
         assert load.reads_per_second * load.mean_latency_ms / 1000 == pytest.approx(load.concurrency)
         assert load.p50_latency_ms <= load.p95_latency_ms <= load.p99_latency_ms
-        assert (sized.bucket_cache is not None) == (mode is Mode.S3_CACHED)
+        assert (sized.bucket_cache is not None) == (mode is S3_CACHED)
         ratios = [ratio for _, ratio in sized.hit_ratio.curve]
         assert ratios == sorted(ratios)
 

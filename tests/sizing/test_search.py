@@ -15,7 +15,7 @@ from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cluster import Layout
 from sizing.inputs import SizingInputs
-from sizing.mode import Mode
+from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.requirements import Requirements, World
 from sizing.units import GIB
@@ -60,14 +60,14 @@ def grid(seed: int) -> tuple[Requirements, World]:
         budget_usd_per_month=rng.choice([None, 5_000.0]),
     )
     core = replace(ASKED.cluster.core, families=tuple({WORLD.instance_types[name].family for name in names}))
-    mode = rng.choice([Mode.S3_CACHED, Mode.S3_CACHED, Mode.S3_PLAIN, Mode.HDFS])
+    mode = rng.choice([S3_CACHED, S3_CACHED, S3_PLAIN, HDFS])
     asked = replace(ASKED, workload=workload, targets=targets, mode=mode, cluster=replace(ASKED.cluster, core=core))
     return asked, replace(WORLD, instance_types={name: WORLD.instance_types[name] for name in names})
 
 
 def everything(question: SizingInputs) -> Iterator[Candidate]:
     """Every candidate of the grid, also those that the search leaves out."""
-    fewest = 3 if question.mode is Mode.HDFS else 2
+    fewest = 3 if question.mode is HDFS else 2
     for instance in question.world.offered:
         for count in range(max(fewest, question.requirements.targets.lost_nodes + 1), MOST_NODES + 1):
             survivors = max(1, count - question.requirements.targets.lost_nodes)
@@ -83,7 +83,7 @@ def all_numbered(question: SizingInputs) -> Iterator[tuple[int, Candidate]]:
 def all_layouts(question: SizingInputs, name: str, servers: int) -> Iterator[Layout]:
     instance, demand = question.world.instance_types[name], question.demand
     ways = gp3.provisions(instance.ebs_sustained_bytes_per_second // 2**20, instance.ebs_sustained_iops)
-    if question.mode is not Mode.S3_CACHED:
+    if question.mode is not S3_CACHED:
         for shelf in disks.layouts(question, instance, servers):
             yield from shelf
         return

@@ -24,9 +24,6 @@ from sizing.bill import (
     ALARMS,
     ALARMS_OF_NODES,
     ALARMS_OF_S3,
-    CALLS,
-    DASHBOARDS,
-    DASHBOARDS_OF_CACHE,
     INTERFACE_ENDPOINTS,
     KMS_KEYS,
     MASTER_METRICS,
@@ -34,7 +31,7 @@ from sizing.bill import (
     REGION_SERVER_METRICS,
     SYSTEM_METRICS,
 )
-from sizing.mode import Mode
+from sizing.modes import S3_CACHED
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, all_of_type, cluster, only
 
@@ -195,8 +192,8 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
     alarms = all_of_type(stacks, "AWS::CloudWatch::Alarm")
     of_nodes = [alarm for alarm in alarms if "Metrics" in alarm["Properties"]]
     assert (len(alarms) - len(of_nodes), len(of_nodes)) == (ALARMS + ALARMS_OF_S3 - 1, ALARMS_OF_NODES)
-    assert len(all_of_type(stacks, "AWS::CloudWatch::CompositeAlarm")) == CALLS[Mode.S3_CACHED]
-    assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == DASHBOARDS + DASHBOARDS_OF_CACHE
+    assert len(all_of_type(stacks, "AWS::CloudWatch::CompositeAlarm")) == len(S3_CACHED.composite_alarms)
+    assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == len(S3_CACHED.dashboards)
     assert Counter(metric.source for metric in METRICS) == {
         MetricSource.REGION_SERVER: REGION_SERVER_METRICS,
         MetricSource.NODE: NODE_METRICS,

@@ -17,7 +17,7 @@ from environments.planning import compared_plans
 from environments.reader import read_environment
 from facts.releases import releases
 from lab.hbase.software.selection import nearest_set
-from sizing.mode import Mode
+from sizing.modes import MODES
 
 __all__ = ["BootCase", "BootContext", "cases", "distinct", "environment_files"]
 
@@ -57,7 +57,7 @@ class BootCase:
     def ground(self) -> BootContext:
         """Where it can be booted."""
         plan = self.launch.plan
-        return BootContext(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.in_s3)
+        return BootContext(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.keeps_data_in_s3)
 
 
 def environment_files() -> tuple[Path, ...]:
@@ -92,10 +92,10 @@ def _of_files() -> Iterator[BootCase]:
 def _varied(environment: Environment) -> Iterator[BootCase]:
     for label in (*RELEASES, WITHOUT_ZGC):
         plans = compared_plans(replace(environment, release=label), environment.active)
-        for mode, role in product(Mode, ("active", "replica")):
+        for mode, role in product(MODES.values(), ("active", "replica")):
             cluster = replace(environment.active, role=role)
             read = replace(environment, release=label, mode=mode, clusters={cluster.name: cluster})
-            if role == "active" or mode.in_s3:
+            if role == "active" or mode.keeps_data_in_s3:
                 launch = Launch(environment=read, plan=plans[mode], settings=classifications(read, plans[mode]))
                 yield _case(f"{environment.name} {cluster.name}", launch)
             if label == WITHOUT_ZGC:

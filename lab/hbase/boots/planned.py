@@ -49,7 +49,7 @@ def planned_of_core(launch: Launch) -> Mapping[str, Value]:
         "handlers": float(plan.handlers),
         "handlers of reads": float(plan.call_queues.read_handlers) if plan.call_queues.read_fraction else "all",
         **switches,
-        **(_bucket_cache(plan) if plan.mode.cached else {"engine": "none"}),
+        **(_bucket_cache(plan) if plan.mode.has_bucket_cache else {"engine": "none"}),
         **({"S3 connections": float(plan.s3_connections)} if "fs.s3a.connection.maximum" in site else {}),
     }
 
@@ -61,7 +61,7 @@ def planned_of_primary(launch: Launch) -> Mapping[str, Value]:
         "RegionServers waited for": float(plan.region_servers_to_start),
         "wait for RegionServers": float(plan.restart.wait_for_servers_ms),
     }
-    if not plan.mode.cached:
+    if not plan.mode.has_bucket_cache:
         return waits | {"balancer": STOCHASTIC, "persistence path": "none", "retained assignment": "off"}
     return waits | {
         "balancer": CACHE_AWARE,

@@ -23,7 +23,7 @@ from lint.lint import lint
 from lint.planned import planned_subject
 from lint.rule import BOOTED
 from lint.rules import RULES
-from sizing.mode import Mode
+from sizing.modes import MODES
 from sizing.units import MIB
 
 VOLUME = "/lab/volumes/0"
@@ -69,8 +69,8 @@ def spread() -> tuple[BootCase, ...]:
 
 def test_every_mode_and_role_is_booted_on_each_hbase(spread: tuple[BootCase, ...]) -> None:
     booted = {(case.launch.plan.mode, case.ground.jars) for case in spread}
-    assert {mode for mode, _ in booted} == set(Mode)
-    assert len({jars for _, jars in booted}) == len(booted) / len(Mode) == 2
+    assert {mode for mode, _ in booted} == set(MODES.values())
+    assert len({jars for _, jars in booted}) == len(booted) / len(MODES) == 2
     roles = {case.launch.environment.clusters[case.launch.plan.cluster].role for case in spread}
     assert roles == {"active", "replica"}
 
