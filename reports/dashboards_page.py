@@ -78,8 +78,7 @@ def _head() -> Iterator[str]:
 
 
 def _truth() -> Iterator[str]:
-    from lab.preview.reference_ratio import lifetime_ratio, true_ratio  # noqa: PLC0415 - see above
-    from lab.preview.replay import MINUTE, replay, three_servers  # noqa: PLC0415 - the lab is loaded for this page alone
+    from lab.preview.replay import MINUTE, lifetime_ratio, replay, three_servers, true_ratio  # noqa: PLC0415 - see above  # noqa: PLC0415 - the lab is loaded for this page alone
 
     plan, bucket = _example()
     servers = three_servers()

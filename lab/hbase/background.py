@@ -19,12 +19,10 @@ from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import family_of
 from lab.hbase.jmx import CacheCounters, cache_counters
 from lab.hbase.laboratory import admin_command
-from lab.hbase.paths import LabPaths, Ports, free_ports
+from lab.hbase.paths import LabPaths, Ports, free_ports, home
 from lab.hbase.process import RunningProcess, began
 from lab.hbase.run import RunRequest, check_room
-from lab.hbase.software.home import home
-from lab.hbase.store.running import start_store
-from lab.hbase.store.server import Program
+from lab.hbase.store.processes import Program, start_store
 from lab.hbase.ycsb import Ycsb
 from sizing.problem import OperationFailed
 

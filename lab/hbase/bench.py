@@ -19,7 +19,7 @@ from lab.hbase.overlay import varied
 from lab.hbase.process import RunningProcess
 from lab.hbase.recording import Sample
 from lab.hbase.store.client import StoreClient
-from lab.hbase.store.server import ROOT
+from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
 from lab.model.scaled_plan import REGIONS

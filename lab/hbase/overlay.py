@@ -12,7 +12,7 @@ from typing import Final
 
 from lab.hbase.paths import HOST, LabPaths
 from lab.hbase.result import Substitution
-from lab.hbase.store.server import ROOT
+from lab.hbase.store.processes import ROOT
 from sizing.modes import Mode
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 from contextlib import ExitStack, suppress
@@ -11,7 +12,7 @@ from typing import Final
 
 from sizing.problem import OperationFailed
 
-__all__ = ["HOST", "LabPaths", "Ports", "free_ports"]
+__all__ = ["HOST", "LabPaths", "Ports", "free_ports", "home"]
 
 HOST: Final = "127.0.0.1"
 LISTENING: Final = range(20_000, 32_768)
@@ -112,3 +113,11 @@ def free_ports() -> Ports:
         servers=tuple(numbers[6 : 6 + SERVERS]),
         servers_info=tuple(numbers[6 + SERVERS :]),
     )
+
+
+def home() -> Path:
+    """`$XDG_CACHE_HOME/warmbase/lab`, else `~/.cache/warmbase/lab`; it need not exist."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # A relative one is to be ignored, says the XDG Base Directory Specification.
+    cache = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+    return cache / "warmbase" / "lab"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.store.counters import StoreCounters
+from lab.hbase.store.client import StoreCounters
 
 __all__ = ["Recording", "Sample", "recordings_of_json", "recordings_to_json"]
 

@@ -12,16 +12,14 @@ from typing import Final
 
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult
-from lab.hbase.laboratory import Laboratory, laboratory
+from lab.hbase.laboratory import Laboratory, laboratory, scale
 from lab.hbase.limits import groups, machine, volume
-from lab.hbase.paths import LabPaths, free_ports
+from lab.hbase.paths import LabPaths, free_ports, home
 from lab.hbase.recording import Recording, recordings_to_json
 from lab.hbase.report.page import page_html
 from lab.hbase.result import Machine, Run, Scenario, Substitution
 from lab.hbase.run_directory import remove_directory, run_directory
-from lab.hbase.scale import scale
 from lab.hbase.scenarios import BENCHED, SCENARIOS, benched, question, unbenched
-from lab.hbase.software.home import home
 from lab.hbase.ycsb import YcsbTable
 from sizing.problem import InvalidInput, OperationFailed, Problem
 from sizing.units import GIB

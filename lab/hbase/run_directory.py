@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab.hbase.limits import groups, volume
+from lab.hbase.paths import home
 from lab.hbase.process import began
-from lab.hbase.software.home import home
 
 __all__ = ["clean_abandoned", "remove_directory", "run_directory", "running"]
 

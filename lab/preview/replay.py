@@ -12,6 +12,7 @@ import importlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -232,3 +233,26 @@ def _program() -> Any:  # noqa: ANN401 - as above
         return importlib.import_module("publish_cache_metrics")
     finally:
         sys.path.remove(directory)
+
+
+MISSES_COUNTED = 2  # of HBase, for one
+
+
+def true_ratio(servers: Sequence[ReplayedServer], begins: int) -> float | None:
+    """Of all block reads that the servers counted in that minute, from one sample to the next; None of none."""
+    hits = misses = 0.0
+    for server in servers:
+        for before, after in pairwise(server.moments):
+            if not begins < after.second <= begins + MINUTE:
+                continue
+            base = before if before.starts == after.starts else None
+            hits += after.hits - (base.hits if base else 0)
+            misses += (after.misses - (base.misses if base else 0)) / MISSES_COUNTED
+    return hits / (hits + misses) if hits + misses else None
+
+
+def lifetime_ratio(servers: Sequence[ReplayedServer], second: int) -> float | None:
+    """Return what a graph of `l2CacheHitRatio`, averaged over servers, would show."""
+    moments = [found for server in servers if (found := server.at(second)) is not None]
+    ratios = [moment.hits / (moment.hits + moment.misses) if moment.hits + moment.misses else 0.0 for moment in moments]
+    return sum(ratios) / len(ratios) if ratios else None

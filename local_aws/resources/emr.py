@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ROLES = {"MasterInstanceGroup": "MASTER", "CoreInstanceGroup": "CORE", "TaskInstanceGroups": "TASK"}
 FLEETS = frozenset({"MasterInstanceFleet", "CoreInstanceFleet", "TaskInstanceFleets"})
-PASSED_ON = ("AutoTerminationPolicy", "ManagedScalingPolicy")
 
 
 class ClusterType(ApiType):

@@ -1,6 +1,1 @@
-"""Rendered files under a real HBase: what it says of itself beside what was planned; what it does with wrong ones."""
-
-from lab.hbase.boots.matrix import boots
-from lab.hbase.boots.refusals import refused
-
-__all__ = ["boots", "refused"]
+"""Rendered files on a real HBase: what it reports beside the plan, and how it behaves with files that lint refuses."""

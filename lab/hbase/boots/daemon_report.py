@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lab.hbase.boots.amounts import bytes_of
-from lab.hbase.boots.planned import CACHE_SWITCHES, Value
+from lab.hbase.boots.planned import CACHE_SWITCHES, Value, bytes_of
 
 __all__ = [
     "CACHE_CONFIG",

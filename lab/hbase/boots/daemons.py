@@ -29,8 +29,7 @@ from lab.hbase.laboratory import admin_command
 from lab.hbase.overlay import Overlay, varied
 from lab.hbase.paths import HOST, LabPaths, free_ports
 from lab.hbase.software import software
-from lab.hbase.store.running import store
-from lab.hbase.store.server import Program
+from lab.hbase.store.processes import Program, store
 from lab.model.scaled_plan import Small, miniature
 from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB

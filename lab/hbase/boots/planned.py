@@ -1,18 +1,18 @@
-"""What daemons of a launch should say of themselves: the plan's figures, by the name under which they are shown."""
+"""The figures that daemons of a launch should report, by name, and the way in which HBase logs sizes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from configurations import layout
 from configurations.hbase_site import site_properties
 from configurations.launch import Launch
-from lab.hbase.boots.amounts import byte_text
 from sizing.allocator import BucketAllocator
 from sizing.plan import Plan
 
-__all__ = ["CACHE_SWITCHES", "UNITS", "Value", "planned_of_core", "planned_of_primary"]
+__all__ = ["CACHE_SWITCHES", "UNITS", "Value", "byte_text", "bytes_of", "planned_of_core", "planned_of_primary"]
 
 Value = float | str
 UNITS: Final = {
@@ -88,3 +88,30 @@ def _bucket_cache(plan: Plan) -> Mapping[str, Value]:
         "chunk of the index": float(kept.chunk_blocks),
         "prefetch threads": float(plan.prefetch_threads),
     }
+
+
+PREFIXES: Final = " KMGTPE"
+KIBI: Final = 1024
+WRITTEN: Final = re.compile(r"([\d.]+) ?([KMGTPE]?)B?")
+
+
+def byte_text(size_bytes: int) -> str:
+    """As Hadoop's StringUtils.byteDesc has it: two decimals unless whole, the prefix binary, the unit B."""
+    power = 0
+    while size_bytes >= KIBI ** (power + 1):
+        power += 1
+    if size_bytes % KIBI**power == 0:
+        return f"{size_bytes // KIBI**power} {PREFIXES[power].strip()}B"
+    text = f"{size_bytes / KIBI**power:.2f}"
+    if text.startswith(str(KIBI)):
+        power, text = power + 1, "1.00"
+    return f"{text} {PREFIXES[power]}B"
+
+
+def bytes_of(text: str) -> float:
+    """Return what was written: `69.1 M` or `2.08 TB`. Raises ValueError for what is no size."""
+    found = WRITTEN.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no size of HBase's log")
+    power = PREFIXES.index(found[2]) if found[2] else 0
+    return float(found[1]) * float(KIBI) ** power

@@ -21,8 +21,10 @@ from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.problem import OperationFailed
 from sizing.units import KIB
 
-__all__ = ["decisive", "refused"]
+__all__ = ["QUESTION", "TITLE", "decisive", "run"]
 
+TITLE: Final = "What lint refuses"
+QUESTION: Final = "Does HBase fail or misbehave with files that lint refuses, as the rule says?"
 TABLE: Final = TableSpec(name="blocks", families=(TableFamily(name="cf"),))
 ROWS: Final = 1_000
 BLOCK_BYTES: Final = 64 * KIB
@@ -32,7 +34,7 @@ LONGEST: Final = 300
 ALLOCATES_L1: Final = "Allocating BlockCache"
 
 
-def refused(root: Path, say: Callable[[str], None]) -> ScenarioResult:
+def run(root: Path, say: Callable[[str], None]) -> ScenarioResult:
     """Return each fault in the same right files, on the HBase of their release."""
     environment = read_environment(VARIED)
     case = BootCase(name=environment.name, launch=launch_of(environment, environment.active))

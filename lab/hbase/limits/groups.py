@@ -141,13 +141,6 @@ class ControlGroups:
         rows = (line.split() for line in (self.paths[0] / "memory.stat").read_text(encoding="ascii").splitlines())
         return {name: int(value) for name, value in rows}
 
-    @property
-    def oom_kills(self) -> int:
-        """How many of its processes the kernel has killed because the limit was too low."""
-        name = "memory.oom_control" if self.layout.version == 1 else "memory.events"
-        rows = (line.split() for line in (self.paths[0] / name).read_text(encoding="ascii").splitlines())
-        return next((int(value) for key, value in rows if key == "oom_kill"), 0)
-
     def limit_memory(self, limit_bytes: int) -> None:
         """Holds it to this much memory, swap not used; see the module for what is charged.
 

@@ -6,32 +6,33 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from lab.hbase.experiment import Experiment, ScenarioResult
 
 __all__ = ["BENCHED", "SCENARIOS", "UNBENCHED", "Scenario", "benched", "question", "unbenched"]
 
-UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots", "refused": "refused"}
-"""Those that boot files of many environments, in labs of their own."""
+UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots.rendered", "refused": "boots.refusals"}
+"""Scenarios that boot files of many environments, each in a lab of its own; their modules below `lab.hbase`."""
 
-# Those of the environment's own table come before those that fill another; what changes it comes last of them, and
-# after that what moves regions: HBase goes on to wait for the server that they were moved back from.
+# Scenarios that read the environment's own table come before those that fill another. Among them, those that change the
+# table come late, and the one that moves regions comes last: HBase keeps waiting for the server they were moved from.
 BENCHED: Final[Mapping[str, str]] = {
-    "cache-vs-none": "cache_vs_none",
-    "warm-up": "warm_up",
-    "restart": "restart",
-    "kill-while-filling": "killed_while_filling",
-    "multiget": "multi_get",
-    "volume-bound": "volume_bound",
-    "model": "model",
-    "ycsb": "mixes",
-    "two-servers": "two_servers",
-    "oversubscribed": "oversubscribed",
-    "compressed": "compressed",
-    "index": "index",
+    "cache-vs-none": "scenarios.cache_vs_none",
+    "warm-up": "scenarios.warm_up",
+    "restart": "scenarios.restart",
+    "kill-while-filling": "scenarios.killed_while_filling",
+    "multiget": "scenarios.multi_get",
+    "volume-bound": "scenarios.volume_bound",
+    "model": "scenarios.model",
+    "ycsb": "scenarios.mixes",
+    "two-servers": "scenarios.two_servers",
+    "oversubscribed": "scenarios.oversubscribed",
+    "compressed": "scenarios.compressed",
+    "index": "scenarios.index",
 }
-"""Those that load a table of the environment's kind and read it; the module of each by its name."""
+"""Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 
 MODULES: Final = {**UNBENCHED, **BENCHED}
 SCENARIOS: Final = tuple(MODULES)
@@ -39,27 +40,29 @@ SCENARIOS: Final = tuple(MODULES)
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a scenario asks."""
+    """A scenario's title and the question that it answers."""
 
     title: str
     question: str
 
 
 def question(name: str) -> Scenario:
-    """Of the scenario of that name. Raises KeyError where there is none."""
-    module = importlib.import_module(f"lab.hbase.scenarios.{MODULES[name]}")
+    """Return the title and question of a scenario. Raises KeyError for an unknown name."""
+    module = _module(name)
     return Scenario(module.TITLE, module.QUESTION)
 
 
 def benched(name: str) -> Callable[[Experiment], ScenarioResult]:
-    """A scenario that reads a table. Raises KeyError where there is none."""
-    run: Callable[[Experiment], ScenarioResult] = importlib.import_module(f"lab.hbase.scenarios.{BENCHED[name]}").run
+    """Return the function of a scenario that reads a table. Raises KeyError for an unknown name."""
+    run: Callable[[Experiment], ScenarioResult] = _module(name).run
     return run
 
 
 def unbenched(name: str) -> Callable[[Path, Callable[[str], None]], ScenarioResult]:
-    """A scenario that boots files of many environments below a directory. Raises KeyError where there is none."""
-    run: Callable[[Path, Callable[[str], None]], ScenarioResult] = importlib.import_module(
-        f"lab.hbase.scenarios.{UNBENCHED[name]}"
-    ).run
+    """Return the function of a scenario that boots many environments' files below a directory. Raises KeyError."""
+    run: Callable[[Path, Callable[[str], None]], ScenarioResult] = _module(name).run
     return run
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"lab.hbase.{MODULES[name]}")

@@ -36,7 +36,6 @@ TURNOVERS: Final = 6.0
 
 Where a prefetch has filled the two sizes of the default list in other proportions than reads do, two were too few.
 """
-DEFAULT_SIZES: Final = ",".join(map(str, DEFAULT_BUCKET_SIZES))
 # Amazon's best-practice page for HBase on S3, and HBase's defaults where it says nothing.
 EMR_DEFAULTS: Final[Mapping[str, str | None]] = {
     "hbase.bucketcache.bucket.sizes": None,

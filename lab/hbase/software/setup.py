@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from lab.hbase.paths import home
 from lab.hbase.software.compiling import Compilation
 from lab.hbase.software.download import PARTIAL, Repository, download
-from lab.hbase.software.home import home, locked
 from lab.hbase.software.jars import Jar, hbase_sets, jar_sets
 from lab.hbase.software.runtime import RUNTIME_BYTES, install_runtime, runtime, unsupported
 from sizing.problem import OperationFailed
 
-__all__ = ["classes_directory", "jars_directory", "missing_jars", "problems", "remove", "set_up"]
+__all__ = ["classes_directory", "jars_directory", "locked", "missing_jars", "problems", "remove", "set_up"]
 
+LOCK: Final = "setup.lock"
 CLASSES_BYTES: Final = 10_000_000  # judgement: some 60 kB each time that a source changes
 
 
@@ -133,3 +136,22 @@ def _size_bytes(file: Path) -> int:
         return file.stat().st_size
     except OSError:
         return -1
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Keeps every other set-up and removal out of the directory within the block; makes it where it is missing.
+
+    Raises OperationFailed when somebody else is in it, or when it cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with (directory / LOCK).open("w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+    except BlockingIOError:
+        raise OperationFailed(f"{directory}: another set-up is at work there\n  fix: wait until it is done") from None
+    except PermissionError as error:
+        raise OperationFailed(
+            f"{error.filename}: cannot be written\n  fix: set XDG_CACHE_HOME to a directory that is yours"
+        ) from None

@@ -4,10 +4,8 @@ HBase talks to the proxy only. What differs from Amazon S3: the proxy's delays a
 requests holds for the whole bucket, not for a prefix; signatures are not checked.
 """
 
-from lab.hbase.store.client import StoreClient
-from lab.hbase.store.counters import StoreCounters
-from lab.hbase.store.running import RunningStore, start_proxy, start_store, store, store_at
-from lab.hbase.store.server import BUCKET, Program
+from lab.hbase.store.client import StoreClient, StoreCounters
+from lab.hbase.store.processes import BUCKET, Program, RunningStore, start_proxy, start_store, store, store_at
 from lab.hbase.store.settings import Settings
 
 __all__ = [

@@ -1,19 +1,98 @@
-"""The store as the lab sees it: an endpoint, and what the proxy before it counts and does."""
+"""The store as the lab uses it: its endpoint, the counters of the proxy in front of it, and the proxy's settings."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from lab.hbase.paths import HOST
-from lab.hbase.store.counters import StoreCounters
 from lab.hbase.store.settings import Settings
 from sizing.problem import OperationFailed
 
-__all__ = ["StoreClient"]
+__all__ = ["StoreClient", "StoreCounters", "Tally"]
+
+STORE_FILES: Final = b"/data/"
+"""In the path of every object of a table below `hbase.rootdir`, its archive too."""
+SYSTEM_TABLES: Final = b"/data/hbase/"
+"""HBase's own: each client that starts looks up every region there."""
+OF_BUCKET: Final = re.compile(rb"/[^/]*/?")
+PARTS: Final = re.compile(rb"(^|&)uploadId=")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCounters:
+    """Requests by kind, bytes with their heads, and the proxy's own CPU. One minus an earlier one is a window."""
+
+    gets: int = 0
+    """GETs of objects, including those of store files."""
+    store_file_gets: int = 0
+    """Of tables, HBase's own left out."""
+    heads: int = 0
+    lists: int = 0
+    """GETs of a bucket, or of the parts of an upload."""
+    puts: int = 0
+    posts: int = 0
+    deletes: int = 0
+    others: int = 0
+    bytes_up: int = 0
+    bytes_down: int = 0
+    slowed: int = 0
+    """Answered 503 SlowDown by the proxy; each is counted under its kind too."""
+    open_connections: int = 0
+    """At this moment, in a window as well."""
+    cpu_seconds: float = 0.0
+
+    @property
+    def requests(self) -> int:
+        """All of them."""
+        return self.gets + self.heads + self.lists + self.puts + self.posts + self.deletes + self.others
+
+    def __sub__(self, earlier: Self) -> StoreCounters:
+        """Return what came between the two."""
+        before = asdict(earlier) | {"open_connections": 0}
+        return StoreCounters(**{name: value - before[name] for name, value in asdict(self).items()})
+
+    @classmethod
+    def of(cls, values: Mapping[str, float]) -> StoreCounters:
+        """Counters as the proxy tells them. Raises TypeError or KeyError for what no proxy of this kind told."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})  # type: ignore[arg-type]
+
+
+class Tally:
+    """Counters that grow."""
+
+    __slots__ = ("counts",)
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys((field.name for field in fields(StoreCounters)), 0)
+
+    def request(self, method: bytes, target: bytes) -> None:
+        """Counts one request."""
+        path, _, query = target.partition(b"?")
+        kind = _kind(method, path, query)
+        self.counts[kind] += 1
+        if kind == "gets":
+            self.counts["store_file_gets"] += STORE_FILES in path and SYSTEM_TABLES not in path
+
+    def reset(self) -> None:
+        """Begins at nothing again; what is open stays open."""
+        kept = self.counts["open_connections"]
+        self.counts = dict.fromkeys(self.counts, 0) | {"open_connections": kept}
+
+
+KINDS: Final = {b"HEAD": "heads", b"PUT": "puts", b"POST": "posts", b"DELETE": "deletes"}
+
+
+def _kind(method: bytes, path: bytes, query: bytes) -> str:
+    if method != b"GET":
+        return KINDS.get(method, "others")
+    return "lists" if OF_BUCKET.fullmatch(path) or PARTS.search(query) else "gets"
+
 
 ANSWER_SECONDS: Final = 10.0
 

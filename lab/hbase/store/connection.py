@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, cast
 
-from lab.hbase.store.counters import Tally
+from lab.hbase.store.client import Tally
 from lab.hbase.store.flow import Flow, ReadGate
 from lab.hbase.store.framing import HEAD_BYTES, Malformed, RequestHead, Response
 from lab.hbase.store.settings import Conditions
@@ -131,7 +131,7 @@ class Client(Protocol):
         self._response = None
         self._is_over = self._is_continued = False
         self._up.rate = self._down.rate = proxied.conditions.settings.stream_bytes_per_second
-        proxied.tally.request(request.method, request.target, is_ranged=request.is_ranged)
+        proxied.tally.request(request.method, request.target)
         self._is_refused = proxied.conditions.refuses(proxied.loop.time())
         if not self._is_refused:
             if self._upstream is None:

@@ -114,7 +114,6 @@ class RequestHead:
 
     method: bytes
     target: bytes
-    is_ranged: bool
     expects_continue: bool
     ends_connection: bool
     body: Body
@@ -130,7 +129,6 @@ class RequestHead:
         return cls(
             method=method,
             target=target,
-            is_ranged=_field(fields, b"range") is not None,
             expects_continue=_field(fields, b"expect") == b"100-continue",
             ends_connection=_ends(fields, version),
             body=_body(fields) or Sized(0),

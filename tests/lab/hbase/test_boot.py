@@ -29,7 +29,7 @@ from lab.hbase.laboratory import ADMIN_FLAGS, laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.software import problems
-from lab.hbase.store.server import ROOT
+from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.prediction import slot_bytes

@@ -11,14 +11,12 @@ from configurations import layout
 from configurations.launch import Launch, launch_of
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
-from lab.hbase.boots.amounts import byte_text, bytes_of
 from lab.hbase.boots.boot_matrix import BootCase, cases, distinct
 from lab.hbase.boots.daemon_report import DaemonReport, Reported, master_figures, server_figures
 from lab.hbase.boots.faults import FAULTS, Fault, faulty_launch, unproven_rules
-from lab.hbase.boots.matrix import facts
-from lab.hbase.boots.planned import planned_of_core, planned_of_primary
+from lab.hbase.boots.planned import byte_text, bytes_of, planned_of_core, planned_of_primary
 from lab.hbase.boots.refusals import decisive
-from lab.hbase.boots.tables import defined_tables, table_figures
+from lab.hbase.boots.rendered import defined_tables, facts, table_figures
 from lint.lint import lint
 from lint.planned import planned_subject
 from lint.rule import BOOTED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.hbase.limits.page_cache import uncached
+from lab.hbase.scenarios.volume_bound import uncached
 
 SIZE = 4 << 20
 

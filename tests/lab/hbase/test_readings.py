@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from lab.hbase.cluster import decisive_line
-from lab.hbase.heap import LINE, Histogram
 from lab.hbase.jmx import hit_ratio
-from lab.hbase.scenarios.index import Restored, restored
+from lab.hbase.scenarios.index import LINE, Histogram, Restored, restored
 from sizing.problem import OperationFailed
 
 STARTED = "2026-11-22T01:58:{:02},{:03} INFO  [main] bucket.{}\n"

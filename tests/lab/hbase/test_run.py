@@ -15,7 +15,7 @@ from lab.hbase.recording import Recording, Sample, recordings_of_json, recording
 from lab.hbase.run import RunFiles
 from lab.hbase.scenarios import BENCHED as WITH_A_BENCH
 from lab.hbase.scenarios import SCENARIOS, benched, question, unbenched
-from lab.hbase.store.counters import StoreCounters
+from lab.hbase.store.client import StoreCounters
 from sizing.problem import InvalidInput
 from tests.lab.hbase.sample_run import RUN
 

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from facts.releases import releases
+from lab.hbase.paths import home
 from lab.hbase.software import Software, jars, problems, remove, runtime, selection, set_up, setup, software
 from lab.hbase.software.compiling import Compilation
 from lab.hbase.software.download import Repository, download
-from lab.hbase.software.home import home, locked
 from lab.hbase.software.jars import LOCK, Jar, hbase_sets, jar_sets
 from lab.hbase.software.lock import SOURCES
 from lab.hbase.software.runtime import Runtime
+from lab.hbase.software.setup import locked
 from sizing.problem import InvalidInput, OperationFailed
 
 CONTENT = b"a jar, as far as anybody knows" * 5000

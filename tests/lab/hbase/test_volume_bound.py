@@ -9,7 +9,7 @@ import pytest
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Sample
 from lab.hbase.scenarios.volume_bound import steady_per_second
-from lab.hbase.store.counters import StoreCounters
+from lab.hbase.store.client import StoreCounters
 from sizing.problem import OperationFailed
 
 NONE = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 0))

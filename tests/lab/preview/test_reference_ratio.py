@@ -11,8 +11,7 @@ from configurations.launch import Launch
 from dashboards.boards import boards
 from dashboards.cache import cache_graphs
 from lab.preview.cloudwatch import MetricStore, Series, drawn
-from lab.preview.reference_ratio import lifetime_ratio, true_ratio
-from lab.preview.replay import MINUTE, ReplayedServer, recording, replay, three_servers
+from lab.preview.replay import MINUTE, ReplayedServer, lifetime_ratio, recording, replay, three_servers, true_ratio
 from lab.preview.timeline import timeline as minutes_in_alarm
 from sizing.plan import Plan
 

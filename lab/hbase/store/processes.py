@@ -1,19 +1,20 @@
-"""The S3-protocol server: S3Proxy on local files, a JVM of its own."""
+"""The store's two processes: S3Proxy, an S3-protocol server on local files, and the proxy that HBase talks to."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.paths import HOST, LabPaths
+from lab.hbase.paths import HOST, LabPaths, Ports
 from lab.hbase.process import Command, RunningProcess, start
-
-__all__ = ["BUCKET", "ROOT", "Program", "answers", "start_server"]
+from lab.hbase.store.client import StoreClient
 
 BUCKET: Final = "lab"
 ROOT: Final = f"{BUCKET}/hbase"
@@ -104,3 +105,69 @@ def _escaped(value: str) -> str:
     units = value.replace("\\", "\\\\").encode("utf-16-be")
     codes = [int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2)]
     return "".join(chr(code) if code < 0x7F else f"\\u{code:04x}" for code in codes)  # noqa: PLR2004 - ASCII
+
+
+PROJECT: Final = Path(__file__).parents[3]
+# judgement: Python starts in well under a second; this is for a loaded machine.
+PROXY_START_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningStore:
+    """A store, and its processes."""
+
+    store: StoreClient
+    proxy: RunningProcess
+    server: RunningProcess
+
+    def stop(self) -> None:
+        """Ends the proxy, then the server; what was stored stays."""
+        self.proxy.stop(STOP_SECONDS)
+        self.server.stop(STOP_SECONDS)
+
+
+def store_at(ports: Ports) -> StoreClient:
+    """Return the store that somebody started on these ports."""
+    return StoreClient(port=ports.endpoint, control_port=ports.control)
+
+
+def start_store(place: LabPaths, program: Program, *, seed: int = 0, stays: bool = False) -> RunningStore:
+    """Starts both; returns when they answer. Raises OperationFailed, with nothing left running."""
+    server = start_server(place, program, stays=stays)
+    try:
+        proxy = start_proxy(place, seed=seed, stays=stays)
+    except BaseException:
+        server.kill()
+        raise
+    return RunningStore(store=store_at(place.ports), proxy=proxy, server=server)
+
+
+@contextmanager
+def store(place: LabPaths, program: Program, *, seed: int = 0) -> Iterator[StoreClient]:
+    """A store that has ended when the block has."""
+    running = start_store(place, program, seed=seed)
+    try:
+        yield running.store
+    finally:
+        running.stop()
+
+
+def start_proxy(place: LabPaths, *, seed: int = 0, stays: bool = False) -> RunningProcess:
+    """Starts the proxy alone, before whatever listens on `place.ports.store`. Raises OperationFailed."""
+    ports = place.ports
+    arguments = (
+        *(sys.executable, "-m", "lab.hbase.store.proxy"),
+        *("--listen-port", str(ports.endpoint)),
+        *("--upstream-port", str(ports.store)),
+        *("--control-port", str(ports.control)),
+        *("--seed", str(seed)),
+    )
+    output = place.output("store-proxy")
+    running = start(Command(name="store proxy", arguments=arguments, directory=PROJECT, output=output, stays=stays))
+    try:
+        running.wait_until(lambda: store_at(ports).is_up, PROXY_START_SECONDS, "answer on its control port")
+    except BaseException:
+        running.kill()
+        raise
+    return running

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from configurations.table_ddl import table_ddl
+from lab.hbase.admin import TableFamily, TableSpec
 from lab.hbase.boots.boot_matrix import BootCase, BootContext, cases, distinct
 from lab.hbase.boots.daemon_report import SERVED, Reported, master_figures, server_figures
 from lab.hbase.boots.daemons import Daemons, daemons
 from lab.hbase.boots.planned import UNITS, Value, planned_of_core, planned_of_primary
-from lab.hbase.boots.tables import defined_tables, table_figures
 from lab.hbase.experiment import ScenarioResult
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.problem import OperationFailed
 
-__all__ = ["boots", "facts"]
+__all__ = ["defined_tables", "facts", "run", "table_figures"]
 
+TITLE: Final = "Rendered files boot"
+QUESTION: Final = (
+    "Does a real HBase start with the rendered files of each mode and role, and report the planned settings?"
+)
 SAME: Final = MeasurementTarget(kind=TargetKind.SAME)
 STARTED: Final = "started"
 LIMITS: Final = (
@@ -33,7 +38,7 @@ LIMITS: Final = (
 )
 
 
-def boots(root: Path, say: Callable[[str], None]) -> ScenarioResult:
+def run(root: Path, say: Callable[[str], None]) -> ScenarioResult:
     """Each distinct rendering booted once, on the HBase that is nearest to its release's."""
     found = cases()
     figures: list[Measurement] = []
@@ -126,3 +131,33 @@ def _start(case: str, failed: str = "") -> Measurement:
 
 def _ground(case: BootCase) -> tuple[str, bool]:
     return case.ground.jars, not case.ground.in_s3
+
+
+ALTER: Final = re.compile(r"^alter '(?P<table>[^']+)', \{\n(?P<settings>.*?)^\}", re.MULTILINE | re.DOTALL)
+SETTING: Final = re.compile(r"^\s*(?P<name>[A-Z_]+) => '(?P<value>[^']*)'", re.MULTILINE)
+
+
+def defined_tables(script: str) -> tuple[TableSpec, ...]:
+    """Return the tables that a script for HBase's shell alters, each with all its families."""
+    families: dict[str, list[TableFamily]] = {}
+    for found in ALTER.finditer(script):
+        attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(found["settings"])}
+        family = TableFamily(name=attributes.pop("NAME"), attributes=attributes)
+        families.setdefault(found["table"], []).append(family)
+    return tuple(TableSpec(name=name, families=tuple(each)) for name, each in families.items())
+
+
+def table_figures(case: str, table: TableSpec, described: Mapping[str, Any]) -> Iterator[Measurement]:
+    """Yield each attribute beside what the cluster made of it."""
+    held = {family["name"]: family for family in described["families"]}
+    for family in table.families:
+        for name, value in (family.attributes or {}).items():
+            yield Measurement(
+                case=f"{case}, {table.name}:{family.name}",
+                name=name,
+                unit="",
+                measured=str(held.get(family.name, {}).get(name, "not there")),
+                predicted=value,
+                because="the table's descriptor, as the master gives it back",
+                target=MeasurementTarget(kind=TargetKind.SAME),
+            )
