@@ -1,18 +1,25 @@
-# make demo   set up, then plan, render, synthesise and deploy environments/prod.yaml to a local AWS
-# make test   set up, then run every test but those that boot a real HBase
-# make test-lab  run those, one after the other; skipped where `make lab-setup` has not been
-# make fuzz   set up, then 100,000 damaged store files, others each time: some five minutes
-# make bench-inspect  set up the lab, then how fast store files in S3 are inspected, beside HBase's own printer: 3 min
-# make lab    set up, then every scenario of the lab: a real HBase on this machine, an hour or so
-# make check  set up, then what CI checks besides the tests: formatting, lint, types, shell
+# make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
+# make test       the tests to run before a commit, in at most five minutes on two idle cores
+# make test-all   every test that needs no real HBase, with more examples of each law: at most 20 minutes
+# make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
+# make lab        every scenario of the lab on a real HBase on this machine: an hour or more
+# make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
+# make fuzz       read 100,000 damaged store files, different ones each time: about five minutes
+# make bench      measure what takes wall time; run it on an idle machine
+# make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
+# make check      formatting, lint, types and shell scripts, as continuous integration checks them
+# make format     rewrite the code in the project's format
+# make clean      remove everything that these commands have made
+# Each command sets up what it needs first. ARGS="..." passes options on, for instance make test ARGS="-k memory".
 SHELL := /bin/bash
 ROOMS := sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli
 BIN   := .venv/bin
 READY := .venv/.ready
-SHELLS := setup.sh .ci/run $(wildcard bootstrap-actions/*.sh operations/steps/*.sh local_aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
+SHELLS := setup.sh .ci/run .ci/parts $(wildcard bootstrap-actions/*.sh operations/steps/*.sh local_aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help setup demo lab lab-setup test test-lab fuzz bench-inspect check format clean
+.PHONY: help setup demo lab lab-setup test test-all test-lab mutants fuzz bench bench-inspect check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -33,12 +40,24 @@ lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)
 
 test: setup
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not lab and not speed" $(ARGS)
-	node_modules/bats/bin/bats tests/bootstrap_actions
-	$(BIN)/pytest -q -m speed
+	@source .ci/parts; \
+	part pytest $(PYTEST) -m "not lab and not speed and not bench and not thorough" $(ARGS); \
+	part bats node_modules/bats/bin/bats tests/bootstrap_actions; \
+	part speed $(BIN)/pytest -q -m speed; \
+	finish
+
+test-all: setup
+	@source .ci/parts; \
+	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not speed and not bench" $(ARGS); \
+	part bats node_modules/bats/bin/bats tests/bootstrap_actions; \
+	part speed $(BIN)/pytest -q -m speed; \
+	finish
 
 test-lab: setup
 	$(BIN)/pytest -m lab $(ARGS)
+
+bench: setup
+	$(BIN)/pytest -m bench $(ARGS)
 
 fuzz: setup
 	$(BIN)/pytest -n 2 --dist worksteal tests/hfile/test_damaged_files.py tests/hfile/test_damaged_lists.py --inputs 100000 $(ARGS)

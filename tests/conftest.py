@@ -12,17 +12,22 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import cli
 from configurations.launch import Launch
 from configurations.rendering import classifications
 from environments.planning import plan_of
 from environments.reader import read_environment
 
+PROJECT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
-# Continuous integration tries each law on more examples than a developer waits for.
+# `make test-all` tries each law on more examples than a developer waits for: --hypothesis-profile ci.
 settings.register_profile("ci", max_examples=200, deadline=None)
 settings.register_profile("quick", max_examples=25, deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "quick")
+settings.load_profile("quick")
+
+# Processes that tests start import this checkout, even where .venv is that of another one.
+os.environ["PYTHONPATH"] = str(PROJECT)
 
 Templates = Mapping[str, Mapping[str, Any]]
 
@@ -30,6 +35,13 @@ Templates = Mapping[str, Mapping[str, Any]]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what is made now")
     parser.addoption("--inputs", type=int, help="how many damaged store files are tried, others each time")
+
+
+def pytest_sessionstart() -> None:
+    """Refuses to run where the tests of this checkout would test the code of another."""
+    imported = Path(cli.__file__).parents[1]
+    if imported != PROJECT:
+        pytest.exit(f"{PROJECT} would test {imported}\n  fix: run ./setup.sh in {PROJECT}", returncode=2)
 
 
 @cache

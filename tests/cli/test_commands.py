@@ -15,11 +15,9 @@ from click.testing import CliRunner
 
 from cli.main import COMMANDS, warmbase
 from configurations.properties import CATALOGUE
+from tests.command import PROCESS, PROJECT, run, run_process
 from tests.shipped import ENVIRONMENTS
 from tests.speed import loops_of_children
-
-PROJECT = Path(__file__).parents[2]
-WARMBASE = Path(sys.executable).parent / "warmbase"
 
 # The keys that programs rely on; more may be added.
 PLAN_KEYS = {
@@ -72,18 +70,6 @@ ENTRY_KEYS = {
 }
 
 
-def run(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(WARMBASE), *arguments],
-        cwd=PROJECT,
-        env={"PATH": "/usr/bin:/bin", "COLUMNS": str(columns), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 def loaded_after(code: str) -> set[str]:
     """Top-level modules that a fresh interpreter has loaded after running some code."""
     script = (
@@ -126,7 +112,7 @@ def test_every_figure_on_the_page_is_in_the_document() -> None:
 
 
 def test_an_environment_may_be_a_path() -> None:
-    by_name, by_path = run("plan", "dev"), run("plan", "environments/dev.yaml")
+    by_name, by_path = run_process("plan", "dev"), run("plan", "environments/dev.yaml")
     assert by_name.stdout == by_path.stdout
 
 
@@ -179,7 +165,7 @@ def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -
 def test_a_full_disk_is_one_line_and_1(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [str(WARMBASE), *arguments], cwd=PROJECT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*PROCESS, *arguments], cwd=PROJECT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == 1
     assert done.stderr == "warmbase: cannot write: No space left on device\n"
@@ -189,7 +175,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [str(WARMBASE), "plan", "prod"], cwd=PROJECT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        [*PROCESS, "plan", "prod"], cwd=PROJECT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(writer)
     assert done.stderr == ""
@@ -208,7 +194,7 @@ def test_plan_loads_neither_cdk_nor_boto3() -> None:
 @pytest.mark.speed
 def test_help_is_quick() -> None:
     """The whole process, with the start of the interpreter: 0.8 loops as measured."""
-    assert loops_of_children(lambda: run("--help"), attempts=8) < 1.6
+    assert loops_of_children(lambda: run_process("--help"), attempts=8) < 1.6
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
@@ -271,7 +257,7 @@ def test_compare_sets_three_modes_side_by_side() -> None:
 @pytest.mark.speed
 def test_plan_is_quick() -> None:
     """The whole process: 8.9 loops as measured, which was half a second of a processor with nobody beside it."""
-    assert loops_of_children(lambda: run("plan", "prod"), attempts=8) < 16
+    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 16
 
 
 @pytest.mark.parametrize(

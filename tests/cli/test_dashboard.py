@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from environments.planning import plan_of
 from environments.reader import read_environment
 from reports.dashboards_page import PICTURE, write_dashboard_pictures
 from reports.lab_page import DOCS
+from tests.command import run
 
 
 def draw(*arguments: str) -> tuple[int, str]:
@@ -43,12 +43,7 @@ def test_a_picture_is_one(board: str, tmp_path: Path) -> None:
 
 
 def test_another_kind_of_file_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
-    status = subprocess.run(
-        [".venv/bin/warmbase", "dashboard", "prod", "--preview", str(tmp_path / "x.pdf")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    status = run("dashboard", "prod", "--preview", str(tmp_path / "x.pdf"))
     assert status.returncode == 2
     assert "name a file that ends in .html or .png" in status.stderr
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ import pytest
 
 import app
 from cli.diff import _around
-from tests.cli.test_lint_and_diff import run
+from tests.command import run
 from tests.stacks.recorded import launched
 
 PROJECT = Path(__file__).parents[2]

@@ -1,9 +1,8 @@
-"""`warmbase lint`, `diff`, `reference`, and overrides wherever they are shown: as a process, in 80 columns."""
+"""`warmbase lint`, `diff`, `reference`, and overrides wherever they are shown; in 80 columns."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +14,8 @@ from cli.reference import PAGES
 from lint.finding import Severity
 from lint.lint import lint
 from lint.reader import read_subject
+from tests.command import PROJECT, run
 
-PROJECT = Path(__file__).parents[2]
-WARMBASE = Path(sys.executable).parent / "warmbase"
 RECIPE = "docs/published-recipe.sh"
 LINES = len((PROJECT / "environments/prod.yaml").read_text().splitlines())
 FINDING_KEYS = {
@@ -32,18 +30,6 @@ FINDING_KEYS = {
     "line",
     "overridden",
 }
-
-
-def run(*arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(WARMBASE), *arguments],
-        cwd=cwd,
-        env={"PATH": os.environ["PATH"], "COLUMNS": "80", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,66 @@
+"""The command line, called in this process: a process of its own costs ten times as much as most answers."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest.mock import patch
+
+from cli.main import ENDING, main
+
+PROJECT = Path(__file__).parents[1]
+PROCESS = (sys.executable, "-c", "from cli.main import main; main()")
+"""How tests start `warmbase` as a process: with the code of this checkout, whoever made .venv/bin/warmbase."""
+
+
+def variables(columns: int = 80) -> dict[str, str]:
+    """Return the environment variables of a command that is not to depend on those of the tests."""
+    return {"PATH": "/usr/bin:/bin", "COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONPATH": str(PROJECT)}
+
+
+def run(*arguments: str, columns: int = 80, directory: Path = PROJECT) -> subprocess.CompletedProcess[str]:
+    """Return how `warmbase` with these arguments ended, and what it printed, without starting a process."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        chdir(directory),
+        _signals_restored(),
+        patch.dict(os.environ, variables(columns), clear=True),
+        patch.object(sys, "argv", ["warmbase", *arguments]),
+        patch.object(sys, "stdin", io.StringIO()),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def run_process(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
+    """Return how a process of `warmbase` with these arguments ended, and what it printed."""
+    return subprocess.run(
+        [*PROCESS, *arguments],
+        cwd=PROJECT,
+        env=variables(columns),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@contextmanager
+def _signals_restored() -> Iterator[None]:
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
