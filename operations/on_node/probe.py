@@ -32,15 +32,16 @@ MOUNTS = ("/warmbase/cache", "/warmbase/system")
 JAVA = Path("/usr/lib/jvm")
 ACTIONS = Path("/var/lib/warmbase/actions")
 LOGS = Path("/var/log/hbase")
+PROCESSES = Path("/proc")
 COLLECTOR_LOG = "regionserver-gc.log"
 OWNED = ("/warmbase/system/hdfs",)
 SECONDS = 20.0
 LONGEST_ARGUMENT = 500
 
 
-def region_server() -> dict[str, Any] | None:
+def region_server(processes: Path) -> dict[str, Any] | None:
     """Return its process: user, arguments and limits; None where none runs."""
-    for place in Path("/proc").glob("[0-9]*"):
+    for place in processes.glob("[0-9]*"):
         try:
             arguments = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
             if MAIN_CLASS not in arguments:
@@ -166,12 +167,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--region-server", default=REGION_SERVER)
     parser.add_argument("--logs", type=Path, default=LOGS)
+    parser.add_argument("--proc", type=Path, default=PROCESSES)
     parser.add_argument("keys", nargs="*")
     given = parser.parse_args()
     facts = {
         "python": ".".join(map(str, sys.version_info[:2])),
         "java": sorted(each.name for each in JAVA.glob("*")) if JAVA.is_dir() else None,
-        "region_server": region_server(),
+        "region_server": region_server(given.proc),
         "units": {name: unit(name) for name in UNITS},
         "mounts": {path: mount(path) for path in MOUNTS},
         "devices": devices(),

@@ -42,6 +42,7 @@ def edited(directory: Path, old: str, new: str) -> Path:
 
 
 @pytest.mark.e2e
+@pytest.mark.thorough
 def test_a_kept_local_aws_is_told_how_to_reach_and_to_end_and_serves_another_demo(tmp_path: Path) -> None:
     kept = demo("dev", "--keep")
     assert kept.returncode == 0, kept.stderr
@@ -123,6 +124,7 @@ main()
 
 
 @pytest.mark.e2e
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_a_signal_ends_the_local_aws_and_removes_what_was_written(number: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPTIBLE, "demo", "dev", "--keep"]

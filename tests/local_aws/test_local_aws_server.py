@@ -191,6 +191,7 @@ def test_start_that_takes_too_long_is_a_problem() -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.thorough
 @pytest.mark.skipif(not CDK.exists() or shutil.which("node") is None, reason="the CDK command line is not installed")
 def test_cdk_cycle(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(CDK_APP)

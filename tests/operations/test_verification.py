@@ -266,9 +266,12 @@ def test_the_program_reads_how_far_an_action_came(tmp_path: Path) -> None:
     assert runpy.run_path(str(PROGRAM))["first_line"](file) == "done"
 
 
-def test_the_program_sees_nothing_on_a_machine_that_is_no_node_and_says_so() -> None:
+def test_the_program_sees_nothing_on_a_machine_that_is_no_node_and_says_so(tmp_path: Path) -> None:
+    """The machine of the tests may run an HBase of its own: neither its processes nor its commands are looked at."""
+    nowhere = ("--region-server", "http://127.0.0.1:1", "--proc", str(tmp_path), "--logs", str(tmp_path))
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), "--region-server", "http://127.0.0.1:1", "hbase.rootdir"],
+        [sys.executable, str(PROGRAM), *nowhere, "hbase.rootdir"],
+        env={"PATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
@@ -278,6 +281,20 @@ def test_the_program_sees_nothing_on_a_machine_that_is_no_node_and_says_so() -> 
     assert facts["region_server"] is None
     assert (facts["figures"], facts["configuration"]) == (None, None)
     assert facts["mounts"] == {"/warmbase/cache": None, "/warmbase/system": None}
+
+
+def test_the_program_finds_the_process_of_the_region_server(tmp_path: Path) -> None:
+    for pid, command in (
+        (12, "java\0-Xmx1g\0org.apache.hadoop.hbase.regionserver.HRegionServer\0start\0"),
+        (7, "sh\0"),
+    ):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "cmdline").write_text(command)
+        (tmp_path / str(pid) / "limits").write_text("Max open files            131072  131072  files\n")
+    process = runpy.run_path(str(PROGRAM))["region_server"](tmp_path)
+    assert (process["pid"], process["user"]) == (12, getpass.getuser())
+    assert (process["open_files"], process["processes"]) == (131072, None)
+    assert "-Xmx1g" in process["arguments"]
 
 
 @pytest.mark.parametrize(

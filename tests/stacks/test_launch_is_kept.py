@@ -183,7 +183,7 @@ REFUSED_CHANGES = {
     ("storage.wal", 0): "cannot be changed on a running cluster",
 }
 SINGLE = [(field, number) for field, changes in CHANGES.items() for number in range(len(changes))]
-SHARDS, OF_A_SHARD = 16, 25
+SHARDS, QUICK_SHARDS, OF_A_SHARD = 16, 2, 25
 TOGETHER = 4
 
 
@@ -302,7 +302,9 @@ def test_no_change_replaces_what_runs(field: str, number: int, kept: Kept, tmp_p
         kept.changed(tmp_path, CHANGES[field][number])
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize(
+    "shard", [pytest.param(shard, marks=[pytest.mark.thorough] * (shard >= QUICK_SHARDS)) for shard in range(SHARDS)]
+)
 def test_no_changes_together_replace_what_runs(
     shard: int, kept: Kept, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -24,7 +24,7 @@ ASSETS = "cdk-hnb659fds-assets-123456789012-us-east-1"
 BLUE = "warmbase-dev-blue-cluster"
 GREEN = "warmbase-dev-green-cluster"
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
 
 @dataclass(frozen=True)
