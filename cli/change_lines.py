@@ -1,4 +1,4 @@
-"""Changes of a cluster as lines of 80 columns: each with its impact, all together with their cost."""
+"""The changes of a cluster as lines of at most 80 columns: each with its impact, and the cost of all together."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ __all__ = ["WIDTH", "change_lines", "cost_lines", "wrapped"]
 
 WIDTH: Final = 80
 SHORT: Final = 70
-NOTHING: Final = "not stated"
+NOTHING: Final = "not set"
 
 
 def change_lines(change: Change) -> Iterable[str]:
-    """Yield what it is, from what to what, why, and what it takes."""
+    """Yield the lines of one change: property, old and new value, reason, and how it is applied."""
     groups = "" if len(change.groups) > 1 else f" ({change.groups[0]})"
     marked = ", an override" if change.overridden else ""
     yield f"  {change.classification} {change.key}{groups}{marked}"
     yield from wrapped(f"{_value(change.before)} -> {_value(change.after)}")
     restarts = f"; restarts {change.restarts}" if change.restarts else ""
     if change.applied is Applied.LIVE and change.classification == "hbase-site":
-        restarts = "; by update_all_config, once hbase-site.xml on each node says so: EMR's own way restarts HBase"
+        restarts = "; edit hbase-site.xml on each node, then run update_all_config (EMR itself would restart HBase)"
     emptied = "; the cache is lost" if change.empties_cache else ""
     yield from wrapped(f"{change.why}{restarts}{emptied}")
 
 
 def wrapped(text: str) -> list[str]:
-    """Indented by four."""
+    """Return the text in lines that are indented by four blanks."""
     return wrap(printable(text), WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _value(text: str | None) -> str:
-    """Long lists break behind their commas."""
+    """Return the value as it is shown; a long list gets a blank after each comma, so that it can be wrapped."""
     if text is None:
         return NOTHING
     return text if len(text) <= SHORT else text.replace(",", ", ")
 
 
 def cost_lines(cost: ImpactCost, launch: Launch) -> Iterable[str]:
-    """Time, cache and dollars of applying a set of changes."""
+    """Yield the lines that say what it costs to apply a set of changes: time, cache and dollars."""
     if cost.applied is Applied.NEW_CLUSTER:
-        beside = f"{format_duration(cost.warm_up_seconds)} until it is warm (estimate)"
-        yield from _entry("time", f"{beside}: a replica beside the old one, promoted when that has ended")
-        yield from _entry("never", "two active clusters on one root: that corrupts the data")
+        warm_up = f"{format_duration(cost.warm_up_seconds)} until the new cluster is warm (estimate)"
+        yield from _entry("time", f"{warm_up}: launch it as a replica, end the old cluster, then promote the replica")
+        yield from _entry("never", "run two active clusters on one root: that corrupts the data")
     elif cost.restart_seconds:
-        each = cost.restart_seconds / cost.region_servers
-        said = f"{cost.region_servers} RegionServers, one after the other, {format_duration(each)} each"
-        yield from _entry("time", f"{format_duration(cost.restart_seconds)}: {said} (estimate)")
+        one_server = format_duration(cost.restart_seconds / cost.region_servers)
+        servers = f"{cost.region_servers} RegionServers restart one after the other, {one_server} each"
+        yield from _entry("time", f"{format_duration(cost.restart_seconds)}: {servers} (estimate)")
     else:
         yield from _entry("time", "no RegionServer restarts")
     yield from _entry("cache", _cache(cost, launch))
@@ -66,16 +66,16 @@ def _cache(cost: ImpactCost, launch: Launch) -> str:
         return "kept"
     size = "all of it" if cost.cache_lost_bytes is None else format_size(cost.cache_lost_bytes)
     if not cost.warm_up_seconds:
-        return f"{size} lost, with the nodes that go"
+        return f"{size} lost with the removed nodes"
     cache = launch.plan.bucket_cache
     planned = format_size(cache.size_bytes * launch.plan.core.count) if cache else ""
-    return f"{size} lost; the planned {planned} take {format_duration(cost.warm_up_seconds)} to prefetch (estimate)"
+    return f"{size} lost; filling the planned {planned} again takes {format_duration(cost.warm_up_seconds)} (estimate)"
 
 
 def _dollars(cost: ImpactCost) -> str:
     parts = [
-        f"{format_usd(cost.get_usd)} of GETs" if cost.get_usd else "",
-        f"{format_usd(cost.node_usd)} of nodes side by side" if cost.node_usd else "",
+        f"{format_usd(cost.get_usd)} for S3 GETs" if cost.get_usd else "",
+        f"{format_usd(cost.node_usd)} for two sets of nodes during the change" if cost.node_usd else "",
     ]
     return ", ".join(filter(None, parts)) or "nothing"
 

@@ -1,4 +1,4 @@
-"""warmbase claim: who may write to the root."""
+"""`warmbase claim` shows or releases the lock that lets one cluster write to an HBase root."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ __all__ = ["claim"]
 
 @click.command()
 @environment_argument
-@click.option("--take", is_flag=True, help="Take the claim away, so that the next active cluster may have it.")
+@click.option("--take", is_flag=True, help="Release the claim, so that the next active cluster can claim the root.")
 @yes_option
 @output_option
 def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
-    """Show which cluster may write to the root, and whether it runs.
+    """Show which cluster may write to the HBase root.
 
-    The primary of an active cluster claims the root before HBase is installed; another is refused while the first
-    runs. A root that HBase has written to before, under another tool, has no claim: say by --take that nothing
-    writes there any more. While EMR says that the cluster of the claim runs, that is refused.
+    The claim is a lock object in the root bucket. The primary node of an active cluster creates it before HBase is
+    installed; while that cluster runs, no other cluster can start on the root.
+
+    A root that HBase wrote to under another tool has no claim, and warmbase refuses to start on it. Once nothing
+    writes there any more, confirm that with --take. --take also releases a claim, but never the claim of a cluster
+    that EMR reports as running.
 
     \b
     Example:
@@ -41,34 +44,39 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     if not read.mode.keeps_data_in_s3:
         raise InvalidInput([_no_root(read)])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
-    found = claims.claim_of(aws, read.root)
+    current = claims.claim_of(aws, read.root)
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
-        said = wrap(_claim_lines(found), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-        click.echo(json_text({"url": url, "claim": found}) if output == "json" else "\n".join([url, *said]))
+        lines = wrap(_claim_text(current), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        click.echo(json_text({"url": url, "claim": current}) if output == "json" else "\n".join([url, *lines]))
         return
-    click.echo(f"current   {_claim_lines(found)}", err=True)
-    click.echo("proposed  nobody writes to the root; the next active cluster may claim it", err=True)
-    click.echo("risk      a cluster that this EMR does not know, and that writes there, is a second writer", err=True)
+    click.echo(f"current   {_claim_text(current)}", err=True)
+    click.echo("proposed  release the claim; the next active cluster can then claim the root", err=True)
+    click.echo(
+        "risk      a cluster that EMR does not list here, and that still writes, would corrupt the data", err=True
+    )
     if not yes:
-        click.confirm("Does nothing write to this root any more?", abort=True, err=True)
-    claims.release(aws, read, found)
-    click.echo("The root is free: the next active cluster may claim it.")
+        click.confirm("Are you sure that nothing writes to this root any more?", abort=True, err=True)
+    claims.release(aws, read, current)
+    click.echo("The root is free: the next active cluster can claim it.")
 
 
 def _no_root(read: Environment) -> Problem:
     return Problem(
         where=read.source,
         what="storage.mode",
-        why="the data are on the nodes of one cluster: nobody else can write to them, and there is no claim",
-        fix="nothing is to be done",
+        why="in mode hdfs the data is on the nodes of one cluster, where no other can write: there is no claim",
+        fix="nothing to do",
     )
 
 
-def _claim_lines(found: Claim | None) -> str:
-    if found is None:
-        return "nobody has claimed the root"
-    if found.cluster == NOBODY:
-        return f"the root is free, as somebody said at {found.claimed_at}"
-    state = found.state or "unknown to EMR: it is gone"
-    return f"{found.cluster} in {found.region} of account {found.account}, since {found.claimed_at}; it is {state}"
+def _claim_text(current: Claim | None) -> str:
+    if current is None:
+        return "no cluster has claimed the root"
+    if current.cluster == NOBODY:
+        return f"the root is free: its claim was released at {current.claimed_at}"
+    state = current.state or "no longer known to EMR"
+    return (
+        f"{current.cluster} in {current.region}, account {current.account}, since {current.claimed_at}; "
+        f"the cluster is {state}"
+    )

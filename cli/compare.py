@@ -1,4 +1,4 @@
-"""warmbase compare: three ways to keep the same data, side by side."""
+"""`warmbase compare` plans the same workload in each storage mode, side by side."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ __all__ = ["compare"]
 @cluster_option
 @output_option
 def compare(environment: str, cluster: str | None, output: str) -> None:
-    """Set S3 with a cache, S3 without and HDFS side by side, in what they do and cost.
+    """Compare the storage modes for one environment.
 
-    Each is the cheapest cluster that meets the targets in its mode, with everything left to the calculator. A mode
-    that cannot meet them says what it could.
+    Each column is the cheapest cluster that meets the targets in one mode: S3 with a disk cache, S3 without a cache,
+    and HDFS. The calculator chooses everything, even where the file pins the cluster. A mode that cannot meet the
+    targets shows the nearest target that it could meet.
 
     \b
     Example:
@@ -65,8 +66,8 @@ def _verdict(plan: Plan) -> str:
 
 
 def _data_volume(plan: Plan) -> str:
-    found = [volume for volume in plan.core.volumes if volume.purpose != "system"]
-    return "".join(f"{volume.count} x {volume.size_gib:,} GiB {volume.type}" for volume in found) or "none"
+    volumes = [volume for volume in plan.core.volumes if volume.purpose != "system"]
+    return "".join(f"{volume.count} x {volume.size_gib:,} GiB {volume.type}" for volume in volumes) or "none"
 
 
 def _reads(plan: Plan) -> str:
@@ -85,15 +86,15 @@ def _per_thousand_reads(plan: Plan) -> str:
 ROWS: Mapping[str, Callable[[Plan], str]] = {
     "meets the targets": _verdict,
     "core nodes": lambda plan: f"{plan.core.count} x {plan.core.instance_type}",
-    "data volumes, each": _data_volume,
+    "data per node": _data_volume,
     "reads": _reads,
-    "saturates": _saturation,
+    "at most": _saturation,
     "mean latency": lambda plan: f"{plan.throughput.mean_latency_ms:,.0f} ms",
     "p99 (estimate)": lambda plan: f"{plan.throughput.p99_latency_ms:,.0f} ms",
     "from local disks": lambda plan: format_percent(plan.hit_ratio.predicted),
-    "GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
-    "cold for": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
-    "snapshot in": lambda plan: format_duration(plan.snapshot.restore_seconds),
+    "S3 GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
+    "warm after": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
+    "snapshot import": lambda plan: format_duration(plan.snapshot.restore_seconds),
     "a month": lambda plan: format_usd(plan.cost.usd_per_month),
     "for 1,000 reads/s": _per_thousand_reads,
 }

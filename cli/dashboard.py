@@ -1,4 +1,4 @@
-"""warmbase dashboard: what will be looked at, before there is anything to look at."""
+"""`warmbase dashboard` draws the dashboards of a cluster before the cluster exists."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ KINDS = (".html", ".png")
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to draw them: a page (.html) or a picture (.png).",
+    help="The file to write: a page (.html) or a picture (.png).",
 )
-@click.option("--board", type=click.Choice(["cache", "reads", "nodes"]), help="Of a picture: only this dashboard.")
+@click.option(
+    "--board", type=click.Choice(["cache", "reads", "nodes"]), help="Draw only this dashboard (for a picture)."
+)
 def dashboard(environment: str, cluster: str | None, preview: Path, board: str | None) -> None:
-    """Draw a cluster's dashboards, of counters that were recorded from a real HBase.
+    """Preview the dashboards, drawn from recorded metrics.
 
-    Titles, places and lines of the plan are those of the dashboards that `deploy` makes; no account is needed.
+    The graphs, their order and the lines from the plan are those of the dashboards that `warmbase deploy` creates. The
+    curves come from metrics recorded on a real HBase. You need no AWS account.
 
     \b
     Example:
@@ -56,6 +59,6 @@ def _other_kind(preview: Path) -> Problem:
     return Problem(
         where="--preview",
         what=str(preview),
-        why="it is drawn as a page or as a picture, and the name says as which",
+        why="the suffix selects what is drawn, a page or a picture, and this suffix is neither",
         fix="name a file that ends in .html or .png",
     )

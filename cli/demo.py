@@ -29,7 +29,7 @@ class TerminalDemoProgress(TerminalProgress):
 @click.option("--endpoint", metavar="URL", help="Use a local AWS that is already up, as --keep leaves one.")
 @click.option("--keep", is_flag=True, help="Leave the local AWS up, and print what to export to explore it.")
 def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
-    """Deploy an environment to a local AWS on this machine, check it, and remove it.
+    """Deploy to an emulated AWS on this machine, and remove it.
 
     An emulator answers for AWS: no account is needed, no node starts and no HBase runs. What runs is the real CDK
     command line on the same app that `cdk deploy` takes to a real account.

@@ -1,4 +1,4 @@
-"""warmbase deploy: what would change, and then what is done."""
+"""`warmbase deploy` shows what a deployment would change, asks, and deploys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from sizing.units import format_usd
 
 __all__ = ["deploy"]
 
-SOME: Final = 3  # of the names of resources: all of them are in --output json
+LISTED_NAMES: Final = 3
+"""This many resource names are shown of each kind of change; `--output json` has all of them."""
 
 
 @click.command()
@@ -33,89 +34,95 @@ SOME: Final = 3  # of the names of resources: all of them are in --output json
 @yes_option
 @output_option
 def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
-    """Deploy an environment: its stacks, its clusters, and what is tuned in those.
+    """Deploy an environment: stacks, clusters, tuning.
 
-    It looks at the account, shows what would change and what that costs, and asks. No change set is executed that
-    would replace or remove a cluster, a bucket or a key. A cluster that it launches is read back, written down beside
-    the environment file, and protected. It can be ended anywhere, and run again: it goes on.
+    warmbase checks the account, shows what would change and what that costs, and asks before it deploys. It never
+    executes a change set that would replace or delete a cluster, a bucket or a key. After it launches a cluster, it
+    compares the cluster with what EMR reports, writes the launch record beside the environment file, and turns on
+    termination protection. You can interrupt the command at any point and run it again; finished steps are skipped.
 
     \b
     Example:
       warmbase deploy prod --dry-run
       warmbase deploy prod
 
-    Exit codes: 3 something is in the way, or would be lost.
+    Exit codes: 3 something prevents the deployment, or would be lost.
     """
     read = read_environment(environment)
     variables = dict(os.environ) | {"AWS_REGION": read.region, "AWS_DEFAULT_REGION": read.region}
     progress = TerminalProgress()
     with tempfile.TemporaryDirectory(prefix="warmbase-deploy-") as directory:
         work = Work(name=environment, aws=Aws(variables), variables=variables, directory=Path(directory))
-        found = proposal(work, progress, dry_run=dry_run)
-        click.echo(_document(found) if output == "json" else "\n".join(_page(found)))
-        if dry_run or found.empty:
+        proposed = proposal(work, progress, dry_run=dry_run)
+        click.echo(_document(proposed) if output == "json" else "\n".join(_page(proposed)))
+        if dry_run or proposed.empty:
             return
         if not yes:
-            click.confirm("Do this?", abort=True, err=True)
-        carry_out(deployment(work, found), progress)
-        for cluster_name in found.launches:
-            where = Path(found.environment.source).with_suffix(".launch") / cluster_name
-            click.echo(f"cluster {cluster_name} runs; its launch record is {where}: commit it")
+            click.confirm("Deploy this?", abort=True, err=True)
+        carry_out(deployment(work, proposed), progress)
+        for cluster_name in proposed.launches:
+            where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
+            click.echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
 
-def _document(found: Proposal) -> str:
+def _document(proposed: Proposal) -> str:
     return json_text(
         {
-            "environment": found.environment.name,
-            "checks": found.checks,
-            "stacks": found.stacks,
-            "bucket": found.bucket,
+            "environment": proposed.environment.name,
+            "checks": proposed.checks,
+            "stacks": proposed.stacks,
+            "bucket": proposed.bucket,
             "tunings": {
-                cluster_name: {"changes": each.changes, "small": each.small, "new_cluster": each.new, "cost": each.cost}
-                for cluster_name, each in found.tunings.items()
+                cluster_name: {
+                    "changes": tuning.changes,
+                    "small": tuning.small,
+                    "new_cluster": tuning.new,
+                    "cost": tuning.cost,
+                }
+                for cluster_name, tuning in proposed.tunings.items()
             },
-            "usd_per_month": found.usd_per_month,
-            "current_usd_per_month": found.current_usd_per_month,
+            "usd_per_month": proposed.usd_per_month,
+            "current_usd_per_month": proposed.current_usd_per_month,
         }
     )
 
 
-def _page(found: Proposal) -> Iterator[str]:
-    yield "Looked at"
-    for check in found.checks:
+def _page(proposed: Proposal) -> Iterator[str]:
+    yield "Checked"
+    for check in proposed.checks:
         yield from _wrapped(f"{check.name}: {check.detail}")
     yield "Stacks"
-    for stack in found.stacks:
+    for stack in proposed.stacks:
         yield from _wrapped(f"{stack.name}: {_result_lines(stack)}")
-    for need in found.bucket:
-        yield from _wrapped(f"bucket {found.environment.root.bucket}, which is yours, gets: {need}")
+    for need in proposed.bucket:
+        yield from _wrapped(f"your bucket {proposed.environment.root.bucket}, will be set: {need}")
     yield "Clusters"
-    for cluster_name, launch in found.launches.items():
-        if cluster_name in found.tunings:
-            yield from (f"  {line}" for line in tuning_page(cluster_name, found.tunings[cluster_name], launch))
+    for cluster_name, launch in proposed.launches.items():
+        if cluster_name in proposed.tunings:
+            yield from (f"  {line}" for line in tuning_page(cluster_name, proposed.tunings[cluster_name], launch))
         else:
             plan = launch.plan
             nodes = (
                 f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
             )
-            yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release}; warmbase plan says why")
-    yield "Cost a month, at today's prices (estimate)"
-    for cluster_name, usd in found.usd_per_month.items():
-        before = found.current_usd_per_month.get(cluster_name, 0.0)
+            yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
+    yield "Cost per month at today's prices (estimate)"
+    for cluster_name, usd in proposed.usd_per_month.items():
+        before = proposed.current_usd_per_month.get(cluster_name, 0.0)
         yield from _wrapped(f"{cluster_name}: {format_usd(before)} -> {format_usd(usd)}")
-    if found.empty:
-        yield "Nothing is to be done."
+    if proposed.empty:
+        yield "Nothing to deploy."
 
 
 def _result_lines(stack: StackChange) -> str:
     if stack.status is None:
         return f"new, {len(stack.added)} resources"
     parts = [
-        f"{len(names)} {what} ({', '.join(names[:SOME])}{', …' if len(names) > SOME else ''})"
-        for what, names in (("added", stack.added), ("changed", stack.changed), ("removed", stack.removed))
+        f"{len(names)} {action} ({', '.join(names[:LISTED_NAMES])}{', …' if len(names) > LISTED_NAMES else ''})"
+        for action, names in (("added", stack.added), ("changed", stack.changed), ("removed", stack.removed))
         if names
     ]
-    return ", ".join(parts) or "as it is"
+    return ", ".join(parts) or "no change"
 
 
 def _wrapped(text: str) -> list[str]:

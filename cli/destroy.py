@@ -1,4 +1,4 @@
-"""warmbase destroy: the stacks that hold no data."""
+"""`warmbase destroy` deletes the stacks of an environment that hold no data."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ __all__ = ["destroy"]
 @dry_run_option
 @yes_option
 def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
-    """Remove the stacks of an environment that hold no data, once no cluster of it runs.
+    """Delete the stacks that hold no data.
 
-    The storage stack stays, with root, keys and logs.
+    It refuses while a cluster of the environment runs. The storage stack is kept, with the root bucket, the keys and
+    the logs.
 
     \b
     Example:
       warmbase teardown prod blue
       warmbase destroy prod
 
-    Exit codes: 3 a cluster still runs.
+    Exit codes: 3 a cluster is still running.
     """
     read = read_environment(environment)
     steps = list(destruction(Aws(os.environ | {"AWS_REGION": read.region}), read))
@@ -41,5 +42,5 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     if dry_run:
         return
     if not yes:
-        click.confirm(f"Remove these stacks of {read.name}?", abort=True, err=True)
+        click.confirm(f"Delete these stacks of {read.name}?", abort=True, err=True)
     carry_out(steps, TerminalProgress())

@@ -1,4 +1,4 @@
-"""warmbase diff: what changing a cluster to today's plan would take, and cost."""
+"""`warmbase diff` shows how each difference from today's plan is applied, and what that costs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = ["diff"]
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
 TITLES: Final = {
-    Applied.LIVE: "Live: no daemon of HBase has to restart",
+    Applied.LIVE: "Live: no HBase daemon restarts",
     Applied.ROLLING_RESTART: "Rolling restart",
-    Applied.NEW_CLUSTER: "New cluster: it cannot be changed on a running one",
+    Applied.NEW_CLUSTER: "New cluster: cannot be changed on a running cluster",
 }
 
 
@@ -44,25 +44,25 @@ TITLES: Final = {
     "--against",
     required=True,
     metavar="launch|live|FILE",
-    help="What the cluster was launched with; what runs now; or an earlier rendering: of --format run-job-flow, emr or"
-    " hbase-site, or anything that lint --file reads.",
+    help="Compare the plan with the launch record (launch), with the running cluster (live), or with a file: an earlier"
+    " output of `warmbase render`, or anything that `warmbase lint --file` reads.",
 )
 @click.option(
     "--group",
     type=click.Choice(["primary", "core"]),
     default="core",
     show_default=True,
-    help="Whose settings a file is that has no instance groups.",
+    help="The group that a file without instance groups is for.",
 )
 @cluster_option
 @output_option
 def diff(environment: str, against: str, group: str, cluster: str | None, output: str) -> None:
-    """Say how each difference from what was launched or rendered is applied, and its cost.
+    """Show how each pending change is applied and what it costs.
 
-    Live, by a rolling restart, or by a new cluster; in time, cached data and dollars, all of them estimates of the
-    plan. Order, blanks and spelling are no differences. Against what runs, dashboards, alarms and the root bucket are
-    compared as well, and CloudFormation is asked what of its resources was edited by hand. Ends with 0, whatever
-    differs.
+    A change is applied live, by a rolling restart, or by a new cluster. Its cost is estimated in time, cached data and
+    dollars. Differences in order, blanks or spelling of the same value are ignored. `--against live` also compares
+    dashboards, alarms and the root bucket, and asks CloudFormation which resources were edited by hand. The exit code
+    is 0 whether or not there are differences.
 
     \b
     Example:
@@ -72,23 +72,23 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     """
     read = read_environment(environment)
     launch = launch_of(read, chosen_cluster(read, cluster))
-    before, beside, around = _compared_with(against, launch)
-    roles = [each.role for each in before.groups if each.role != "task"] or [group]
-    found = changes(before, planned_subject(launch), roles, releases()[launch.plan.release], beside)
-    cost = impact_cost(found, before, launch.plan, price_table(read.region))
+    before, further_changes, around = _compared_with(against, launch)
+    roles = [instance_group.role for instance_group in before.groups if instance_group.role != "task"] or [group]
+    pending = changes(before, planned_subject(launch), roles, releases()[launch.plan.release], further_changes)
+    cost = impact_cost(pending, before, launch.plan, price_table(read.region))
     if output == "json":
-        said = {"source": read.source, "against": before.source, "changes": found, "cost": cost}
-        click.echo(json_text(said if against != LIVE else {**said, "around": around}))
+        document = {"source": read.source, "against": before.source, "changes": pending, "cost": cost}
+        click.echo(json_text(document if against != LIVE else {**document, "around": around}))
     else:
-        click.echo("\n\n".join([*_page(launch, before, found, cost, roles), *_around(around)]))
+        click.echo("\n\n".join([*_page(launch, before, pending, cost, roles), *_around(around)]))
 
 
 Around = Mapping[str, Sequence[str]]
-"""By what is compared, each difference."""
+"""The differences outside the cluster, by what was compared: a dashboard, the alarms, the bucket, a stack."""
 
 
 def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Change, ...], Around]:
-    """The cluster or the file; differences that it does not state itself; and what stands around it."""
+    """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster."""
     if against == LAUNCH:
         record = _record(launch)
         return recorded_spec(record), tuple(changes_since_launch(record, launch)), {}
@@ -96,25 +96,26 @@ def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Cha
         from operations.aws import Aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
         from operations.plan_drift import cluster_drift  # noqa: PLC0415 - see above
 
-        found = cluster_drift(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
-        return found.running.subject, found.running.settled, {each.subject: each.differences for each in found.around}
+        drift = cluster_drift(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
+        around = {compared.subject: compared.differences for compared in drift.around}
+        return drift.running.subject, drift.running.settled, around
     return read_subject(Path(against), None), (), {}
 
 
 def _record(launch: Launch) -> LaunchRecord:
-    """Raises InvalidInput where the cluster has none."""
+    """Return the launch record of the cluster. Raises InvalidInput where it has none."""
     environment, cluster_name = launch.environment, launch.plan.cluster
-    found = launch_records(environment).get(cluster_name)
-    if found is None:
+    record = launch_records(environment).get(cluster_name)
+    if record is None:
         where, name = str(record_directory(environment, cluster_name)), Path(environment.source).stem
-        why = f"nothing says what cluster {cluster_name} was launched with"
-        fix = f"if it runs, write it down: warmbase pin {name}"
+        why = f"cluster {cluster_name} has no launch record, so there is nothing to compare with"
+        fix = f"if the cluster is running, write its record: warmbase pin {name}"
         raise InvalidInput([Problem(where=where, what="no launch record", why=why, fix=fix)])
-    return found
+    return record
 
 
 def _around(around: Around) -> Iterable[str]:
-    """Bootstrap actions are settled by the launch. CloudFormation compares templates, and not what is there."""
+    """Yield a section for each thing outside the cluster that differs, headed by what a deployment does about it."""
     for subject, differences in around.items():
         if not differences:
             continue
@@ -124,30 +125,30 @@ def _around(around: Around) -> Iterable[str]:
 
 def _impact(subject: str) -> str:
     if subject == "bootstrap actions":
-        return "Bootstrap actions: a running cluster keeps what it was launched with"
+        return "Bootstrap actions: a running cluster keeps those it was launched with"
     if subject.startswith("warmbase-"):
-        return f"Stack {subject}, edited by hand: a deployment leaves it so, until the template says otherwise"
-    return f"{subject.capitalize()}: a deployment changes what is rendered otherwise by now; an edit by hand stays"
+        return f"Stack {subject}, edited by hand: a deployment keeps the edit until the template changes there"
+    return f"{subject.capitalize()}: a deployment updates what the template changes; edits by hand stay"
 
 
 def _page(
-    launch: Launch, before: ClusterSpec, found: Sequence[Change], cost: ImpactCost, roles: Iterable[str]
+    launch: Launch, before: ClusterSpec, pending: Sequence[Change], cost: ImpactCost, roles: Iterable[str]
 ) -> Iterable[str]:
     compared = " and ".join(roles)
     yield fill(
-        f"{launch.environment.source} against {before.source}, {compared} nodes: {_counted(found)}",
+        f"{launch.environment.source} against {before.source}, {compared} nodes: {_counted(pending)}",
         WIDTH,
         break_on_hyphens=False,
     )
     for applied in Applied:
-        listed = [change for change in found if change.applied is applied]
+        listed = [change for change in pending if change.applied is applied]
         if listed:
             yield "\n".join([TITLES[applied], *(line for change in listed for line in change_lines(change))])
-    if found:
-        yield "\n".join(["What applying all of it costs", *cost_lines(cost, launch)])
+    if pending:
+        yield "\n".join(["Cost of applying all of it", *cost_lines(cost, launch)])
 
 
-def _counted(found: Sequence[Change]) -> str:
-    if not found:
+def _counted(pending: Sequence[Change]) -> str:
+    if not pending:
         return "no difference"
-    return f"{len(found)} difference{'s' * (len(found) > 1)}"
+    return f"{len(pending)} difference{'s' * (len(pending) > 1)}"

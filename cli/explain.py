@@ -1,4 +1,4 @@
-"""warmbase explain: why one figure or property is what it is."""
+"""`warmbase explain` shows the formula, inputs and source of one figure or property."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["explain"]
 @cluster_option
 @output_option
 def explain(environment: str, figure: str, cluster: str | None, output: str) -> None:
-    """Say why one figure or property is what it is: formula, inputs, source.
+    """Explain one figure or property: formula, inputs, source.
 
-    FIGURE is a path in the plan (heap.xmx_mib, as `plan --output json` has it) or a property that is rendered
-    (hbase.bucketcache.size).
+    FIGURE is a path in the plan (heap.xmx_mib; `plan --output json` lists the paths under `because`) or a property
+    that warmbase renders (hbase.bucketcache.size).
 
     \b
     Example:
@@ -43,52 +43,53 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
     """
     read = read_environment(environment)
     plan = plan_of(read, chosen_cluster(read, cluster))
-    properties = [known for (_, key), known in CATALOGUE.items() if key == figure]
+    properties = [entry for (_, key), entry in CATALOGUE.items() if key == figure]
     path = properties[0].figure if properties else figure
-    because = plan.because.get(path)
-    if not properties and because is None:
+    explanation = plan.because.get(path)
+    if not properties and explanation is None:
         raise InvalidInput([_unknown(plan, figure)])
     if output == "json":
-        click.echo(json_text({"figure": figure, "path": path, "properties": properties, "because": because}))
+        click.echo(json_text({"figure": figure, "path": path, "properties": properties, "because": explanation}))
         return
-    for known in properties[:1]:
-        _print_property(known, read, plan)
-    if because is not None:
-        _print_explanation(path, because, plan)
+    for entry in properties[:1]:
+        _print_property(entry, read, plan)
+    if explanation is not None:
+        _print_explanation(path, explanation, plan)
 
 
-def _print_property(known: Property, environment: Environment, plan: Plan) -> None:
-    click.echo(f"{known.key} = {_rendered(known, environment, plan)}")
-    applied = known.applied_in(releases()[plan.release])
-    click.echo(f"  in {known.classification}, for {' and '.join(sorted(known.groups))}; a change: {applied}")
+def _print_property(entry: Property, environment: Environment, plan: Plan) -> None:
+    click.echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
+    applied = entry.applied_in(releases()[plan.release])
+    groups = " and ".join(sorted(entry.groups))
+    click.echo(_indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
     for override in environment.overrides:
-        if (override.classification, override.key) == (known.classification, known.key):
+        if (override.classification, override.key) == (entry.classification, entry.key):
             click.echo(f"  an override: {override.where}")
-    click.echo(_indented(known.reason))
-    click.echo(_indented(f"source: {known.source}"))
+    click.echo(_indented(entry.reason))
+    click.echo(_indented(f"source: {entry.source}"))
 
 
-def _rendered(known: Property, environment: Environment, plan: Plan) -> str:
+def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
     levels = classifications(environment, plan)
-    found = [
+    values = [
         value
         for level in levels
         for path, key, value in flattened(level)
-        if (path, key) == (known.classification, known.key)
+        if (path, key) == (entry.classification, entry.key)
     ]
     return (
-        f"{redacted(known.key, found[0])} {known.unit}".rstrip()
-        if found
-        else "left alone: it is not rendered for this cluster"
+        f"{redacted(entry.key, values[0])} {entry.unit}".rstrip()
+        if values
+        else "not set for this cluster: the default applies"
     )
 
 
-def _print_explanation(path: str, because: Explanation, plan: Plan) -> None:
+def _print_explanation(path: str, explanation: Explanation, plan: Plan) -> None:
     click.echo(f"{path} = {_value(path, plan)}")
-    click.echo(_indented(because.formula))
-    for name, quantity in because.inputs.items():
+    click.echo(_indented(explanation.formula))
+    for name, quantity in explanation.inputs.items():
         click.echo(f"    {name.replace('_', ' '):<24} {quantity_text(quantity)}")
-    click.echo(_indented(f"source: {because.source}"))
+    click.echo(_indented(f"source: {explanation.source}"))
 
 
 def _indented(text: str) -> str:
@@ -99,7 +100,7 @@ def _value(path: str, plan: Plan) -> str:
     value = plain(plan)
     for key in path.split("."):
         if isinstance(value, list):
-            value = next((each for each in value if each.get("purpose") == key), None)
+            value = next((entry for entry in value if entry.get("purpose") == key), None)
         else:
             value = value.get(key) if isinstance(value, dict) else None
     if isinstance(value, float):
@@ -110,11 +111,11 @@ def _value(path: str, plan: Plan) -> str:
 
 
 def _unknown(plan: Plan, figure: str) -> Problem:
-    known = [*plan.because, *(key for _, key in CATALOGUE)]
-    near = get_close_matches(figure, known, n=3)
+    names = [*plan.because, *(key for _, key in CATALOGUE)]
+    near = get_close_matches(figure, names, n=3)
     return Problem(
         where=figure,
         what="figure or property",
-        why="no figure of the plan has a reason by that name, and no such property is rendered",
+        why="neither a figure of the plan nor a property that warmbase knows has this name",
         fix=f"did you mean {', '.join(near)}?" if near else f"one of: {', '.join(plan.because)}",
     )

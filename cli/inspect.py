@@ -1,4 +1,4 @@
-"""warmbase inspect: what is in an HBase root, by reading some of its store files."""
+"""`warmbase inspect` estimates what an HBase root holds by reading a sample of its store files."""
 
 from __future__ import annotations
 
@@ -30,26 +30,38 @@ __all__ = ["inspect"]
 
 DIRECTORY: Final = Path("inspections")
 S3_URL: Final = re.compile(r"s3[an]?://(?P<bucket>[^/]+)(?:/(?P<prefix>.*?))?/*")
-SAY_SECONDS: Final = 0.5
+REPORT_SECONDS: Final = 0.5
 MOST_THREADS: Final = 64
 
 
 @click.command()
 @click.argument("root")
-@click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Where to; inspections/NAME.json else.")
-@click.option("--files", type=click.IntRange(min=1), default=400, show_default=True, help="How many to read, in all.")
-@click.option("--all", "every", is_flag=True, help="Read every file, none is drawn.")
-@click.option("--blocks", is_flag=True, help="Read every header of compressed blocks, and all of the index.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Another one draws other files.")
-@click.option("--threads", type=click.IntRange(1, MOST_THREADS), default=32, show_default=True, help="Side by side.")
+@click.option(
+    "--write",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write.  [inspections/NAME.json]",
+)
+@click.option("--files", type=click.IntRange(min=1), default=400, show_default=True, help="How many files to read.")
+@click.option("--all", "every", is_flag=True, help="Read every store file instead of a sample.")
+@click.option("--blocks", is_flag=True, help="Read the whole index, and the header of every compressed block.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other files.")
+@click.option(
+    "--threads",
+    type=click.IntRange(1, MOST_THREADS),
+    default=32,
+    show_default=True,
+    help="Files to read at a time.",
+)
 @output_option
 def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
-    """Look what an HBase root holds: blocks as the cache takes them, indexes, codecs.
+    """Analyse the store files of an HBase root.
 
-    ROOT is s3://BUCKET/PREFIX/, or a directory. Its files are listed; some are read, and of these the end, a little of
-    the index and a block; what all hold is estimated, with intervals. Nothing is written there. What is found goes to a
-    file that an environment names as its `inspection`, and `warmbase plan` sizes by it. A look that was ended goes on
-    where it was.
+    ROOT is s3://BUCKET/PREFIX/ or a directory. warmbase lists all store files and reads a sample: the end of each file,
+    part of its index and one block. From these it estimates blocks, indexes and Bloom filters of the whole root, with
+    confidence intervals. It writes nothing to the root.
+
+    The result is a file. Name it as `inspection` in an environment file, and `warmbase plan` sizes from it. If you
+    interrupt an inspection, run the same command again to resume it.
 
     \b
     Example:
@@ -65,86 +77,91 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
         seed=chosen["seed"],
         threads=chosen["threads"],
     )
-    found, kept = _inspect(store, choice, target)
-    inspection = found.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
+    report, checkpoint = _inspect(store, choice, target)
+    inspection = report.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
     if not inspection.families:
-        kept.remove()
-        raise InvalidInput([_nothing(store.url, found)])
+        checkpoint.remove()
+        raise InvalidInput([_nothing(store.url, report)])
     whole = target.with_suffix(".new")
     whole.write_text(inspection_text(inspection), encoding="utf-8")
     whole.replace(target)
-    kept.remove()
+    checkpoint.remove()
     advised = advice(inspection)
     if output == "json":
-        click.echo(json_text({"found": found, "advice": advised, "inspection": str(target)}))
+        click.echo(json_text({"found": report, "advice": advised, "inspection": str(target)}))
         return
     from cli.inspect_page import page  # noqa: PLC0415 - each output loads what it needs
 
-    click.echo("\n".join(page(found, advised)))
+    click.echo("\n".join(page(report, advised)))
     named = target if target.is_absolute() else f"../{target}"
-    click.echo(f"\nwritten: {target}\nin an environment file: workload: {{inspection: {named}}}")
+    click.echo(f"\nwritten: {target}\nuse it in an environment file: workload: {{inspection: {named}}}")
 
 
 def _inspect(store: RootStore, choice: SamplingOptions, target: Path) -> tuple[RootReport, Checkpoint]:
-    """And what was read, which stays until the answer is written. Of another seed or depth it is another file."""
+    """Return the report and the checkpoint, which stays until the answer is written.
+
+    Each seed and depth has a checkpoint file of its own.
+    """
     about = f"{store.url} {choice.depth} {choice.seed}"
-    kept = Checkpoint(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
+    checkpoint = Checkpoint(target.with_suffix(f".{sha256(about.encode()).hexdigest()[:8]}.partial"), about)
     say = _Progress()
     try:
-        return inspect_root(store, choice, kept, say), kept
+        return inspect_root(store, choice, checkpoint, say), checkpoint
     except BaseException:
-        kept.close()
-        if kept.has_some:
-            click.echo(f"what was read is in {kept.path}: the same again goes on", err=True)
+        checkpoint.close()
+        if checkpoint.has_some:
+            click.echo(f"interrupted; run the same command again to resume from {checkpoint.path}", err=True)
         raise
     finally:
         say.end()
 
 
 def _store(root: str) -> tuple[RootStore, str]:
-    """And what to call its inspection."""
-    if found := S3_URL.fullmatch(root):
+    """Return the store of the root, and a name for its inspection."""
+    if url := S3_URL.fullmatch(root):
         from operations.aws import Aws  # noqa: PLC0415 - boto3 is for S3
         from operations.root_bucket import S3Root  # noqa: PLC0415
 
-        bucket, prefix = found["bucket"], found["prefix"] or ""
+        bucket, prefix = url["bucket"], url["prefix"] or ""
         return S3Root(Aws(os.environ), bucket, prefix), f"{bucket}-{prefix}".strip("-").replace("/", "-")
     directory = Path(root)
     if not directory.is_dir():
-        why = "it is no directory here, and no URL that begins with s3://"
-        raise InvalidInput([Problem(where=root, what="no HBase root", why=why, fix="name the directory with data/")])
+        why = "it is neither a directory on this machine nor a URL that begins with s3://"
+        raise InvalidInput(
+            [Problem(where=root, what="not an HBase root", why=why, fix="name the directory that contains data/")]
+        )
     return LocalRoot(directory.resolve()), directory.resolve().name or "root"
 
 
-def _nothing(url: str, found: RootReport) -> Problem:
-    first = "; the first: {}: {}".format(*found.unread[0]) if found.unread else ""
+def _nothing(url: str, report: RootReport) -> Problem:
+    first = "; the first problem: {}: {}".format(*report.unread[0]) if report.unread else ""
     return Problem(
         where=url,
-        what="no store file with a block in it",
-        why="an HBase root has data/NAMESPACE/TABLE/REGION/FAMILY/ below it, and none was found, or none could be read"
+        what="no readable store file with data",
+        why="store files lie in data/NAMESPACE/TABLE/REGION/FAMILY/ below a root; none exists, or none could be read"
         f"{first}",
-        fix="name the directory that hbase.rootdir names; flush tables that were only just filled",
+        fix="give the value of hbase.rootdir; if the tables were just filled, flush them first",
     )
 
 
 class _Progress:
-    """How far it is, and how long it will take, on stderr: on a terminal in place, else now and then."""
+    """Prints progress and remaining time on stderr: in place on a terminal, else a line now and then."""
 
     def __init__(self) -> None:
-        self._began = self._said_at = time.monotonic()
+        self._began = self._reported_at = time.monotonic()
         self._stage, self._terminal, self._open = "", sys.stderr.isatty(), False
 
-    def __call__(self, stage: str, done: int, of: int) -> None:
+    def __call__(self, stage: str, files_read: int, of: int) -> None:
         now = time.monotonic()
         if stage != self._stage:
             self.end()
             self._stage, self._began = stage, now
-        elif now - self._said_at < SAY_SECONDS * (1 if self._terminal else 20) and done != of:
+        elif now - self._reported_at < REPORT_SECONDS * (1 if self._terminal else 20) and files_read != of:
             return
-        self._said_at = now
-        left = (now - self._began) / done * (of - done) if of and done else 0.0
-        line = f"{stage} {done:,}{f' of {of:,}' if of else ''} files"
-        line += f", {format_duration(left)} to go (estimate)" if left >= 1 else ""
+        self._reported_at = now
+        remaining = (now - self._began) / files_read * (of - files_read) if of and files_read else 0.0
+        line = f"{stage} {files_read:,}{f' of {of:,}' if of else ''} files"
+        line += f", {format_duration(remaining)} remaining (estimate)" if remaining >= 1 else ""
         if self._terminal:
             sys.stderr.write(f"\r\033[K{line}")
             sys.stderr.flush()
@@ -153,7 +170,7 @@ class _Progress:
             click.echo(line, err=True)
 
     def end(self) -> None:
-        """Leaves the line."""
+        """End the line that is being rewritten."""
         if self._open:
             sys.stderr.write("\n")
             self._open = False

@@ -1,4 +1,4 @@
-"""What was found in an HBase root, for people: a table for each family, what was left out, what is advised."""
+"""The report on an HBase root as text: a table for each family, the files left out, and advice."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ EXACT: Final = 1e-9
 OF_BLOCKS: Final = {"blocks", "cached_bytes", "compressed_bytes"}
 
 
-def page(found: RootReport, advised: Sequence[Advice]) -> Iterator[str]:
-    """Lines of at most 80 characters, but for names of files."""
-    read = sum(each.files_read for each in found.families)
-    of = sum(each.files for each in found.families)
-    yield found.root
-    yield f"  {found.files:,} files, {format_size(found.size_bytes)}; {read:,} of {of:,} live store files read"
-    for family in found.families:
+def page(report: RootReport, advised: Sequence[Advice]) -> Iterator[str]:
+    """Yield the report in lines of at most 80 characters; only file names may be longer."""
+    read = sum(family.files_read for family in report.families)
+    of = sum(family.files for family in report.families)
+    yield report.root
+    yield f"  {report.files:,} files, {format_size(report.size_bytes)}; {read:,} of {of:,} live store files read"
+    for family in report.families:
         yield ""
         yield from _family(family)
-    yield from _apart(found)
-    yield from _unread(found)
+    yield from _apart(report)
+    yield from _unread(report)
     if advised:
-        yield from ("", "Advice, by what files say; how they are read, they do not")
-        for each in advised:
-            yield f"  {each.table} {each.family}: {each.setting}"
-            for line in (each.why, f"but: {each.but}"):
+        yield from ("", "Advice, from the files alone: they do not show how the data is read")
+        for item in advised:
+            yield f"  {item.table} {item.family}: {item.setting}"
+            for line in (item.why, f"but: {item.but}"):
                 yield from wrap(line, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
@@ -46,9 +46,9 @@ def _family(family: FamilyTotals) -> Iterator[str]:
     kinds = family.inspected
     if family.unread:
         size = format_size(family.unread_bytes.value)
-        yield _line("cannot be read", f"{family.unread:,}", f"count as empty; {size} with their like")
+        yield _line("cannot be read", f"{family.unread:,}", f"counted as empty; about {size} if like the others")
     if kinds is None:
-        yield _line("data blocks", "0", "in what could be read")
+        yield _line("data blocks", "0", "in the files that could be read")
         return
     of, lengths = family.figures, kinds.lengths
     yield _line("data blocks", f"{of['blocks'].value:,.0f}", _range(family, "blocks", "{:,.0f}".format))
@@ -56,41 +56,41 @@ def _family(family: FamilyTotals) -> Iterator[str]:
     if kinds.codec != "none":
         size = format_size(of["compressed_bytes"].value)
         yield _line("  compressed there", size, _range(family, "compressed_bytes"))
-    yield _line("a block, mean", format_size(lengths.mean_bytes), f"largest {format_size(lengths.largest_bytes)}")
+    yield _line("mean block", format_size(lengths.mean_bytes), f"largest {format_size(lengths.largest_bytes)}")
     yield _line("index", format_size(kinds.index_bytes), _range(family, "index_bytes"))
     yield _line("Bloom filters", format_size(kinds.bloom_bytes), _range(family, "bloom_bytes"))
-    keys = f"keys of {format_size(kinds.key_bytes)}, values of {format_size(kinds.value_bytes)}, means"
+    keys = f"mean key {format_size(kinds.key_bytes)}, mean value {format_size(kinds.value_bytes)}"
     yield _line("cells", f"{of['cells'].value:,.0f}", keys)
     yield _line("stored as", kinds.codec, f"encoding {kinds.encoding}, Bloom {kinds.bloom or 'NONE'}")
     if family.kind_fraction < 1:
-        yield _line("", format_percent(family.kind_fraction), "of what was read is so")
+        yield _line("", format_percent(family.kind_fraction), "of the files read are like this")
 
 
 def _line(name: str, value: str, more: str) -> str:
     return f"  {name:<{NAME}}{value:>{VALUE}}  {more}".rstrip()
 
 
-def _range(family: FamilyTotals, figure: str, said: Callable[[float], str] = format_size) -> str:
-    """Within which it is, or that nothing had to be estimated."""
+def _range(family: FamilyTotals, figure: str, formatted: Callable[[float], str] = format_size) -> str:
+    """Return the 95 % confidence interval of a figure, or that the figure is exact."""
     estimate = family.figures[figure]
     if estimate.relative_error >= EXACT:
-        return f"{said(estimate.low)} to {said(estimate.high)}, 95 times of 100"
-    return "of all files, by part of their indexes" if family.partly and figure in OF_BLOCKS else "exact"
+        return f"{formatted(estimate.low)} to {formatted(estimate.high)} (95 %)"
+    return "of all files, from part of their indexes" if family.partly and figure in OF_BLOCKS else "exact"
 
 
-def _apart(found: RootReport) -> Iterator[str]:
-    if found.apart:
+def _apart(report: RootReport) -> Iterator[str]:
+    if report.apart:
         yield from ("", "Left out")
-        for kind, (files, size) in found.apart.items():
+        for kind, (files, size) in report.apart.items():
             if files:
                 yield f"  {kind}: {files:,} files, {format_size(size)}"
 
 
-def _unread(found: RootReport) -> Iterator[str]:
-    if found.unread:
-        yield from ("", f"Not read: {len(found.unread):,}")
-        for path, why in found.unread[:MOST_UNREAD]:
+def _unread(report: RootReport) -> Iterator[str]:
+    if report.unread:
+        yield from ("", f"Not read: {len(report.unread):,}")
+        for path, why in report.unread[:MOST_UNREAD]:
             yield f"  {path}"
             yield from wrap(why, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-        if len(found.unread) > MOST_UNREAD:
-            yield f"  and {len(found.unread) - MOST_UNREAD:,} more: --output json"
+        if len(report.unread) > MOST_UNREAD:
+            yield f"  and {len(report.unread) - MOST_UNREAD:,} more; see --output json"

@@ -26,7 +26,7 @@ RESULTS: Final = "lab-results"
 
 @click.group()
 def lab() -> None:
-    """Run what is rendered on a real HBase, on this machine.
+    """Run the rendered configuration on a real HBase here.
 
     A real S3 protocol server with S3's latency, a disk as fast as a volume, YCSB's load: what happens is set beside
     what the calculator predicts. Nothing reaches the network but `setup`, which downloads.

@@ -1,4 +1,4 @@
-"""warmbase lint: what is wrong with a configuration, ours or a stranger's."""
+"""`warmbase lint` checks a configuration, ours or anybody's, for mistakes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANSWER_IS_NO: Final = 3
 COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 WIDTH: Final = 80
 SHORT: Final = 70
-"""Of a value: what fits a line beside its indent."""
+"""A value longer than this is cut, so that it fits a line beside its indent."""
 
 
 @click.command()
@@ -37,20 +37,21 @@ SHORT: Final = 70
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
-    help="EMR configurations, RunJobFlow or CloudFormation, a script with `aws emr create-cluster`, an hbase-site.xml.",
+    help="The file to check: EMR configurations, RunJobFlow or CloudFormation JSON, a script with `aws emr"
+    " create-cluster`, or an hbase-site.xml.",
 )
-@click.option("--release", metavar="LABEL", help="Of a file that does not say, such as emr-7.12.0.")
+@click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.12.0, if the file does not state it.")
 @click.option(
     "--group",
     type=click.Choice(["primary", "core"]),
-    help="Whose settings a file is that has no instance groups; without it, those of all nodes.",
+    help="The nodes that a file without instance groups is for.  [default: all nodes]",
 )
 @click.option(
     "--least",
     type=click.Choice([severity.value for severity in Severity]),
     default="info",
     show_default=True,
-    help="How grave a finding must be to be shown.",
+    help="The lowest severity to show.",
 )
 @cluster_option
 @output_option
@@ -63,21 +64,25 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
     cluster: str | None,
     output: str,
 ) -> None:
-    """Say what is wrong with a configuration, and how to mend it.
+    """Check a configuration, yours or anybody's, for mistakes.
 
-    Of an environment, what would be deployed; of a file, what somebody else would. Gaps such as
-    <your-jvm-heap-size> are named as what is missing. Ends with 3 where there are errors. JSON has the reason of
-    each note, too, and docs/lint-rules.md of each rule.
+    With ENV, warmbase checks what it would deploy; with --file, it checks a configuration from elsewhere. Each finding
+    has a reason and a fix. Placeholders such as <your-jvm-heap-size> are listed as missing values. docs/lint-rules.md
+    lists all rules with their sources.
 
     \b
     Example:
       warmbase lint prod
       warmbase lint --file cluster.json --release emr-7.12.0
+
+    Exit codes: 3 there are errors.
     """
     subject = _subject(environment, file, release, cluster)
     report = linted(subject, roles=_roles(subject, group))
-    shown = _least(report, Severity(least))
-    click.echo(json_text(shown) if output == "json" else report_text(report, shown), color=sys.stdout.isatty() or None)
+    listed = _least(report, Severity(least))
+    click.echo(
+        json_text(listed) if output == "json" else report_text(report, listed), color=sys.stdout.isatty() or None
+    )
     if report.of(Severity.ERROR):
         sys.exit(ANSWER_IS_NO)
 
@@ -87,58 +92,58 @@ def _subject(environment: str | None, file: Path | None, release: str | None, cl
         raise click.UsageError("give either ENV or --file FILE")
     if file is not None:
         if cluster is not None:
-            raise click.UsageError("--cluster is for ENV; a file holds one cluster")
+            raise click.UsageError("--cluster needs ENV; a file holds one cluster")
         return read_subject(file, release)
     if release is not None:
-        raise click.UsageError("--release is for --file; ENV states its own")
+        raise click.UsageError("--release needs --file; ENV states its own release")
     read = read_environment(environment or "")
     return planned_subject(launch_of(read, chosen_cluster(read, cluster)))
 
 
 def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:
     if group is not None and subject.groups:
-        raise click.UsageError("--group is for a file without instance groups; this one has them")
+        raise click.UsageError("--group needs a file without instance groups; this file has them")
     return ROLES if group is None else (group,)
 
 
 def _least(report: Report, least: Severity) -> Report:
     ranks = list(Severity)
-    shown = tuple(found for found in report.findings if ranks.index(found.severity) <= ranks.index(least))
-    return Report(source=report.source, release=report.release, findings=shown)
+    findings = tuple(finding for finding in report.findings if ranks.index(finding.severity) <= ranks.index(least))
+    return Report(source=report.source, release=report.release, findings=findings)
 
 
-def report_text(report: Report, shown: Report) -> str:
-    """Counts of all findings, then those shown, one after the other."""
-    counts = Counter(found.severity for found in report.findings)
+def report_text(report: Report, listed: Report) -> str:
+    """Return the report as text: counts of all findings, then each finding that is listed."""
+    counts = Counter(finding.severity for finding in report.findings)
     numbers = ", ".join(
         f"{counts[severity]} {name}{'s' * (counts[severity] != 1 and severity is not Severity.INFO)}"
         for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
     )
-    hidden = len(report.findings) - len(shown.findings)
+    hidden = len(report.findings) - len(listed.findings)
     more = f"; {hidden} of them not shown" if hidden else ""
-    said = f"{report.source}, {report.release or 'release not known'}: {numbers}{more}"
-    head = fill(said, WIDTH, break_on_hyphens=False)
-    return "\n\n".join([head, *map(_finding_text, shown.findings)])
+    summary = f"{report.source}, {report.release or 'release unknown'}: {numbers}{more}"
+    head = fill(summary, WIDTH, break_on_hyphens=False)
+    return "\n\n".join([head, *map(_finding_text, listed.findings)])
 
 
-def _finding_text(found: LintFinding) -> str:
-    where = f"line {found.line}" if found.line else ""
-    what = " ".join(filter(None, (found.classification, found.property)))
-    marked = "an override" if found.overridden else ""
-    severity = click.style(found.severity.value, fg=COLOURS[found.severity])
-    head = "  ".join(filter(None, (f"{found.id} {severity}", where, _short(what), marked)))
-    value = f"is {_short(found.value)}" if found.value is not None else ""
-    because = "" if found.severity is Severity.INFO else f"because {found.because}"
-    lines = (value, found.message, because, f"fix: {found.fix}")
+def _finding_text(finding: LintFinding) -> str:
+    where = f"line {finding.line}" if finding.line else ""
+    what = " ".join(filter(None, (finding.classification, finding.property)))
+    marked = "an override" if finding.overridden else ""
+    severity = click.style(finding.severity.value, fg=COLOURS[finding.severity])
+    head = "  ".join(filter(None, (f"{finding.id} {severity}", where, _short(what), marked)))
+    value = f"is {_short(finding.value)}" if finding.value is not None else ""
+    reason = "" if finding.severity is Severity.INFO else f"because {finding.because}"
+    lines = (value, finding.message, reason, f"fix: {finding.fix}")
     return "\n".join([head, *(_indented(line) for line in lines if line)])
 
 
 def _short(value: str) -> str:
-    """One line of it, and nothing that a terminal would take for a command."""
+    """Return the value in one line, without characters that a terminal would take for a command."""
     plain = printable(value)
     return plain if len(plain) <= SHORT else f"{plain[: SHORT - 3]}..."
 
 
 def _indented(text: str) -> str:
-    """Long names and paths are broken only where they are longer than a line."""
+    """Return the text indented; a name or path is broken only where it is longer than a line."""
     return fill(printable(text), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

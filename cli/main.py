@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how an error ends.
+"""The command line: its commands, and how an error ends one.
 
 Commands are imported when they are called, so that `warmbase --help` loads nothing but click.
 """
@@ -19,45 +19,60 @@ from sizing.problem import WarmbaseError
 
 __all__ = ["COMMANDS", "main", "warmbase"]
 
-COMMANDS: Final[Mapping[str, str]] = {
-    "plan": "Size a cluster: what to buy, what it will do, why, and what it costs.",
-    "explain": "Say why one figure or property is what it is: formula, inputs, source.",
-    "compare": "Set S3 with a cache, S3 without and HDFS side by side, in what they do and cost.",
-    "inspect": "Look what an HBase root holds: blocks as the cache takes them, indexes, codecs.",
-    "render": "Print the EMR classifications of a cluster, or files made of them.",
-    "lint": "Say what is wrong with a configuration, and how to mend it.",
-    "diff": "Say how each difference from what was launched or rendered is applied, and its cost.",
-    "dashboard": "Draw a cluster's dashboards, of counters that were recorded from a real HBase.",
-    "reference": "Print a page of reference: properties, rules, the published recipe, security, dashboards.",
-    "published": "Print the calculator's figures beside published ones, as Markdown.",
-    "prices": "Refresh the price files that plans are made with.",
-    "deploy": "Deploy an environment: its stacks, its clusters, and what is tuned in those.",
-    "reconfigure": "Give a running cluster what today's plan says: settings and number of nodes.",
-    "status": "Show each cluster of an environment: nodes, caches, claim, drift, alarms and cost.",
-    "verify": "Look whether a real cluster is what our documents say, and write a dated report.",
-    "claim": "Show which cluster may write to the root, and whether it runs.",
-    "teardown": "End one cluster without losing anything: flush, stop, look, terminate.",
-    "destroy": "Remove the stacks of an environment that hold no data, once no cluster of it runs.",
-    "pin": "Write the launch record of a running cluster, which keeps deployments from replacing it.",
-    "lab": "Run what is rendered on a real HBase, on this machine.",
-    "demo": "Deploy an environment to a local AWS on this machine, check it, and remove it.",
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Size": {
+        "plan": "Show what to buy, what it does and what it costs.",
+        "explain": "Explain one figure or property: formula, inputs, source.",
+        "compare": "Compare the storage modes for one environment.",
+        "inspect": "Analyse the store files of an HBase root.",
+        "prices": "Update the price files from the AWS price list.",
+    },
+    "Check": {
+        "lint": "Check a configuration, yours or anybody's, for mistakes.",
+        "diff": "Show how each pending change is applied and what it costs.",
+        "render": "Print EMR classifications, hbase-site.xml or table DDL.",
+        "dashboard": "Preview the dashboards, drawn from recorded metrics.",
+    },
+    "Deploy": {
+        "deploy": "Deploy an environment: stacks, clusters, tuning.",
+        "reconfigure": "Apply today's plan to a running cluster.",
+        "pin": "Record a running cluster so that no deployment replaces it.",
+    },
+    "Operate": {
+        "status": "Show nodes, caches, drift, alarms and cost on one screen.",
+        "claim": "Show which cluster may write to the HBase root.",
+        "teardown": "Shut down one cluster without losing data.",
+        "destroy": "Delete the stacks that hold no data.",
+    },
+    "Prove": {
+        "demo": "Deploy to an emulated AWS on this machine, and remove it.",
+        "lab": "Run the rendered configuration on a real HBase here.",
+        "verify": "Check a running cluster against our documentation.",
+        "published": "Compare the calculator with published benchmarks.",
+        "reference": "Print a reference page that is generated from the code.",
+    },
 }
-"""Every command with the first line of its help; a test holds the two against each other."""
+"""Every command with the first line of its help, by the task it serves; a test compares that line with the command."""
+
+COMMANDS: Final[Mapping[str, str]] = {name: line for group in GROUPS.values() for name, line in group.items()}
+GROUP_COLUMNS: Final = 9
+COMMAND_COLUMNS: Final = 13
+EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer is no."
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED: Final = 128
-"""What a shell adds to the number of the signal that ended a command."""
+"""A shell adds this to the number of the signal that ended a command, and reports the sum as the exit code."""
 
 
 class LazyGroup(click.Group):
-    """Knows its commands by name and imports the one that is called."""
+    """A group that knows its commands by name and imports the one that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The commands in the order in which one meets them."""
+        """Return the names of the commands, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command, imported now; None for a name that is none."""
+        """Import and return the command; None for a name that no command has."""
         if cmd_name not in COMMANDS:
             return None
         command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
@@ -65,25 +80,32 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Return the list of commands from the table above, without importing one."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """Write the table above, group by group, without importing a command."""
+        formatter.write_paragraph()
+        for title, commands in GROUPS.items():
+            heading = title
+            for name, line in commands.items():
+                formatter.write(f"{heading:<{GROUP_COLUMNS}}{name:<{COMMAND_COLUMNS}}{line.removesuffix('.')}\n")
+                heading = ""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the exit codes that all commands share."""
+        formatter.write_paragraph()
+        formatter.write_text(EXIT_CODES)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(package_name="warmbase", message="%(prog)s %(version)s")
 def warmbase() -> None:
-    """Size, configure and deploy cache-tuned HBase on Amazon EMR.
+    """Size, configure, deploy and operate HBase on EMR with a warm disk cache.
 
-    ENV is the name of a file in environments/ (prod) or a path to one.
-
-    \b
-    Exit codes: 0 done; 1 it failed; 2 the input is wrong; 3 the answer is no.
+    ENV is an environment: the name of a file in environments/ (prod), or a path
+    to one. `warmbase COMMAND --help` explains a command, with an example.
     """
 
 
 class Stopped(BaseException):
-    """A signal that ends the command; on its way out what was begun is removed and what was started is ended."""
+    """A signal that ends the command. As it passes, temporary files are removed and child processes are ended."""
 
     def __init__(self, number: int) -> None:
         self.exit_code = SIGNALLED + number
@@ -91,7 +113,7 @@ class Stopped(BaseException):
 
 
 def main() -> None:
-    """Runs a command; an error of ours is its message on stderr and its exit code."""
+    """Run a command. A WarmbaseError prints its message on stderr and sets the exit code."""
     for number in ENDING:
         # What nohup or a shell has made it ignore stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -105,8 +127,8 @@ def main() -> None:
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
     # Once is enough: a second signal would stop the cleaning up, which has bounds of its own.
-    for each in ENDING:
-        signal.signal(each, signal.SIG_IGN)
+    for ending_signal in ENDING:
+        signal.signal(ending_signal, signal.SIG_IGN)
     raise Stopped(number)
 
 

@@ -1,4 +1,4 @@
-"""warmbase pin: what a running cluster was launched with, written down."""
+"""`warmbase pin` writes the launch record of a running cluster."""
 
 from __future__ import annotations
 
@@ -18,38 +18,40 @@ __all__ = ["pin"]
 
 @click.command()
 @click.argument("env")
-@click.option("--cluster", "cluster_name", metavar="NAME", help="Which cluster of the file; all of them by default.")
-@click.option("--check", is_flag=True, help="Only say whether the record is of the cluster that runs.")
+@click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to record.  [default: all]")
+@click.option("--check", is_flag=True, help="Only check whether the record matches the running cluster.")
 def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
-    """Write the launch record of a running cluster, which keeps deployments from replacing it.
+    """Record a running cluster so that no deployment replaces it.
 
-    It reads the stacks as they are deployed, holds them against what EMR describes, and fetches the bootstrap files.
-    Commit what it writes. The cluster is protected from termination from then on.
+    warmbase reads the deployed stacks, compares them with what EMR reports, downloads the bootstrap files, and writes
+    all of it to the launch record beside the environment file. Commit the record. The command also turns on termination
+    protection. `warmbase deploy` does this by itself; you need `pin` after a plain `cdk deploy`.
 
     \b
     Example:
       warmbase pin prod
       warmbase pin prod --check
 
-    Exit codes: 3 the record is missing, or of another cluster than the one that runs.
+    Exit codes: 3 the record is missing, or does not match the running cluster.
     """
     environment = read_environment(env)
     aws = Aws(os.environ | {"AWS_REGION": environment.region})
-    for each in [cluster_name] if cluster_name else list(environment.clusters):
-        done = (pinning.check_pinned if check else pinning.pin)(aws, environment, each)
-        for line in _lines(each, done, check=check):
+    for name in [cluster_name] if cluster_name else list(environment.clusters):
+        pinned = (pinning.check_pinned if check else pinning.pin)(aws, environment, name)
+        for line in _lines(name, pinned, check=check):
             click.echo(line)
         if not check:
-            click.echo(f"  {protect(aws, environment, each)}")
+            click.echo(f"  {protect(aws, environment, name)}")
 
 
-def _lines(cluster_name: str, done: Pinned, *, check: bool) -> Iterator[str]:
-    record = done.record
-    yield f"{cluster_name}: {record.cluster_id}, launched at {record.launched_at}; EMR confirms {done.confirmed} facts"
+def _lines(cluster_name: str, pinned: Pinned, *, check: bool) -> Iterator[str]:
+    record = pinned.record
+    cluster = f"{record.cluster_id}, launched at {record.launched_at}"
+    yield f"{cluster_name}: {cluster}; EMR confirms {pinned.confirmed} facts"
     if check:
-        yield f"  {record.directory} is its record"
+        yield f"  the record {record.directory} matches it"
         return
     count = sum(map(len, record.resources.values()))
-    again = ", in the place of another" if done.replaced else ""
-    yield f"  wrote {record.directory}{again}:"
+    replaced = ", replacing an earlier record" if pinned.replaced else ""
+    yield f"  wrote {record.directory}{replaced}:"
     yield f"  {count} resources, {len(record.bootstrap)} bootstrap files; commit it"

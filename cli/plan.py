@@ -1,4 +1,4 @@
-"""warmbase plan: what to buy, what it will do, why, and what it costs."""
+"""`warmbase plan` shows what to buy, what it does, why, and what it costs."""
 
 from __future__ import annotations
 
@@ -19,29 +19,33 @@ __all__ = ["plan"]
 @environment_argument
 @cluster_option
 @output_option
-@click.option("--explain", is_flag=True, help="Also what was rejected and why, nearest first.")
+@click.option("--explain", is_flag=True, help="Also list the rejected candidates, nearest first, each with the reason.")
 def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -> None:
-    """Size a cluster: what to buy, what it will do, why, and what it costs.
+    """Show what to buy, what it does and what it costs.
 
-    A cluster whose type, count and volumes are all pinned is evaluated instead of chosen. Exits with 3 when
-    nothing meets the targets.
+    The plan is the cheapest cluster that meets the targets in the environment file. If the file states instance
+    type, count and volumes of the core nodes, that cluster is evaluated instead.
 
     \b
     Example:
       warmbase plan prod
       warmbase plan prod --explain
       warmbase plan prod --output json
+
+    Exit codes: 3 no cluster meets the targets.
     """
     read = read_environment(environment)
     sized = plan_of(read, chosen_cluster(read, cluster))
     if output == "json":
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
-        shown = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
-        click.echo(json_text({**plain(sized), "overrides": shown}))
+        overrides = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
+        click.echo(json_text({**plain(sized), "overrides": overrides}))
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 
         print_plan(sized, read.overrides, explain=explain)
     if not sized.feasible:
-        raise Infeasible("nothing meets the targets; what would do: " + "; or ".join(sized.nearest))
+        raise Infeasible(
+            "no cluster meets the targets; the nearest that one could meet: " + "; or ".join(sized.nearest)
+        )

@@ -1,4 +1,4 @@
-"""A plan as a page for a terminal of 80 columns."""
+"""The page that `warmbase plan` prints, for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from lint.secret import redacted
 from reports.amounts import amount_text, number_text, quantity_text
 from sizing.cluster import Volume
 from sizing.plan import Plan
+from sizing.restart import Restart
 from sizing.units import (
     GIB,
     SECONDS_PER_HOUR,
@@ -24,14 +25,15 @@ from sizing.units import (
 __all__ = ["print_plan"]
 
 PAGE_COLUMNS = 80
+USUAL_HIT_RATIOS = (0.8, 0.9, 0.95)
 PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and logs"}
 Rows = Iterable[tuple[str, ...]]
 
 
 def print_plan(plan: Plan, overrides: Sequence[Override] = (), *, explain: bool = False) -> None:
-    """The page on stdout: what to buy, what it does, why, what limits it, what it costs, what to watch.
+    """Print the page: what to buy, what it does, why, what limits it, what it costs, what to watch.
 
-    With `explain` also what was rejected, nearest first.
+    With `explain` the page also lists the rejected candidates, nearest first.
     """
     console = Console(highlight=False)
     with console.capture() as page:
@@ -45,10 +47,10 @@ def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, expla
     console.print(_headline(plan))
     sections = _sections(plan, width)
     if overrides:
-        sections = {**sections, "Overrides: the figures above are without them": _overrides(overrides, width)}
+        sections = {**sections, "Overrides (not included in the figures above)": _overrides(overrides, width)}
     if explain:
-        searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} left out"
-        sections = {**sections, f"What else there was: {searched}": _rejected(plan, width)}
+        searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} skipped"
+        sections = {**sections, f"Rejected: {searched}": _rejected(plan, width)}
     for title, table in sections.items():
         console.print(f"\n[bold]{title}[/bold]")
         console.print(table)
@@ -60,14 +62,14 @@ def _headline(plan: Plan) -> str:
 
 
 def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
-    warnings = {"To watch": _rows_table(_warnings(plan), width)} if plan.warnings or plan.nearest else {}
+    warnings = {"Watch": _rows_table(_warnings(plan), width)} if plan.warnings or plan.nearest else {}
     return {
-        "To buy": _rows_table(_purchases(plan), width),
+        "Buy": _rows_table(_purchases(plan), width),
         "What it does": _rows_table(_outcome(plan), width),
         "Each RegionServer": _rows_table(_region_server(plan), width),
         "Why": _paragraphs(_whys(plan), width),
         "What limits it": _limits(plan, width),
-        f"What it costs a month, at prices of {plan.prices_as_of}": _costs(plan, width),
+        f"Cost per month, at prices of {plan.prices_as_of}": _costs(plan, width),
         **warnings,
     }
 
@@ -102,7 +104,7 @@ def _purchases(plan: Plan) -> Rows:
     for volume in plan.core.volumes:
         yield "", f"{_volume(volume)} for {PURPOSES[volume.purpose]}"
     yield "primary", f"{plan.primary.count} x {plan.primary.instance_type}"
-    yield "month", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold]"
+    yield "price", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold] a month"
 
 
 def _volume(volume: Volume) -> str:
@@ -115,33 +117,45 @@ def _outcome(plan: Plan) -> Rows:
     offered = "" if load.offered_reads_per_second is None else f" of {load.offered_reads_per_second:,.0f} offered"
     latency = f"{number_text(load.mean_latency_ms)} ms"
     percentiles = f"p50 {load.p50_latency_ms:,.0f}, p95 {load.p95_latency_ms:,.0f}, p99 {load.p99_latency_ms:,.0f} ms"
-    yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads from local disks, once warm"
-    yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, in {latency} on average"
+    yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads come from local disks once warm"
+    yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, {latency} on average"
     yield "latency", f"{percentiles} (estimates)"
-    yield "in flight", f"{number_text(round(load.concurrency, 1))} = {load.reads_per_second:,.0f}/s x {latency}"
-    yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s, by {load.bottleneck}"
+    yield (
+        "in flight",
+        f"{number_text(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
+    )
+    yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
     if plan.bucket_cache:
         knee = format_size(plan.hit_ratio.knee_bytes)
-        yield "cache", f"{_hit_ratios(plan)}; knee at {knee}"
+        yield "cache", f"{_hit_ratios(plan)}beyond {knee} each TiB adds fewer hits"
         yield (
             "warm-up",
             f"{format_duration(plan.warm_up.prefetch_seconds)} by prefetch, limited by {plan.warm_up.limit}",
         )
-    yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} cold, {_gets(plan.s3.gets_per_hour_warm)} warm"
-    moved = f"{format_duration(plan.snapshot.export_seconds)} out, {format_duration(plan.snapshot.restore_seconds)} in"
-    yield "snapshot", f"{moved} (estimates), one mapper on each node"
-    kept = f"{format_duration(restart.seconds)} (estimate) with the cache kept"
+    yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} while cold, {_gets(plan.s3.gets_per_hour_warm)} once warm"
+    export, restore = (
+        format_duration(seconds) for seconds in (plan.snapshot.export_seconds, plan.snapshot.restore_seconds)
+    )
+    yield "snapshot", f"{export} to export, {restore} to import (estimates), one mapper per node"
+    yield "restart", _restart(restart)
+
+
+def _restart(restart: Restart) -> str:
     away, window = format_duration(restart.away_seconds), format_duration(restart.retention_window_seconds)
-    yield "restart", f"{kept}; away for {away} of it, and its regions wait {window} for it"
+    return (
+        f"{format_duration(restart.seconds)} per server (estimate), cache kept; its regions are unavailable for {away} "
+        f"(the master waits up to {window} before it moves them)"
+    )
 
 
 def _hit_ratios(plan: Plan) -> str:
-    """How much cache the usual hit ratios take, from the curve."""
-    told = []
-    for ratio in (0.8, 0.9, 0.95):
-        size = next((size for size, got in plan.hit_ratio.curve if got >= ratio), None)
-        told.append(f"{ratio:.0%} with {format_size(size or 0)}")
-    return ", ".join(told)
+    """Return how much cache the usual hit ratios need, from the curve; empty where the curve reaches none of them."""
+    needs = {
+        ratio: next((size for size, predicted in plan.hit_ratio.curve if predicted >= ratio), None)
+        for ratio in USUAL_HIT_RATIOS
+    }
+    sizes = [f"{ratio * 100:.0f} % with {format_size(size)}" for ratio, size in needs.items() if size is not None]
+    return f"hits reach {', '.join(sizes)} in the whole cluster; " if sizes else ""
 
 
 def _gets(per_hour: float) -> str:
@@ -149,32 +163,32 @@ def _gets(per_hour: float) -> str:
 
 
 def _region_server(plan: Plan) -> Rows:
-    cache, heap, kept = plan.bucket_cache, plan.heap, plan.persistence
+    cache, heap = plan.bucket_cache, plan.heap
     if cache:
         sizes = ", ".join(f"{size:,}" for size in cache.bucket_sizes)
         yield "BucketCache", f"{cache.size_mib / 1024:,.0f} GiB for {cache.blocks_held:,} blocks"
-        yield "bucket sizes", f"{sizes} B; {format_percent(cache.slot_efficiency_fraction)} of a slot is block"
+        yield "bucket sizes", f"{sizes} B; blocks fill {format_percent(cache.slot_efficiency_fraction)} of their slots"
     parts = ", ".join(f"{name.replace('_', ' ')} {size / GIB:.1f}" for name, size in plan.memory.parts.items())
     fractions = f"L1 {heap.l1_fraction}, memstore {heap.memstore_fraction}"
     yield "heap", f"{heap.xmx_mib / 1024:,.2f} GiB {heap.collector.upper()}, {fractions}"
     yield "RAM in GiB", f"{plan.memory.ram_bytes / GIB:.0f} = {parts}"
     if cache:
-        dumped = format_duration(kept.interval_ms / 1000)
-        yield "cache index", f"{format_size(kept.index_bytes)} on disk, dumped every {dumped}"
+        interval = format_duration(plan.persistence.interval_ms / 1000)
+        yield "cache index", f"{format_size(plan.persistence.index_bytes)} on disk, saved every {interval}"
 
 
 def _whys(plan: Plan) -> Rows:
-    for path, because in plan.because.items():
+    for path, explanation in plan.because.items():
         inputs = ", ".join(
-            f"{name.replace('_', ' ')} {quantity_text(quantity)}" for name, quantity in because.inputs.items()
+            f"{name.replace('_', ' ')} {quantity_text(quantity)}" for name, quantity in explanation.inputs.items()
         )
-        yield (f"[cyan]{path}[/cyan] = {because.formula}" + (f"\n  [dim]{inputs}[/dim]" if inputs else ""),)
+        yield (f"[cyan]{path}[/cyan] = {explanation.formula}" + (f"\n  [dim]{inputs}[/dim]" if inputs else ""),)
 
 
 def _limits(plan: Plan, width: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=width, header_style="dim")
     table.add_column("resource", style="cyan")
-    for name in ("capacity", "for each read", "reads/s", "used"):
+    for name in ("capacity", "per read", "max reads/s", "used"):
         table.add_column(name, justify="right")
     for resource in plan.throughput.resources:
         limit = resource.max_reads_per_second
@@ -196,7 +210,7 @@ def _costs(plan: Plan, width: int) -> Table:
     table.add_column(ratio=1, style="dim")
     for line in plan.cost.lines:
         table.add_row(line.item, format_usd(line.usd_per_month), line.because)
-    table.add_row("[bold]all[/bold]", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold]", "")
+    table.add_row("[bold]total[/bold]", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold]", "")
     return table
 
 
@@ -204,15 +218,17 @@ def _rejected(plan: Plan, width: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=width, header_style="dim")
     table.add_column("nodes", style="cyan", no_wrap=True)
     table.add_column("a month", justify="right")
-    table.add_column("why not", ratio=1)
-    for each in plan.rejected:
-        limit = f" ({each.bottleneck})" if each.bottleneck and each.bottleneck not in each.reason else ""
-        table.add_row(f"{each.count} x {each.instance_type}", format_usd(each.usd_per_month), each.reason + limit)
+    table.add_column("reason", ratio=1)
+    for rejection in plan.rejected:
+        unnamed = rejection.bottleneck and rejection.bottleneck not in rejection.reason
+        limit = f" ({rejection.bottleneck})" if unnamed else ""
+        nodes = f"{rejection.count} x {rejection.instance_type}"
+        table.add_row(nodes, format_usd(rejection.usd_per_month), rejection.reason + limit)
     return table
 
 
 def _warnings(plan: Plan) -> Rows:
     for reason in plan.nearest:
-        yield "would do", reason
+        yield "nearest", reason
     for warning in plan.warnings:
         yield warning.severity, f"{warning.message}\n[dim]fix: {warning.fix}[/dim]"

@@ -1,4 +1,4 @@
-"""warmbase prices: new price files from the AWS price list."""
+"""`warmbase prices` writes price files from the AWS price list."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from sizing.units import format_percent
 
 __all__ = ["prices"]
 
-LARGEST: Final = 10  # judgement: what one looks at; a dry run lists all
+LISTED_CHANGES: Final = 10  # judgement: as many as a person reads; a dry run lists all
 
 
 @click.group()
 def prices() -> None:
-    """Refresh the price files that plans are made with.
+    """Update the price files from the AWS price list.
+
+    Plans use dated price files in facts/prices/. A region without prices cannot be planned.
 
     \b
     Example:
@@ -29,13 +31,13 @@ def prices() -> None:
 
 
 @prices.command(name="refresh")
-@click.option("--region", default="us-east-1", show_default=True, help="Whose prices; the region may be a new one.")
-@click.option("--dry-run", is_flag=True, help="Show each price that changes, and write nothing.")
+@click.option("--region", default="us-east-1", show_default=True, help="The region to fetch prices for.")
+@click.option("--dry-run", is_flag=True, help="Show every price that would change, and write nothing.")
 def refresh_command(region: str, *, dry_run: bool) -> None:
-    """Write dated price files of a region from the AWS Pricing API.
+    """Write dated price files for a region from the AWS Pricing API.
 
-    It needs credentials that may call pricing:GetProducts, of any account. The files are named for the day on which
-    the price list was published; older ones stay.
+    You need credentials of any account with the permission pricing:GetProducts. The files are named for the day on
+    which AWS published the price list; older files are kept.
 
     \b
     Example:
@@ -43,50 +45,55 @@ def refresh_command(region: str, *, dry_run: bool) -> None:
       warmbase prices refresh --region eu-west-1
     """
     request = PriceRequest(region=region, dry_run=dry_run)
-    done = refresh(os.environ, request, lambda line: click.echo(line, err=True))
-    shown = done.changes if dry_run else done.changes[:LARGEST]
-    for line in (*_summary(done), *_changes(shown, len(done.changes)), *_without_price(done), *_files(done, request)):
+    result = refresh(os.environ, request, lambda line: click.echo(line, err=True))
+    listed = result.changes if dry_run else result.changes[:LISTED_CHANGES]
+    for line in (
+        *_summary(result),
+        *_changes(listed, len(result.changes)),
+        *_without_price(result),
+        *_files(result, request),
+    ):
         click.echo(line)
 
 
-def _summary(done: Refresh) -> Iterator[str]:
-    table, before = done.fresh.table, {} if done.current is None else dict(figures(done.current))
+def _summary(result: Refresh) -> Iterator[str]:
+    table, before = result.fresh.table, {} if result.current is None else dict(figures(result.current))
     after = dict(figures(table))
     yield f"{table.region}: {len(after)} prices, {table.described}"
-    if done.current is None:
-        yield "The region had no prices."
+    if result.current is None:
+        yield "The region had no prices before."
         return
     yield (
-        f"Against those of {done.current.as_of}: {len(done.changes)} changed by more than "
+        f"Compared with the prices of {result.current.as_of}: {len(result.changes)} changed by more than "
         f"{format_percent(SMALLEST_CHANGE_FRACTION)}, {len(after.keys() - before.keys())} new, "
-        f"{len(before.keys() - after.keys())} gone"
+        f"{len(before.keys() - after.keys())} removed"
     )
 
 
-def _changes(shown: Sequence[PriceChange], count: int) -> Iterator[str]:
-    if len(shown) < count:
-        yield f"The largest {len(shown)}:"
-    for each in shown:
-        sign = "+" if each.fraction > 0 else "-"
+def _changes(listed: Sequence[PriceChange], count: int) -> Iterator[str]:
+    if len(listed) < count:
+        yield f"The largest {len(listed)} changes:"
+    for change in listed:
+        sign = "+" if change.fraction > 0 else "-"
         yield (
-            f"  {each.what}: ${_usd(each.current_usd)} → ${_usd(each.new_usd)} per {each.per}, "
-            f"{sign}{format_percent(abs(each.fraction))}"
+            f"  {change.what}: ${_usd(change.current_usd)} → ${_usd(change.new_usd)} per {change.per}, "
+            f"{sign}{format_percent(abs(change.fraction))}"
         )
 
 
-def _without_price(done: Refresh) -> Iterator[str]:
-    for why, names in _by_reason(done.fresh.omitted).items():
+def _without_price(result: Refresh) -> Iterator[str]:
+    for why, names in _by_reason(result.fresh.omitted).items():
         yield f"Left out, {why}: {', '.join(names)}"
-    for item, why in done.fresh.unchanged.items():
-        yield f"Kept as it was, {why}: {item}"
+    for item, why in result.fresh.unchanged.items():
+        yield f"Kept unchanged, {why}: {item}"
 
 
-def _files(done: Refresh, request: PriceRequest) -> Iterator[str]:
+def _files(result: Refresh, request: PriceRequest) -> Iterator[str]:
     if request.dry_run:
-        yield "Nothing is written: it is a dry run."
-    elif not done.written:
-        yield "Nothing to do: the files of that day have these prices."
-    for path in done.written:
+        yield "Dry run: nothing was written."
+    elif not result.written:
+        yield "Nothing to do: the files of that day already have these prices."
+    for path in result.written:
         yield f"Written: {path}"
 
 

@@ -1,4 +1,4 @@
-"""warmbase published: the calculator beside what others have published."""
+"""`warmbase published` compares the calculator with benchmarks that others have published."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["published"]
 
 @click.command()
 def published() -> None:
-    """Print the calculator's figures beside published ones, as Markdown.
+    """Compare the calculator with published benchmarks.
 
-    The page is docs/published-results.md, computed anew with the newest prices.
+    Prints docs/published-results.md as Markdown, computed afresh with the newest prices.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""warmbase reconfigure: today's settings and counts for a cluster that runs."""
+"""`warmbase reconfigure` applies the settings and node counts of today's plan to a running cluster."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ __all__ = ["reconfigure"]
 @click.command()
 @environment_argument
 @cluster_option
-@click.option("--all", "everything", is_flag=True, help="Apply what is too small to be worth a restart as well.")
+@click.option("--all", "everything", is_flag=True, help="Also apply changes too small to be worth a restart.")
 @dry_run_option
 @yes_option
 @output_option
 def reconfigure(environment: str, cluster: str | None, output: str, **switches: bool) -> None:
-    """Give a running cluster what today's plan says: settings and number of nodes.
+    """Apply today's plan to a running cluster.
 
-    EMR applies it by a rolling restart; whatever others have set in a group by hand is replaced. Where EMR gives up,
-    its reason is shown and the group is given its settings of before. What needs a new cluster is named and never
-    tried.
+    warmbase changes settings and node counts. EMR applies settings by a rolling restart, and replaces whatever was set
+    in an instance group by hand. If EMR fails, warmbase shows the reason and restores the previous settings of the
+    group. Changes that need a new cluster are listed and never applied.
 
     \b
     Example:
       warmbase reconfigure prod --dry-run
       warmbase reconfigure prod
 
-    Exit codes: 3 something is in the way.
+    Exit codes: 3 something prevents the change.
     """
     read = read_environment(environment)
     cluster_name = chosen_cluster(read, cluster).name
-    seen = pinned_to_record(read, launch_records(read).get(cluster_name))
-    launch = deployable_launch(seen, seen.clusters[cluster_name])
+    pinned = pinned_to_record(read, launch_records(read).get(cluster_name))
+    launch = deployable_launch(pinned, pinned.clusters[cluster_name])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
-    found = tuning_of(aws, launch, everything=switches["everything"])
+    tuning = tuning_of(aws, launch, everything=switches["everything"])
     if output == "json":
-        said = {"changes": found.changes, "small": found.small, "new_cluster": found.new, "cost": found.cost}
-        click.echo(json_text(said | {"moves": [move.title for move in found.group_changes]}))
+        document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}
+        click.echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
     else:
-        click.echo("\n".join(tuning_page(cluster_name, found, launch)))
-    if switches["dry_run"] or not found.group_changes:
+        click.echo("\n".join(tuning_page(cluster_name, tuning, launch)))
+    if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:
-        click.confirm("Do this?", abort=True, err=True)
-    carry_out(reconfiguration(aws, found), TerminalProgress())
+        click.confirm("Apply this?", abort=True, err=True)
+    carry_out(reconfiguration(aws, tuning), TerminalProgress())

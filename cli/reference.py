@@ -1,4 +1,4 @@
-"""warmbase reference: the generated pages of docs/."""
+"""`warmbase reference` prints the pages of docs/ that are generated from the code."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "security": security_page,
     "dashboards": dashboards_page,
 }
-"""Each page that is made of the code, by its name in docs/; a test keeps the files current."""
+"""Each page that is generated from the code, by its name in docs/; a test keeps the files current."""
 
 LAB_RESULTS: Final = "lab-results"
-"""... and the one that is made of a committed run."""
+"""The page that is generated from a committed run of the lab."""
 
 
 @click.command()
 @click.argument("page", type=click.Choice([*PAGES, LAB_RESULTS]))
-@click.option("--write", is_flag=True, help="Write it to docs/ instead, lab-results with its pictures.")
+@click.option("--write", is_flag=True, help="Write the page to docs/, with its pictures, instead of printing it.")
 def reference(*, page: str, write: bool) -> None:
-    """Print a page of reference: properties, rules, the published recipe, security, dashboards.
+    """Print a reference page that is generated from the code.
 
-    As Markdown; docs/ has them as files. Or what a run of the lab found, that of docs/lab-results.json.
+    The pages are Markdown and also lie in docs/. `lab-results` is generated from the lab run in docs/lab-results.json.
 
     \b
     Example:

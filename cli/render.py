@@ -1,4 +1,4 @@
-"""warmbase render: the classifications of a cluster."""
+"""`warmbase render` prints the classifications of a cluster, or files made from them."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ __all__ = ["render"]
     type=click.Choice(["emr", "hbase-site", "run-job-flow", "table-ddl"]),
     default="emr",
     show_default=True,
-    help="The EMR API's JSON, hbase-site.xml, the whole cluster as RunJobFlow takes it, an HBase shell script.",
+    help="emr: JSON for the EMR API. hbase-site: an hbase-site.xml. run-job-flow: the whole cluster as JSON for"
+    " RunJobFlow. table-ddl: an HBase shell script that configures the tables.",
 )
 @click.option(
     "--group",
     type=click.Choice(["primary", "core"]),
     default="core",
     show_default=True,
-    help="Whose, of emr and hbase-site: the group's own settings laid over those of the whole cluster.",
+    help="For emr and hbase-site: print the settings that are in force on nodes of this group.",
 )
 def render(environment: str, cluster: str | None, form: str, group: str) -> None:
-    """Print the EMR classifications of a cluster, or files made of them.
+    """Print EMR classifications, hbase-site.xml or table DDL.
 
-    `${AWS::AccountId}` stands for the account where the environment file names none; CloudFormation fills it in.
-    Paths below /warmbase are mounted by the bootstrap action, which `cdk deploy` installs. Nothing is printed where
-    lint finds an error.
+    If the environment file names no account, `${AWS::AccountId}` stands for it; CloudFormation fills it in. Paths below
+    /warmbase are mounted by a bootstrap action that `warmbase deploy` and `cdk deploy` install. If lint finds an error,
+    nothing is printed.
 
     \b
     Example:
@@ -54,8 +55,8 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
     launch = launch_of(read, chosen_cluster(read, cluster))
     refuse_errors(launch)
     for override in read.overrides:
-        stated = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
-        click.echo(f"an override ({override.where}): {stated}", err=True)
+        setting = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
+        click.echo(f"an override ({override.where}): {setting}", err=True)
     click.echo(_text(launch, form, group), nl=False)
 
 

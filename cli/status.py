@@ -1,4 +1,4 @@
-"""warmbase status: an environment on one screen."""
+"""`warmbase status` shows an environment on one screen."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ __all__ = ["status"]
 WIDTH: Final = 80
 LABEL: Final = 11
 WATCH_SECONDS: Final = 30.0
-UNKNOWN: Final = "not known: no node has published figures of its cache in the last minutes"
+UNKNOWN: Final = "unknown: no node has published cache metrics in the last minutes"
 
 
 @click.command()
 @environment_argument
-@click.option("--watch", is_flag=True, help=f"Again every {WATCH_SECONDS:.0f} seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help=f"Refresh every {WATCH_SECONDS:.0f} seconds until Ctrl-C.")
 @output_option
 def status(environment: str, output: str, *, watch: bool) -> None:
-    """Show each cluster of an environment: nodes, caches, claim, drift, alarms and cost.
+    """Show nodes, caches, drift, alarms and cost on one screen.
 
-    Hit ratios are of the last ten minutes: of all requests, and of the server that does worst.
+    Every cluster of the environment is shown. Hit ratios cover the last ten minutes: over all requests, and of the
+    worst server.
 
     \b
     Example:
@@ -43,88 +44,88 @@ def status(environment: str, output: str, *, watch: bool) -> None:
     read = read_environment(environment)
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     while True:
-        found = state(aws, read)
+        current = state(aws, read)
         if watch:
             click.clear()
-        click.echo(json_text(found) if output == "json" else "\n".join(_page(found)))
+        click.echo(json_text(current) if output == "json" else "\n".join(_page(current)))
         if not watch:
             return
         time.sleep(WATCH_SECONDS)
 
 
-def _page(found: EnvironmentState) -> Iterator[str]:
-    yield f"{found.environment}, {found.at}"
-    yield from _entry("claim", _claim(found))
-    for cluster in found.clusters:
+def _page(state: EnvironmentState) -> Iterator[str]:
+    yield f"{state.environment}, {state.at}"
+    yield from _entry("claim", _claim(state))
+    for cluster in state.clusters:
         yield ""
         yield from _cluster(cluster)
 
 
-def _claim(found: EnvironmentState) -> str:
-    claim = found.claim
+def _claim(state: EnvironmentState) -> str:
+    claim = state.claim
     if claim is None:
-        return found.claim_why
+        return state.claim_why
     if claim.cluster == NOBODY:
-        return f"free, as somebody said at {claim.claimed_at}"
-    return f"{claim.cluster}, {claim.state or 'which EMR no longer knows'}, since {claim.claimed_at}"
+        return f"free: released at {claim.claimed_at}"
+    return f"{claim.cluster}, {claim.state or 'no longer known to EMR'}, since {claim.claimed_at}"
 
 
-def _cluster(found: ClusterState) -> Iterator[str]:
-    cluster = found.cluster
-    if cluster is None or found.why:
-        yield f"{found.colour}, {found.role}: {found.why}"
+def _cluster(state: ClusterState) -> Iterator[str]:
+    cluster = state.cluster
+    if cluster is None or state.why:
+        yield f"{state.colour}, {state.role}: {state.why}"
         return
-    yield f"{found.colour}, {found.role}: {cluster.id}, {cluster.state}, {cluster.release}"
-    yield from _entry("launched", _launch_line(found))
+    yield f"{state.colour}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
+    yield from _entry("launched", _launch_line(state))
     nodes = (
         f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
         for role, group in cluster.groups.items()
     )
     yield from _entry("nodes", "; ".join(nodes))
-    if found.caches is not None:
-        yield from _caches(found.caches)
-    yield from _entry("drift", f"{found.differences} differences from today's plan" if found.differences else "none")
-    yield from _entry("alarms", ", ".join(found.alarms) or "none")
-    if found.usd_per_month is not None:
-        yield from _entry("cost", f"{format_usd(found.usd_per_month)} a month, as planned (estimate)")
+    if state.caches is not None:
+        yield from _caches(state.caches)
+    yield from _entry("drift", f"{state.differences} differences from today's plan" if state.differences else "none")
+    yield from _entry("alarms", ", ".join(state.alarms) or "none")
+    if state.usd_per_month is not None:
+        yield from _entry("cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)")
 
 
-def _launch_line(found: ClusterState) -> str:
-    if not found.recorded:
-        return "not written down: warmbase pin does that, before a deployment could replace the cluster"
-    return str(found.launched_at)
+def _launch_line(state: ClusterState) -> str:
+    if not state.recorded:
+        return "no launch record: run `warmbase pin`, or a deployment could replace the cluster"
+    return str(state.launched_at)
 
 
-def _caches(found: Caches) -> Iterator[str]:
-    published = len(found.servers)
+def _caches(caches: Caches) -> Iterator[str]:
+    published = len(caches.servers)
     if not published:
         yield from _entry("caches", UNKNOWN)
         return
-    if found.hit_ratio is None:
-        yield from _entry("hit ratio", "nothing was read in the last minutes")
+    if caches.hit_ratio is None:
+        yield from _entry("hit ratio", "no reads in the last minutes")
     else:
-        worst = found.worst
-        said = (
+        worst = caches.worst
+        worst_server = (
             f"; worst {format_percent(worst.hit_ratio)}, {worst.instance}"
             if worst and worst.hit_ratio is not None
             else ""
         )
-        yield from _entry("hit ratio", f"{format_percent(found.hit_ratio)} of all requests{said}")
-        yield from _entry("", f"servers under 90 %: {found.below_90}, under 80 %: {found.below_80}")
-    yield from _entry("fill", _fill(found))
-    if published < found.expected_servers:
-        yield from _entry("", f"{published} of {found.expected_servers} RegionServers have published figures")
+        yield from _entry("hit ratio", f"{format_percent(caches.hit_ratio)} of all requests{worst_server}")
+        yield from _entry("", f"servers below 90 %: {caches.below_90}, below 80 %: {caches.below_80}")
+    yield from _entry("fill", _fill(caches))
+    if published < caches.expected_servers:
+        yield from _entry("", f"{published} of {caches.expected_servers} RegionServers have published metrics")
 
 
-def _fill(found: Caches) -> str:
-    if found.fill is None:
+def _fill(caches: Caches) -> str:
+    if caches.fill is None:
         return UNKNOWN
-    share = f"{format_percent(found.fill)} of what the plan fills"
-    if found.warm:
+    share = f"{format_percent(caches.fill)} of the planned fill"
+    if caches.warm:
         return f"{share}: warm"
-    if found.warm_in_seconds is None:
-        return f"{share}: it has not grown in the last half hour"
-    return f"{share}: warming, {format_duration(found.warm_in_seconds)} to go at this pace (estimate)"
+    if caches.warm_in_seconds is None:
+        return f"{share}: no growth in the last half hour"
+    return f"{share}: warming, {format_duration(caches.warm_in_seconds)} remaining at this rate (estimate)"
 
 
 def _entry(name: str, text: str) -> list[str]:

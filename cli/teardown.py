@@ -1,4 +1,4 @@
-"""warmbase teardown: the end of one cluster."""
+"""`warmbase teardown` shuts down one cluster without losing data."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["teardown"]
 
 @click.command()
 @environment_argument
-@click.argument("cluster_name")
-@click.option("--exported", metavar="s3://URL/", help="In mode hdfs: where a snapshot of every table was exported to.")
+@click.argument("cluster_name", metavar="CLUSTER")
+@click.option("--exported", metavar="s3://URL/", help="Mode hdfs only: where you exported a snapshot of every table.")
 @dry_run_option
 @yes_option
 def teardown(environment: str, cluster_name: str, exported: str | None, *, dry_run: bool, yes: bool) -> None:
-    """End one cluster without losing anything: flush, stop, look, terminate.
+    """Shut down one cluster without losing data.
 
-    Its tables are disabled, hbase:meta is flushed, HBase is stopped and its write-ahead log seen to be empty, each
-    verified before the next; it refuses at the first that cannot be. Then the cluster is terminated and its stacks
-    are deleted. Data, keys and logs stay.
+    warmbase disables the tables, flushes hbase:meta, stops HBase and checks that the write-ahead log is empty. It
+    verifies each step before the next, and stops at the first step that it cannot verify. Only then does it terminate
+    the cluster and delete its stacks. Data, keys and logs are kept.
 
     \b
     Example:
@@ -47,6 +47,6 @@ def teardown(environment: str, cluster_name: str, exported: str | None, *, dry_r
     if dry_run:
         return
     if not yes:
-        click.confirm(f"End cluster {cluster_name} of {read.name}?", abort=True, err=True)
+        click.confirm(f"Terminate cluster {cluster_name} of {read.name}?", abort=True, err=True)
     carry_out(steps, TerminalProgress())
-    click.echo(f"cluster {cluster_name} is gone; take it out of {read.source}, or the next deployment launches it anew")
+    click.echo(f"cluster {cluster_name} is gone; remove it from {read.source}, or a deployment launches it again")

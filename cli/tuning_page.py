@@ -1,4 +1,4 @@
-"""What is to be done to a cluster that runs: current, proposed, why, and the cost of applying it."""
+"""The changes that a running cluster needs: current and proposed value, reason, and the cost of applying them."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from sizing.warning import MISSED_TARGET
 __all__ = ["tuning_page"]
 
 
-def tuning_page(cluster_name: str, found: Tuning, launch: Launch) -> Iterator[str]:
-    """Lines, 80 columns wide."""
-    cluster = found.running.cluster
-    if not found.group_changes:
-        yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to be tuned"
+def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[str]:
+    """Yield the page in lines of at most 80 columns."""
+    cluster = tuning.running.cluster
+    if not tuning.group_changes:
+        yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to tune"
     else:
         yield f"{cluster_name}: {cluster.id}, {cluster.state}"
-        for change in found.changes:
+        for change in tuning.changes:
             yield from change_lines(change)
-        yield "  What applying it costs"
-        yield from cost_lines(found.cost, launch)
-        yield "  In this order: " + "; ".join(move.title for move in found.group_changes)
+        yield "  Cost of applying it"
+        yield from cost_lines(tuning.cost, launch)
+        yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
     for warning in launch.plan.warnings:
         if warning.id.startswith(MISSED_TARGET):
-            said = "no number of these nodes meets every target"
-            yield from _remark(f"{said}: {warning.message}; a new cluster of other nodes may")
-    if found.small:
+            yield from _remark(
+                f"nodes of this type cannot meet every target, however many: {warning.message}; "
+                "a new cluster with another instance type may"
+            )
+    if tuning.small:
+        yield from _remark(f"not worth a restart: {_keys(tuning.small)} (a change of 5 % or less; --all applies it)")
+    if tuning.new:
         yield from _remark(
-            f"left alone, for it is not worth a restart: {_keys(found.small)} (within 5 %; --all applies them)"
-        )
-    if found.new:
-        yield from _remark(
-            f"only in a new cluster, and never tried here: {_keys(found.new)} (warmbase diff says what of each)"
+            f"needs a new cluster, so it is not applied: {_keys(tuning.new)} (warmbase diff shows the details)"
         )
 
 

@@ -1,4 +1,4 @@
-"""warmbase verify: whether a real cluster is what our documents say."""
+"""`warmbase verify` checks a running cluster against our documentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sizing.problem import Drifted
 
 __all__ = ["verify"]
 
-VERDICTS: Final = {True: "as expected", False: "OTHERWISE", None: "not known"}
+VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
 
 
 @click.command()
@@ -34,23 +34,23 @@ VERDICTS: Final = {True: "as expected", False: "OTHERWISE", None: "not known"}
 @cluster_option
 @output_option
 def verify(environment: str, cluster: str | None, output: str) -> None:
-    """Look whether a real cluster is what our documents say, and write a dated report.
+    """Check a running cluster against our documentation.
 
-    It asks EMR, EC2, CloudWatch and CloudFormation; each core node through Systems Manager: units, mounts, the JVM and
-    its flags, logs, what the RegionServer has read of its settings, the size of its cache; and by an EMR step the first
-    primary. It changes nothing. The report goes beside the environment file; send it to us where something is
-    otherwise.
+    warmbase asks EMR, EC2, CloudWatch and CloudFormation, and inspects every core node through Systems Manager (units,
+    mounts, the JVM and its flags, logs, the settings in force, the size of the cache) and the first primary node
+    through an EMR step. It changes nothing. A dated report is written beside the environment file; if it shows a
+    mismatch, please send it to us.
 
     \b
     Example:
       warmbase verify prod
 
-    Exit codes: 3 something is otherwise.
+    Exit codes: 3 there is a mismatch.
     """
     read = read_environment(environment)
     cluster_name = chosen_cluster(read, cluster).name
-    seen = pinned_to_record(read, launch_records(read).get(cluster_name))
-    launch = deployable_launch(seen, seen.clusters[cluster_name])
+    pinned = pinned_to_record(read, launch_records(read).get(cluster_name))
+    launch = deployable_launch(pinned, pinned.clusters[cluster_name])
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     findings = verification(aws, launch, lambda line: click.echo(line, err=True))
     report = _write(Path(read.source), cluster_name, launch, findings)
@@ -95,13 +95,14 @@ def _report(cluster_name: str, today: str, launch: Launch, findings: tuple[Check
     open_rows = unsettled(findings)
     return (
         section(
-            f"# Cluster {cluster_name} of {plan.environment}, looked at on {today}",
+            f"# Cluster {cluster_name} of {plan.environment}, verified on {today}",
             paragraph(
-                f"{plan.release}, {plan.core.count} x {plan.core.instance_type}, {plan.mode}. By `warmbase verify`."
+                f"{plan.release}, {plan.core.count} x {plan.core.instance_type}, {plan.mode}. "
+                "Written by `warmbase verify`."
             ),
             table(("check", "expected", "found", "verdict", "to do"), rows),
-            "## Of docs/unconfirmed.md, still to be looked at by hand",
-            table(("what", "the check"), open_rows),
+            "## Rows of docs/unconfirmed.md that you still have to check by hand",
+            table(("statement", "check"), open_rows),
         )
         + "\n"
     )

@@ -158,7 +158,7 @@ def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -
     done = run("plan", str(file), "--output", "json")
     assert done.returncode == 3
     assert json.loads(done.stdout)["feasible"] is False
-    assert re.search(r"what would do: a budget of \$\d", done.stderr)
+    assert re.search(r"could meet: a budget of \$\d", done.stderr)
 
 
 @pytest.mark.parametrize("arguments", [("plan", "prod"), ("render", "prod"), ("--help",)], ids=" ".join)
@@ -239,7 +239,7 @@ def test_plan_explain_lists_what_was_rejected_nearest_first() -> None:
     shown = run("plan", "prod", "--explain").stdout
     assert "candidates evaluated" in shown
     rejected = json.loads(run("plan", "prod", "--output", "json").stdout)["rejected"]
-    places = [shown.index(f"{each['count']} x {each['instance_type']}", shown.index("What else")) for each in rejected]
+    places = [shown.index(f"{each['count']} x {each['instance_type']}", shown.index("Rejected:")) for each in rejected]
     assert places == sorted(places)
 
 

@@ -80,7 +80,7 @@ def test_each_difference_has_its_impact(environment: Path, tmp_path: Path) -> No
     assert document["cost"]["applied"] == "new cluster"
     page = diff(file).stdout
     assert max(map(len, page.splitlines())) <= 80
-    assert "New cluster: it cannot be changed on a running one" in page
+    assert "New cluster: cannot be changed on a running cluster" in page
 
 
 def test_without_a_record_it_is_said_how_to_get_one(tmp_path: Path) -> None:
@@ -99,6 +99,6 @@ def test_around_the_cluster_it_is_said_what_a_deployment_leaves_as_it_is() -> No
         "dashboards": (),
     }
     actions, alarms = _around(found)
-    assert actions.startswith("Bootstrap actions: a running cluster keeps what it was launched with\n    claim-root")
-    assert "an edit by hand stays" in " ".join(alarms.split())
+    assert actions.startswith("Bootstrap actions: a running cluster keeps those it was launched with\n    claim-root")
+    assert "edits by hand stay" in " ".join(alarms.split())
     assert max(map(len, alarms.splitlines())) <= 80

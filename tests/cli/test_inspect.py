@@ -89,8 +89,8 @@ def test_a_plan_is_made_of_what_was_found(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["/no/such/place"], "it is no directory here, and no URL that begins with s3://"),
-        ([str(Path(__file__).parent)], "an HBase root has data/NAMESPACE/TABLE/REGION/FAMILY/ below it"),
+        (["/no/such/place"], "it is neither a directory on this machine nor a URL that begins with s3://"),
+        ([str(Path(__file__).parent)], "store files lie in data/NAMESPACE/TABLE/REGION/FAMILY/ below a root"),
     ],
 )
 def test_what_is_no_root_is_said(arguments: list[str], why: str, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_look_that_is_ended_before_it_read_anything_leaves_nothing(
     monkeypatch.setattr("cli.inspect.inspect_root", ended)
     done = run(tmp_path, str(root))
     assert done.exit_code != 0
-    assert "the same again goes on" not in done.stderr
+    assert "to resume" not in done.stderr
     assert not list((tmp_path / "inspections").iterdir())
 
 
@@ -125,6 +125,6 @@ def test_a_look_that_is_ended_while_it_reads_says_how_to_go_on(
         done = run(tmp_path, str(root))
     assert done.exit_code != 0
     [kept] = (tmp_path / "inspections").iterdir()
-    assert f"what was read is in {kept}: the same again goes on" in done.stderr
+    assert f"run the same command again to resume from {kept}" in done.stderr
     assert run(tmp_path, str(root)).exit_code == 0
     assert not kept.exists()

@@ -39,7 +39,7 @@ def test_a_dry_run_answers_on_stdout_and_talks_on_stderr() -> None:
     assert "1 changed by more than 0.5 %, 0 new" in done.stdout
     assert "  r8g.2xlarge EMR fee: $0.1178 → $0.106 per hour, -10 %" in done.stdout
     assert "Left out, EC2: its price is zero: r6g.xlarge" in done.stdout
-    assert done.stdout.endswith("Nothing is written: it is a dry run.\n")
+    assert done.stdout.endswith("Dry run: nothing was written.\n")
     assert done.stderr.splitlines()[0] == "EC2 instances: 9 found"
     assert {path.name for path in PRICES.iterdir()} == before
 
@@ -66,6 +66,6 @@ def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(
         price_table.cache_clear()
         second = CliRunner().invoke(cli.prices.prices, ["refresh"])
     assert first.exit_code == second.exit_code == 0
-    assert "The region had no prices." in first.stdout
+    assert "The region had no prices before." in first.stdout
     assert f"Written: {tmp_path}/us-east-1.compute.2026-10-26.csv" in first.stdout
-    assert second.stdout.endswith("Nothing to do: the files of that day have these prices.\n")
+    assert second.stdout.endswith("Nothing to do: the files of that day already have these prices.\n")

@@ -123,7 +123,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     assert (tmp_path / "whole.launch/blue/launch.json").exists()
     assert here.aws.emr.describe_cluster(ClusterId=first)["Cluster"]["TerminationProtected"]
     here.run("pin", name, "--check")
-    assert "Nothing is to be done." in here.run("deploy", name, "--yes").stdout
+    assert "Nothing to deploy." in here.run("deploy", name, "--yes").stdout
     # Five things are changed: two of the stacks, three of the cluster.
     here.edit("tags: {", "tags: {team: data, ")
     here.edit("clusters:", "access: {cidrs: [10.9.0.0/16]}\nclusters:")
@@ -134,7 +134,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     assert "hbase-site hbase.rpc.timeout, an override" in dry.stdout
     here.run("deploy", name, "--yes")
     assert here.running() == [first]
-    assert "nothing to be tuned" in here.run("reconfigure", name, "--yes").stdout
+    assert "nothing to tune" in here.run("reconfigure", name, "--yes").stdout
     # Drift by hand.
     here.aws.cloudwatch.delete_alarms(AlarmNames=["warmbase-whole-blue-core-node-missing"])
     drift = here.run("diff", name, "--against", "live").stdout

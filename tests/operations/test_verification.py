@@ -257,7 +257,7 @@ def test_the_page_says_what_is_otherwise_in_eighty_columns(here: Deployed, monke
     findings = tuple(found(here, monkeypatch, _set("java", value=["jre-17"])).values())
     page = list(_page(findings))
     assert max(map(len, page)) <= 80
-    assert "OTHERWISE   Java" in page
+    assert "MISMATCH    Java" in page
 
 
 def test_the_program_reads_how_far_an_action_came(tmp_path: Path) -> None:
