@@ -46,7 +46,7 @@ def _family(family: FamilyTotals) -> Iterator[str]:
     kinds = family.inspected
     if family.unread:
         size = format_size(family.unread_bytes.value)
-        yield _line("cannot be read", f"{family.unread:,}", f"counted as empty; about {size} if like the others")
+        yield _line("cannot be read", f"{family.unread:,}", f"counted as empty; estimated {size}")
     if kinds is None:
         yield _line("data blocks", "0", "in the files that could be read")
         return
