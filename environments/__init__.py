@@ -1,1 +1,1 @@
-"""What a person writes: one YAML file per environment, the schema for editors, and `reader`, which reads them."""
+"""The files that a person writes: one YAML file per environment, its schema for editors, and their `reader`."""

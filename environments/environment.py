@@ -41,7 +41,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Who may reach ZooKeeper, master and RegionServers, beside the cluster's own nodes."""
+    """The clients, beside the cluster's own nodes, that may reach ZooKeeper, the master and the RegionServers."""
 
     security_groups: tuple[str, ...]
     cidrs: tuple[str, ...]

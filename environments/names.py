@@ -1,4 +1,4 @@
-"""What an environment's stacks and clusters are called in an account."""
+"""The names of an environment's stacks and clusters in an AWS account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
 
 
 def network_stack(environment: str) -> str:
-    """VPC, endpoints and security groups."""
+    """Return the name of the stack that holds the VPC, its endpoints and the security groups."""
     return f"warmbase-{environment}-network"
 
 
@@ -29,7 +29,7 @@ def cluster_stack(environment: str, cluster_name: str) -> str:
 
 
 def monitoring_stack(environment: str, cluster_name: str) -> str:
-    """Dashboard, alarms and topic of one cluster."""
+    """Return the name of the stack that holds the dashboards, alarms and topic of one cluster."""
     return f"{emr_cluster_name(environment, cluster_name)}-monitoring"
 
 

@@ -48,17 +48,17 @@ def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
 
 def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
     """A plan that may be deployed. Raises Infeasible for one that misses its targets."""
-    found = plan_of(environment, cluster)
-    if not found.feasible:
+    chosen = plan_of(environment, cluster)
+    if not chosen.feasible:
         raise Infeasible(
-            f"{environment.source}: nothing meets the targets; what would do: {'; or '.join(found.nearest)}"
+            f"{environment.source}: nothing meets the targets; what would do: {'; or '.join(chosen.nearest)}"
         )
-    return found
+    return chosen
 
 
 def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
     """Return the cheapest cluster of each mode for the same workload and targets, nothing pinned."""
-    asked = requirements(environment, cluster)
+    needs = requirements(environment, cluster)
     core = replace(cluster.core, type=None, count=None, volumes=None)
-    freed = replace(asked, cluster=replace(cluster, core=core))
+    freed = replace(needs, cluster=replace(cluster, core=core))
     return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in MODES.values()}

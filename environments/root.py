@@ -44,7 +44,7 @@ class Root:
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """Patterns of the keys that HBase's file systems ask for.
+        """Return patterns that match the keys that HBase's file systems request.
 
         The root is asked for by the key without its slash (S3A); EMRFS marks it and each directory above it by a key of
         its own.
@@ -58,5 +58,5 @@ class Root:
         mine, theirs = self.url, other.url
         if ACCOUNT_PSEUDO_PARAMETER in mine + theirs:
             # A file that names no account may be deployed in any.
-            mine, theirs = (SOME_ACCOUNT.sub("*", each) for each in (mine, theirs))
+            mine, theirs = (SOME_ACCOUNT.sub("*", url) for url in (mine, theirs))
         return mine.startswith(theirs) or theirs.startswith(mine)

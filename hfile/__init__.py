@@ -1,4 +1,4 @@
-"""What real store files say: the HFile format read byte by byte, and a whole HBase root summarised from its files.
+"""Reads real store files: the HFile format byte by byte, and a whole HBase root summarised from its files.
 
 Nothing here asks a service: bytes come through `Readable`, whoever fetches them.
 """

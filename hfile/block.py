@@ -39,7 +39,7 @@ FREE_BYTES: Final = 1 << 20
 
 
 class Checksum(IntEnum):
-    """Source: HBase 2.6.2 ChecksumType."""
+    """Kinds of checksum by their code in a block header. Source: HBase 2.6.2 ChecksumType."""
 
     NULL = 0
     CRC32 = 1
@@ -77,7 +77,7 @@ class Block:
 
 
 def data_bytes(on_disk_bytes: int, checksum_chunk_bytes: int) -> int:
-    """Of a block, without its checksums: four bytes for each chunk that was begun."""
+    """Return the size of a block without its checksums, which take four bytes for each chunk that is begun."""
     return on_disk_bytes - CHECKSUM_BYTES * math.ceil(on_disk_bytes / (checksum_chunk_bytes + CHECKSUM_BYTES))
 
 
@@ -133,8 +133,8 @@ def _check(name: str, header: BlockHeader, whole: memoryview) -> None:
     if header.checksum is Checksum.NULL:
         return
     of = zlib.crc32 if header.checksum is Checksum.CRC32 else google_crc32c.value
-    stated = whole[header.data_bytes :]
+    checksums = whole[header.data_bytes :]
     for number, begin in enumerate(range(0, header.data_bytes, header.checksum_chunk_bytes)):
         chunk = bytes(whole[begin : min(begin + header.checksum_chunk_bytes, header.data_bytes)])
-        if of(chunk) != int.from_bytes(stated[CHECKSUM_BYTES * number : CHECKSUM_BYTES * (number + 1)], "big"):
+        if of(chunk) != int.from_bytes(checksums[CHECKSUM_BYTES * number : CHECKSUM_BYTES * (number + 1)], "big"):
             raise Unreadable(name, header.offset + begin, f"the {header.checksum.name} of {len(chunk):,} bytes differs")

@@ -1,4 +1,4 @@
-"""What is known of a Bloom filter without reading it: how long its chunks are, how many keys it has.
+"""Figures of a Bloom filter that are read from its metadata: the length of its chunks, and the number of keys.
 
 Source: HBase 2.6.2 CompoundBloomFilter.
 """
@@ -27,7 +27,7 @@ class Bloom:
 
 
 def bloom(cursor: Cursor) -> Bloom:
-    """Of the block that describes it. Raises Unreadable where it is damaged."""
+    """Read the metadata block of a Bloom filter. Raises Unreadable where it is damaged."""
     version = cursor.count(4, "the version of a Bloom filter")
     if version != VERSION:
         cursor.fail(f"a Bloom filter of version {version}")

@@ -1,4 +1,4 @@
-"""What was read of each file, kept in a file beside where the answer goes: a look that was ended goes on from there."""
+"""The figures of each file that was read, saved beside the output, so that an interrupted inspection resumes."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Checkpoint:
             return None
         with self._lock, self.path.open("rb") as file:
             file.seek(self._places[stored.path])
-            found = _parsed(file.readline().decode(errors="replace"))
-        if found.get("stamp") != stored.stamp:
+            entry = _parsed(file.readline().decode(errors="replace"))
+        if entry.get("stamp") != stored.stamp:
             return None
-        if "why" in found:
-            return UnreadableFile(found["why"])
-        values = found["measured"]
+        if "why" in entry:
+            return UnreadableFile(entry["why"])
+        values = entry["measured"]
         histograms = {name: {int(length): count for length, count in values[name].items()} for name in HISTOGRAMS}
         return FileStats(**{**values, **histograms})
 
@@ -64,12 +64,12 @@ class Checkpoint:
         """One more; of a file that is gone nothing."""
         if isinstance(reading, UnreadableFile) and reading.is_deleted:
             return
-        said: dict[str, Any] = {"path": stored.path, "stamp": stored.stamp}
+        entry: dict[str, Any] = {"path": stored.path, "stamp": stored.stamp}
         if isinstance(reading, UnreadableFile):
-            said["why"] = reading.why
+            entry["why"] = reading.why
         else:
-            said["measured"] = {name: getattr(reading, name) for name in FIELDS}
-        line = json.dumps(said, separators=(",", ":")).encode() + b"\n"
+            entry["measured"] = {name: getattr(reading, name) for name in FIELDS}
+        line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
         with self._lock:
             self._places[stored.path] = self._file.tell()
             self._file.write(line)
@@ -89,21 +89,21 @@ class Checkpoint:
 
 def _places(path: Path, about: str) -> dict[str, int]:
     """Where in the file the line of each path begins; a line that is cut off is none."""
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     with suppress(FileNotFoundError), path.open("rb") as file:
         if _parsed(file.readline().decode(errors="replace")).get("about") != about:
             return {}
         place = file.tell()
         for line in file:
-            said = _parsed(line.decode(errors="replace"))
-            if said.keys() >= {"path", "stamp"}:
-                found[said["path"]] = place
+            entry = _parsed(line.decode(errors="replace"))
+            if entry.keys() >= {"path", "stamp"}:
+                places[entry["path"]] = place
             place += len(line)
-    return found
+    return places
 
 
 def _parsed(line: str) -> dict[str, Any]:
     with suppress(ValueError):
-        said = json.loads(line)
-        return said if isinstance(said, dict) else {}
+        entry = json.loads(line)
+        return entry if isinstance(entry, dict) else {}
     return {}

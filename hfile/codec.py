@@ -44,7 +44,10 @@ READABLE: Final = frozenset({Codec.NONE, Codec.GZ, Codec.SNAPPY, Codec.LZ4, Code
 
 
 def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
-    """What `data` holds, `size` bytes. Raises Unreadable where it is not that, and takes no more memory than that."""
+    """Return the `size` bytes that `data` decompresses to. Raises Unreadable where it does not.
+
+    It never takes more memory than those bytes.
+    """
     if codec is Codec.NONE and size != data.remaining_bytes:
         data.fail(f"a block that is not compressed holds {data.remaining_bytes:,} bytes, and its header says {size:,}")
     if codec is Codec.NONE:
@@ -52,12 +55,12 @@ def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
     compressed = data.view(data.remaining_bytes, "the block")
     inner = Cursor(data.name, data.offset - len(compressed), compressed)
     try:
-        found = _READERS[codec](inner, size)
+        payload = _READERS[codec](inner, size)
     except (zlib.error, cramjam.DecompressionError, ValueError, BufferError) as error:
         inner.fail(f"it is no {codec.name} stream: {error}")
-    if len(found) != size:
-        inner.fail(f"{codec.name} gives {len(found):,} bytes, and its header says {size:,}")
-    return found
+    if len(payload) != size:
+        inner.fail(f"{codec.name} gives {len(payload):,} bytes, and its header says {size:,}")
+    return payload
 
 
 def compressed_size(data: bytes) -> int:

@@ -56,7 +56,7 @@ class Cursor:
         self._at -= length
 
     def integer(self, length: int, what: str) -> int:
-        """Signed, the highest byte first, as Java writes it."""
+        """Read a signed number with its highest byte first, as Java writes it."""
         return int.from_bytes(self.view(length, what), "big", signed=True)
 
     def count(self, length: int, what: str) -> int:
@@ -77,11 +77,11 @@ class Cursor:
         return ~number if negative else number
 
     def array(self, what: str) -> bytes:
-        """Bytes after their length, as Hadoop's Bytes.writeByteArray."""
+        """Read bytes that follow their length, as Hadoop's Bytes.writeByteArray writes them."""
         return self.take(self.hadoop_vint(what), what)
 
     def varint(self, what: str) -> int:
-        """Protobuf's."""
+        """Read a variable-length number of Protocol Buffers."""
         number, shift = 0, 0
         while (byte := self.view(1, what)[0]) >= CONTINUES:
             number |= (byte - CONTINUES) << shift
@@ -91,7 +91,7 @@ class Cursor:
         return number | byte << shift
 
     def fields(self, what: str) -> Iterator[tuple[int, int | bytes]]:
-        """Of a protobuf message that takes all that is left: number and value of each field."""
+        """Read a Protocol Buffers message that takes all remaining bytes: the number and value of each field."""
         while self.remaining_bytes:
             tag = self.varint(what)
             kind = tag & 7

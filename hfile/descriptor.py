@@ -1,4 +1,4 @@
-"""What a table's descriptor states of its families, and who says which store files are live.
+"""A table's descriptor: the settings of its families, and the tracker that says which store files are live.
 
 Source: HBase 2.6.2 HBase.proto (TableSchema, ColumnFamilySchema), StoreFileTrackerFactory.
 """
@@ -41,7 +41,7 @@ class Descriptor:
 
 
 def descriptor(cursor: Cursor) -> Descriptor:
-    """Of the content of a `.tableinfo` file. Raises Unreadable where it is damaged."""
+    """Read the content of a `.tableinfo` file. Raises Unreadable where it is damaged."""
     if cursor.take(len(MAGIC), "a table's descriptor") != MAGIC:
         cursor.fail("a table's descriptor does not begin with PBUF")
     settings: dict[str, str] = {}
@@ -52,22 +52,22 @@ def descriptor(cursor: Cursor) -> Descriptor:
         if number in {TABLE_ATTRIBUTES, TABLE_CONFIGURATION}:
             settings |= dict(_pair(cursor, value))
         elif number == FAMILIES:
-            name, stated = _family(cursor, value)
-            families[name] = stated
+            name, family_settings = _family(cursor, value)
+            families[name] = family_settings
     return Descriptor(settings, families)
 
 
 def _family(cursor: Cursor, message: bytes) -> tuple[str, Mapping[str, str]]:
     name = ""
-    stated: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for number, value in Cursor(cursor.name, cursor.offset, message).fields("a family"):
         if isinstance(value, int):
             continue
         if number == FAMILY_NAME:
             name = value.decode(errors="replace")
         elif number in {FAMILY_ATTRIBUTES, FAMILY_CONFIGURATION}:
-            stated |= dict(_pair(cursor, value))
-    return name, stated
+            settings |= dict(_pair(cursor, value))
+    return name, settings
 
 
 def _pair(cursor: Cursor, message: bytes) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What one column family holds, from those of its files that were read."""
+"""Totals of one column family, estimated from those of its files that were read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Gathered:
     largest_cell_bytes: int = 0
 
     def add(self, stratum: int, member: int, reading: FileStats | UnreadableFile) -> None:
-        """One file."""
+        """Add the figures of one file."""
         if isinstance(reading, UnreadableFile):
             # What a file had that is gone lies in another: it counts as one that was not drawn.
             if reading.is_deleted:
@@ -85,10 +85,10 @@ class Gathered:
         self.largest_cell_bytes = max(self.largest_cell_bytes, reading.largest_cell_bytes)
 
     def totals(self, descriptor: Descriptor | None) -> FamilyTotals:
-        """Of all files, those that were not read among them."""
+        """Return the totals of all files, including those that were not read."""
         files, sizes = self.family.files, [file.size_bytes for file in self.family.files]
         figures = {
-            name: estimate(sizes, self.strata, {member: found[place] for member, found in self.values.items()})
+            name: estimate(sizes, self.strata, {member: figures[place] for member, figures in self.values.items()})
             for place, name in enumerate(FIGURES)
         }
         unread = {member: float(sizes[member]) if member in self.unread else 0.0 for member in self.values}
@@ -118,8 +118,8 @@ class Gathered:
         lengths, compressed = self._histogram(self.lengths), self._histogram(self.compressed)
         if lengths is None or compressed is None:
             return None
-        stated = descriptor.families.get(self.family.name, {}) if descriptor else {}
-        block_bytes = stated.get("BLOCKSIZE", NO_BLOCKSIZE)
+        settings = descriptor.families.get(self.family.name, {}) if descriptor else {}
+        block_bytes = settings.get("BLOCKSIZE", NO_BLOCKSIZE)
         codec, encoding, bloom = self.kinds.most_common(1)[0][0]
         cells = max(1, self.sums["cells"])
         return Inspected(
@@ -147,7 +147,7 @@ class Gathered:
         )
 
     def _histogram(self, by_stratum: Mapping[int, Counter[int]]) -> LengthHistogram | None:
-        """Of all files: each stratum's lengths, as often as its bytes are those of its files that were read."""
+        """Return the lengths of blocks in all files, each stratum scaled by its bytes over the bytes that were read."""
         whole: dict[int, float] = {}
         for number, lengths in by_stratum.items():
             members = self.strata[number].members

@@ -1,4 +1,4 @@
-"""What a store file says of itself by name: encoding, kind of Bloom filter, its largest cell.
+"""The named metadata of a store file: its encoding, the kind of its Bloom filter, its largest cell.
 
 Source: HBase 2.6.2 HFileInfo.
 """
@@ -25,17 +25,17 @@ class FileInfo:
 
     @property
     def encoding(self) -> str:
-        """Of data blocks."""
+        """Return the encoding of data blocks."""
         return self._text(b"DATA_BLOCK_ENCODING", "NONE")
 
     @property
     def index_encoding(self) -> str:
-        """Of index blocks."""
+        """Return the encoding of index blocks."""
         return self._text(b"INDEX_BLOCK_ENCODING", "NONE")
 
     @property
     def bloom(self) -> str:
-        """Kind of the general Bloom filter."""
+        """Return the kind of the general Bloom filter."""
         return self._text(b"BLOOM_FILTER_TYPE", "NONE")
 
     @property
@@ -44,7 +44,7 @@ class FileInfo:
         return self.number(b"hfile.LEN_OF_BIGGEST_CELL")
 
     def number(self, key: bytes) -> int | None:
-        """Of a value of 4 or 8 bytes; None where it is not there, or is none."""
+        """Read a number of 4 or 8 bytes; returns None where it is missing or has another length."""
         value = self.values.get(key, b"")
         return int.from_bytes(value, "big", signed=True) if len(value) in {4, 8} else None
 
@@ -53,7 +53,7 @@ class FileInfo:
 
 
 def file_info(cursor: Cursor) -> FileInfo:
-    """Of the block that holds it. Raises Unreadable where it is damaged."""
+    """Read the file info block. Raises Unreadable where it is damaged."""
     if cursor.take(len(MAGIC), "the file info") != MAGIC:
         cursor.fail("the file info does not begin with PBUF: a Hadoop map of HBase 0.94 is not read")
     message = Cursor(cursor.name, cursor.offset, cursor.take(cursor.varint("its length"), "the file info"))

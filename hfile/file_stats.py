@@ -71,7 +71,7 @@ class FileStats:
 
     @property
     def blocks(self) -> float:
-        """Data blocks."""
+        """Return the number of data blocks."""
         return sum(self.compressed_lengths.values())
 
     @property
@@ -88,9 +88,9 @@ class FileStats:
 def read_stats(readable: Readable, depth: Depth, random: Random) -> FileStats:
     """Raises Unreadable as `opened`, and where the index or a block that is read is damaged."""
     file = opened(readable)
-    seen = _index_sample(readable, file, depth, random)
+    sample = _index_sample(readable, file, depth, random)
     bloom = file.general_bloom
-    tried = _tried(readable, file, seen, depth, random)
+    tried = _tried(readable, file, sample, depth, random)
     return FileStats(
         size_bytes=file.size_bytes,
         codec=file.trailer.codec.name.lower(),
@@ -101,9 +101,9 @@ def read_stats(readable: Readable, depth: Depth, random: Random) -> FileStats:
         key_bytes=file.info.number(b"hfile.AVG_KEY_LEN") or 0,
         value_bytes=file.info.number(b"hfile.AVG_VALUE_LEN") or 0,
         largest_cell_bytes=file.info.largest_cell_bytes or 0,
-        exact=seen.exact,
-        lengths=_lengths(readable, file, seen, depth, random),
-        compressed_lengths=_weighed((_cached(file, size) for size in seen.entries.sizes), seen.blocks),
+        exact=sample.exact,
+        lengths=_lengths(readable, file, sample, depth, random),
+        compressed_lengths=_weighed((_cached(file, size) for size in sample.entries.sizes), sample.blocks),
         index_bytes=file.trailer.index_bytes,
         bloom_bytes=file.bloom_bytes,
         trial_bytes=sum(map(len, tried)),
@@ -138,30 +138,30 @@ def _index_sample(readable: Readable, file: StoreFile, depth: Depth, random: Ran
     return _IndexSample(entries, blocks, len(leaves), file.trailer.index_bytes - file.root_bytes - above_bytes)
 
 
-def _lengths(readable: Readable, file: StoreFile, seen: _IndexSample, depth: Depth, random: Random) -> Weights:
+def _lengths(readable: Readable, file: StoreFile, sample: _IndexSample, depth: Depth, random: Random) -> Weights:
     """Decompressed: what the index says where nothing is compressed, else by the headers of some blocks."""
-    entries = seen.entries
+    entries = sample.entries
     if file.trailer.codec is Codec.NONE:
-        return _weighed((_cached(file, size) for size in entries.sizes), seen.blocks)
+        return _weighed((_cached(file, size) for size in entries.sizes), sample.blocks)
     places = random.sample(range(len(entries)), min(depth.headers, len(entries)))
     payloads = [data_header(readable, file, entries, place).payload_bytes for place in sorted(places)]
-    mean = _payload_bytes(file, seen) / seen.blocks if seen.blocks else 0.0
+    mean = _payload_bytes(file, sample) / sample.blocks if sample.blocks else 0.0
     if len(payloads) < len(entries):
         scale = mean * len(payloads) / sum(payloads) if sum(payloads) else 1.0
         payloads = [max(1, round(scale * payload)) for payload in payloads] or [max(1, round(mean))]
-    return _weighed(map(cached_bytes, payloads), seen.blocks)
+    return _weighed(map(cached_bytes, payloads), sample.blocks)
 
 
-def _tried(readable: Readable, file: StoreFile, seen: _IndexSample, depth: Depth, random: Random) -> list[bytes]:
+def _tried(readable: Readable, file: StoreFile, sample: _IndexSample, depth: Depth, random: Random) -> list[bytes]:
     """Return what some data blocks hold, of a file that does not compress them."""
     if file.trailer.codec is not Codec.NONE:
         return []
-    places = random.sample(range(len(seen.entries)), min(depth.trials, len(seen.entries)))
-    return [data_payload(readable, file, seen.entries, place) for place in sorted(places)]
+    places = random.sample(range(len(sample.entries)), min(depth.trials, len(sample.entries)))
+    return [data_payload(readable, file, sample.entries, place) for place in sorted(places)]
 
 
 def _cached(file: StoreFile, on_disk_bytes: int) -> int:
-    """Of a block as it is on disk: the cache takes no checksums."""
+    """Return the length of a block in the cache, which stores no checksums."""
     return cached_bytes(data_bytes(on_disk_bytes, file.checksum_chunk_bytes) - HEADER_BYTES)
 
 
@@ -173,22 +173,22 @@ def _weighed(lengths: Iterable[int], blocks: float) -> Weights:
 
 def coarse(lengths: Weights, most: int) -> Weights:
     """At most so many lengths, rounded up to steps where there are more: what is planned then holds them."""
-    step, found = 1, dict(lengths)
-    while len(found) > most:
+    step, coarser = 1, dict(lengths)
+    while len(coarser) > most:
         step = max(LEAST_STEP_BYTES, 2 * step)
-        found = {}
+        coarser = {}
         for length, count in lengths.items():
             up = -(-length // step) * step
-            found[up] = found.get(up, 0.0) + count
-    return found
+            coarser[up] = coarser.get(up, 0.0) + count
+    return coarser
 
 
-def _payload_bytes(file: StoreFile, seen: _IndexSample) -> float:
-    """Of all data blocks, decompressed: what the trailer sums, less all that is no data block.
+def _payload_bytes(file: StoreFile, sample: _IndexSample) -> float:
+    """Return the decompressed size of all data blocks: the trailer's total, less every block of another kind.
 
     It has every block but those of the index that were written last: the root, and what lies between it and leaves.
     """
-    leaves = seen.leaf_bytes + HEADER_BYTES * seen.leaves
+    leaves = sample.leaf_bytes + HEADER_BYTES * sample.leaves
     blooms = sum(bloom.chunk_bytes + HEADER_BYTES * bloom.chunks for bloom in file.blooms)
     others = TRAILER_BYTES + file.opening_bytes + leaves + blooms
-    return max(0.0, file.trailer.total_uncompressed_bytes - others - HEADER_BYTES * seen.blocks)
+    return max(0.0, file.trailer.total_uncompressed_bytes - others - HEADER_BYTES * sample.blocks)

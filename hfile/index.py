@@ -62,7 +62,7 @@ def root_entries(cursor: Cursor, count: int, limit: int) -> Entries:
 
 
 def inner_entries(cursor: Cursor, limit: int) -> Entries:
-    """Of a leaf or an intermediate block, which has the places of its entries first; at least one."""
+    """Read the entries of a leaf or intermediate block, which begins with their offsets; there is at least one."""
     count = cursor.count(4, "entries of a block of the index")
     if not count or (count + 1) * PLACE_BYTES + count * ENTRY.size > cursor.remaining_bytes:
         cursor.fail(f"an index block of {count:,} entries does not fit into {cursor.remaining_bytes:,} bytes")

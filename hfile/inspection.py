@@ -21,7 +21,7 @@ from hfile.family_totals import FamilyTotals, Gathered
 from hfile.file_stats import ALL, Depth, FileStats, read_stats
 from hfile.layout import FamilyFiles, FileEntry, Listing, RootStore, follow_links, listing
 from hfile.live import live_files, whole
-from hfile.readable import GONE, Unreadable
+from hfile.readable import DELETED, Unreadable
 from sizing.inspection import Inspection
 from sizing.sampling import Estimate, Stratum, drawn, strata, total
 
@@ -52,14 +52,14 @@ class SamplingOptions:
 
     @property
     def depth(self) -> Depth:
-        """Of one file."""
+        """Return how much of one file is read."""
         leaves, headers = (ALL, ALL) if self.headers else (LEAVES, HEADERS)
         return Depth(leaves=leaves, headers=headers, trials=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootReport:
-    """What a root holds. `apart` are files and bytes that are no store files of a table, by kind.
+    """The contents of a root. `apart` counts files and bytes that are not store files of a table, by kind.
 
     `unread` names files, and lists of live ones, that could not be read, each with the reason.
     """
@@ -77,20 +77,20 @@ class RootReport:
 
     def inspection(self, at: str) -> Inspection:
         """As the calculator takes it."""
-        known = [family for family in self.families if family.inspected is not None]
+        families = [family for family in self.families if family.inspected is not None]
         return Inspection(
             root=self.root,
             inspected_at=at,
-            stored_bytes=sum(each.stored_bytes for each in known),
-            families=tuple(each.inspected for each in known if each.inspected is not None),
+            stored_bytes=sum(family.stored_bytes for family in families),
+            families=tuple(family.inspected for family in families if family.inspected is not None),
         )
 
 
-def inspect_root(store: RootStore, choice: SamplingOptions, kept: Checkpoint, say: Say) -> RootReport:
+def inspect_root(store: RootStore, choice: SamplingOptions, checkpoint: Checkpoint, say: Say) -> RootReport:
     """Reads and writes nothing in the store. Raises what the store raises where it does not answer."""
     with ThreadPoolExecutor(choice.threads) as pool:
         try:
-            return _Inspector(store, choice, kept, say, pool).report()
+            return _Inspector(store, choice, checkpoint, say, pool).report()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -115,13 +115,13 @@ class _Inspector:
         for family in self.listing.families.values():
             self._keep_live(family, descriptors.get(family.table))
         follow_links(self.listing)
-        families = [each for _, each in sorted(self.listing.families.items()) if each.files]
+        families = [family for _, family in sorted(self.listing.families.items()) if family.files]
         gathered = self._read(families)
         return RootReport(
             root=self.store.url,
             files=self.listing.files,
             size_bytes=self.listing.size_bytes,
-            families=tuple(each.totals(descriptors.get(each.family.table)) for each in gathered),
+            families=tuple(gathering.totals(descriptors.get(gathering.family.table)) for gathering in gathered),
             apart={kind: (files, size) for kind, (files, size) in sorted(self.listing.apart.items())},
             unread=tuple(self.unread),
         )
@@ -141,13 +141,13 @@ class _Inspector:
                 self.unread.append((stored.path, error.why))
         return read
 
-    def _keep_live(self, family: FamilyFiles, stated: Descriptor | None) -> None:
+    def _keep_live(self, family: FamilyFiles, descriptor: Descriptor | None) -> None:
         """Where lists say which files are live, the others are put apart."""
-        if not family.lists or (stated is not None and not stated.keeps_lists(family.name)):
+        if not family.lists or (descriptor is not None and not descriptor.keeps_lists(family.name)):
             return
         live = dict(zip(family.lists, self.pool.map(self._live, family.lists, family.lists.values()), strict=True))
         family.links = [link for link in family.links if _is_live(link[0], live)]
-        kept = []
+        entries = []
         for stored in family.files:
             directory = stored.path.rpartition("/")[0]
             if live.get(directory, ALL_LIVE) is UNKNOWN_LIVE:
@@ -155,28 +155,28 @@ class _Inspector:
             elif not _is_live(stored, live):
                 self.listing.put_apart(DEAD, stored)
             else:
-                kept.append(stored)
-        family.files = kept
+                entries.append(stored)
+        family.files = entries
 
     def _live(self, directory: str, lists: Sequence[FileEntry]) -> frozenset[str] | None:
         """HBase replaces a list with each flush: where that happened since it was listed, all files count."""
         try:
             return live_files(self.store, lists)
         except Unreadable as error:
-            gone = error.why == GONE
-            more = "; all files of the directory count" if gone else ""
+            is_deleted = error.why == DELETED
+            more = "; all files of the directory count" if is_deleted else ""
             self.unread.append((directory, f"its list of live files: {error.why}{more}"))
-            return ALL_LIVE if gone else UNKNOWN_LIVE
+            return ALL_LIVE if is_deleted else UNKNOWN_LIVE
 
     def _read(self, families: Sequence[FamilyFiles]) -> list[Gathered]:
         gathered = [Gathered(family, self._strata(family, families)) for family in families]
-        tasks = [task for each in gathered for task in self._tasks(each)]
+        tasks = [task for gathering in gathered for task in self._tasks(gathering)]
         self.say("read", 0, len(tasks))
-        for done, (task, reading) in enumerate(self._readings(tasks), 1):
+        for count, (task, reading) in enumerate(self._readings(tasks), 1):
             task.gathered.add(task.stratum, task.member, reading)
             if isinstance(reading, UnreadableFile):
                 self.unread.append((task.stored.path, reading.why))
-            self.say("read", done, len(tasks))
+            self.say("read", count, len(tasks))
         return gathered
 
     def _tasks(self, gathered: Gathered) -> Iterator[_Task]:
@@ -213,7 +213,7 @@ class _Inspector:
                 random = Random(f"{self.choice.seed} {stored.path}")  # noqa: S311 - it must repeat
                 reading = read_stats(self.store.readable(stored), self.choice.depth, random)
             except Unreadable as error:
-                reading = UnreadableFile(f"at byte {error.offset:,}: {error.why}", is_deleted=error.why == GONE)
+                reading = UnreadableFile(f"at byte {error.offset:,}: {error.why}", is_deleted=error.why == DELETED)
             self.checkpoint.keep(stored, reading)
         return reading
 

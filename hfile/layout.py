@@ -1,4 +1,4 @@
-"""What the paths below an HBase root mean.
+"""The meaning of the paths below an HBase root.
 
 Source: HBase 2.6.2 HConstants, StoreFileInfo, HFileLink, FSTableDescriptors.
 """
@@ -53,7 +53,7 @@ class RootStore(Protocol):
 
     @property
     def url(self) -> str:
-        """Of the root, as a person names it."""
+        """Return the location of the root as a person writes it."""
 
     def files(self) -> Iterator[FileEntry]:
         """Return every file below the root, in any order."""
@@ -93,7 +93,7 @@ class Listing:
     size_bytes: int = 0
 
     def put_apart(self, kind: str, stored: FileEntry) -> None:
-        """Counted, and not read."""
+        """Count a file that is not read."""
         counted = self.apart.setdefault(kind, [0, 0])
         counted[0] += 1
         counted[1] += stored.size_bytes
@@ -106,48 +106,48 @@ def region_of(path: str) -> str:
 
 def listing(files: Iterable[FileEntry]) -> Listing:
     """Return every file of a root in its place."""
-    found = Listing()
+    contents = Listing()
     for stored in files:
         # What a console or Hadoop leaves for a directory is none.
         if stored.path.endswith(("/", "_$folder$")):
             continue
-        found.files += 1
-        found.size_bytes += stored.size_bytes
-        _place(found, stored)
-    return found
+        contents.files += 1
+        contents.size_bytes += stored.size_bytes
+        _place(contents, stored)
+    return contents
 
 
-def _place(found: Listing, stored: FileEntry) -> None:
+def _place(listing: Listing, stored: FileEntry) -> None:
     first, _, rest = stored.path.partition("/")
     if first == DATA:
         namespace, _, rest = rest.partition("/")
         table, _, rest = rest.partition("/")
-        _of_table(found, stored, (namespace, table), rest.split("/"))
+        _of_table(listing, stored, (namespace, table), rest.split("/"))
         return
     if first == "archive" and STORE_FILE.fullmatch(stored.path.rpartition("/")[2]):
-        found.archived[stored.path] = stored
-    found.put_apart(APART.get(first, "others"), stored)
+        listing.archived[stored.path] = stored
+    listing.put_apart(APART.get(first, "others"), stored)
 
 
-def _of_table(found: Listing, stored: FileEntry, place: tuple[str, str], parts: list[str]) -> None:
+def _of_table(listing: Listing, stored: FileEntry, place: tuple[str, str], parts: list[str]) -> None:
     namespace, name = place
     table = name if namespace == "default" else f"{namespace}:{name}"
     if namespace == SYSTEM_NAMESPACE:
-        found.put_apart("HBase's own tables", stored)
+        listing.put_apart("HBase's own tables", stored)
     elif parts[0] == ".tabledesc":
-        _keep_newest(found.descriptors, table, stored, parts[-1])
+        _keep_newest(listing.descriptors, table, stored, parts[-1])
     elif not REGION.fullmatch(parts[0]) or len(parts) < REGION_PARTS:
-        found.put_apart("descriptors and temporary files", stored)
+        listing.put_apart("descriptors and temporary files", stored)
     elif len(parts) == REGION_PARTS + 1 and parts[2] == LIST_DIRECTORY and LIST.fullmatch(parts[3]):
-        lists = _family(found, table, parts[1]).lists
+        lists = _family(listing, table, parts[1]).lists
         lists.setdefault(stored.path.rsplit("/", 2)[0], []).append(stored)
     elif len(parts) == REGION_PARTS and not parts[1].startswith(".") and parts[1] != "recovered.edits":
-        _in_family(found, stored, _family(found, table, parts[1]), parts[2])
+        _in_family(listing, stored, _family(listing, table, parts[1]), parts[2])
     else:
-        found.put_apart("descriptors and temporary files", stored)
+        listing.put_apart("descriptors and temporary files", stored)
 
 
-def _in_family(found: Listing, stored: FileEntry, family: FamilyFiles, name: str) -> None:
+def _in_family(listing: Listing, stored: FileEntry, family: FamilyFiles, name: str) -> None:
     """A reference stands for half of a file, which lies in the region that was split, and is counted there."""
     if STORE_FILE.fullmatch(name):
         family.files.append(stored)
@@ -156,13 +156,13 @@ def _in_family(found: Listing, stored: FileEntry, family: FamilyFiles, name: str
         target = f"data/{namespace}/{link['table']}/{link['region']}/{family.name}/{link['file']}"
         family.links.append((stored, target))
     elif REFERENCE.fullmatch(name):
-        found.put_apart("references to files of split regions", stored)
+        listing.put_apart("references to files of split regions", stored)
     else:
-        found.put_apart("others", stored)
+        listing.put_apart("others", stored)
 
 
-def _family(found: Listing, table: str, name: str) -> FamilyFiles:
-    return found.families.setdefault((table, name), FamilyFiles(table, name))
+def _family(listing: Listing, table: str, name: str) -> FamilyFiles:
+    return listing.families.setdefault((table, name), FamilyFiles(table, name))
 
 
 def _keep_newest(descriptors: dict[str, FileEntry], table: str, stored: FileEntry, name: str) -> None:
@@ -174,23 +174,23 @@ def _keep_newest(descriptors: dict[str, FileEntry], table: str, stored: FileEntr
 
 
 def _number(name: str) -> int:
-    found = DESCRIPTOR.fullmatch(name)
-    return int(found["number"] or 0) if found else -1
+    match = DESCRIPTOR.fullmatch(name)
+    return int(match["number"] or 0) if match else -1
 
 
-def follow_links(found: Listing) -> None:
+def follow_links(listing: Listing) -> None:
     """A table that was cloned names files of another: in place they are counted there, in the archive here."""
-    if not any(family.links for family in found.families.values()):
+    if not any(family.links for family in listing.families.values()):
         return
-    there = {stored.path.removeprefix("archive/") for family in found.families.values() for stored in family.files}
-    for family in found.families.values():
+    there = {stored.path.removeprefix("archive/") for family in listing.families.values() for stored in family.files}
+    for family in listing.families.values():
         for link, target in family.links:
             if target in there:
-                found.put_apart("links to files that are counted elsewhere", link)
-            elif archived := found.archived.pop(f"archive/{target}", None):
+                listing.put_apart("links to files that are counted elsewhere", link)
+            elif archived := listing.archived.pop(f"archive/{target}", None):
                 family.files.append(archived)
                 there.add(target)
-                found.apart["archive"][0] -= 1
-                found.apart["archive"][1] -= archived.size_bytes
+                listing.apart["archive"][0] -= 1
+                listing.apart["archive"][1] -= archived.size_bytes
             else:
-                found.put_apart("links that lead nowhere", link)
+                listing.put_apart("links that lead nowhere", link)

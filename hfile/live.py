@@ -45,18 +45,18 @@ def live_files(store: RootStore, lists: Sequence[FileEntry]) -> frozenset[str] |
     Raises Unreadable for a list that is damaged: what is live cannot be known.
     """
     by_number: dict[int, list[FileEntry]] = {}
-    for each in lists:
-        by_number.setdefault(_number(each), []).append(each)
+    for listed in lists:
+        by_number.setdefault(_number(listed), []).append(listed)
     for number in sorted(by_number, reverse=True):
-        found = [read for each in by_number[number] if (read := _read(store, each)) is not None]
-        if found:
-            return max(found, key=lambda each: each.timestamp).names
+        readings = [read for listed in by_number[number] if (read := _read(store, listed)) is not None]
+        if readings:
+            return max(readings, key=lambda listed: listed.timestamp).names
     return frozenset() if lists else None
 
 
 def _number(stored: FileEntry) -> int:
-    found = LIST.fullmatch(stored.path.rpartition("/")[2])
-    return int(found["number"] or 0) if found else 0
+    match = LIST.fullmatch(stored.path.rpartition("/")[2])
+    return int(match["number"] or 0) if match else 0
 
 
 def _read(store: RootStore, stored: FileEntry) -> LiveFiles | None:

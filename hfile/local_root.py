@@ -16,13 +16,13 @@ __all__ = ["LocalRoot"]
 
 @dataclass(frozen=True, slots=True)
 class LocalRoot:
-    """As `Store` has it."""
+    """An HBase root in a local directory."""
 
     directory: Path
 
     @property
     def url(self) -> str:
-        """Its path."""
+        """Return the path of the directory."""
         return str(self.directory)
 
     def files(self) -> Iterator[FileEntry]:
@@ -38,7 +38,7 @@ class LocalRoot:
                 yield FileEntry(relative, status.st_size, str(status.st_mtime_ns))
 
     def readable(self, stored: FileEntry) -> LocalFile:
-        """One of them."""
+        """Open one of the files."""
         return LocalFile(self.directory / stored.path)
 
 

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["GONE", "LocalFile", "Readable", "Unreadable"]
+__all__ = ["DELETED", "LocalFile", "Readable", "Unreadable"]
 
-GONE: Final = "it is gone by now: HBase has compacted it since it was listed"
+DELETED: Final = "it is gone by now: HBase has compacted it since it was listed"
 
 
 class Readable(Protocol):
@@ -18,11 +18,11 @@ class Readable(Protocol):
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Return the name that messages use."""
 
     @property
     def size_bytes(self) -> int:
-        """Of the whole file."""
+        """Return the size of the whole file."""
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Exactly that piece, which lies within the file."""
@@ -45,7 +45,7 @@ class LocalFile:
 
     @property
     def name(self) -> str:
-        """Its path."""
+        """Return the path of the file."""
         return str(self.path)
 
     @property
@@ -60,7 +60,7 @@ class LocalFile:
                 file.seek(offset)
                 data = file.read(length)
         except FileNotFoundError:
-            raise Unreadable(self.name, offset, GONE) from None
+            raise Unreadable(self.name, offset, DELETED) from None
         except OSError as error:
             raise Unreadable(self.name, offset, str(error)) from None
         if len(data) != length:

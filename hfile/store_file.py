@@ -34,7 +34,9 @@ DATA: Final = ("DATA", "ENCODED_DATA")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFile:
-    """What opening a file tells. `root` names data blocks where `trailer.index_levels` is 1, else blocks of the index.
+    """The figures that are read when a file is opened.
+
+    `root` names data blocks where `trailer.index_levels` is 1, else blocks of the index.
 
     `root_bytes` is what the block of the root index holds; `opening_bytes` what the other blocks do that are read on
     opening, with their headers.
@@ -53,7 +55,7 @@ class StoreFile:
 
     @property
     def bloom_bytes(self) -> int:
-        """Chunks of its Bloom filters, deletes' too."""
+        """Return the bytes of all Bloom filter chunks, including those of the delete filter."""
         return sum(each.chunk_bytes for each in self.blooms)
 
 
@@ -66,49 +68,51 @@ def opened(readable: Readable) -> StoreFile:
     """Raises Unreadable for what is no store file, damaged, encrypted or of a codec that we do not read."""
     size, length = readable.size_bytes, tail_bytes(readable.size_bytes)
     tail = readable.read_at(size - length, length)
-    found = trailer(readable.name, size, tail)
-    if found.codec not in READABLE:
-        raise Unreadable(readable.name, size - TRAILER_BYTES, f"its blocks are compressed by {found.codec.name}")
-    if size - TRAILER_BYTES - found.load_on_open_offset > max(length, MOST_OPENING_BYTES):
-        why = f"{size - TRAILER_BYTES - found.load_on_open_offset:,} bytes would be read on opening it"
+    trailing = trailer(readable.name, size, tail)
+    if trailing.codec not in READABLE:
+        raise Unreadable(readable.name, size - TRAILER_BYTES, f"its blocks are compressed by {trailing.codec.name}")
+    if size - TRAILER_BYTES - trailing.load_on_open_offset > max(length, MOST_OPENING_BYTES):
+        why = f"{size - TRAILER_BYTES - trailing.load_on_open_offset:,} bytes would be read on opening it"
         raise Unreadable(readable.name, size - TRAILER_BYTES, why)
     begin = size - length
-    if found.load_on_open_offset < begin:
-        tail = readable.read_at(found.load_on_open_offset, begin - found.load_on_open_offset) + tail
-        begin = found.load_on_open_offset
-    section = memoryview(tail)[found.load_on_open_offset - begin : -TRAILER_BYTES]
-    return _of_section(Cursor(readable.name, found.load_on_open_offset, section), found, size)
+    if trailing.load_on_open_offset < begin:
+        tail = readable.read_at(trailing.load_on_open_offset, begin - trailing.load_on_open_offset) + tail
+        begin = trailing.load_on_open_offset
+    section = memoryview(tail)[trailing.load_on_open_offset - begin : -TRAILER_BYTES]
+    return _of_section(Cursor(readable.name, trailing.load_on_open_offset, section), trailing, size)
 
 
-def _of_section(section: Cursor, found: Trailer, size: int) -> StoreFile:
-    """Data root, meta root, file info, Bloom filters, in this order."""
+def _of_section(section: Cursor, trailing: Trailer, size: int) -> StoreFile:
+    """Read the sections in their order: data root, meta root, file info, Bloom filters."""
     name = section.name
-    root_block = _next(section, found, size, "ROOT_INDEX")
-    meta = _next(section, found, size, "ROOT_INDEX")
-    if section.offset != found.file_info_offset:
-        section.fail(f"the file info begins at {found.file_info_offset:,}, the trailer says")
-    info_block = _next(section, found, size, "FILE_INFO")
+    root_block = _next(section, trailing, size, "ROOT_INDEX")
+    meta = _next(section, trailing, size, "ROOT_INDEX")
+    if section.offset != trailing.file_info_offset:
+        section.fail(f"the file info begins at {trailing.file_info_offset:,}, the trailer says")
+    info_block = _next(section, trailing, size, "FILE_INFO")
     info = file_info(info_block.cursor(name))
     if info.index_encoding != "NONE":
         section.fail(f"blocks of its index are encoded as {info.index_encoding}, which is not read")
-    blooms = list(_blooms(section, found, size))
-    general = [bloom(each.cursor(name)) for each in blooms if each.header.kind == "GENERAL_BLOOM_META"]
+    blooms = list(_blooms(section, trailing, size))
+    general = [
+        bloom(bloom_block.cursor(name)) for bloom_block in blooms if bloom_block.header.kind == "GENERAL_BLOOM_META"
+    ]
     return StoreFile(
         name=name,
         size_bytes=size,
-        trailer=found,
+        trailer=trailing,
         info=info,
-        root=_root(root_block.cursor(name), found),
+        root=_root(root_block.cursor(name), trailing),
         root_bytes=len(root_block.payload),
-        blooms=tuple(bloom(each.cursor(name)) for each in blooms),
+        blooms=tuple(bloom(bloom_block.cursor(name)) for bloom_block in blooms),
         general_bloom=general[0] if general else None,
         opening_bytes=sum(HEADER_BYTES + len(each.payload) for each in (meta, info_block, *blooms)),
         checksum_chunk_bytes=root_block.header.checksum_chunk_bytes,
     )
 
 
-def _next(section: Cursor, found: Trailer, size: int, *kinds: str) -> Block:
-    read = block(section, found.codec, size)
+def _next(section: Cursor, trailing: Trailer, size: int, *kinds: str) -> Block:
+    read = block(section, trailing.codec, size)
     if read.header.kind not in kinds:
         raise Unreadable(
             section.name, read.header.offset, f"a block of kind {read.header.kind}, where {' or '.join(kinds)} belongs"
@@ -116,29 +120,31 @@ def _next(section: Cursor, found: Trailer, size: int, *kinds: str) -> Block:
     return read
 
 
-def _root(cursor: Cursor, found: Trailer) -> Entries:
+def _root(cursor: Cursor, trailing: Trailer) -> Entries:
     """Raises Unreadable where the index is of more levels, or of fewer, than the trailer says: it has no checksum."""
-    root = root_entries(cursor, found.root_entries, found.load_on_open_offset)
-    several = found.index_levels > SINGLE
+    root = root_entries(cursor, trailing.root_entries, trailing.load_on_open_offset)
+    several = trailing.index_levels > SINGLE
     if cursor.remaining_bytes != MID_KEY_BYTES * several or not len(root) >= several:
-        said = f"{len(root):,} entries of an index of {found.index_levels} levels"
-        cursor.fail(f"the trailer says that the root index is {said}, and {cursor.remaining_bytes:,} bytes follow them")
+        entries_text = f"{len(root):,} entries of an index of {trailing.index_levels} levels"
+        cursor.fail(
+            f"the trailer says that the root index is {entries_text}, and {cursor.remaining_bytes:,} bytes follow them"
+        )
     return root
 
 
-def _blooms(section: Cursor, found: Trailer, size: int) -> Iterator[Block]:
+def _blooms(section: Cursor, trailing: Trailer, size: int) -> Iterator[Block]:
     """Yield one of each kind at most."""
     kinds = ["GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META"]
     while section.remaining_bytes:
         if not kinds:
             section.fail("a block follows the Bloom filters")
-        read = _next(section, found, size, *kinds)
+        read = _next(section, trailing, size, *kinds)
         kinds.remove(read.header.kind)
         yield read
 
 
 def index_blocks(readable: Readable, file: StoreFile, leaves: Entries, chosen: Sequence[int]) -> list[Entries]:
-    """What those of the leaves name that are chosen, by their places; one read each. Data lies before its leaf."""
+    """Return the entries of the chosen leaf blocks, one read for each. Data lies before its leaf."""
     read = ((leaves.offsets[place], _block(readable, file, leaves, place, "LEAF_INDEX")) for place in chosen)
     return [inner_entries(leaf.cursor(file.name), offset) for offset, leaf in read]
 
@@ -153,7 +159,7 @@ def lowest(readable: Readable, file: StoreFile) -> tuple[Entries, int]:
     for _ in range(file.trailer.index_levels - 2):
         places, limit = range(len(entries)), entries.offsets[0]
         read = (_block(readable, file, entries, place, "INTERMEDIATE_INDEX") for place in places)
-        parts = [inner_entries(each.cursor(file.name), limit) for each in read]
+        parts = [inner_entries(intermediate.cursor(file.name), limit) for intermediate in read]
         above_bytes += sum(part.inner_bytes for part in parts)
         entries = joined(file.name, parts)
     return entries, above_bytes
@@ -168,12 +174,12 @@ def data_blocks(readable: Readable, file: StoreFile) -> Entries:
 
 
 def data_header(readable: Readable, file: StoreFile, entries: Entries, place: int) -> BlockHeader:
-    """Of one data block. Raises Unreadable where there is no data block."""
+    """Read the header of one data block. Raises Unreadable where there is none."""
     offset, size = entries.offsets[place], entries.sizes[place]
-    found = block_header(Cursor(file.name, offset, readable.read_at(offset, HEADER_BYTES)))
-    if found.kind not in DATA or found.on_disk_bytes != size:
-        raise Unreadable(file.name, offset, f"the index has a data block of {size:,} bytes here, it is {found.kind}")
-    return found
+    header = block_header(Cursor(file.name, offset, readable.read_at(offset, HEADER_BYTES)))
+    if header.kind not in DATA or header.on_disk_bytes != size:
+        raise Unreadable(file.name, offset, f"the index has a data block of {size:,} bytes here, it is {header.kind}")
+    return header
 
 
 def data_payload(readable: Readable, file: StoreFile, entries: Entries, place: int) -> bytes:

@@ -57,7 +57,7 @@ class Trailer:
 
 
 def trailer(name: str, size_bytes: int, tail: bytes) -> Trailer:
-    """Of a file of that size that ends with `tail`. Raises Unreadable for what is no store file of version 3."""
+    """Read the trailer of a file of that size that ends with `tail`. Raises Unreadable for anything but version 3."""
     if len(tail) < TRAILER_BYTES:
         raise Unreadable(name, 0, f"it has {size_bytes:,} bytes, and a store file has {TRAILER_BYTES:,} at least")
     start = size_bytes - TRAILER_BYTES
@@ -75,22 +75,22 @@ def trailer(name: str, size_bytes: int, tail: bytes) -> Trailer:
     if ENCRYPTION_KEY in fields:
         fix = "nothing: without its key nobody reads it; the report names it"
         raise Unreadable(name, start, "it is encrypted", fix)
-    numbers = {said: _number(cursor, said, fields.get(field, 0)) for field, said in NUMBERS.items()}
+    numbers = {figure: _number(cursor, figure, fields.get(field, 0)) for field, figure in NUMBERS.items()}
     comparator = fields.get(COMPARATOR, b"")
-    found = Trailer(
+    trailing = Trailer(
         major=major,
         minor=minor,
         comparator=comparator.decode(errors="replace") if isinstance(comparator, bytes) else "",
         codec=_codec(cursor, fields.get(CODEC, int(Codec.NONE))),
         **numbers,
     )
-    _check(cursor, found, start)
-    return found
+    _check(cursor, trailing, start)
+    return trailing
 
 
-def _number(cursor: Cursor, said: str, value: int | bytes) -> int:
+def _number(cursor: Cursor, figure: str, value: int | bytes) -> int:
     if isinstance(value, bytes):
-        cursor.fail(f"{said} of the trailer is no number")
+        cursor.fail(f"{figure} of the trailer is no number")
     return value
 
 
@@ -100,11 +100,11 @@ def _codec(cursor: Cursor, value: int | bytes) -> Codec:
     return Codec(value)
 
 
-def _check(cursor: Cursor, found: Trailer, start: int) -> None:
-    if not found.load_on_open_offset <= found.file_info_offset <= start:
+def _check(cursor: Cursor, trailing: Trailer, start: int) -> None:
+    if not trailing.load_on_open_offset <= trailing.file_info_offset <= start:
         cursor.fail(
-            f"the section that is read on opening begins at {found.load_on_open_offset:,}, the file info at"
-            f" {found.file_info_offset:,}, and the trailer at {start:,}"
+            f"the section that is read on opening begins at {trailing.load_on_open_offset:,}, the file info at"
+            f" {trailing.file_info_offset:,}, and the trailer at {start:,}"
         )
-    if not 1 <= found.index_levels <= MOST_LEVELS:
-        cursor.fail(f"an index of {found.index_levels:,} levels")
+    if not 1 <= trailing.index_levels <= MOST_LEVELS:
+        cursor.fail(f"an index of {trailing.index_levels:,} levels")

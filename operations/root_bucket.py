@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, IncompleteReadError, ReadTimeoutErr
 from urllib3.exceptions import HTTPError
 
 from hfile.layout import FileEntry
-from hfile.readable import GONE, Unreadable
+from hfile.readable import DELETED, Unreadable
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from sizing.problem import OperationFailed
@@ -50,7 +50,7 @@ class S3File:
                 data = self._got(f"bytes={offset}-{offset + length - 1}")
             except ClientError as error:
                 if error_code(error) in CHANGED:
-                    raise Unreadable(self.name, offset, GONE) from None
+                    raise Unreadable(self.name, offset, DELETED) from None
                 if error_code(error).startswith(OF_ONE):
                     raise Unreadable(self.name, offset, str(error)) from None
                 raise

@@ -1,4 +1,4 @@
-"""What an environment file says of its clusters: what is not stated, the calculator chooses."""
+"""The `clusters` section of an environment file; the calculator chooses every value that the file leaves out."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from environments.reader import bounds
+from environments.reader.quoting import quoted
 from environments.reader.raw_section import RawSection
 from environments.reader.scalars import Auto, not_a_switch
 from environments.reader.section import Refusal, Rule, Section, refuse
-from environments.reader.shown import quoted
 from environments.reader.volume_schema import VolumeSection
 from facts.instance_types import instance_types
 from sizing.cluster import ClusterChoice, CoreChoice, Volume
@@ -37,21 +37,21 @@ def _two_at_least(count: int) -> int:
 
 
 def _check_families(families: list[str]) -> list[str]:
-    known = sorted({instance_type.family for instance_type in instance_types().values()})
-    unknown = [family for family in families if family not in known]
+    catalogued = sorted({instance_type.family for instance_type in instance_types().values()})
+    unknown = [family for family in families if family not in catalogued]
     if not families:
-        raise refuse("an empty list leaves nothing to choose from", f"known: {', '.join(known)}")
+        raise refuse("an empty list leaves nothing to choose from", f"known: {', '.join(catalogued)}")
     if unknown:
-        raise refuse(f"no family {', '.join(map(quoted, unknown))} in the table", f"known: {', '.join(known)}")
+        raise refuse(f"no family {', '.join(map(quoted, unknown))} in the table", f"known: {', '.join(catalogued)}")
     return families
 
 
-def _check_volume_purposes(said: RawSection) -> Iterator[Refusal]:
+def _check_volume_purposes(section: RawSection) -> Iterator[Refusal]:
     """Yield one cache volume and one system volume, of different sizes."""
-    volumes = said.entries("volumes")
+    volumes = section.entries("volumes")
     purposes = [volume.text("purpose") for volume in volumes]
     sizes = [volume.size("size") for volume in volumes]
-    if not isinstance(said.values.get("volumes"), list) or {*purposes, *sizes} & {None}:
+    if not isinstance(section.values.get("volumes"), list) or {*purposes, *sizes} & {None}:
         return
     if sorted(map(str, purposes)) != ["cache", "system"]:
         yield Refusal(
@@ -65,14 +65,14 @@ def _check_volume_purposes(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _a_drive_of_the_type(said: RawSection) -> Iterator[Refusal]:
+def _a_drive_of_the_type(section: RawSection) -> Iterator[Refusal]:
     """An nvme volume is the one drive of a type that has one; the node knows it by its whole size."""
     drives = [
-        (number, volume) for number, volume in enumerate(said.entries("volumes")) if volume.text("type") == "nvme"
+        (number, volume) for number, volume in enumerate(section.entries("volumes")) if volume.text("type") == "nvme"
     ]
     if not drives:
         return
-    name = said.text("type", "auto")
+    name = section.text("type", "auto")
     instance = instance_types().get(name or "")
     if name == "auto" or (instance and instance.nvme_disks != 1):
         has = f"{name} has {instance.nvme_disks}" if instance else "the type is left to the calculator"
@@ -98,7 +98,7 @@ def _whole_drive(number: int, volume: RawSection, drive_gib: int, name: str) -> 
 
 
 class PrimarySection(Section):
-    """The primary nodes."""
+    """The primary nodes of a cluster, as the file states them."""
 
     type: Annotated[
         Annotated[str, AfterValidator(_check_instance_type)] | None, Auto, Field(examples=["r8g.2xlarge"])
@@ -125,7 +125,7 @@ class Core(Section):
     )
 
     def build(self) -> CoreChoice:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         return CoreChoice(
             type=self.type,
             count=self.count,
@@ -149,7 +149,7 @@ class ClusterSection(Section):
     core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()
 
     def build(self, cluster_name: str) -> ClusterChoice:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         return ClusterChoice(
             name=cluster_name,
             role=self.role,

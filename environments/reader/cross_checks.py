@@ -1,4 +1,4 @@
-"""What only two sections of an environment file together can get wrong."""
+"""Checks that need two sections of an environment file, because each section is valid by itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 
 from environments.reader import bounds
 from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
+from environments.reader.quoting import quoted
 from environments.reader.raw_section import RawSection
 from environments.reader.section import Refusal, Rule
-from environments.reader.shown import quoted
 from facts.instance_types import instance_types
 from facts.prices import priced_regions
 from facts.releases import releases
@@ -25,12 +25,12 @@ VPC: Final = r"vpc-[0-9a-f]{8,17}"
 GROUP: Final = r"sg-[0-9a-f]{8,17}"
 ZONE: Final = r"[a-z0-9-]{4,30}[0-9][a-z]"
 
-CoreSaid = tuple[tuple[str, ...], RawSection]
-"""Where a cluster's core stands, and what it says."""
+CoreSection = tuple[tuple[str, ...], RawSection]
+"""The path of a cluster's `core` section, and the section itself."""
 
 
-def _zone_elsewhere(said: RawSection) -> Iterator[Refusal]:
-    region, zone = said.text("region"), said.section("network").text("availability_zone")
+def _zone_elsewhere(file: RawSection) -> Iterator[Refusal]:
+    region, zone = file.text("region"), file.section("network").text("availability_zone")
     if region in priced_regions() and zone and re.fullmatch(ZONE, zone) and zone[:-1] != region:
         yield Refusal(
             at=("network", "availability_zone"),
@@ -39,9 +39,9 @@ def _zone_elsewhere(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _network_in_part(said: RawSection) -> Iterator[Refusal]:
-    """Of a VPC that was there before, the subnet too; of a new one, nothing."""
-    network, groups = said.section("network"), said.section("access").values.get("security_groups")
+def _network_in_part(file: RawSection) -> Iterator[Refusal]:
+    """An existing VPC needs its subnet named as well; a new one has nothing to name."""
+    network, groups = file.section("network"), file.section("access").values.get("security_groups")
     vpc = network.text("vpc", "new") or ""
     if re.fullmatch(VPC, vpc) and not network.gives("subnet"):
         yield Refusal(
@@ -64,9 +64,9 @@ def _network_in_part(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _one_writer(said: RawSection) -> Iterator[Refusal]:
-    """Two active clusters on one root corrupt it."""
-    clusters = dict(said.section("clusters").sections())
+def _one_writer(file: RawSection) -> Iterator[Refusal]:
+    """Refuse two active clusters, because both would write to one root and corrupt it."""
+    clusters = dict(file.section("clusters").sections())
     active = [cluster_name for cluster_name, cluster in clusters.items() if cluster.text("role", "active") == "active"]
     if len(active) > 1:
         yield Refusal(
@@ -82,14 +82,14 @@ def _one_writer(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _needs_s3(said: RawSection) -> Iterator[Refusal]:
+def _needs_s3(file: RawSection) -> Iterator[Refusal]:
     """In HDFS mode the data is on the nodes: no other cluster reads it, and no other log outlives it."""
-    storage = said.section("storage")
+    storage = file.section("storage")
     if _keeps_data_in_s3(storage):
         return
     if storage.text("wal", "hdfs") == "emr-wal":
         yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, and mode is hdfs", fix="use hdfs")
-    for cluster_name, cluster in said.section("clusters").sections():
+    for cluster_name, cluster in file.section("clusters").sections():
         if cluster.text("role", "active") == "replica":
             yield Refusal(
                 at=("clusters", cluster_name, "role"),
@@ -103,9 +103,9 @@ def _keeps_data_in_s3(storage: RawSection) -> bool:
     return MODES.get(storage.text("mode") or "", S3_CACHED).keeps_data_in_s3
 
 
-def _root_without_use(said: RawSection) -> Iterator[Refusal]:
+def _root_without_use(file: RawSection) -> Iterator[Refusal]:
     """Only an existing bucket has data, or a key, from before."""
-    storage = said.section("storage")
+    storage = file.section("storage")
     root = storage.text("root", "new")
     if root != "new" and not _keeps_data_in_s3(storage):
         yield Refusal(
@@ -120,7 +120,7 @@ def _root_without_use(said: RawSection) -> Iterator[Refusal]:
             fix="remove it, or name the existing root that it encrypts",
         )
     key = (storage.text("key") or "").split(":")
-    region = said.text("region")
+    region = file.text("region")
     if len(key) > REGION_OF_ARN and region in priced_regions() and key[REGION_OF_ARN] != region:
         yield Refusal(
             at=("storage", "key"),
@@ -129,9 +129,9 @@ def _root_without_use(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _types_not_offered(said: RawSection) -> Iterator[Refusal]:
-    release = _release(said)
-    for cluster_name, cluster in said.section("clusters").sections():
+def _types_not_offered(file: RawSection) -> Iterator[Refusal]:
+    release = _release(file)
+    for cluster_name, cluster in file.section("clusters").sections():
         for group in ("primary", "core"):
             name = cluster.section(group).text("type")
             instance = instance_types().get(name or "")
@@ -143,16 +143,16 @@ def _types_not_offered(said: RawSection) -> Iterator[Refusal]:
                 )
 
 
-def _families_not_offered(said: RawSection) -> Iterator[Refusal]:
+def _families_not_offered(file: RawSection) -> Iterator[Refusal]:
     """The calculator chooses among types that the release lists; with none there is no answer."""
-    release, every = _release(said), instance_types().values()
-    known = {instance.family for instance in every}
-    for at, core in _cores(said):
+    release, every = _release(file), instance_types().values()
+    known_families = {instance.family for instance in every}
+    for at, core in _cores(file):
         families = core.values.get("families", list(GRAVITON_MEMORY_FAMILIES))
         if not (release and isinstance(families, list) and families and core.text("type", "auto") == "auto"):
             continue
         listed = {instance.family for instance in every if instance.offered_by(release.emr)}
-        if all(isinstance(family, str) and family in known - listed for family in families):
+        if all(isinstance(family, str) and family in known_families - listed for family in families):
             yield Refusal(
                 at=(*at, "families"),
                 why=f"{release.label} lists no type of {', '.join(families)}",
@@ -160,23 +160,23 @@ def _families_not_offered(said: RawSection) -> Iterator[Refusal]:
             )
 
 
-def _check_surviving_nodes(said: RawSection) -> Iterator[Refusal]:
-    """Targets hold with some nodes gone; the others have to be some."""
-    lost = said.section("targets").whole("lost_nodes", 1)
-    for at, core in _cores(said):
+def _check_surviving_nodes(file: RawSection) -> Iterator[Refusal]:
+    """Targets must hold with some nodes lost, so at least one node must remain."""
+    lost = file.section("targets").whole("lost_nodes", 1)
+    for at, core in _cores(file):
         count = core.whole("count")
         if lost is not None and count is not None and 1 < count <= lost:
             yield Refusal(
-                at=("targets", "lost_nodes") if said.section("targets").gives("lost_nodes") else (*at, "count"),
+                at=("targets", "lost_nodes") if file.section("targets").gives("lost_nodes") else (*at, "count"),
                 why=f"{lost} lost of {count} core nodes ({'.'.join(at)}.count) leave none to serve",
                 fix=f"set lost_nodes to {count - 1} or less, or the count to {lost + 1} or more",
             )
 
 
-def _servers_without_regions(said: RawSection) -> Iterator[Refusal]:
+def _servers_without_regions(file: RawSection) -> Iterator[Refusal]:
     """A region is served by one RegionServer."""
-    regions = said.section("workload").whole("regions")
-    for at, core in _cores(said):
+    regions = file.section("workload").whole("regions")
+    for at, core in _cores(file):
         count = core.whole("count")
         if regions is not None and count is not None and bounds.NODES.most >= count > regions >= 1:
             yield Refusal(
@@ -186,13 +186,13 @@ def _servers_without_regions(said: RawSection) -> Iterator[Refusal]:
             )
 
 
-def _cores(said: RawSection) -> Iterator[CoreSaid]:
-    for cluster_name, cluster in said.section("clusters").sections():
+def _cores(file: RawSection) -> Iterator[CoreSection]:
+    for cluster_name, cluster in file.section("clusters").sections():
         yield ("clusters", cluster_name, "core"), cluster.section("core")
 
 
-def _release(said: RawSection) -> Release | None:
-    return releases().get(said.text("release") or "")
+def _release(file: RawSection) -> Release | None:
+    return releases().get(file.text("release") or "")
 
 
 ACROSS: Final[tuple[Rule, ...]] = (

@@ -38,14 +38,14 @@ class Document:
     twice: tuple[Problem, ...]
 
     def where(self, path: YamlPath) -> str:
-        """`file:line` of the entry, or of the nearest one around it."""
+        """Return `file:line` of the entry, or of the nearest entry that encloses it."""
         while path and path not in self.lines:
             path = path[:-1]
         return f"{self.source}:{self.lines.get(path, 1)}"
 
 
 def path_text(path: YamlPath) -> str:
-    """`clusters.blue.core.volumes[0].size`."""
+    """Return the path as a message writes it: `clusters.blue.core.volumes[0].size`."""
     return "".join(map(_part_text, path)).removeprefix(".")
 
 
@@ -57,20 +57,20 @@ def _part_text(part: str | int) -> str:
 
 def load_document(path: Path, source: str) -> Document:
     """Raises InvalidInput when the file is not there, or is not YAML. Keys are text, whatever they look like."""
-    found = _Walk(source=source)
+    walk = _Walk(source=source)
     try:
         text = _text(path)
         _refuse_depth(text)
         loader = SafeLoader(text)
         node = loader.get_single_node()
         if node:
-            found.walk(loader, node, ())
+            walk.walk(loader, node, ())
         values = loader.construct_document(node) if node else None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput([_unreadable(source, str(error))]) from None
     except yaml.YAMLError as error:
         raise InvalidInput([_not_yaml(source, error)]) from None
-    return Document(source=source, values=values, lines=found.lines, written=found.written, twice=tuple(found.twice))
+    return Document(source=source, values=values, lines=walk.lines, written=walk.written, twice=tuple(walk.twice))
 
 
 def _text(path: Path) -> str:
@@ -82,7 +82,7 @@ def _text(path: Path) -> str:
 
 
 def _refuse_depth(text: str) -> None:
-    """Before anything recurses: libyaml's composer ends the process where brackets nest too deep."""
+    """Refuse brackets that nest too deep before anything recurses, because libyaml's composer would end the process."""
     level = 0
     for event in yaml.parse(text, Loader=SafeLoader):
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -93,7 +93,7 @@ def _refuse_depth(text: str) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class _Walk:
-    """What a walk over the nodes of a file finds."""
+    """Collects values, lines and problems while it walks over the nodes of a file."""
 
     source: str
     lines: dict[YamlPath, int] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class _Walk:
             self.twice.append(_duplicate_key(self.source, path, line, self.lines[path]))
             entries: dict[YamlPath, int] | dict[YamlPath, str]
             for entries in (self.lines, self.written):
-                for within in [known for known in entries if known[: len(path)] == path]:
+                for within in [entry for entry in entries if entry[: len(path)] == path]:
                     del entries[within]
         self.lines[path] = line
 

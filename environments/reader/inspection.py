@@ -48,7 +48,7 @@ class FamilyFile(BaseModel):
     relative_error: Annotated[float, Field(ge=0)] = 0.0
 
     def build(self) -> FamilyTotals:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         return FamilyTotals(
             table=self.table,
             name=self.family,
@@ -100,7 +100,7 @@ class InspectionFile(BaseModel):
     families: Annotated[list[FamilyFile], Field(min_length=1)]
 
     def build(self) -> Inspection:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         return Inspection(
             root=self.root,
             inspected_at=self.inspected_at,

@@ -1,4 +1,4 @@
-"""What an environment file says of how reads spread over rows."""
+"""The `popularity` section of an environment file, which says how reads spread over rows."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["PopularitySection"]
 FILE = r"^[^\x00]+$"
 
 
-def _one_way(said: RawSection) -> Iterator[Refusal]:
-    """Exactly one, and a hot set with both of its shares."""
-    if said.gives("hot") != said.gives("of_reads"):
+def _one_way(section: RawSection) -> Iterator[Refusal]:
+    """Refuse more or less than one form, and a hot set that lacks one of its two shares."""
+    if section.gives("hot") != section.gives("of_reads"):
         yield Refusal(why="a hot set has two shares", fix="state both, such as {hot: 10 %, of_reads: 90 %}")
-    if sum((said.gives("zipf"), said.gives("hot") or said.gives("of_reads"), said.gives("curve"))) != 1:
+    if sum((section.gives("zipf"), section.gives("hot") or section.gives("of_reads"), section.gives("curve"))) != 1:
         yield Refusal(
             why="reads spread in one way", fix="use uniform, {zipf: 0.99}, {hot: …, of_reads: …} or {curve: FILE}"
         )
 
 
-def _hot_is_hotter(said: RawSection) -> Iterator[Refusal]:
+def _hot_is_hotter(section: RawSection) -> Iterator[Refusal]:
     """The hot rows get more than their share."""
-    hot, of_reads = said.share("hot"), said.share("of_reads")
+    hot, of_reads = section.share("hot"), section.share("of_reads")
     if hot is not None and of_reads is not None and of_reads < hot:
         yield Refusal(why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads are cold", fix="swap the two")
 

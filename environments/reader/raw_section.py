@@ -17,13 +17,13 @@ ABSURD: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class RawSection:
-    """What was written, before any validator saw it. A default is what stands for a missing value."""
+    """The values as the file has them, before any validator runs. A default replaces a missing value."""
 
     values: Mapping[str, object]
 
     @classmethod
     def of(cls, values: object) -> Self | None:
-        """None for what is no mapping."""
+        """Return None for a value that is not a mapping."""
         return cls(values) if isinstance(values, dict) else None
 
     def gives(self, key: str) -> bool:
@@ -31,17 +31,17 @@ class RawSection:
         return self.values.get(key) is not None
 
     def text(self, key: str, default: str | None = None) -> str | None:
-        """A text."""
+        """Return the value if it is text."""
         value = self.values.get(key, default)
         return value if isinstance(value, str) else None
 
     def whole(self, key: str, default: int | None = None) -> int | None:
-        """A whole number."""
+        """Return the value if it is a whole number."""
         value = self.values.get(key, default)
         return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= ABSURD else None
 
     def number(self, key: str, default: float | None = None) -> float | None:
-        """Any number."""
+        """Return the value if it is a number."""
         value = self.values.get(key, default)
         return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
@@ -61,17 +61,17 @@ class RawSection:
         return self._parsed(key, parse_fraction, None)
 
     def section(self, key: str) -> RawSection:
-        """A mapping within; empty where there is none."""
+        """Return the mapping at that key, or an empty one where there is none."""
         return RawSection.of(self.values.get(key)) or RawSection({})
 
     def sections(self) -> Iterator[tuple[str, RawSection]]:
         """Return every mapping within, by its key."""
-        return ((key, said) for key, value in self.values.items() if (said := RawSection.of(value)))
+        return ((key, section) for key, value in self.values.items() if (section := RawSection.of(value)))
 
     def entries(self, key: str) -> list[RawSection]:
         """Return the mappings of a list."""
         values = self.values.get(key)
-        return [said for value in values if (said := RawSection.of(value))] if isinstance(values, list) else []
+        return [section for value in values if (section := RawSection.of(value))] if isinstance(values, list) else []
 
     def _parsed(self, key: str, parse: Callable[[str], Number], default: Number | None) -> Number | None:
         value = self.values.get(key)

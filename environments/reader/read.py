@@ -24,16 +24,16 @@ def locate(name_or_path: str) -> Path:
     path = Path(name_or_path)
     if path.suffix in {".yaml", ".yml"} or "/" in name_or_path:
         return path
-    known = {file.stem: file for file in sorted(HOME.glob("*.yaml"))}
-    if name_or_path in known:
-        return known[name_or_path]
-    near = get_close_matches(name_or_path, known, n=1)
-    fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}; or give a path"
+    environments = {file.stem: file for file in sorted(HOME.glob("*.yaml"))}
+    if name_or_path in environments:
+        return environments[name_or_path]
+    near = get_close_matches(name_or_path, environments, n=1)
+    fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(environments)}; or give a path"
     raise InvalidInput([Problem(where=name_or_path, what="environment", why="there is no such environment", fix=fix)])
 
 
 def read_environment(name_or_path: str) -> Environment:
-    """Raises InvalidInput with every problem of the file, each with its line."""
+    """Read an environment file. Raises InvalidInput with every problem of the file, each with its line."""
     path = locate(name_or_path)
     document = load_document(path, _quoted(path))
     problems = list(document.twice)
@@ -52,5 +52,5 @@ def _quoted(path: Path) -> str:
     return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
 
 
-def _line(found: Problem) -> int:
-    return int(found.where.rpartition(":")[2])
+def _line(problem: Problem) -> int:
+    return int(problem.where.rpartition(":")[2])

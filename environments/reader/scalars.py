@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
+from environments.reader.quoting import flow, quoted
 from environments.reader.section import refuse
-from environments.reader.shown import flow, quoted
 from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
 __all__ = ["Auto", "Bounds", "Duration", "PerSecond", "Rate", "Share", "Size", "not_a_switch", "only", "size_text"]
@@ -64,7 +64,7 @@ def size_text(size_bytes: float) -> str:
 class Bounds:
     """Bounds of a number, with their reason. NaN and infinity lie outside any; `above` is itself outside."""
 
-    because: str
+    reason: str
     most: float
     least: float | None = None
     above: float = 0
@@ -87,22 +87,22 @@ class Bounds:
             return value
         lower = f"above {self.text(self.above)}" if self.least is None else f"at least {self.text(self.least)}"
         most = self.text(self.most)
-        said = self.text(value) if -PRINTED < value < PRINTED else quoted(value)
+        shown_value = self.text(value) if -PRINTED < value < PRINTED else quoted(value)
         mend = f"use {most} or less" if value > self.most else f"use a value {lower}"
-        raise refuse(f"must be {lower} and at most {most}, not {said}: {self.because}", mend.replace(",", ""))
+        raise refuse(f"must be {lower} and at most {most}, not {shown_value}: {self.reason}", mend.replace(",", ""))
 
     def _holds(self, value: float) -> bool:
         return (value > self.above if self.least is None else value >= self.least) and value <= self.most
 
 
-def only(*honoured: object, because: str = "") -> AfterValidator:
+def only(*honoured: object, reason: str = "") -> AfterValidator:
     """Refuses a value that the schema knows and that nothing behind it honours yet."""
 
     def checked(value: Any) -> Any:  # noqa: ANN401 - any field may use it
         if value in honoured:
             return value
         names = " or ".join(map(flow, honoured))
-        raise refuse(f"{quoted(value)} is not supported yet{because and f': {because}'}", f"use {names}")
+        raise refuse(f"{quoted(value)} is not supported yet{reason and f': {reason}'}", f"use {names}")
 
     return AfterValidator(checked)
 

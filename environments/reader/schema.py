@@ -20,8 +20,8 @@ from environments.override import Override
 from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
 from environments.reader.document import Document
+from environments.reader.quoting import quoted
 from environments.reader.section import Rule, Section, refuse
-from environments.reader.shown import quoted
 from environments.reader.targets_schema import TargetsSection
 from environments.reader.workload_schema import WorkloadSection
 from environments.root import Root
@@ -109,7 +109,7 @@ ClusterName = Annotated[str, AfterValidator(_cluster_name), WithJsonSchema({"typ
 
 
 class Storage(Section):
-    """Where the data lives."""
+    """The section that says where the data is stored."""
 
     mode: Literal["s3-cached", "s3-plain", "hdfs"] = "s3-cached"
     root: Annotated[str, Field(pattern=ROOT_FORM, examples=["new"], description=ROOT)] = "new"
@@ -142,7 +142,7 @@ class NetworkSection(Section):
     ]
 
     def build(self) -> NetworkChoice:
-        """As the type the stacks use."""
+        """Return the section as the type that the stacks use."""
         vpc = None if self.vpc == "new" else self.vpc
         return NetworkChoice(
             availability_zone=self.availability_zone, vpc=vpc, subnet=self.subnet, route_table=self.route_table
@@ -150,7 +150,7 @@ class NetworkSection(Section):
 
 
 class AccessSection(Section):
-    """Who may reach ZooKeeper, master and RegionServers."""
+    """The clients that may reach ZooKeeper, the master and the RegionServers."""
 
     security_groups: list[
         Annotated[str, AfterValidator(_security_group), WithJsonSchema({"type": "string", "pattern": GROUP_FORM})]
@@ -160,7 +160,7 @@ class AccessSection(Section):
     )
 
     def build(self) -> Access:
-        """As the type the stacks use."""
+        """Return the section as the type that the stacks use."""
         return Access(security_groups=tuple(self.security_groups), cidrs=tuple(self.cidrs))
 
 
@@ -178,7 +178,7 @@ class Security(Section):
 
 
 class Alarms(Section):
-    """Who hears of an alarm."""
+    """The address that is notified of alarms."""
 
     email: Annotated[str | None, Field(pattern=r"^[^@\s]+@[^@\s]+$", examples=[MAIL], description="a mail address")] = (
         None
@@ -217,7 +217,7 @@ class EnvironmentFile(Section):
     ] = Field(default_factory=dict)
 
     def build(self, document: Document) -> Environment:
-        """As the type the rest of the project uses."""
+        """Return the file as the type that the rest of the project uses."""
         return Environment(
             source=document.source,
             name=self.name,

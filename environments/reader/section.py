@@ -1,4 +1,4 @@
-"""What every mapping of an environment file has in common: no unknown keys, and all that is wrong reported at once."""
+"""The base of every section of an environment file: unknown keys are errors, and all errors are reported at once."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def refuse(why: str, fix: str) -> PydanticCustomError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """What a rule finds wrong; `at` leads from its section to the value."""
+    """A value that a rule refuses; `at` is the path from the rule's section to the value."""
 
     at: tuple[str | int, ...] = ()
     why: str
     fix: str
 
     def details(self) -> InitErrorDetails:
-        """As pydantic takes it."""
+        """Return the refusal in the form that pydantic takes."""
         return InitErrorDetails(type=refuse(self.why, self.fix), loc=self.at, input=None)
 
 
 Rule = Callable[[RawSection], Iterator[Refusal]]
-"""What several values together can get wrong. Silent where one that it needs is missing, or wrong by itself."""
+"""Checks several values together. A rule is silent where a value that it needs is missing or invalid by itself."""
 
 
 class Section(BaseModel):
@@ -53,8 +53,8 @@ class Section(BaseModel):
     @classmethod
     def fields_and_rules(cls, values: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Raises one ValidationError with what the fields and what the rules refuse."""
-        said = RawSection.of(values)
-        refused = [refusal.details() for rule in cls.rules for refusal in rule(said)] if said else []
+        raw = RawSection.of(values)
+        refused = [refusal.details() for rule in cls.rules for refusal in rule(raw)] if raw else []
         try:
             section = handler(values)
         except ValidationError as error:
@@ -65,7 +65,7 @@ class Section(BaseModel):
 
 
 def _again(details: ErrorDetails) -> InitErrorDetails:
-    """An error that was raised, as one to raise."""
+    """Return an error that pydantic raised in the form in which it can be raised once more."""
     context = details.get("ctx", {})
     kind = PydanticCustomError(OURS, "{why}", context) if details["type"] == OURS else details["type"]
     return InitErrorDetails(type=kind, loc=details["loc"], input=details["input"], ctx=context)

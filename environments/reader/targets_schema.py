@@ -1,4 +1,4 @@
-"""What an environment file says a cluster must do."""
+"""The `targets` section of an environment file, which says what a cluster must do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TargetsSection"]
 
 
 class TargetsSection(Section):
-    """What the cluster must do."""
+    """The targets that a plan has to meet."""
 
     hit_ratio: Annotated[Share, bounds.HIT_RATIO] = 0.95
     p99: Annotated[Duration, bounds.TIME] | None = None
@@ -24,7 +24,7 @@ class TargetsSection(Section):
     budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
 
     def build(self) -> Targets:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         return Targets(
             hit_ratio=self.hit_ratio,
             p99_seconds=self.p99,

@@ -1,4 +1,4 @@
-"""What an environment file says of the volumes of a core node."""
+"""The `volumes` of a core node in an environment file."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ GP3: Final = "gp3"
 INCLUDED_BYTES_PER_SECOND: Final = gp3.INCLUDED_MIB_S * MIB
 
 
-def _whole_units(said: RawSection) -> Iterator[Refusal]:
+def _whole_units(section: RawSection) -> Iterator[Refusal]:
     """EBS sells whole GiB and whole MiB/s, and the node knows its disks by whole GiB."""
-    size, throughput = said.size("size"), said.rate("throughput", 0)
+    size, throughput = section.size("size"), section.rate("throughput", 0)
     if size is not None and size > GIB and size % GIB:
         yield Refusal(at=("size",), why="EBS sells whole GiB", fix=f"write {math.ceil(size / GIB)} GiB")
     if throughput is not None and throughput % MIB:
         yield Refusal(at=("throughput",), why="EBS sells whole MiB/s", fix=f"write {math.ceil(throughput / MIB)} MiB/s")
 
 
-def _not_as_the_root_disk(said: RawSection) -> Iterator[Refusal]:
+def _not_as_the_root_disk(section: RawSection) -> Iterator[Refusal]:
     """Every node has a root disk of EMR's beside its volumes."""
-    if said.text("type", GP3) == GP3 and said.size("size") == EMR_ROOT_VOLUME.size_bytes:
+    if section.text("type", GP3) == GP3 and section.size("size") == EMR_ROOT_VOLUME.size_bytes:
         yield Refusal(
             at=("size",),
             why=f"the node tells its disks apart by size, and the root disk has {EMR_ROOT_VOLUME.size_gib} GiB",
@@ -42,10 +42,10 @@ def _not_as_the_root_disk(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _gp3_iops(said: RawSection) -> Iterator[Refusal]:
+def _gp3_iops(section: RawSection) -> Iterator[Refusal]:
     """At most 500 IOPS for each GiB; the included ones come with any size."""
-    size, iops = said.size("size"), said.whole("iops", gp3.INCLUDED_IOPS)
-    if said.text("type", GP3) != GP3 or size is None or iops is None:
+    size, iops = section.size("size"), section.whole("iops", gp3.INCLUDED_IOPS)
+    if section.text("type", GP3) != GP3 or size is None or iops is None:
         return
     most = max(gp3.INCLUDED_IOPS, gp3.IOPS_PER_GIB * (size // GIB))
     if most < iops <= bounds.IOPS.most:
@@ -57,10 +57,10 @@ def _gp3_iops(said: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _gp3_throughput(said: RawSection) -> Iterator[Refusal]:
-    """At most 0.25 MiB/s for each provisioned IOPS."""
-    throughput, iops = said.rate("throughput", INCLUDED_BYTES_PER_SECOND), said.whole("iops", gp3.INCLUDED_IOPS)
-    if said.text("type", GP3) != GP3 or throughput is None or iops is None or iops < gp3.INCLUDED_IOPS:
+def _gp3_throughput(section: RawSection) -> Iterator[Refusal]:
+    """Refuse more than 0.25 MiB/s for each provisioned IOPS."""
+    throughput, iops = section.rate("throughput", INCLUDED_BYTES_PER_SECOND), section.whole("iops", gp3.INCLUDED_IOPS)
+    if section.text("type", GP3) != GP3 or throughput is None or iops is None or iops < gp3.INCLUDED_IOPS:
         return
     mib_s, most = throughput // MIB, iops // gp3.IOPS_PER_MIB_S
     if most < mib_s <= bounds.THROUGHPUT.most // MIB:
@@ -84,7 +84,7 @@ class VolumeSection(Section):
     throughput: Annotated[Rate, bounds.THROUGHPUT] = INCLUDED_BYTES_PER_SECOND
 
     def build(self) -> Volume:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         return Volume(
             purpose=self.purpose,
             type=self.type,

@@ -1,4 +1,4 @@
-"""What pydantic refuses, in our words: why, and how to mend it with an example."""
+"""Messages for what pydantic refuses: why it is refused, and how to mend it, with an example."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from environments.reader.document import Document, YamlPath, path_text
-from environments.reader.shown import flow, quoted
+from environments.reader.quoting import flow, quoted
 from sizing.problem import Problem
 
 __all__ = ["problem"]
@@ -36,7 +36,7 @@ READ_AS: Final = {bool: "as true or false", int: "as a number", float: "as a num
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """What the schema says of a path: the section it is in, its key, and the key's field if it is known."""
+    """A path in the schema: its section, its key, and the field of that key where the schema has one."""
 
     section: type[BaseModel]
     key: str = ""
@@ -61,7 +61,7 @@ def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) 
 
 
 def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> tuple[str, str]:
-    said, context = details["input"], details.get("ctx", {})
+    value, context = details["input"], details.get("ctx", {})
     match details["type"]:
         case "warmbase":
             why_and_fix = str(context["why"]), str(context["fix"])
@@ -73,32 +73,32 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
             why_and_fix = "is empty", f"state one at least{place.example}"
         case "literal_error":
             more = place.example if place.field and place.field.examples else ""
-            why_and_fix = f"{quoted(said)} is not one of the choices", f"use {context.get('expected')}{more}"
-        case "string_type" if written is not None and said is not None:
-            why_and_fix = _not_text(said, written)
+            why_and_fix = f"{quoted(value)} is not one of the choices", f"use {context.get('expected')}{more}"
+        case "string_type" if written is not None and value is not None:
+            why_and_fix = _not_text(value, written)
         case kind:
-            why_and_fix = _not_expected(place, said, kind)
+            why_and_fix = _not_expected(place, value, kind)
     return why_and_fix
 
 
-def _not_text(said: object, written: str) -> tuple[str, str]:
+def _not_text(value: object, written: str) -> tuple[str, str]:
     """A scalar that YAML takes for something else; advice repeats what was written, not what YAML made of it."""
-    read_as = READ_AS.get(type(said), "as something else")
+    read_as = READ_AS.get(type(value), "as something else")
     short = quoted(written)[1:-1]
     return f"{short} is not text, for YAML reads it {read_as}", f'put it in quotes, as it stands: "{short}"'
 
 
-def _not_expected(place: _Place, said: object, kind: str) -> tuple[str, str]:
+def _not_expected(place: _Place, value: object, kind: str) -> tuple[str, str]:
     described = place.field.description if place.field and kind not in EXPECTED else None
     expected = described or EXPECTED.get(kind, "what is expected here")
-    why = f"is empty, and {expected} is expected" if said is None else f"{quoted(said)} is not {expected}"
+    why = f"is empty, and {expected} is expected" if value is None else f"{quoted(value)} is not {expected}"
     return why, f"write {expected}{place.example}"
 
 
 def _nearest(place: _Place) -> str:
-    known = list(place.section.model_fields)
-    near = get_close_matches(place.key, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+    keys = list(place.section.model_fields)
+    near = get_close_matches(place.key, keys, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(keys)}"
 
 
 def _place(schema: type[BaseModel], path: YamlPath) -> _Place:

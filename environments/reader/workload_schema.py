@@ -1,4 +1,4 @@
-"""What an environment file says of the workload."""
+"""The `workload` section of an environment file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from sizing.workload import Reads as ReadsOf
 __all__ = ["WorkloadSection"]
 
 
-def _ratio_needs_a_codec(said: RawSection) -> Iterator[Refusal]:
+def _ratio_needs_a_codec(section: RawSection) -> Iterator[Refusal]:
     """Nothing is compressed without a codec."""
-    ratio = said.number("ratio", 1.0)
-    if said.text("codec", "none") == "none" and ratio is not None and 1 < ratio <= bounds.RATIO.most:
+    ratio = section.number("ratio", 1.0)
+    if section.text("codec", "none") == "none" and ratio is not None and 1 < ratio <= bounds.RATIO.most:
         yield Refusal(why=f"a ratio of {ratio} without a codec", fix="name the codec, or leave the ratio at 1.0")
 
 
@@ -38,20 +38,20 @@ class Compression(Section):
     ratio: Annotated[float, bounds.RATIO] = 1.0
 
 
-def _one_load(said: RawSection) -> Iterator[Refusal]:
-    """Exactly one of the two kinds of load."""
-    if said.gives("per_second") == said.gives("concurrency"):
-        given = "both are given" if said.gives("per_second") else "neither is given"
+def _one_load(section: RawSection) -> Iterator[Refusal]:
+    """Refuse both kinds of load together, and neither."""
+    if section.gives("per_second") == section.gives("concurrency"):
+        count = "both are given" if section.gives("per_second") else "neither is given"
         yield Refusal(
-            why=f"a load is open (per_second) or closed (concurrency), and {given}",
+            why=f"a load is open (per_second) or closed (concurrency), and {count}",
             fix="keep per_second for a service with many users, concurrency for a benchmark's threads",
         )
 
 
-def _a_get_is_of_one_row(said: RawSection) -> Iterator[Refusal]:
+def _a_get_is_of_one_row(section: RawSection) -> Iterator[Refusal]:
     """Several rows are a multi-get or a scan."""
-    rows = said.whole("rows", 1)
-    if said.text("kind", "get") == "get" and rows is not None and 1 < rows <= bounds.ROWS.most:
+    rows = section.whole("rows", 1)
+    if section.text("kind", "get") == "get" and rows is not None and 1 < rows <= bounds.ROWS.most:
         yield Refusal(why=f"a get of {rows} rows", fix="use kind: multi-get (rows here and there) or scan (neighbours)")
 
 
@@ -66,7 +66,7 @@ class ReadsSection(Section):
     rows: Annotated[int, bounds.ROWS] = 1
 
     def build(self) -> ReadsOf:
-        """As the type the calculator uses."""
+        """Return the section as the type that the calculator uses."""
         load: Load = ClosedLoad(concurrency=self.concurrency or 1)
         if self.per_second is not None:
             load = OpenLoad(reads_per_second=self.per_second)
@@ -74,33 +74,33 @@ class ReadsSection(Section):
 
 
 class Writes(Section):
-    """What is written, as bytes of cells."""
+    """The write load, in bytes of cells."""
 
     bytes_per_second: Annotated[PerSecond, bounds.WRITES, Field(examples=["5 MiB"])] = 0
 
 
-def _stored_or_inspected(said: RawSection) -> Iterator[Refusal]:
+def _stored_or_inspected(section: RawSection) -> Iterator[Refusal]:
     """How much is stored comes from one place."""
-    if said.gives("stored") == said.gives("inspection"):
-        given = "both are given" if said.gives("stored") else "neither is given"
+    if section.gives("stored") == section.gives("inspection"):
+        count = "both are given" if section.gives("stored") else "neither is given"
         yield Refusal(
-            why=f"data is stated (stored) or inspected (inspection), and {given}",
+            why=f"data is stated (stored) or inspected (inspection), and {count}",
             fix="keep one, such as stored: 7 TiB",
         )
 
 
-def _check_regions(said: RawSection) -> Iterator[Refusal]:
+def _check_regions(section: RawSection) -> Iterator[Refusal]:
     """An inspection has counted them."""
-    if not said.gives("regions") and not said.gives("inspection"):
+    if not section.gives("regions") and not section.gives("inspection"):
         yield Refusal(
             why="the number of regions is neither stated (regions) nor counted (inspection)",
             fix="state it, such as regions: 240",
         )
 
 
-def _row_holds_a_cell(said: RawSection) -> Iterator[Refusal]:
+def _row_holds_a_cell(section: RawSection) -> Iterator[Refusal]:
     """A row is made of cells."""
-    row, cell = said.size("row"), said.size("cell")
+    row, cell = section.size("row"), section.size("cell")
     if row and cell and row < cell:
         yield Refusal(
             at=("row",),
@@ -110,7 +110,7 @@ def _row_holds_a_cell(said: RawSection) -> Iterator[Refusal]:
 
 
 class WorkloadSection(Section):
-    """What is stored and how it is read. Sizes are means. An inspection states what is stored by itself."""
+    """The stored data and how it is read. Sizes are means. An inspection replaces the figures of stored data."""
 
     rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _check_regions, _row_holds_a_cell)
 

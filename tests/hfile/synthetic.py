@@ -11,7 +11,7 @@ from functools import lru_cache
 from random import Random
 
 from hfile.layout import FileEntry
-from hfile.readable import GONE, Unreadable
+from hfile.readable import DELETED, Unreadable
 from sizing.block import cached_bytes
 
 CHUNK = 16_384
@@ -159,7 +159,7 @@ class Whole:
 
     def read_at(self, offset: int, length: int) -> bytes:
         if self.data == GONE_NOW:
-            raise Unreadable(self.name, offset, GONE)
+            raise Unreadable(self.name, offset, DELETED)
         return self.data[offset : offset + length]
 
 
