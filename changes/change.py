@@ -9,7 +9,7 @@ from typing import Final
 from changes.equivalence import is_equivalent
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
-from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting
+from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, counted
 from lint.secret import redacted
 from sizing.release import Release
 
@@ -123,8 +123,8 @@ def _of_nodes(before: InstanceGroup | None, after: InstanceGroup | None, role: s
         return
     if before.instance_type and before.instance_type != after.instance_type:
         yield new_cluster((role,), "InstanceType", before.instance_type, after.instance_type, "a group keeps its type")
-    if before.volumes and sorted(map(_volume_text, before.volumes)) != sorted(map(_volume_text, after.volumes)):
-        was, will = (", ".join(sorted(map(_volume_text, group.volumes))) for group in (before, after))
+    was, will = (", ".join(map(_volume_text, counted(group.volumes))) for group in (before, after))
+    if before.volumes and was != will:
         yield new_cluster((role,), "EbsConfiguration", was, will, "a group keeps its volumes")
     if before.count is not None and before.count != after.count:
         yield _resize(role, before.count, after.count)

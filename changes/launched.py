@@ -10,59 +10,30 @@ from changes.change import Change, new_cluster
 from changes.immutable_settings import NEWEST, ImmutableSettings, immutable_changes
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
-from emr.classification import Classification, flattened
-from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
+from emr.cluster_spec import ClusterSpec
+from emr.codecs.cloudformation import CLUSTER_TYPE, read_cluster, resolved
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from environments.launch_record import LaunchRecord
 
-__all__ = ["changes_since_launch", "recorded_actions", "recorded_spec", "settings_of", "template_spec"]
+__all__ = ["changes_since_launch", "recorded_actions", "recorded_spec"]
 
-CLUSTER: Final = "AWS::EMR::Cluster"
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
-GROUPS: Final = {"primary": "MasterInstanceGroup", "core": "CoreInstanceGroup"}
 AS_LAUNCHED: Final = "the script as launched"
 DIGITS: Final = 12
 
 
 def recorded_spec(record: LaunchRecord) -> ClusterSpec:
-    """Release, applications, classifications, groups and volumes as they were launched."""
-    properties = _properties(record, CLUSTER)
-    return template_spec(
-        source=str(record.directory),
-        release=properties["ReleaseLabel"],
-        applications=tuple(application["Name"] for application in properties["Applications"]),
-        settings=_classifications(properties.get("Configurations", ()), record),
-        groups=tuple(_group(role, properties["Instances"][name], record) for role, name in GROUPS.items()),
-    )
-
-
-def template_spec(
-    *,
-    source: str,
-    release: str,
-    applications: tuple[str, ...],
-    settings: tuple[Classification, ...],
-    groups: tuple[InstanceGroup, ...],
-) -> ClusterSpec:
-    """A cluster that was launched or that runs, as changes to it are looked for."""
-    return ClusterSpec(
-        source=source,
-        release_label=release,
-        settings=settings_of(settings),
-        groups=groups,
-        applications=applications,
-    )
-
-
-def settings_of(level: tuple[Classification, ...]) -> Settings:
-    """Return each property by its path and key."""
-    return {(path, key): Setting(classification=path, key=key, value=value) for path, key, value in flattened(level)}
+    """The cluster as it was launched, with the account and the region filled in."""
+    identity = record.identity
+    properties = resolved(dict(_properties(record, CLUSTER_TYPE)), identity.account, identity.region)
+    return read_cluster(properties, str(record.directory))
 
 
 def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """What no classification says: zone, encryption, bootstrap actions. None of it can change on a running cluster."""
     was = ImmutableSettings.parse(
         record.availability_zone,
-        _properties(record, CLUSTER).get("OSReleaseLabel", NEWEST),
+        _properties(record, CLUSTER_TYPE).get("OSReleaseLabel", NEWEST),
         _properties(record, SECURITY)["SecurityConfiguration"],
     )
     yield from immutable_changes(was, launch.environment)
@@ -94,9 +65,8 @@ def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
 
 def recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each bootstrap action with its arguments, but for where its programs lie."""
-    for action in _properties(record, CLUSTER).get("BootstrapActions", ()):
-        said = (_text(each, record) for each in action["ScriptBootstrapAction"].get("Args", ()))
-        yield action["Name"], (AS_LAUNCHED, *(each for each in said if "=s3://" not in each))
+    for action in recorded_spec(record).bootstrap_actions:
+        yield action.name, (AS_LAUNCHED, *(argument for argument in action.arguments if "=s3://" not in argument))
 
 
 def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
@@ -106,60 +76,8 @@ def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
         for argument, name in action.programs.items()
     )
     same = digest in record.bootstrap.values()
-    filled = (_filled(each, record.identity.account) for each in action.arguments)
+    filled = (argument.replace(ACCOUNT_PSEUDO_PARAMETER, record.identity.account) for argument in action.arguments)
     return (AS_LAUNCHED if same else "another script", *filled, *programs)
-
-
-def _group(role: str, properties: Mapping[str, Any], record: LaunchRecord) -> InstanceGroup:
-    return InstanceGroup(
-        role=role,
-        instance_type=properties["InstanceType"],
-        count=int(properties["InstanceCount"]),
-        volumes=tuple(
-            _volume(ebs_block_device_config)
-            for ebs_block_device_config in properties["EbsConfiguration"]["EbsBlockDeviceConfigs"]
-        ),
-        settings=settings_of(_classifications(properties.get("Configurations", ()), record)),
-    )
-
-
-def _volume(device: Mapping[str, Any]) -> EbsVolume:
-    said = device["VolumeSpecification"]
-    return EbsVolume(
-        type=said["VolumeType"],
-        size_gib=said["SizeInGB"],
-        iops=said.get("Iops"),
-        throughput_mib_s=said.get("Throughput"),
-        count=device.get("VolumesPerInstance", 1),
-    )
-
-
-def _classifications(values: Any, record: LaunchRecord) -> tuple[Classification, ...]:  # noqa: ANN401 - any JSON
-    """As CloudFormation spells them."""
-    return tuple(
-        Classification(
-            name=each["Classification"],
-            properties={key: _text(value, record) for key, value in each.get("ConfigurationProperties", {}).items()},
-            nested=_classifications(each.get("Configurations", ()), record),
-        )
-        for each in values
-    )
-
-
-def _text(value: Any, record: LaunchRecord) -> str:  # noqa: ANN401 - a text, or a function of CloudFormation
-    """With the account filled in; of other references what they join."""
-    if isinstance(value, dict):
-        [(name, inner)] = value.items()
-        if name == "Fn::Sub":
-            return _filled(str(inner if isinstance(inner, str) else inner[0]), record.identity.account)
-        if name == "Fn::Join":
-            return str(inner[0]).join(_text(each, record) for each in inner[1])
-        return record.identity.account if inner == "AWS::AccountId" else f"${{{inner}}}"
-    return _filled(str(value), record.identity.account)
-
-
-def _filled(text: str, account: str) -> str:
-    return text.replace("${AWS::AccountId}", account)
 
 
 def _properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:

@@ -16,13 +16,13 @@ from changes.launched import changes_since_launch, recorded_spec
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import Launch, launch_of
+from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
 from emr.cluster_spec import ClusterSpec
 from environments.launch_record import LaunchRecord, launch_records, record_directory
 from environments.reader import read_environment
 from facts.prices import price_table
 from facts.releases import releases
-from lint.planned import planned_subject
 from lint.reader import read_subject
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem
@@ -74,7 +74,7 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     launch = launch_of(read, chosen_cluster(read, cluster))
     before, further_changes, around = _compared_with(against, launch)
     roles = [instance_group.role for instance_group in before.groups if instance_group.role != "task"] or [group]
-    pending = changes(before, planned_subject(launch), roles, releases()[launch.plan.release], further_changes)
+    pending = changes(before, planned_spec(launch), roles, releases()[launch.plan.release], further_changes)
     cost = impact_cost(pending, before, launch.plan, price_table(read.region))
     if output == "json":
         document = {"source": read.source, "against": before.source, "changes": pending, "cost": cost}

@@ -13,12 +13,12 @@ import click
 
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import launch_of
+from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
 from environments.reader import read_environment
 from lint.finding import LintFinding, Report, Severity
 from lint.lint import ROLES
 from lint.lint import lint as linted
-from lint.planned import planned_subject
 from lint.reader import read_subject
 from reports.amounts import printable
 from reports.json_text import json_text
@@ -97,7 +97,7 @@ def _subject(environment: str | None, file: Path | None, release: str | None, cl
     if release is not None:
         raise click.UsageError("--release needs --file; ENV states its own release")
     read = read_environment(environment or "")
-    return planned_subject(launch_of(read, chosen_cluster(read, cluster)))
+    return planned_spec(launch_of(read, chosen_cluster(read, cluster)))
 
 
 def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:

@@ -9,8 +9,9 @@ import click
 from cli.options import chosen_cluster, cluster_option, environment_argument
 from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch, launch_of
-from configurations.run_job_flow import run_job_flow
+from configurations.planned_spec import planned_spec
 from configurations.table_ddl import table_ddl
+from emr.codecs.api import write_classifications, write_run_job_flow
 from environments.reader import read_environment
 from lint.deployable import refuse_errors
 from lint.secret import redacted
@@ -64,8 +65,8 @@ def _text(launch: Launch, form: str, group: str) -> str:
     if form == "table-ddl":
         return table_ddl(launch)
     if form == "run-job-flow":
-        return json.dumps(run_job_flow(launch), indent=2) + "\n"
+        return json.dumps(write_run_job_flow(planned_spec(launch)), indent=2) + "\n"
     settings = launch.settings.effective(group)
     if form == "hbase-site":
         return hbase_site_xml(settings, launch.environment.overrides)
-    return json.dumps([setting.document() for setting in settings], indent=2) + "\n"
+    return json.dumps(write_classifications(settings), indent=2) + "\n"

@@ -18,6 +18,7 @@ from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, Metric
 from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, PropertyScope
 from emr.classification import Classification, Classifications, flattened
+from emr.codecs.api import read_classifications
 from environments.environment import Environment, Wal
 from facts.releases import releases
 from sizing.plan import Plan
@@ -93,7 +94,7 @@ def templates() -> jinja2.Environment:
 def _group(group: PropertyScope, values: Mapping[str, Any]) -> tuple[Classification, ...]:
     text = templates().get_template(f"{group}.json.j2").render(values)
     parsed = json.loads(text, object_pairs_hook=_check_duplicates)
-    found = tuple(Classification.parse(value) for value in parsed)
+    found = read_classifications(parsed)
     for path, key, value in flattened(found):
         _checked(group, path, key, value, values["release"])
     return found

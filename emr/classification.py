@@ -1,10 +1,10 @@
-"""One EMR classification, as the EMR API spells it."""
+"""EMR's classifications: named sets of properties, which may nest, for a cluster or for one instance group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 __all__ = ["Classification", "ClassificationPath", "Classifications", "flattened", "merged", "of_settings"]
 
@@ -19,26 +19,6 @@ class Classification:
     name: str
     properties: Mapping[str, str]
     nested: tuple[Classification, ...] = ()
-
-    @classmethod
-    def parse(cls, value: Mapping[str, Any]) -> Classification:
-        """From the API's JSON. Raises TypeError for a property that is not a string, KeyError without a name."""
-        properties = value.get("Properties") or {}
-        for key, text in properties.items():
-            if not isinstance(text, str):
-                raise TypeError(f"{value['Classification']}: {key} is {text!r}, and EMR takes strings")
-        return cls(
-            name=value["Classification"],
-            properties=properties,
-            nested=tuple(cls.parse(inner) for inner in value.get("Configurations") or ()),
-        )
-
-    def document(self) -> dict[str, Any]:
-        """The API's JSON: RunJobFlow, ModifyInstanceGroups and `aws emr create-cluster` take it."""
-        document: dict[str, Any] = {"Classification": self.name, "Properties": dict(self.properties)}
-        if self.nested:
-            document["Configurations"] = [inner.document() for inner in self.nested]
-        return document
 
 
 class Classifications(NamedTuple):

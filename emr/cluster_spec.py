@@ -1,19 +1,48 @@
-"""What is linted: the settings of a cluster with the line of each, and what is known of its nodes.
+"""A cluster as a file, a template, a plan or EMR itself states it: its settings, its instance groups, their volumes.
 
-A stranger's file says some of it: an `hbase-site.xml` nothing of nodes, a list of classifications nothing of volumes.
-What is not said is None or empty, and no rule takes silence about a node for a fault.
+Each source states a part: an `hbase-site.xml` has no nodes, a list of classifications has no volumes. What a source
+does not state is None or empty, and no lint rule takes silence about a node for a fault.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
-from emr.classification import ClassificationPath
+from emr.classification import Classification, ClassificationPath, flattened, of_settings
 
-__all__ = ["ClusterSpec", "EbsVolume", "InstanceGroup", "Setting", "Settings", "is_placeholder"]
+__all__ = [
+    "GROUPS",
+    "BootstrapAction",
+    "ClusterSpec",
+    "EbsVolume",
+    "GroupNames",
+    "InstanceGroup",
+    "Setting",
+    "Settings",
+    "classifications_of",
+    "counted",
+    "is_placeholder",
+    "settings_of",
+]
+
+
+class GroupNames(NamedTuple):
+    """The names of one instance group in EMR's interfaces."""
+
+    api: str
+    cloudformation: str
+
+
+GROUPS: Final[Mapping[str, GroupNames]] = {
+    "primary": GroupNames("MASTER", "MasterInstanceGroup"),
+    "core": GroupNames("CORE", "CoreInstanceGroup"),
+    "task": GroupNames("TASK", "TaskInstanceGroups"),
+}
+"""The instance groups of a cluster by role. CloudFormation takes several task groups, one of each other kind."""
 
 SHELL: Final = r"HBASE_|HADOOP_|YARN_|JAVA_HOME"
 """Variables that hbase-env.sh has."""
@@ -58,6 +87,16 @@ class Setting:
 Settings = Mapping[SettingKey, Setting]
 
 
+def settings_of(level: Iterable[Classification]) -> Settings:
+    """The properties of some classifications by path and key."""
+    return {(path, key): Setting(classification=path, key=key, value=value) for path, key, value in flattened(level)}
+
+
+def classifications_of(settings: Settings) -> tuple[Classification, ...]:
+    """The classifications that hold these settings: the way back from `settings_of`."""
+    return of_settings({at: setting.value for at, setting in settings.items()})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EbsVolume:
     """EBS volumes of one specification on each node; None for what is not said, or is a gap."""
@@ -68,6 +107,18 @@ class EbsVolume:
     throughput_mib_s: int | None
     count: int = 1
     line: int | None = None
+
+
+def counted(volumes: Iterable[EbsVolume]) -> tuple[EbsVolume, ...]:
+    """The same volumes, smallest first, with equal ones counted together."""
+    counts: Counter[EbsVolume] = Counter()
+    for volume in volumes:
+        counts[replace(volume, count=1, line=None)] += volume.count
+    return tuple(sorted((replace(volume, count=count) for volume, count in counts.items()), key=_size))
+
+
+def _size(volume: EbsVolume) -> tuple[int, str, int, int]:
+    return (volume.size_gib or 0, volume.type or "", volume.iops or 0, volume.throughput_mib_s or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +134,17 @@ class InstanceGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapAction:
+    """A bootstrap action: the address of its script in S3, and its arguments."""
+
+    name: str
+    script: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """A cluster as a file, or a plan, states it.
+    """A cluster as one source states it.
 
     `settings` are those for the whole cluster; each group lays its own over them. `only` is the one classification
     that the file can hold (`hbase-site` for an `hbase-site.xml`), None where it can hold all. `fleets`,
@@ -104,6 +164,9 @@ class ClusterSpec:
     key_pair: int | None = None
     classifications: Mapping[ClassificationPath, int | None] = field(default_factory=dict)
     twice: tuple[Setting, ...] = ()
+    name: str | None = None
+    os_release: str | None = None
+    bootstrap_actions: tuple[BootstrapAction, ...] = ()
 
     def group(self, role: str) -> InstanceGroup | None:
         """The group of that role, if the file has one."""

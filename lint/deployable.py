@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from configurations.launch import Launch, launch_of
+from configurations.planned_spec import planned_spec
 from environments.environment import Environment
 from environments.reader import shared_roots
 from lint.finding import LintFinding, Severity
 from lint.lint import lint
-from lint.planned import planned_subject
 from sizing.cluster import ClusterChoice
 from sizing.problem import InvalidInput, Problem
 
@@ -29,7 +29,7 @@ def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launc
 
 def refuse_errors(launch: Launch) -> None:
     """Raise InvalidInput with every error that lint finds in a launch: only overrides of the environment cause them."""
-    errors = lint(planned_subject(launch)).of(Severity.ERROR)
+    errors = lint(planned_spec(launch)).of(Severity.ERROR)
     if errors:
         raise InvalidInput([_problem(launch.environment, finding) for finding in errors])
 

@@ -2,6 +2,9 @@
 
 A group that is resizing or being reconfigured reports RESIZING or RECONFIGURING to the next list_instance_groups, and
 the outcome to the one after.
+
+Requests and templates are read here and not by the codecs of `emr/`: an emulator that shared them would share their
+faults, and what it describes would prove nothing about them.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from moto.emr.exceptions import InvalidRequestException, ValidationException
 from moto.emr.models import EXAMPLE_AMI_ID, Instance, InstanceGroup
 from moto.emr.utils import random_id
 
-from emr.classification import Classification, merged
+from emr.classification import merged
+from emr.codecs.api import read_classifications, write_classifications
 from local_aws.control_tags import RECONFIGURATION, control
 from local_aws.moto_internals import Json, Untyped, wrap
 
@@ -179,8 +183,7 @@ def plain_configurations(configurations: Sequence[Json] | None) -> list[Json]:
 
 def merged_configurations(current: Sequence[Json], submitted: Sequence[Json]) -> list[Json]:
     """ReconfigurationType MERGE: submitted properties join the current ones, per classification, nested too."""
-    levels = ([Classification.parse(entry) for entry in level] for level in (current, submitted))
-    return [classification.document() for classification in merged(*levels)]
+    return write_classifications(merged(read_classifications(current), read_classifications(submitted)))
 
 
 def configuration(classification: str, properties: Json | None, nested: list[Json]) -> Json:

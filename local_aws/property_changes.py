@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
+from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, INSTANCE_GROUPS, INSTANCES_IN_PLACE
 from stacks.resource_schemas import create_only_pointers
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _instances_changes(old: Json, new: Json) -> Iterator[PropertyChange]:
             continue
         if name in INSTANCES_IN_PLACE:
             recreation = Recreation.NEVER
-        elif name in GROUPS and _identity(old.get(name)) == _identity(new.get(name)):
+        elif name in INSTANCE_GROUPS and _identity(old.get(name)) == _identity(new.get(name)):
             recreation = Recreation.CONDITIONALLY
         else:
             recreation = Recreation.ALWAYS

@@ -12,25 +12,24 @@ from botocore.exceptions import ClientError
 
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
+from configurations.planned_spec import planned_spec
 from dashboards.alarm import Alarm
 from dashboards.alarms import alarms, composite_alarms
 from dashboards.boards import dashboard_bodies
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from emr.classification import Classification, flattened
+from emr.cluster_spec import ClusterSpec, counted
 from environments.names import emr_cluster_name
 from operations.aws import Aws
 from operations.aws_errors import error_code
 from operations.description import (
     DescribedAlarm,
     DescribedCluster,
-    DescribedGroup,
-    DescribedVolume,
     described_alarms,
     described_cluster,
     described_dashboard,
 )
-from sizing.plan import CoreGroup, PrimaryGroup
 
 __all__ = ["Comparison", "around", "compare_deployed"]
 
@@ -54,7 +53,7 @@ def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[
         _settings_compared("cluster", settings.cluster, cluster.settings, aws.account, launch),
         _settings_compared("primary", settings.primary, cluster.groups["primary"].settings, aws.account, launch),
         _settings_compared("core", settings.core, cluster.groups["core"].settings, aws.account, launch),
-        _facts("instance groups", _expected_groups(launch), _groups(cluster.groups)),
+        _facts("instance groups", _groups(planned_spec(launch)), _groups(cluster.spec)),
         *around(aws, launch, cluster),
     )
     return cluster, results
@@ -109,27 +108,8 @@ def _settings_compared(
     )
 
 
-def _expected_groups(launch: Launch) -> Facts:
-    return {"primary": _group_fact(launch.plan.primary), "core": _group_fact(launch.plan.core)}
-
-
-def _group_fact(group: CoreGroup | PrimaryGroup) -> object:
-    volumes = sorted(
-        DescribedVolume(
-            size_gib=volume.size_gib,
-            type=volume.type,
-            iops=volume.iops,
-            throughput_mib_s=volume.throughput_mib_s,
-        )
-        for volume in group.volumes
-        if volume.type != "nvme"
-        for _ in range(volume.count)
-    )
-    return (group.instance_type, group.count, tuple(volumes))
-
-
-def _groups(groups: Mapping[str, DescribedGroup]) -> Facts:
-    return {name: (group.instance_type, group.count, group.volumes) for name, group in groups.items()}
+def _groups(cluster: ClusterSpec) -> Facts:
+    return {group.role: (group.instance_type, group.count, counted(group.volumes)) for group in cluster.groups}
 
 
 def _expected_actions(launch: Launch, account: str) -> Facts:
@@ -150,10 +130,10 @@ def _actions(cluster: DescribedCluster) -> Facts:
     """Where a program lies is CloudFormation's affair; what it is, its SHA-256 says."""
     return {
         action.name: (
-            action.script_sha256,
+            cluster.scripts[action.name],
             tuple(argument for argument in action.arguments if "=s3://" not in argument),
         )
-        for action in cluster.bootstrap_actions
+        for action in cluster.spec.bootstrap_actions
     }
 
 

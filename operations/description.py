@@ -12,74 +12,107 @@ from botocore.exceptions import ClientError
 
 from changes.immutable_settings import NEWEST, ImmutableSettings
 from emr.classification import Classification
+from emr.cluster_spec import BootstrapAction, ClusterSpec, InstanceGroup
+from emr.codecs.api import (
+    read_bootstrap_action,
+    read_classifications,
+    read_described_cluster,
+    read_described_group,
+)
 from environments.names import cluster_id_parameter
 from operations.aws import Aws
 from operations.aws_errors import error_code
 
 __all__ = [
     "LIVES",
-    "BootstrapAction",
     "DescribedAlarm",
     "DescribedCluster",
     "DescribedGroup",
-    "DescribedVolume",
     "described_cluster",
 ]
 
 LIVES: Final = frozenset({"STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING"})
 """States of a cluster that runs, or will."""
-GROUPS: Final = {"MASTER": "primary", "CORE": "core", "TASK": "task"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class DescribedVolume:
-    """One EBS volume of a node, as the EMR API states it."""
-
-    size_gib: int
-    type: str
-    iops: int | None
-    throughput_mib_s: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedGroup:
-    """An instance group; volumes in order of size.
+    """An instance group that runs: what it consists of, and its state.
 
-    `settings` are what its nodes have: while others are asked for and not applied, `pending`, those of before.
+    `group.settings` and `settings` are those in force: while others are asked for and not applied, `pending`, these are
+    the ones of before. `version` numbers the configurations that were asked for last.
     """
 
     id: str
     state: str
     why: str
-    instance_type: str
-    count: int
+    group: InstanceGroup
     running: int
-    volumes: tuple[DescribedVolume, ...]
     settings: tuple[Classification, ...]
     version: int
     pending: bool
 
+    @property
+    def instance_type(self) -> str:
+        """The type of its nodes."""
+        return str(self.group.instance_type)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapAction:
-    """A bootstrap action: the digest of the script that it fetches, and its arguments."""
+    @property
+    def count(self) -> int:
+        """The number of nodes that was asked for last."""
+        return self.group.count or 0
 
-    name: str
-    script_sha256: str
-    arguments: tuple[str, ...]
+    def json_fields(self) -> dict[str, object]:
+        """The keys of `--output json`, which predate the nouns of `emr/`."""
+        return {
+            "id": self.id,
+            "state": self.state,
+            "why": self.why,
+            "instance_type": self.instance_type,
+            "count": self.count,
+            "running": self.running,
+            "volumes": [
+                {name: getattr(volume, name) for name in ("size_gib", "type", "iops", "throughput_mib_s")}
+                for volume in self.group.volumes
+                for _ in range(volume.count)
+            ],
+            "settings": self.settings,
+            "version": self.version,
+            "pending": self.pending,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedCluster:
-    """What the EMR API says of a cluster."""
+    """A cluster as the EMR API describes it. `scripts` is the SHA-256 of each bootstrap action's script by its name."""
 
     id: str
     state: str
-    release: str
-    immutable_settings: ImmutableSettings
+    spec: ClusterSpec
     settings: tuple[Classification, ...]
+    immutable_settings: ImmutableSettings
     groups: Mapping[str, DescribedGroup]
-    bootstrap_actions: tuple[BootstrapAction, ...]
+    scripts: Mapping[str, str]
+
+    @property
+    def release(self) -> str:
+        """The release label."""
+        return str(self.spec.release_label)
+
+    def json_fields(self) -> dict[str, object]:
+        """The keys of `--output json`, which predate the nouns of `emr/`."""
+        return {
+            "id": self.id,
+            "state": self.state,
+            "release": self.release,
+            "immutable_settings": self.immutable_settings,
+            "settings": self.settings,
+            "groups": self.groups,
+            "bootstrap_actions": [
+                {"name": action.name, "script_sha256": self.scripts[action.name], "arguments": action.arguments}
+                for action in self.spec.bootstrap_actions
+            ],
+        }
 
 
 def cluster_id(aws: Aws, environment: str, cluster_name: str) -> str:
@@ -91,22 +124,26 @@ def described_cluster(aws: Aws, environment: str, cluster_name: str) -> Describe
     """The cluster of that name with everything that was launched with it."""
     identity = cluster_id(aws, environment, cluster_name)
     cluster: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
-    actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
+    listed: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
+    actions = tuple(read_bootstrap_action(action) for action in listed)
+    groups, state = described_groups(aws, identity), cluster["Status"]["State"]
     return DescribedCluster(
         id=identity,
-        state=cluster["Status"]["State"],
-        release=cluster["ReleaseLabel"],
+        state=state,
+        spec=read_described_cluster(
+            cluster, [group.group for group in groups.values()], actions, f"{identity}, {state}"
+        ),
+        settings=read_classifications(cluster.get("Configurations")),
         immutable_settings=_immutable_settings(aws, cluster),
-        settings=_settings(cluster),
-        groups=described_groups(aws, identity),
-        bootstrap_actions=tuple(_bootstrap_action(aws, action) for action in actions),
+        groups=groups,
+        scripts={action.name: _script_sha256(aws, action) for action in actions},
     )
 
 
 def described_groups(aws: Aws, identity: str) -> dict[str, DescribedGroup]:
     """The instance groups of a cluster by role, with the state that each is in."""
     groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
-    return {GROUPS[group["InstanceGroupType"]]: _group(group) for group in groups}
+    return {described.group.role: described for described in map(_group, groups)}
 
 
 def described_dashboard(aws: Aws, name: str) -> object:
@@ -167,46 +204,27 @@ def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettin
     )
 
 
-def _settings(described: Mapping[str, Any], key: str = "Configurations") -> tuple[Classification, ...]:
-    return tuple(Classification.parse(each) for each in described.get(key, ()))
-
-
 def _group(group: Mapping[str, Any]) -> DescribedGroup:
-    asked = group.get("ConfigurationsVersion", 0)
+    version = group.get("ConfigurationsVersion", 0)
     # Of a group that was never reconfigured EMR may not say it.
-    applied = group.get("LastSuccessfullyAppliedConfigurationsVersion", asked)
+    applied = group.get("LastSuccessfullyAppliedConfigurationsVersion", version)
+    in_force = group.get("Configurations" if version == applied else "LastSuccessfullyAppliedConfigurations")
     status = group["Status"]
     return DescribedGroup(
         id=group["Id"],
         state=status["State"],
         why=(status.get("StateChangeReason") or {}).get("Message", ""),
-        instance_type=group["InstanceType"],
-        count=group["RequestedInstanceCount"],
+        group=read_described_group(group, in_force),
         running=group["RunningInstanceCount"],
-        volumes=tuple(sorted(_volume(block["VolumeSpecification"]) for block in group["EbsBlockDevices"])),
-        settings=_settings(group, "Configurations" if asked == applied else "LastSuccessfullyAppliedConfigurations"),
-        version=asked,
-        pending=asked != applied,
+        settings=read_classifications(in_force),
+        version=version,
+        pending=version != applied,
     )
 
 
-def _volume(specification: Mapping[str, Any]) -> DescribedVolume:
-    return DescribedVolume(
-        size_gib=specification["SizeInGB"],
-        type=specification["VolumeType"],
-        iops=specification.get("Iops"),
-        throughput_mib_s=specification.get("Throughput"),
-    )
-
-
-def _bootstrap_action(aws: Aws, action: Mapping[str, Any]) -> BootstrapAction:
-    bucket, _, key = action["ScriptPath"].removeprefix("s3://").partition("/")
-    script = aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-    return BootstrapAction(
-        name=action["Name"],
-        script_sha256=hashlib.sha256(script).hexdigest(),
-        arguments=tuple(action["Args"]),
-    )
+def _script_sha256(aws: Aws, action: BootstrapAction) -> str:
+    bucket, _, key = action.script.removeprefix("s3://").partition("/")
+    return hashlib.sha256(aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()).hexdigest()
 
 
 def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:

@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
+from emr.codecs.api import read_bootstrap_action, read_described_cluster
+from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.environment import Environment
 from environments.launch_record import (
     LaunchRecord,
@@ -21,10 +23,10 @@ from environments.names import cluster_stack, stacks_around
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
-from operations.description import LIVES, cluster_id
-from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks
+from operations.description import LIVES, cluster_id, described_groups
+from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
-from stacks.references import CLUSTER_TYPE, Templates, referenced_by, resolved
+from stacks.references import Templates, referenced_by
 
 __all__ = ["Pinned", "check_pinned", "pin"]
 
@@ -114,28 +116,22 @@ def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[L
     resources = referenced_by(templates, stack, name)
     identity = identity_of(environment, cluster_name, aws.account)
     launched = resources[stack][name].properties
-    confirmed, differences = confirmed_facts(
-        launched, live, identity, dict(identity_of_stacks(templates, stack, launched, live))
-    )
+    deployed = dict(identity_of_stacks(templates, stack, launched, identity))
+    confirmed, differences = confirmed_facts(template_spec(launched, identity), live, identity, deployed)
     if differences:
         raise Drifted(f"cluster {live.id}, as EMR describes it,", differences)
     files = _bootstrap_files(aws, live)
     record = LaunchRecord(
         directory=record_directory(environment, cluster_name),
         identity=identity,
-        availability_zone=live.described["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
+        availability_zone=live.availability_zone,
         cluster_id=live.id,
-        launched_at=_launch_time(live),
+        # In UTC, so that the record is the same wherever it is written: botocore gives local time.
+        launched_at=live.launched_at.astimezone(UTC).isoformat(timespec="seconds"),
         resources=resources,
         bootstrap={file: hashlib.sha256(content).hexdigest() for file, content in files.items()},
     )
     return record, files, confirmed
-
-
-def _launch_time(live: ObservedCluster) -> str:
-    """The same wherever it is read: botocore gives local time."""
-    created: datetime = live.described["Status"]["Timeline"]["CreationDateTime"]
-    return created.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _templates(aws: Aws, environment: Environment, cluster_name: str) -> Templates:
@@ -163,23 +159,26 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
             f"  fix: to launch another, delete the stack {stack}, remove"
             f" {record_directory(environment, cluster_name)} if it is there, and deploy"
         )
-    groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
+    groups = (described.group for described in described_groups(aws, identity).values())
     return ObservedCluster(
-        id=identity, environment=environment.name, described=described, groups=tuple(groups), actions=tuple(actions)
+        id=identity,
+        environment=environment.name,
+        spec=read_described_cluster(described, groups, map(read_bootstrap_action, actions), identity),
+        availability_zone=described["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
+        launched_at=described["Status"]["Timeline"]["CreationDateTime"],
     )
 
 
 def _bootstrap_files(aws: Aws, live: ObservedCluster) -> dict[str, bytes]:
     """Each script and each program that the cluster's bootstrap actions fetch, once, under a name that says which."""
     urls: dict[str, str] = {}
-    for action in live.actions:
-        script = action["ScriptPath"]
-        urls.setdefault(script, f"{action['Name']}{_suffix(script)}")
-        for argument in action["Args"]:
+    for action in live.spec.bootstrap_actions:
+        urls.setdefault(action.script, f"{action.name}{_suffix(action.script)}")
+        for argument in action.arguments:
             name, _, url = argument.removeprefix("--").partition("=")
             if url.startswith("s3://"):
-                urls.setdefault(url, f"{action['Name']}-{name}{_suffix(url)}")
+                urls.setdefault(url, f"{action.name}-{name}{_suffix(url)}")
     return {name: _fetched(aws, url) for url, name in urls.items()}
 
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 
 from changes.change import Change, changes
 from changes.immutable_settings import NEWEST, immutable_changes
-from changes.launched import settings_of, template_spec
 from configurations.launch import Launch
-from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup
+from configurations.planned_spec import planned_spec
+from emr.cluster_spec import ClusterSpec
 from environments.environment import Environment
 from facts.releases import releases
-from lint.planned import planned_subject
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.comparison import Comparison, around
-from operations.description import LIVES, DescribedCluster, DescribedGroup, described_cluster
+from operations.description import LIVES, DescribedCluster, described_cluster
 from operations.stack_drift import stack_edits
 from sizing.problem import OperationFailed
 
@@ -37,7 +36,7 @@ class RunningCluster:
     def changes(self, launch: Launch) -> tuple[Change, ...]:
         """Return what today's plan would change in it, and what it could not."""
         release = releases()[launch.plan.release]
-        return changes(self.subject, planned_subject(launch), ("primary", "core"), release, self.settled)
+        return changes(self.subject, planned_spec(launch), ("primary", "core"), release, self.settled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,38 +82,11 @@ def _immutable_changes(cluster: DescribedCluster, environment: Environment) -> I
 
 
 def _spec(cluster: DescribedCluster) -> ClusterSpec:
-    return template_spec(
-        source=f"{cluster.id}, {cluster.state}{_pending(cluster)}",
-        release=cluster.release,
-        applications=(),
-        settings=cluster.settings,
-        groups=tuple(_group(role, group) for role, group in cluster.groups.items()),
-    )
+    """EMR adds applications that others need, so those of a running cluster are not compared."""
+    return replace(cluster.spec, source=f"{cluster.id}, {cluster.state}{_pending(cluster)}", applications=())
 
 
 def _pending(cluster: DescribedCluster) -> str:
     """Return what is asked for is not what runs, until EMR has applied it."""
     named = [f"{role} {group.state}" for role, group in cluster.groups.items() if group.pending]
     return f", with settings that are not applied ({', '.join(named)})" if named else ""
-
-
-def _group(role: str, group: DescribedGroup) -> InstanceGroup:
-    return InstanceGroup(
-        role=role,
-        instance_type=group.instance_type,
-        count=group.count,
-        volumes=tuple(_volumes(group)),
-        settings=settings_of(group.settings),
-    )
-
-
-def _volumes(group: DescribedGroup) -> Iterator[EbsVolume]:
-    """EMR lists each by itself; equal ones are counted, as a plan does."""
-    for fromkey in dict.fromkeys(group.volumes):
-        yield EbsVolume(
-            type=fromkey.type,
-            size_gib=fromkey.size_gib,
-            iops=fromkey.iops,
-            throughput_mib_s=fromkey.throughput_mib_s,
-            count=group.volumes.count(fromkey),
-        )

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from emr.classification import Classification, flattened
+from emr.codecs.api import write_classifications
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.caches import ServerCache, caches
@@ -131,9 +132,7 @@ def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
         return "has them already"
     if move.role == "primary":
         _refuse_absent(groups, say)
-    groups.ask(
-        before, ReconfigurationType="OVERWRITE", Configurations=[setting.document() for setting in move.settings]
-    )
+    groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=write_classifications(move.settings))
     after = groups.reconfigured(move.role, before, say)
     if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
         return f"{sum(1 for _ in flattened(move.settings))} settings, on nodes: {after.running}"
@@ -169,9 +168,7 @@ def _rolled_back(
             "  fix: look into the group's log (EMR's console, instance groups); change the file, and run the same again"
         )
     say(f"{role} group is {after.state}: {why}; going back")
-    groups.ask(
-        after, ReconfigurationType="OVERWRITE", Configurations=[setting.document() for setting in before.settings]
-    )
+    groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))
     back = groups.reconfigured(role, after, say)
     if back.state == "RUNNING" and not back.pending:
         return OperationFailed(

@@ -1,20 +1,22 @@
-"""What a cluster was launched with, as its stacks have it and as EMR describes it, fact by fact."""
+"""The facts of a launch that is about to be recorded: as its stacks state them, and as EMR describes the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from emr.classification import Classification, flattened
+from emr.cluster_spec import ClusterSpec, counted
+from emr.codecs.cloudformation import read_cluster, resolved
 from environments.launch_record import Identity
 from environments.names import network_stack
-from stacks.references import Templates, resolved
+from sizing.modes import MODES
+from stacks.references import Templates
 
-__all__ = ["ObservedCluster", "confirmed_facts", "identity_of_stacks"]
+__all__ = ["ObservedCluster", "confirmed_facts", "identity_of_stacks", "template_spec"]
 
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
-GROUPS: Final = {"MASTER": "MasterInstanceGroup", "CORE": "CoreInstanceGroup"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,20 +25,26 @@ class ObservedCluster:
 
     id: str
     environment: str
-    described: Mapping[str, Any]
-    groups: tuple[Mapping[str, Any], ...]
-    actions: tuple[Mapping[str, Any], ...]
+    spec: ClusterSpec
+    availability_zone: str
+    launched_at: datetime
+
+
+def template_spec(launched: Mapping[str, Any], identity: Identity) -> ClusterSpec:
+    """The cluster of a template's properties, with the account and the region filled in."""
+    return read_cluster(resolved(dict(launched), identity.account, identity.region), "the stack")
 
 
 def confirmed_facts(
-    launched: Mapping[str, Any], live: ObservedCluster, identity: Identity, deployed: dict[str, object]
+    expected: ClusterSpec, live: ObservedCluster, identity: Identity, deployed: Mapping[str, object]
 ) -> tuple[int, list[str]]:
-    """How many facts of the template EMR says too, and those that it says otherwise.
+    """Return how many facts of the template EMR confirms, and a line for each that it contradicts.
 
-    So are those by which the file knows the cluster, which `deployed` says as the stacks have them.
+    `deployed` has what the stacks say of the properties by which the environment file identifies the cluster: these
+    must agree with the file.
     """
-    of_stack, of_emr = dict(_facts_of_template(launched, identity)), dict(_facts_of_emr(launched, live)) | deployed
-    of_stack |= {name: getattr(identity, name) for name in deployed}
+    of_stack = {name: getattr(identity, name) for name in deployed} | dict(_facts(expected, expected))
+    of_emr = dict(deployed) | dict(_facts(live.spec, expected))
     differences = [
         f"{name}: expected {of_stack.get(name)!r}, EMR has {of_emr.get(name)!r}"
         for name in sorted(of_stack.keys() | of_emr.keys())
@@ -46,94 +54,58 @@ def confirmed_facts(
 
 
 def identity_of_stacks(
-    templates: Templates, stack: str, launched: Mapping[str, Any], live: ObservedCluster
+    templates: Templates, stack: str, launched: Mapping[str, Any], identity: Identity
 ) -> Iterator[tuple[str, object]]:
-    """Mode, root, its key, write-ahead log, role and network, whatever the file says by now."""
-    values = dict(_settings_of(live))
-    actions = {action["Name"]: action["Args"] for action in live.actions}
-    in_s3 = values.get(("hbase", "hbase.emr.storageMode")) == "s3"
-    cached = any(each.startswith("--cache-volume-gib=") for each in actions.get("mount-volumes", ()))
-    yield "mode", ("s3-cached" if cached else "s3-plain") if in_s3 else "hdfs"
-    yield "wal", "emr-wal" if values.get(("hbase", "hbase.emr.wal.enabled")) == "true" else "hdfs"
+    """Yield mode, root and its key, write-ahead log, role and network as they were deployed, whatever the file says."""
+    spec = template_spec(launched, identity)
+    values = {key: setting.value for (_, key), setting in spec.effective("core").items()}
+    in_s3 = values.get("hbase.emr.storageMode") == "s3"
+    yield "mode", _mode(values)
+    yield "wal", "emr-wal" if values.get("hbase.emr.wal.enabled") == "true" else "hdfs"
     if in_s3:
-        # In HDFS nobody else can write to the data: there is no claim, and the root is nobody's but the cluster's.
-        yield "root", values.get(("hbase-site", "hbase.rootdir"))
-        yield "role", "active" if "claim-root" in actions else "replica"
+        # In HDFS mode nobody else can write to the data: there is no replica, and the root belongs to this cluster.
+        yield "root", values.get("hbase.rootdir")
+        yield "role", "replica" if values.get("hbase.emr.readreplica.enabled") == "true" else "active"
     [security] = [resource for resource in templates[stack]["Resources"].values() if resource["Type"] == SECURITY_TYPE]
     at_rest = security["Properties"]["SecurityConfiguration"]["EncryptionConfiguration"]
     key = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]["AwsKmsKey"]
-    # A key or a network of our own is named by reference.
+    # The template names its own key, and its own network, by reference.
     yield "root_key", key if isinstance(key, str) else ""
     [subnet] = launched["Instances"]["Ec2SubnetIds"]
     yield "subnet", subnet if isinstance(subnet, str) else "new"
-    network = templates[network_stack(live.environment)]["Resources"].values()
-    vpcs = {str(each["Properties"]["VpcId"]) for each in network if each["Type"] == "AWS::EC2::SecurityGroup"}
-    made = any(each["Type"] == "AWS::EC2::VPC" for each in network)
-    yield "vpc", "new" if made else ", ".join(sorted(vpcs))
+    network = templates[network_stack(identity.environment)]["Resources"].values()
+    vpcs = {
+        str(resource["Properties"]["VpcId"]) for resource in network if resource["Type"] == "AWS::EC2::SecurityGroup"
+    }
+    own = any(resource["Type"] == "AWS::EC2::VPC" for resource in network)
+    yield "vpc", "new" if own else ", ".join(sorted(vpcs))
 
 
-def _settings_of(live: ObservedCluster) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield each property of the whole cluster, by classification and key."""
-    for path, key, value in flattened(_settings(live.described.get("Configurations", []), "Properties")):
-        yield (path, key), value
-
-
-def _facts_of_template(launched: Mapping[str, Any], identity: Identity) -> Iterator[tuple[str, object]]:
-    yield "name", launched["Name"]
-    yield "release", launched["ReleaseLabel"]
-    yield "applications", sorted(application["Name"] for application in launched["Applications"])
-    for action in resolved(launched["BootstrapActions"], identity.account, identity.region):
-        script = action["ScriptBootstrapAction"]
-        yield f"bootstrap action {action['Name']}", (script["Path"], *script.get("Args", ()))
-    for kind, key in GROUPS.items():
-        group = launched["Instances"][key]
-        yield f"{kind} type", group["InstanceType"]
-        volumes = group["EbsConfiguration"]["EbsBlockDeviceConfigs"]
-        yield (
-            f"{kind} volumes",
-            sorted(
-                volume["VolumeSpecification"]["SizeInGB"]
-                for volume in volumes
-                for _ in range(volume.get("VolumesPerInstance", 1))
-            ),
-        )
-    configurations = resolved(launched["Configurations"], identity.account, identity.region)
-    for path, key, value in flattened(_settings(configurations, "ConfigurationProperties")):
-        yield f"{path} {key}", value
-
-
-def _facts_of_emr(launched: Mapping[str, Any], live: ObservedCluster) -> Iterator[tuple[str, object]]:
-    described = live.described
-    yield "name", described["Name"]
-    yield "release", described["ReleaseLabel"]
-    asked = {application["Name"].lower() for application in launched["Applications"]}
-    # EMR adds what an application needs, and writes names as it likes.
-    named = {application["Name"].lower(): application["Name"] for application in described["Applications"]}
-    yield (
-        "applications",
-        sorted(application["Name"] for application in launched["Applications"])
-        if asked <= named.keys()
-        else sorted(named.values()),
+def _mode(values: Mapping[str, str]) -> str:
+    """The name of the mode whose settings these are."""
+    storage_mode, cached = values.get("hbase.emr.storageMode", "hdfs"), "hbase.bucketcache.ioengine" in values
+    return next(
+        name for name, mode in MODES.items() if (mode.emr_storage_mode, mode.has_bucket_cache) == (storage_mode, cached)
     )
-    for action in live.actions:
-        yield f"bootstrap action {action['Name']}", (action["ScriptPath"], *action["Args"])
-    for group in live.groups:
-        kind = group["InstanceGroupType"]
-        yield f"{kind} type", group["InstanceType"]
-        yield (
-            f"{kind} volumes",
-            sorted(
-                ebs_block_device["VolumeSpecification"]["SizeInGB"] for ebs_block_device in group["EbsBlockDevices"]
-            ),
-        )
-    for (path, key), value in _settings_of(live):
-        yield f"{path} {key}", value
 
 
-def _settings(classifications: list[Mapping[str, Any]], properties: str) -> Iterator[Classification]:
-    """As EMR's API spells them, or as CloudFormation does."""
-    for classification in classifications:
-        inner = tuple(_settings(classification.get("Configurations", []), properties))
-        yield Classification(
-            name=classification["Classification"], properties=classification.get(properties, {}), nested=inner
-        )
+def _facts(spec: ClusterSpec, expected: ClusterSpec) -> Iterator[tuple[str, object]]:
+    """Yield each fact by its name. Settings of groups are left out: they are tuned while the cluster runs."""
+    yield "name", spec.name
+    yield "release", spec.release_label
+    yield "applications", _applications(spec, expected)
+    for action in spec.bootstrap_actions:
+        yield f"bootstrap action {action.name}", (action.script, *action.arguments)
+    for group in spec.groups:
+        yield f"{group.role} type", group.instance_type
+        yield f"{group.role} volumes", [(volume.size_gib, volume.count) for volume in counted(group.volumes)]
+    for (path, key), setting in spec.settings.items():
+        yield f"{path} {key}", setting.value
+
+
+def _applications(spec: ClusterSpec, expected: ClusterSpec) -> list[str]:
+    """EMR adds what an application needs and spells names as it likes: what was asked for counts as one fact."""
+    names = {name.lower() for name in spec.applications}
+    return sorted(
+        expected.applications if names >= {name.lower() for name in expected.applications} else spec.applications
+    )

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from sizing.modes import Mode
 from sizing.resource import Resource
@@ -14,13 +14,19 @@ from sizing.resource import Resource
 __all__ = ["json_text", "plain"]
 
 
+@runtime_checkable
+class HasJsonFields(Protocol):
+    """A type whose JSON has other keys than its fields, for the sake of those who read it already."""
+
+    def json_fields(self) -> dict[str, object]:
+        """The keys with their values."""
+        ...
+
+
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
     """Dataclasses, mappings, tuples and sets as dicts and lists; a bound that is infinite as None."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, (type, Mode)):
-        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        if isinstance(value, Resource):
-            fields["max_reads_per_second"] = plain(value.max_reads_per_second)
-        return fields
+    if isinstance(value, HasJsonFields) or (dataclasses.is_dataclass(value) and not isinstance(value, (type, Mode))):
+        return {name: plain(inner) for name, inner in _fields(value).items()}
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (tuple, list)):
@@ -30,6 +36,15 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Mode) else value
+
+
+def _fields(value: Any) -> dict[str, object]:  # noqa: ANN401 - any dataclass
+    if isinstance(value, HasJsonFields):
+        return value.json_fields()
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Resource):
+        fields["max_reads_per_second"] = value.max_reads_per_second
+    return fields
 
 
 def json_text(value: object) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_emr as emr
@@ -13,14 +13,14 @@ from constructs import Construct
 
 from configurations.bootstrap import actions
 from configurations.launch import APPLICATIONS, Launch
-from emr.classification import Classification
+from configurations.planned_spec import planned_spec
+from emr.codecs.cloudformation import write_classifications, write_group
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name
-from sizing.cluster import Volume
 from sizing.cost import EMR_ROOT_VOLUME
-from sizing.plan import CoreGroup, PrimaryGroup
-from stacks.app import environment_stack, filled_in, tag
+from sizing.plan import PrimaryGroup
+from stacks.app import environment_stack, tag
 from stacks.bootstrap import BootstrapActions, RecordedBootstrap
 from stacks.nag_suppressions import suppress
 from stacks.network import NetworkStack
@@ -29,6 +29,8 @@ from stacks.roles import Roles
 from stacks.storage import StorageStack
 
 __all__ = ["ClusterStack"]
+
+ACRONYM: Final = re.compile(r"(?<=[A-Z])[A-Z]+")
 
 
 class ClusterStack(cdk.Stack):
@@ -89,7 +91,7 @@ class ClusterStack(cdk.Stack):
             "release_label": plan.release,
             "os_release_label": launch.environment.os_release,
             "applications": [emr.CfnCluster.ApplicationProperty(name=application) for application in APPLICATIONS],
-            "configurations": _configurations(launch.settings.cluster),
+            "configurations": _typed(write_classifications(launch.settings.cluster)),
             "bootstrap_actions": BootstrapActions(self, actions(launch), self._roles.nodes).actions,
             "placement_group_configs": _placement(plan.primary),
             "scale_down_behavior": "TERMINATE_AT_TASK_COMPLETION",
@@ -139,7 +141,8 @@ def _instances(
     CloudFormation is not asked to protect it from termination: one whose launch fails must end, with all its nodes. Who
     writes its launch down protects it.
     """
-    groups, plan, settings = network.security_groups, launch.plan, launch.settings
+    groups, nodes = network.security_groups, planned_spec(launch).groups if planned else ()
+    templates = {group.role: _typed(write_group(group)) for group in nodes}
     return emr.CfnCluster.JobFlowInstancesConfigProperty(
         ec2_subnet_ids=[network.subnet.subnet_id],
         emr_managed_master_security_group=groups.primary.security_group_id,
@@ -147,43 +150,8 @@ def _instances(
         service_access_security_group=groups.service.security_group_id,
         keep_job_flow_alive_when_no_steps=True,
         unhealthy_node_replacement=True,
-        master_instance_group=_group("primary", plan.primary, settings.primary) if planned else None,
-        core_instance_group=_group("core", plan.core, settings.core) if planned else None,
-    )
-
-
-def _group(
-    name: str, group: CoreGroup | PrimaryGroup, settings: Iterable[Classification]
-) -> emr.CfnCluster.InstanceGroupConfigProperty:
-    return emr.CfnCluster.InstanceGroupConfigProperty(
-        name=name,
-        instance_type=group.instance_type,
-        instance_count=group.count,
-        market="ON_DEMAND",
-        configurations=_configurations(settings),
-        ebs_configuration=emr.CfnCluster.EbsConfigurationProperty(
-            ebs_optimized=True, ebs_block_device_configs=[_volume(each) for each in _system_first(group.volumes)]
-        ),
-    )
-
-
-def _system_first(volumes: Iterable[Volume]) -> list[Volume]:
-    """EMR mostly mounts the first at /mnt and logs there. Nothing relies on it: the node goes by size.
-
-    An instance's own drive comes with it, and is no volume to attach.
-    """
-    return sorted((volume for volume in volumes if volume.type != "nvme"), key=lambda volume: volume.purpose == "cache")
-
-
-def _volume(volume: Volume) -> emr.CfnCluster.EbsBlockDeviceConfigProperty:
-    return emr.CfnCluster.EbsBlockDeviceConfigProperty(
-        volumes_per_instance=volume.count,
-        volume_specification=emr.CfnCluster.VolumeSpecificationProperty(
-            volume_type=volume.type,
-            size_in_gb=volume.size_gib,
-            iops=volume.iops,
-            throughput=volume.throughput_mib_s,
-        ),
+        master_instance_group=templates.get("primary"),
+        core_instance_group=templates.get("core"),
     )
 
 
@@ -194,13 +162,22 @@ def _placement(primary: PrimaryGroup) -> list[emr.CfnCluster.PlacementGroupConfi
     return [emr.CfnCluster.PlacementGroupConfigProperty(instance_role="MASTER", placement_strategy="SPREAD")]
 
 
-def _configurations(settings: Iterable[Classification]) -> list[emr.CfnCluster.ConfigurationProperty]:
-    """Classifications as CloudFormation spells them: ConfigurationProperties where the API says Properties."""
-    return [
-        emr.CfnCluster.ConfigurationProperty(
-            classification=setting.name,
-            configuration_properties={key: filled_in(value) for key, value in setting.properties.items()},
-            configurations=_configurations(setting.nested) if setting.nested else None,
-        )
-        for setting in settings
-    ]
+def _typed(value: object) -> cdk.IResolvable:
+    """CloudFormation's own form of a property, for CDK, which spells its keys another way."""
+    return cdk.Token.as_any(_with_cdk_keys(value))
+
+
+def _with_cdk_keys(value: object) -> object:
+    """The same with `instanceType` for `InstanceType` and `sizeInGb` for `SizeInGB`; names of properties stay."""
+    if isinstance(value, list):
+        return [_with_cdk_keys(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        _cdk_key(key): inner if key == "ConfigurationProperties" else _with_cdk_keys(inner)
+        for key, inner in value.items()
+    }
+
+
+def _cdk_key(key: str) -> str:
+    return ACRONYM.sub(lambda found: found[0].lower(), key[0].lower() + key[1:])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from emr.cluster_spec import GROUPS
+
 CREATE_ONLY: Final[dict[str, frozenset[str]]] = {
     "AWS::EMR::Cluster": frozenset(
         {
@@ -55,4 +57,4 @@ CREATE_ONLY: Final[dict[str, frozenset[str]]] = {
 
 INSTANCES_IN_PLACE: Final = frozenset({"TerminationProtected", "UnhealthyNodeReplacement"})
 GROUP_IN_PLACE: Final = frozenset({"AutoScalingPolicy", "InstanceCount"})
-GROUPS: Final = ("MasterInstanceGroup", "CoreInstanceGroup", "TaskInstanceGroups")
+INSTANCE_GROUPS: Final = frozenset(names.cloudformation for names in GROUPS.values())

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from aws_cdk import aws_emr as emr
 
+from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
 from sizing.problem import Refused
 from stacks.create_only import CREATE_ONLY
-from stacks.references import CLUSTER_TYPE, Templates, referenced_by, resolved
+from stacks.references import Templates, referenced_by
 
 __all__ = ["RecordedCluster", "apply_record", "check_not_replaced", "read_templates"]
 

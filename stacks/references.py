@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from emr.codecs.cloudformation import CLUSTER_TYPE
 from environments.launch_record import RecordedResource
 from stacks.create_only import CREATE_ONLY, INSTANCES_IN_PLACE
 from stacks.resource_schemas import create_only_pointers
 
-__all__ = ["CLUSTER_TYPE", "Templates", "exports_of", "recorded_resource", "referenced_by", "references", "resolved"]
+__all__ = ["Templates", "exports_of", "recorded_resource", "referenced_by", "references"]
 
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """CloudFormation templates by stack name."""
 
-CLUSTER_TYPE: Final = "AWS::EMR::Cluster"
 SUBSTITUTED: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
 
 
@@ -94,22 +94,3 @@ def references(value: object, stack: str, exports: Mapping[str, tuple[str, Any]]
             yield from references(names, stack, exports)
         else:
             yield from references(inner, stack, exports)
-
-
-def resolved(value: Any, account: str, region: str) -> Any:  # noqa: ANN401 - any JSON
-    """A value of a template with account and region filled in, as CloudFormation would; other references stay."""
-    if isinstance(value, list):
-        return [resolved(each, account, region) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {"Ref"} and value["Ref"] in {"AWS::AccountId", "AWS::Region"}:
-        return account if value["Ref"] == "AWS::AccountId" else region
-    if value.keys() == {"Fn::Sub"} and isinstance(value["Fn::Sub"], str):
-        text = value["Fn::Sub"].replace("${AWS::AccountId}", account).replace("${AWS::Region}", region)
-        return {"Fn::Sub": text} if "${" in text else text
-    if value.keys() == {"Fn::Join"}:
-        separator, parts = value["Fn::Join"]
-        joined = resolved(parts, account, region)
-        known = all(isinstance(each, str) for each in joined)
-        return separator.join(joined) if known else {"Fn::Join": [separator, joined]}
-    return {key: resolved(inner, account, region) for key, inner in value.items()}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from emr.cluster_spec import EbsVolume, InstanceGroup, Settings
+from emr.cluster_spec import GROUPS, EbsVolume, InstanceGroup, Settings
 from lint.reader.fields import Fields
 from lint.reader.settings import level_settings
 from lint.reader.source_text import quoted
 
 __all__ = ["node_groups"]
 
-ROLES: Final[Mapping[str, str]] = {"MASTER": "primary", "CORE": "core", "TASK": "task"}
+ROLES: Final[Mapping[str, str]] = {names.api: role for role, names in GROUPS.items()}
 
 
 def node_groups(instances: Fields) -> Iterator[InstanceGroup]:
@@ -44,11 +44,11 @@ def _role(entry: Fields) -> str | None:
 
 def _named(instances: Fields) -> Iterator[InstanceGroup]:
     """CloudFormation has a key for each role."""
-    for key, role in (("MasterInstanceGroup", "primary"), ("CoreInstanceGroup", "core")):
-        group = instances.fields(key)
+    for role in ("primary", "core"):
+        group = instances.fields(GROUPS[role].cloudformation)
         if group:
             yield _group(group, role)
-    for group in instances.entries("TaskInstanceGroups"):
+    for group in instances.entries(GROUPS["task"].cloudformation):
         yield _group(group, "task")
 
 

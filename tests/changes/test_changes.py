@@ -14,13 +14,13 @@ from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
 from changes.equivalence import is_equivalent
 from configurations.launch import Launch
+from configurations.planned_spec import planned_spec
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
-from configurations.run_job_flow import run_job_flow
 from emr.classification import flattened
+from emr.codecs.api import write_run_job_flow
 from facts.prices import price_table
 from facts.releases import releases
-from lint.planned import planned_subject
 from lint.reader import read_subject
 from sizing.prefetching import GET_BYTES
 from sizing.units import HOURS_PER_MONTH, MIB
@@ -57,13 +57,13 @@ def setting(role: str, classification: str, key: str, value: str | None) -> Edit
 
 def before(launch: Launch, path: Path, *edits: Edit) -> tuple[tuple[Change, ...], ImpactCost]:
     """Return what the launch would change in a cluster that was rendered with the edits."""
-    document = run_job_flow(launch)
+    document = write_run_job_flow(planned_spec(launch))
     for edit in edits:
         edit(document)
     file = path / "before.json"
     file.write_text(json.dumps(document))
     subject = read_subject(file, None)
-    found = changes(subject, planned_subject(launch), ("primary", "core"), releases()[launch.plan.release])
+    found = changes(subject, planned_spec(launch), ("primary", "core"), releases()[launch.plan.release])
     return found, impact_cost(found, subject, launch.plan, price_table("us-east-1"))
 
 
@@ -285,7 +285,7 @@ def test_fleets_are_another_cluster(launches: Launches, tmp_path: Path) -> None:
     file = tmp_path / "fleets.json"
     fleets = {"InstanceFleets": [{"InstanceFleetType": "CORE", "TargetOnDemandCapacity": 3}]}
     file.write_text(json.dumps({"ReleaseLabel": launch.plan.release, "Instances": fleets}))
-    found = changes(read_subject(file, None), planned_subject(launch), (), releases()[launch.plan.release])
+    found = changes(read_subject(file, None), planned_spec(launch), (), releases()[launch.plan.release])
     assert [(change.key, change.applied) for change in found] == [("InstanceFleets", Applied.NEW_CLUSTER)]
 
 
@@ -315,7 +315,7 @@ def test_an_hbase_site_alone_is_compared_with_hbase_site_alone(launches: Launche
     file = tmp_path / "hbase-site.xml"
     file.write_text(f"<configuration>{body}</configuration>")
     release = releases()[launch.plan.release]
-    assert changes(read_subject(file, None), planned_subject(launch), ("core",), release) == ()
+    assert changes(read_subject(file, None), planned_spec(launch), ("core",), release) == ()
 
 
 SAME = [

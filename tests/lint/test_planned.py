@@ -10,19 +10,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from configurations.launch import Launch, launch_of
+from configurations.planned_spec import planned_spec
 from environments.reader import read_environment
 from facts.releases import releases
 from lint.deployable import refuse_errors
 from lint.finding import LintFinding, Severity
 from lint.lint import lint
-from lint.planned import planned_subject
 from sizing.problem import Infeasible, InvalidInput
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
 
 
 def errors(launch: Launch) -> list[tuple[str, str]]:
-    return [(found.id, found.message) for found in lint(planned_subject(launch)).of(Severity.ERROR)]
+    return [(found.id, found.message) for found in lint(planned_spec(launch)).of(Severity.ERROR)]
 
 
 @pytest.mark.parametrize("label", list(releases()))
@@ -120,7 +120,7 @@ def overridden(report: tuple[LintFinding, ...]) -> dict[str, int | None]:
 
 def test_an_override_is_blamed_in_its_own_line(tmp_path: Path) -> None:
     launch = launched(OVERRIDDEN, tmp_path)
-    subject = planned_subject(launch)
+    subject = planned_spec(launch)
     refused = lint(subject).of(Severity.ERROR)
     assert overridden(refused) == {"WB201": 20, "WB307": 21}
     written = OVERRIDDEN.splitlines()
@@ -130,7 +130,7 @@ def test_an_override_is_blamed_in_its_own_line(tmp_path: Path) -> None:
 
 
 def test_a_plan_has_no_line_where_no_override_is(tmp_path: Path) -> None:
-    settings_of_core = planned_subject(launched(OVERRIDDEN, tmp_path)).effective("core").values()
+    settings_of_core = planned_spec(launched(OVERRIDDEN, tmp_path)).effective("core").values()
     assert {setting.key: setting.line for setting in settings_of_core if setting.overridden} == {
         "hbase.regionserver.handler.count": 19,
         "hbase.bucketcache.size": 20,

@@ -22,6 +22,7 @@ from operations.aws import Aws
 from operations.comparison import compare_deployed
 from operations.description import described_cluster
 from operations.plan_drift import cluster_drift, read_running_cluster
+from reports.json_text import plain
 from sizing.problem import OperationFailed
 from stacks.pinned import read_templates
 from tests.shipped import ENVIRONMENTS
@@ -71,6 +72,18 @@ def test_what_is_described_equals_what_was_rendered(
 ) -> None:
     deploy(name)
     assert differences(aws, launches(name)) == {}
+
+
+def test_the_json_of_a_described_cluster_keeps_its_keys(aws: Aws, deploy: Callable[[str], None]) -> None:
+    deploy("dev")
+    document = plain(described_cluster(aws, "dev", "blue"))
+    cluster = {"id", "state", "release", "immutable_settings", "settings", "groups", "bootstrap_actions"}
+    group = {"id", "state", "why", "instance_type", "count", "running", "volumes", "settings", "version", "pending"}
+    assert document.keys() == cluster
+    assert document["groups"]["core"].keys() == group
+    assert document["groups"]["core"]["volumes"][0].keys() == {"size_gib", "type", "iops", "throughput_mib_s"}
+    assert document["settings"][0].keys() == {"name", "properties", "nested"}
+    assert document["bootstrap_actions"][0].keys() == {"name", "script_sha256", "arguments"}
 
 
 @pytest.mark.parametrize("storage", ["{mode: s3-plain}", "{mode: hdfs}", "{wal: emr-wal}"])

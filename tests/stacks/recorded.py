@@ -7,10 +7,11 @@ import json
 import re
 from pathlib import Path
 
+from emr.codecs.cloudformation import CLUSTER_TYPE
 from environments.launch_record import LaunchRecord, identity_of, record_directory, write_record
 from environments.reader import read_environment
 from stacks.pinned import read_templates
-from stacks.references import CLUSTER_TYPE, referenced_by
+from stacks.references import referenced_by
 
 ACCOUNT = "123456789012"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_aws.property_changes import Recreation, property_changes
-from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, GROUPS, INSTANCES_IN_PLACE
+from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, INSTANCE_GROUPS, INSTANCES_IN_PLACE
 from stacks.resource_schemas import create_only_pointers, resource_schema
 
 
@@ -23,7 +23,7 @@ def test_schema_is_the_one_cfn_lint_uses(resource_type: str) -> None:
 
 def test_instances_names_exist_in_the_schema() -> None:
     definitions = resource_schema("AWS::EMR::Cluster")["definitions"]
-    assert definitions["JobFlowInstancesConfig"]["properties"].keys() >= INSTANCES_IN_PLACE | set(GROUPS)
+    assert definitions["JobFlowInstancesConfig"]["properties"].keys() >= INSTANCES_IN_PLACE | INSTANCE_GROUPS
     assert definitions["InstanceGroupConfig"]["properties"].keys() >= GROUP_IN_PLACE
 
 

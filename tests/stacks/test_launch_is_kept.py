@@ -15,11 +15,12 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import app
+from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
 from local_aws.property_changes import Recreation, property_changes
 from sizing.problem import Infeasible, InvalidInput, Refused
 from stacks.pinned import apply_record, check_not_replaced, read_templates
-from stacks.references import CLUSTER_TYPE, Templates, exports_of, recorded_resource, references, resolved
+from stacks.references import Templates, exports_of, recorded_resource, references
 from tests.stacks.recorded import ACCOUNT, launched
 
 PROJECT = Path(__file__).parents[2]

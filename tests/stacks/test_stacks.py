@@ -16,6 +16,7 @@ from configurations.bootstrap import actions, program
 from configurations.launch import Launch
 from configurations.metrics import METRICS, MetricSource
 from emr.classification import Classification
+from emr.codecs.api import write_classifications
 from environments.environment import EMR_TAG
 from environments.planning import plan_of
 from environments.reader import read_environment
@@ -54,7 +55,7 @@ def api_spelling(configurations: list[Any]) -> list[Any]:
 
 
 def documents(settings: tuple[Classification, ...]) -> list[Any]:
-    return [setting.document() for setting in settings]
+    return write_classifications(settings)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

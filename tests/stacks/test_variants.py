@@ -12,7 +12,7 @@ import pytest
 
 import app
 from configurations.launch import launch_of
-from configurations.run_job_flow import run_job_flow
+from configurations.planned_spec import planned_spec
 from environments.reader import read_environment
 from local_aws.template_lint import lint_errors
 from tests.stacks.recorded import launched
@@ -137,7 +137,7 @@ def test_the_operating_system_is_the_one_that_is_named(tmp_path: Path) -> None:
         app.environment_app(str(file), str(tmp_path / "cdk.out")).synth()
         assert only(stack(tmp_path, "blue-cluster"), "AWS::EMR::Cluster").get("OSReleaseLabel") == told
         environment = read_environment(str(file))
-        assert run_job_flow(launch_of(environment, environment.active)).get("OSReleaseLabel") == told
+        assert planned_spec(launch_of(environment, environment.active)).os_release == told
 
 
 def test_certificates_are_told_to_emr(tmp_path: Path) -> None:

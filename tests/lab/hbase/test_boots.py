@@ -9,6 +9,7 @@ import pytest
 
 from configurations import layout
 from configurations.launch import Launch, launch_of
+from configurations.planned_spec import planned_spec
 from configurations.table_ddl import table_ddl
 from environments.reader import read_environment
 from lab.hbase.boots.boot_matrix import BootCase, cases, distinct
@@ -18,7 +19,6 @@ from lab.hbase.boots.planned import byte_text, bytes_of, planned_of_core, planne
 from lab.hbase.boots.refusals import decisive
 from lab.hbase.boots.rendered import defined_tables, facts, table_figures
 from lint.lint import lint
-from lint.planned import planned_subject
 from lint.rule import BOOTED
 from lint.rules import RULES
 from sizing.modes import MODES
@@ -244,7 +244,7 @@ def test_an_attribute_that_the_master_lost_is_a_difference(prod: Launch) -> None
 
 @pytest.mark.parametrize("wrong", [fault for fault in FAULTS if fault.index is None], ids=lambda wrong: wrong.case)
 def test_lint_finds_what_is_wrong(wrong: Fault, prod: Launch) -> None:
-    found = {finding.id for finding in lint(planned_subject(faulty_launch(prod, wrong))).findings}
+    found = {finding.id for finding in lint(planned_spec(faulty_launch(prod, wrong))).findings}
     assert wrong.rule in found
 
 

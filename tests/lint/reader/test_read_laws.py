@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from emr.classification import Classification, flattened
 from emr.cluster_spec import ClusterSpec
+from emr.codecs.api import write_classifications
 from lint.reader import read_subject
 from lint.reader.shell_words import shell_words
 from lint.reader.source_text import SourceText
@@ -98,7 +99,7 @@ def test_a_joined_line_counts() -> None:
 def test_json_comes_back(
     *, classifications: tuple[Classification, ...], indent: int | str | None, ascii_only: bool, in_command: bool
 ) -> None:
-    documents = [classification.document() for classification in classifications]
+    documents = write_classifications(classifications)
     text = json.dumps(documents, indent=indent, ensure_ascii=ascii_only)
     written = f"aws emr create-cluster --configurations {shlex.quote(text)}" if in_command else text
     found = subject(written)
@@ -114,7 +115,7 @@ def test_json_comes_back(
 
 @given(classifications=LISTS.filter(bool), flow=st.booleans())
 def test_yaml_comes_back(*, classifications: tuple[Classification, ...], flow: bool) -> None:
-    documents = {"Configurations": [classification.document() for classification in classifications]}
+    documents = {"Configurations": write_classifications(classifications)}
     text = yaml.safe_dump(documents, default_flow_style=flow, allow_unicode=False)
     text = text if not flow else text.replace("{Configurations", "---\nConfigurations", 1).rstrip().removesuffix("}")
     values = {key: setting.value for key, setting in subject(text).settings.items()}
