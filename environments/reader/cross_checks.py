@@ -8,9 +8,8 @@ from typing import Final
 
 from environments.reader import bounds
 from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
-from environments.reader.quoting import quoted
-from environments.reader.raw_section import RawSection
-from environments.reader.section import Refusal, Rule
+from environments.reader.messages import quoted
+from environments.reader.section import RawSection, Refusal, Rule
 from facts.instance_types import instance_types
 from facts.prices import priced_regions
 from facts.releases import releases

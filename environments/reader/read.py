@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from environments.environment import Environment
 from environments.reader.document import load_document
+from environments.reader.messages import problem
 from environments.reader.schema import EnvironmentFile
-from environments.reader.wording import problem
 from sizing.problem import InvalidInput, Problem
 
 HOME = Path(__file__).resolve().parents[1]

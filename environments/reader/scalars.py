@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from environments.reader.quoting import flow, quoted
+from environments.reader.messages import flow, quoted
 from environments.reader.section import refuse
 from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 

@@ -1,11 +1,12 @@
 """The schema of an environment file: everything a person decides and nothing a machine can work out.
 
-The whole schema stands here from the first day; a value that nothing honours yet is refused as such, never
-ignored. `build` turns each part into the type that the rest of the project uses.
+It is complete: a value that the project does not support yet is refused as such, never ignored. `build` turns each
+section into the type that the rest of the project uses; `schema_text` is the JSON schema for editors.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network
@@ -20,14 +21,15 @@ from environments.override import Override
 from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
 from environments.reader.document import Document
-from environments.reader.quoting import quoted
+from environments.reader.messages import quoted
 from environments.reader.section import Rule, Section, refuse
-from environments.reader.targets_schema import TargetsSection
-from environments.reader.workload_schema import WorkloadSection
+from environments.reader.workload_schema import TargetsSection, WorkloadSection
 from environments.root import Root
 from facts.prices import priced_regions
 from facts.releases import releases
 from sizing.modes import MODES
+
+__all__ = ["EnvironmentFile", "schema_text"]
 
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
 # No part begins with a dot: HBase takes `a/./b` and `c/../a/b` for `a/b`, and a root must have one name.
@@ -245,3 +247,11 @@ class EnvironmentFile(Section):
             for key, value in properties.items():
                 where = document.where(("overrides", classification, key))
                 yield Override(classification=classification, key=key, value=value, where=where)
+
+
+def schema_text() -> str:
+    """The JSON schema as the file holds it."""
+    schema = EnvironmentFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "warmbase environment"
+    return json.dumps(schema, indent=2) + "\n"

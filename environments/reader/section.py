@@ -2,16 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from environments.reader.raw_section import RawSection
+from sizing.units import parse_fraction, parse_rate, parse_size
 
-__all__ = ["Refusal", "Rule", "Section", "refuse"]
+__all__ = ["RawSection", "Refusal", "Rule", "Section", "refuse"]
+
+Number = TypeVar("Number", int, float)
+ABSURD: Final = 2**63
+"""Every bound is far below; a rule need not print more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawSection:
+    """The values as the file has them, before any validator runs. A default replaces a missing value."""
+
+    values: Mapping[str, object]
+
+    @classmethod
+    def of(cls, values: object) -> Self | None:
+        """Return None for a value that is not a mapping."""
+        return cls(values) if isinstance(values, dict) else None
+
+    def gives(self, key: str) -> bool:
+        """Return whether the key has a value, right or wrong."""
+        return self.values.get(key) is not None
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        """Return the value if it is text."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, str) else None
+
+    def whole(self, key: str, default: int | None = None) -> int | None:
+        """Return the value if it is a whole number."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= ABSURD else None
+
+    def number(self, key: str, default: float | None = None) -> float | None:
+        """Return the value if it is a number."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def size(self, key: str, default: int | None = None) -> int | None:
+        """Return a size, in bytes."""
+        return self._parsed(key, parse_size, default)
+
+    def rate(self, key: str, default: int | None = None) -> int | None:
+        """Return a rate, in bytes per second."""
+        return self._parsed(key, parse_rate, default)
+
+    def share(self, key: str) -> float | None:
+        """Return a share, from 0 to 1."""
+        number = self.number(key)
+        if number is not None:
+            return number if 0 <= number <= 1 else None
+        return self._parsed(key, parse_fraction, None)
+
+    def section(self, key: str) -> RawSection:
+        """Return the mapping at that key, or an empty one where there is none."""
+        return RawSection.of(self.values.get(key)) or RawSection({})
+
+    def sections(self) -> Iterator[tuple[str, RawSection]]:
+        """Return every mapping within, by its key."""
+        return ((key, section) for key, value in self.values.items() if (section := RawSection.of(value)))
+
+    def entries(self, key: str) -> list[RawSection]:
+        """Return the mappings of a list."""
+        values = self.values.get(key)
+        return [section for value in values if (section := RawSection.of(value))] if isinstance(values, list) else []
+
+    def _parsed(self, key: str, parse: Callable[[str], Number], default: Number | None) -> Number | None:
+        value = self.values.get(key)
+        if value is None:
+            return default
+        try:
+            parsed = parse(value) if isinstance(value, str) else None
+        except (ValueError, OverflowError):
+            return None
+        return parsed if parsed is not None and parsed <= ABSURD else None
+
 
 OURS: Final = "warmbase"
 """The type of an error that brings its own why and fix; `wording` matches it."""

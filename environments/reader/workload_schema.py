@@ -1,4 +1,4 @@
-"""The `workload` section of an environment file."""
+"""The `workload` and `targets` sections of an environment file: the data, the load, and what a plan must meet."""
 
 from __future__ import annotations
 
@@ -9,17 +9,58 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from environments.reader import bounds
+from environments.reader.curve import read_curve
 from environments.reader.inspection import read_inspection
-from environments.reader.popularity_schema import FILE, PopularitySection
-from environments.reader.raw_section import RawSection
-from environments.reader.scalars import PerSecond, Size
-from environments.reader.section import Refusal, Rule, Section
-from sizing.popularity import UNIFORM
+from environments.reader.scalars import Duration, PerSecond, Share, Size
+from environments.reader.section import RawSection, Refusal, Rule, Section
+from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from sizing.targets import Targets
 from sizing.units import KIB, exact_size
 from sizing.workload import ClosedLoad, Load, OpenLoad, Workload
 from sizing.workload import Reads as ReadsOf
 
-__all__ = ["WorkloadSection"]
+__all__ = ["PopularitySection", "TargetsSection", "WorkloadSection"]
+
+FILE = r"^[^\x00]+$"
+
+
+def _one_way(section: RawSection) -> Iterator[Refusal]:
+    """Refuse more or less than one form, and a hot set that lacks one of its two shares."""
+    if section.gives("hot") != section.gives("of_reads"):
+        yield Refusal(why="a hot set has two shares", fix="state both, such as {hot: 10 %, of_reads: 90 %}")
+    if sum((section.gives("zipf"), section.gives("hot") or section.gives("of_reads"), section.gives("curve"))) != 1:
+        yield Refusal(
+            why="reads spread in one way", fix="use uniform, {zipf: 0.99}, {hot: …, of_reads: …} or {curve: FILE}"
+        )
+
+
+def _hot_is_hotter(section: RawSection) -> Iterator[Refusal]:
+    """The hot rows get more than their share."""
+    hot, of_reads = section.share("hot"), section.share("of_reads")
+    if hot is not None and of_reads is not None and of_reads < hot:
+        yield Refusal(why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads are cold", fix="swap the two")
+
+
+class PopularitySection(Section):
+    """How reads spread over rows: `uniform`, a zipf exponent, a hot set, or a measured curve; exactly one."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_one_way, _hot_is_hotter)
+
+    zipf: Annotated[Annotated[float, bounds.ZIPF] | None, Field(examples=[0.99])] = None
+    hot: Annotated[Share, bounds.HOT] | None = None
+    of_reads: Share | None = None
+    curve: Annotated[
+        str | None,
+        Field(pattern=FILE, examples=["trace.csv"], description="a CSV file, named from the environment's directory"),
+    ] = None
+
+    def build(self, directory: Path) -> RowPopularity:
+        """As the type the calculator uses. Raises InvalidInput for a curve file that cannot be read as one."""
+        if self.zipf is not None:
+            return Zipf(theta=self.zipf)
+        if self.curve is not None:
+            return read_curve(directory / self.curve)
+        return hot_set(rows_fraction=self.hot or 0.0, reads_fraction=self.of_reads or 0.0)
 
 
 def _ratio_needs_a_codec(section: RawSection) -> Iterator[Refusal]:
@@ -154,4 +195,24 @@ class WorkloadSection(Section):
             popularity=popularity,
             regions=self.regions or (inspection.regions if inspection else 0),
             inspection=inspection,
+        )
+
+
+class TargetsSection(Section):
+    """The targets that a plan has to meet."""
+
+    hit_ratio: Annotated[Share, bounds.HIT_RATIO] = 0.95
+    p99: Annotated[Duration, bounds.TIME] | None = None
+    warm_up: Annotated[Duration, bounds.TIME] | None = None
+    lost_nodes: Annotated[int, bounds.LOST_NODES] = 1
+    budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
+
+    def build(self) -> Targets:
+        """Return the section as the type that the calculator uses."""
+        return Targets(
+            hit_ratio=self.hit_ratio,
+            p99_seconds=self.p99,
+            warm_up_seconds=self.warm_up,
+            lost_nodes=self.lost_nodes,
+            budget_usd_per_month=self.budget_usd_per_month,
         )

@@ -12,7 +12,7 @@ import yaml
 from environments.planning import plan_of
 from environments.reader import locate, read_environment, shared_roots
 from environments.reader.inspection import inspection_schema_text
-from environments.reader.json_schema import schema_text
+from environments.reader.schema import schema_text
 from facts.instance_types import instance_types
 from sizing.popularity import UNIFORM, Curve, Zipf, hot_set
 from sizing.problem import InvalidInput
