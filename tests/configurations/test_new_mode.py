@@ -1,0 +1,107 @@
+"""A storage mode is one object and one template: modes of the tests' own are planned, rendered, linted and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, get_args
+
+import jinja2
+import pytest
+
+from configurations.bootstrap import actions
+from configurations.launch import Launch
+from configurations.rendering import classifications, templates
+from dashboards.alarms import alarms
+from dashboards.boards import boards
+from dashboards.composite_alarms import composite_alarms
+from emr.classification import flattened
+from environments.planning import plan_of
+from environments.reader import read_environment
+from environments.reader.schema import Storage
+from lint.lint import lint
+from lint.planned import planned_subject
+from reports.json_text import plain
+from sizing.modes import HDFS, MODES, S3_CACHED, Mode
+
+READ_THROUGH: Final = Mode(
+    name="s3-read-through",
+    summary="data in S3; a cache that only reads fill",
+    keeps_data_in_s3=True,
+    data_volume="cache",
+    data_copies=1,
+    min_core_nodes=2,
+    site_template="hbase-site/s3-read-through.json.j2",
+    dashboards=("cache", "nodes"),
+    composite_alarms=("servers", "cache"),
+    teardown=("disable-tables", "flush-meta", "stop-hbase", "check-log"),
+)
+READ_THROUGH_SITE: Final = """\
+      "hbase.bucketcache.ioengine": "files:{{ layout.CACHE_FILE }}",
+      "hbase.bucketcache.size": "{{ plan.cache.size_mib }}",
+      "hbase.bucketcache.bucket.sizes": "{{ plan.cache.bucket_sizes | join(",") }}",
+      "hbase.rs.prefetchblocksonopen": "false",
+"""
+TWO_COPIES: Final = Mode(
+    name="hdfs-two-copies",
+    summary="data on the nodes' disks, two copies",
+    keeps_data_in_s3=False,
+    data_volume="data",
+    data_copies=2,
+    min_core_nodes=2,
+    site_template=HDFS.site_template,
+    dashboards=("nodes",),
+    composite_alarms=("servers",),
+    teardown=("find-exports", "disable-tables", "verify-exports"),
+)
+BUCKET: Final = "bucket"
+
+
+@pytest.fixture
+def launch_in(monkeypatch: pytest.MonkeyPatch) -> object:
+    """Return the function that plans and renders environment `prod` in a mode, with the template of the new mode."""
+    own = jinja2.DictLoader({READ_THROUGH.site_template: READ_THROUGH_SITE})
+    shipped = templates().loader
+    assert shipped is not None
+    monkeypatch.setattr(templates(), "loader", jinja2.ChoiceLoader([own, shipped]))
+    return launch_of_mode
+
+
+def launch_of_mode(mode: Mode) -> Launch:
+    environment = replace(read_environment("prod"), mode=mode)
+    plan = plan_of(environment, environment.active)
+    return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))
+
+
+@pytest.mark.usefixtures("launch_in")
+@pytest.mark.parametrize(("mode", "like"), [(READ_THROUGH, S3_CACHED), (TWO_COPIES, HDFS)], ids=str)
+def test_a_new_mode_is_one_object_and_one_template(mode: Mode, like: Mode) -> None:
+    launch, other = launch_of_mode(mode), launch_of_mode(like)
+    plan = launch.plan
+    assert (plain(plan)["mode"], str(plan.mode)) == (mode.name, mode.name)
+    assert (plan.bucket_cache is not None) is mode.has_bucket_cache
+    assert {volume.purpose for volume in plan.core.volumes} == {mode.data_volume, "system"}
+    assert [action.name for action in actions(launch)] == [action.name for action in actions(other)]
+    core = {key: value for path, key, value in flattened(launch.settings.core) if path == "hbase-site"}
+    assert core.get("hbase.rs.prefetchblocksonopen") == ("false" if mode is READ_THROUGH else None)
+    assert not [finding for finding in lint(planned_subject(launch)).findings if finding.severity == "error"]
+    name = f"warmbase-{launch.environment.name}-{plan.cluster}"
+    assert list(boards(plan, BUCKET)) == [f"{name}-{board}" for board in mode.dashboards]
+    assert {alarm.name for alarm in alarms(plan, BUCKET)} == {alarm.name for alarm in alarms(other.plan, BUCKET)}
+    causes = [alarm.name for alarm in composite_alarms(plan, BUCKET)]
+    assert causes == [f"{name}-call-{cause}" for cause in mode.composite_alarms]
+
+
+@pytest.mark.usefixtures("launch_in")
+def test_the_copies_of_a_mode_size_its_volumes_and_hdfs() -> None:
+    two, three = launch_of_mode(TWO_COPIES).plan, launch_of_mode(HDFS).plan
+
+    def data_gib(launch_plan: object) -> int:
+        core = launch_plan.core  # type: ignore[attr-defined]
+        return int(core.count * core.volume("data").count * core.volume("data").size_gib)
+
+    assert (two.hdfs_replication, three.hdfs_replication) == (2, 3)
+    assert data_gib(two) < data_gib(three)
+
+
+def test_the_environment_file_knows_every_mode() -> None:
+    assert get_args(Storage.model_fields["mode"].annotation) == tuple(MODES)
