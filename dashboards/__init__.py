@@ -1,1 +1,1 @@
-"""Metrics to dashboard bodies and alarms, as plain data. The cluster's id is filled in by CloudFormation."""
+"""Dashboard bodies and alarms as plain data, made from metrics and a plan; CloudFormation fills in the cluster's id."""

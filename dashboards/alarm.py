@@ -1,13 +1,13 @@
-"""What an alarm is: a threshold on one series, and a rule on the states of others by which somebody is called."""
+"""Metric alarms, and composite alarms that send a notification when a rule over metric alarms holds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from dashboards.graph import Exact
+from dashboards.graph import MINUTE, Exact
 
-__all__ = ["Alarm", "Comparison", "CompositeAlarm", "Missing"]
+__all__ = ["NEVER", "Alarm", "AlarmRule", "Comparison", "CompositeAlarm", "Missing", "any_of", "in_alarm"]
 
 Comparison = Literal[
     "GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold"
@@ -17,28 +17,84 @@ Missing = Literal["breaching", "notBreaching"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """A threshold on what is watched: one series by its exact dimensions, or a Metrics Insights query.
+    """A threshold on one series, given by its exact dimensions, or on a Metrics Insights query.
 
-    It calls nobody: its state is a `Call`'s to reckon with. In ALARM where `breaching` of the last `periods` breach; a
-    period without data counts as `missing` says.
+    It notifies nobody: its state enters the rules of composite alarms. It is in ALARM while `breaching` of the last
+    `periods` periods breach, by default all of them; a period without data counts as `missing` says.
     """
 
     name: str
     description: str
     watched: Exact | str
-    period_seconds: int
-    periods: int
-    breaching: int
     comparison: Comparison
     threshold: float
-    missing: Missing
+    period_seconds: int = MINUTE
+    periods: int = 5
+    datapoints: int | None = None
+    missing: Missing = "notBreaching"
+
+    @property
+    def breaching(self) -> int:
+        """Return how many of the last periods breach while the alarm is in ALARM."""
+        return self.periods if self.datapoints is None else self.datapoints
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmRule:
+    """An expression over the states of alarms, built with `&`, `|` and `~`; `str()` gives CloudWatch's text.
+
+    `NEVER` is the rule that never holds, such as that of an alarm that a plan does not have; it simplifies away.
+    Source: CloudWatch API Reference, PutCompositeAlarm.
+    """
+
+    text: str
+    operator: Literal["AND", "OR", "constant"] | None = None
+
+    def __and__(self, other: AlarmRule) -> AlarmRule:
+        """Return the rule that holds while both hold."""
+        if NEVER in (self, other):
+            return NEVER
+        return self._joined("AND", other, neutral=ALWAYS)
+
+    def __or__(self, other: AlarmRule) -> AlarmRule:
+        """Return the rule that holds while one of the two holds."""
+        return self._joined("OR", other, neutral=NEVER)
+
+    def __invert__(self) -> AlarmRule:
+        """Return the rule that holds while this one does not."""
+        return ALWAYS if self == NEVER else AlarmRule(f"NOT {self._operand(None)}")
+
+    def __str__(self) -> str:
+        """Return the rule as `AlarmRule` of PutCompositeAlarm."""
+        return self.text
+
+    def _joined(self, operator: Literal["AND", "OR"], other: AlarmRule, *, neutral: AlarmRule) -> AlarmRule:
+        if neutral in (self, other):
+            return other if self == neutral else self
+        return AlarmRule(f"{self._operand(operator)} {operator} {other._operand(operator)}", operator)
+
+    def _operand(self, operator: str | None) -> str:
+        return self.text if self.operator in {None, operator} else f"({self.text})"
+
+
+NEVER: Final = AlarmRule("FALSE", "constant")
+ALWAYS: Final = AlarmRule("TRUE", "constant")
+
+
+def in_alarm(name: str) -> AlarmRule:
+    """Return the rule that holds while the alarm is in ALARM."""
+    return AlarmRule(f'ALARM("{name}")')
+
+
+def any_of(*names: str) -> AlarmRule:
+    """Return the rule that holds while one of the alarms is in ALARM, in brackets; `NEVER` without a name."""
+    return AlarmRule(f"({' OR '.join(map(str, map(in_alarm, names)))})") if names else NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompositeAlarm:
-    """A composite alarm: calls when its rule begins to hold, and again when it ends. One for each kind of cause."""
+    """A composite alarm: it notifies when its rule begins to hold, and again when it ends; one for each cause."""
 
     name: str
     description: str
     rule: str
-    """Of `ALARM("name")`, AND, OR, NOT and brackets. Source: CloudWatch API Reference, PutCompositeAlarm."""

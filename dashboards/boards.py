@@ -1,4 +1,4 @@
-"""The dashboards of one cluster."""
+"""The dashboards of one cluster, each with its graphs."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def boards(plan: Plan, root_bucket: str) -> Mapping[str, tuple[Graph, ...]]:
 
 
 def dashboard_bodies(plan: Plan, region: str, root_bucket: str) -> Mapping[str, str]:
-    """Each DashboardBody by its dashboard's name; `${ClusterId}` in it is CloudFormation's to fill in."""
+    """Return each DashboardBody by its dashboard's name; CloudFormation fills in `${ClusterId}`."""
     return {name: board_body(graphs, region) for name, graphs in boards(plan, root_bucket).items()}

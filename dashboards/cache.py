@@ -1,8 +1,8 @@
-"""The dashboard of the cache: how much of what is read it answers, how full it is, what it loses.
+"""The dashboard of the cache: the reads that it answers, its fill, and the blocks that it loses.
 
-The lifetime ratio `l2CacheHitRatio` is not drawn: it averages over everything since each server's start. Ratios here
-are of one minute, weighted by requests for the cluster, and beside that the worst server's, for one cold server of
-eleven costs a multi-get as much as eleven.
+It does not show the lifetime ratio `l2CacheHitRatio`, which averages over everything since each server's start. The
+ratios here are of one minute: the cluster's, weighted by requests, and the worst server's, because one cold server of
+eleven slows a multi-get as much as eleven do.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from dashboards.graph import MINUTE, Graph, GraphLine, Mark
 from dashboards.query import Statistic, search
 from sizing.plan import Plan
 
-__all__ = ["cache_graphs"]
+__all__ = ["HIT_RATIO_TITLE", "LOW_TITLE", "WORST_TITLE", "cache_graphs"]
 
-COOL, COLD = 0.90, 0.80
+WARM, COLD = 0.90, 0.80
 CURVE_HOURS = (0.5, 1.0, 2.0, 6.0)
+HIT_RATIO_TITLE = "Hit ratio per minute, all RegionServers, weighted by requests"
+WORST_TITLE = "Hit ratio per minute, worst RegionServer"
+LOW_TITLE = "RegionServers with a low hit ratio, and RegionServers that lost their cache in a restart"
 
 
 def cache_graphs(plan: Plan) -> tuple[Graph, ...]:
-    """From the cluster to its servers, and from how it is to how it came about."""
+    """Return the graphs, from the cluster to its servers, and from the state to its causes."""
     return (
         _hit_ratio(plan),
         _worst(),
@@ -29,7 +32,7 @@ def cache_graphs(plan: Plan) -> tuple[Graph, ...]:
         _fill(plan),
         _warming(plan),
         _reads(),
-        _rows_at_risk(plan),
+        _evictions(plan),
         _index_age(plan),
     )
 
@@ -39,13 +42,13 @@ def _of(name: str, statistic: Statistic) -> str:
 
 
 TIERS = (
-    Mark(value=COOL, label="0.90: below it a server is cool"),
-    Mark(value=COLD, label="0.80: below it a server is cold"),
+    Mark(value=WARM, label="0.90: a server is not fully warm below this"),
+    Mark(value=COLD, label="0.80: a server is cold below this"),
 )
 
 
 def _ratio() -> tuple[GraphLine, GraphLine, GraphLine]:
-    """Hits of all block reads of a minute, summed over the servers before they are divided."""
+    """Return the hit ratio of a minute: hits and misses are summed over the servers before they are divided."""
     return (
         GraphLine(of=f"SUM({_of('Hits', 'Sum')})", id="hits", label="hits", visible=False),
         GraphLine(of=f"SUM({_of('Misses', 'Sum')})", id="misses", label="misses", visible=False),
@@ -55,19 +58,19 @@ def _ratio() -> tuple[GraphLine, GraphLine, GraphLine]:
 
 def _hit_ratio(plan: Plan) -> Graph:
     return Graph(
-        title="Hit ratio by the minute, all RegionServers, weighted by requests",
+        title=HIT_RATIO_TITLE,
         lines=_ratio(),
-        unit="0 to 1",
+        unit="hit ratio",
         most=1.0,
-        marks=(Mark(value=round(plan.hit_ratio.predicted, 4), label="planned, once warm"), *TIERS),
+        marks=(Mark(value=round(plan.hit_ratio.predicted, 4), label="planned when warm"), *TIERS),
     )
 
 
 def _worst() -> Graph:
     return Graph(
-        title="Hit ratio by the minute, the worst RegionServer's",
-        lines=(GraphLine(of=f"MIN({_of('HitRatio', 'Minimum')})", id="worst", label="worst hit ratio"),),
-        unit="0 to 1",
+        title=WORST_TITLE,
+        lines=(GraphLine(of=f"MIN({_of('HitRatio', 'Minimum')})", id="worst", label="lowest hit ratio"),),
+        unit="hit ratio",
         most=1.0,
         marks=TIERS,
     )
@@ -75,11 +78,11 @@ def _worst() -> Graph:
 
 def _cold() -> Graph:
     return Graph(
-        title="RegionServers that are cool, cold, or have lost their cache in a restart",
+        title=LOW_TITLE,
         lines=(
-            GraphLine(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="below 0.90"),
-            GraphLine(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="below 0.80"),
-            GraphLine(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="lost their cache"),
+            GraphLine(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="hit ratio below 0.90"),
+            GraphLine(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="hit ratio below 0.80"),
+            GraphLine(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="cache lost"),
         ),
         unit="servers",
     )
@@ -87,9 +90,9 @@ def _cold() -> Graph:
 
 def _by_server() -> Graph:
     return Graph(
-        title="Hit ratio by the minute, by RegionServer",
+        title="Hit ratio per minute, by RegionServer",
         lines=(GraphLine(of=_of("HitRatio", "Average"), id="ratios"),),
-        unit="0 to 1",
+        unit="hit ratio",
         most=1.0,
         marks=TIERS,
     )
@@ -97,32 +100,32 @@ def _by_server() -> Graph:
 
 def _fill(plan: Plan) -> Graph:
     return Graph(
-        title="Cache filled, by RegionServer",
+        title="Cache fill, by RegionServer",
         lines=(GraphLine(of=_of("Fill", "Average"), id="fill"),),
-        unit="of the slots",
+        unit="fraction of slots",
         most=1.0,
         marks=(
-            Mark(value=0.95, label="0.95: evictions begin"),
-            Mark(value=round(warm_fill(plan), 3), label="planned, once warm"),
+            Mark(value=0.95, label="0.95: eviction starts"),
+            Mark(value=round(warm_fill(plan), 3), label="planned when warm"),
         ),
     )
 
 
 def _reads() -> Graph:
     return Graph(
-        title="Block reads a second, all RegionServers: from the cache, and from S3",
+        title="Block reads per second, all RegionServers",
         lines=(
-            GraphLine(of=f"SUM({_of('Hits', 'Sum')}) / {MINUTE}", id="hits", label="hits"),
-            GraphLine(of=f"SUM({_of('Misses', 'Sum')}) / {MINUTE}", id="misses", label="misses"),
+            GraphLine(of=f"SUM({_of('Hits', 'Sum')}) / {MINUTE}", id="hits", label="from the cache"),
+            GraphLine(of=f"SUM({_of('Misses', 'Sum')}) / {MINUTE}", id="misses", label="from S3"),
         ),
         unit="blocks/s",
     )
 
 
-def _rows_at_risk(plan: Plan) -> Graph:
-    expected = "the plan evicts none" if plan.hit_ratio.predicted >= 1 else "the plan evicts, for not all fits"
+def _evictions(plan: Plan) -> Graph:
+    expected = "none planned" if plan.hit_ratio.predicted >= 1 else "planned, because not all data fits"
     return Graph(
-        title=f"Blocks evicted ({expected}), and not cached because a writer's queue was full",
+        title=f"Blocks evicted ({expected}), and blocks not cached because a writer's queue was full",
         lines=(
             GraphLine(of=f"SUM({_of('Evictions', 'Sum')}) / {MINUTE}", id="evicted", label="evicted"),
             GraphLine(of=f"SUM({_of('FailedInsertions', 'Sum')}) / {MINUTE}", id="failed", label="not cached"),
@@ -132,7 +135,7 @@ def _rows_at_risk(plan: Plan) -> Graph:
 
 
 def _warming(plan: Plan) -> Graph:
-    """CloudWatch draws no curve that begins at a restart: the plan's is marked at some hours."""
+    """Return the warm-up graph. CloudWatch draws no curve that begins at a restart, so marks show the plan by hours."""
     curve = dict(plan.warm_up.curve)
     marks = [
         Mark(value=round(curve[hours], 3), label=f"planned {hours:g} h after a cold start")
@@ -140,12 +143,12 @@ def _warming(plan: Plan) -> Graph:
         if hours in curve and curve[hours] < 1
     ]
     return Graph(
-        title="Warming: hit ratio against the plan's warm-up by reads, and the mean fill",
+        title="Warm-up by reads: hit ratio against the plan, and mean fill",
         lines=(
             *_ratio(),
             GraphLine(of=f"AVG({_of('Fill', 'Average')})", id="mean_fill", label="mean fill"),
         ),
-        unit="0 to 1",
+        unit="hit ratio",
         most=1.0,
         marks=tuple(marks),
     )
@@ -153,8 +156,8 @@ def _warming(plan: Plan) -> Graph:
 
 def _index_age(plan: Plan) -> Graph:
     return Graph(
-        title="What a crash would lose: since when an index lacks what its cache holds",
+        title="Cache at risk in a crash: seconds since its index was saved, by RegionServer",
         lines=(GraphLine(of=_of("IndexBehindSeconds", "Maximum"), id="behind"),),
         unit="s",
-        marks=(Mark(value=plan.persistence.interval_ms / 1000, label="it is written at least so often"),),
+        marks=(Mark(value=plan.persistence.interval_ms / 1000, label="planned interval between saves"),),
     )

@@ -1,4 +1,4 @@
-"""What a plan expects of figures that are drawn and alarmed on."""
+"""The figures that a plan expects of a warm cache, for dashboards and alarms."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sizing.units import MIB
 
 __all__ = ["warm_fill", "warming_seconds"]
 
-# judgement: what is planned is an estimate, and reads come unevenly.
+# judgement: the planned time is an estimate, and reads arrive unevenly.
 SLACK: Final = 1.5
-NEARLY_WARM: Final = 0.95
-LEAST_SECONDS: Final = 1_800
+NEARLY_WARM: Final = 0.95  # judgement: of the planned hit ratio; the last blocks take disproportionately long
+MIN_SECONDS: Final = 1_800  # judgement: regions also open and move in the first half hour after a start
 
 
 def warm_fill(plan: Plan) -> float:
-    """Share of a cache's slots that a warm one uses: all that the data need, or what an eviction leaves at least.
+    """Return the fraction of its slots that a warm cache uses: all that the data needs, or what an eviction leaves.
 
-    An eviction frees 15 % of each size's slots, so that 0.95 become 0.81.
+    An eviction frees 15 % of the slots of each size, so 0.95 becomes 0.81.
     """
     everything_bytes = plan.hit_ratio.curve[-1][0]
     size_bytes = plan.core.count * plan.cache.size_mib * MIB
@@ -28,7 +28,7 @@ def warm_fill(plan: Plan) -> float:
 
 
 def warming_seconds(plan: Plan) -> int:
-    """How long a cold cache may take to be nearly as good as the plan's, with half as much again; whole minutes."""
-    enough = NEARLY_WARM * plan.hit_ratio.predicted
-    hours = next((hours for hours, ratio in plan.warm_up.curve if ratio >= enough), plan.warm_up.curve[-1][0])
-    return 60 * round(max(LEAST_SECONDS, SLACK * 3600 * hours) / 60)
+    """Return how long a cold cache may take to reach nearly the planned hit ratio, with slack; whole minutes."""
+    warm_ratio = NEARLY_WARM * plan.hit_ratio.predicted
+    hours = next((hours for hours, ratio in plan.warm_up.curve if ratio >= warm_ratio), plan.warm_up.curve[-1][0])
+    return 60 * round(max(MIN_SECONDS, SLACK * 3600 * hours) / 60)

@@ -1,4 +1,4 @@
-"""Graphs of a dashboard and what they are drawn of, as CloudWatch's dashboard body has them.
+"""Graphs of a dashboard, and the series that they draw, as CloudWatch's dashboard body takes them.
 
 Source: CloudWatch API Reference, CloudWatch-Dashboard-Body-Structure.
 """
@@ -23,20 +23,20 @@ HEIGHT: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exact:
-    """One series by its exact dimensions."""
+    """One series, which its exact dimensions name."""
 
     metric: Metric
     dimensions: Mapping[str, str]
     statistic: Statistic
 
     def drawn(self, label: str, identity: str) -> list[Any]:
-        """As a graph has it."""
+        """Return the entry of a graph's `metrics`."""
         parts = [part for name, value in self.dimensions.items() for part in (name, value)]
         options = {"stat": self.statistic, "label": label, "id": identity}
         return [self.metric.namespace, self.metric.cloudwatch, *parts, options]
 
     def metric_stat(self) -> dict[str, Any]:
-        """As GetMetricData takes it, without its period."""
+        """Return the `MetricStat` of GetMetricData, without its period."""
         dimensions = [{"Name": name, "Value": value} for name, value in self.dimensions.items()]
         metric = {"Namespace": self.metric.namespace, "MetricName": self.metric.cloudwatch, "Dimensions": dimensions}
         return {"Metric": metric, "Stat": self.statistic}
@@ -44,9 +44,9 @@ class Exact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphLine:
-    """What is drawn, or reckoned with where it is not visible. `of` is an expression or an exact series.
+    """A line of a graph, or an invisible series that other lines use. `of` is an expression or an exact series.
 
-    An expression that gives several series names each itself where the label is empty.
+    Where the label is empty, an expression that gives several series labels each of them.
     """
 
     of: str | Exact
@@ -55,13 +55,13 @@ class GraphLine:
     visible: bool = True
 
     def drawn(self) -> list[Any]:
-        """As a graph has it."""
+        """Return the entry of a graph's `metrics`."""
         if isinstance(self.of, Exact):
             return self.of.drawn(self.label, self.id)
         return [{"expression": self.of, "label": self.label, "id": self.id, "visible": self.visible}]
 
     def metric_data_query(self, period_seconds: int) -> dict[str, Any]:
-        """As one of GetMetricData's queries; `${ClusterId}` in it is the asker's to fill in."""
+        """Return a query of GetMetricData; the caller fills in `${ClusterId}`."""
         if isinstance(self.of, Exact):
             of: dict[str, Any] = {"MetricStat": {**self.of.metric_stat(), "Period": period_seconds}}
         else:
@@ -71,7 +71,7 @@ class GraphLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A horizontal line, such as what is planned; the label says what it is and why it is there."""
+    """A horizontal line, such as a planned figure; the label says what it marks."""
 
     value: float
     label: str
@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """One graph. `unit` labels its axis; `most` is where that ends, None where it follows what is drawn."""
+    """One graph. `unit` labels its axis; `most` is the upper end of the axis, None where it follows the data."""
 
     title: str
     lines: tuple[GraphLine, ...]
@@ -90,11 +90,11 @@ class Graph:
     width: int = field(default=12)
 
     def properties(self, region: str) -> dict[str, Any]:
-        """Of the widget."""
+        """Return the `properties` of the graph's widget."""
         axis: dict[str, Any] = {"min": 0, "label": self.unit, "showUnits": False}
         if self.most is not None:
             axis["max"] = self.most
-        found: dict[str, Any] = {
+        properties: dict[str, Any] = {
             "region": region,
             "view": "timeSeries",
             "stacked": False,
@@ -104,12 +104,14 @@ class Graph:
             "yAxis": {"left": axis},
         }
         if self.marks:
-            found["annotations"] = {"horizontal": [{"label": mark.label, "value": mark.value} for mark in self.marks]}
-        return found
+            properties["annotations"] = {
+                "horizontal": [{"label": mark.label, "value": mark.value} for mark in self.marks]
+            }
+        return properties
 
 
 def board_body(graphs: Sequence[Graph], region: str) -> str:
-    """The DashboardBody, as JSON, graphs from left to right; `${ClusterId}` in it is CloudFormation's to fill in."""
+    """Return the DashboardBody as JSON, graphs from left to right; CloudFormation fills in `${ClusterId}`."""
     widgets, x, y = [], 0, 0
     for graph in graphs:
         if x + graph.width > COLUMNS:

@@ -1,15 +1,15 @@
-"""How a dashboard and an alarm find metrics: by SEARCH, and by Metrics Insights.
+"""Queries by which dashboards and alarms find metrics: SEARCH expressions, and Metrics Insights.
 
-What CloudWatch can evaluate, as far as it matters here:
+CloudWatch limits what they can evaluate:
     - SEARCH returns an array of series; SUM, MIN, MAX and AVG of an array are one series. Arithmetic takes numbers and
-      series, and an array with one series, but no two arrays: a ratio by server cannot be made of two searches
+      series, and an array with one series, but no two arrays: two searches cannot give a ratio by server
       (CloudWatch User Guide, using-metric-math, on its data types).
     - SEARCH finds at most 500 series, and none that had no data in two weeks (using-search-expressions).
     - An alarm may not search. One on a Metrics Insights query sees the last three hours; the query may match 10,000
       metrics, and GetMetricData takes one query at a time: no ratio of two (alarm-limits,
       cloudwatch-metrics-insights-limits).
     - Metrics Insights aggregates by SUM, MIN, MAX, AVG and COUNT, and knows no RATE (…-querylanguage).
-So the node publishes windows, and what is to be compared with 0 once it is summed.
+So the node publishes figures of one minute, and misses in a form whose sum can be compared with 0.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from configurations.metrics import Metric, MetricSource
 __all__ = ["CLUSTER_ID", "Aggregate", "Statistic", "insights", "search"]
 
 CLUSTER_ID: Final = "${ClusterId}"
-"""Where CloudFormation puts the id of the cluster."""
+"""The place where CloudFormation fills in the id of the cluster."""
 
 Statistic = Literal["Sum", "Minimum", "Maximum", "Average"]
 Aggregate = Literal["SUM", "MIN", "MAX", "AVG", "COUNT"]
 
 
 def search(metric: Metric, statistic: Statistic, period_seconds: int) -> str:
-    """A metric-math SEARCH for one metric of every daemon, or node, of the cluster that publishes it.
+    """Return a metric-math SEARCH for one metric of every daemon or node of the cluster that publishes it.
 
-    The value of `service.name` for HBase is not documented, so it is never written down: SEARCH finds it.
+    The value of `service.name` for HBase is not documented, so no query names it; SEARCH finds it.
     """
     agent = metric.source not in {MetricSource.NODE, MetricSource.EMR}
     names = ",".join(f'"{name}"' if agent else name for name in metric.dimensions)
@@ -40,7 +40,7 @@ def search(metric: Metric, statistic: Statistic, period_seconds: int) -> str:
 
 
 def insights(metric: Metric, aggregate: Aggregate) -> str:
-    """A Metrics Insights query over all nodes of the cluster. Its alarm's period is the query's."""
+    """Return a Metrics Insights query over all nodes of the cluster; the alarm's period is the query's."""
     schema = f'SCHEMA("{metric.namespace}", {", ".join(metric.dimensions)})'
     where = f"{metric.dimensions[0]} = '{CLUSTER_ID}'"
     return f"SELECT {aggregate}({metric.cloudwatch}) FROM {schema} WHERE {where}"  # noqa: S608 - names of ours alone

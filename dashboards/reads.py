@@ -1,4 +1,4 @@
-"""The dashboard of reads: how many, how fast, what they wait for, what they ask of S3 and of the volumes."""
+"""The dashboard of reads: their rate and latency, the handlers they wait for, and their load on S3 and volumes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sizing.units import MIB
 __all__ = ["ROOT_METRICS_FILTER", "of_root", "read_graphs"]
 
 ROOT_METRICS_FILTER = "hbase-root"
-"""Id of the request metrics that the root bucket keeps for the root's prefix."""
+"""The id of the request metrics that the root bucket publishes for the prefix of the HBase root."""
 
 
 def read_graphs(plan: Plan, root_bucket: str) -> tuple[Graph, ...]:
-    """From what clients see to what lies below."""
+    """Return the graphs, from what clients notice down to volumes and S3."""
     return (
         _requests(),
         *((_latency(plan),) if plan.mode.has_bucket_cache else ()),
@@ -33,7 +33,7 @@ def of_root(name: str, root_bucket: str) -> Exact:
 
 
 def rate(attribute: str, identity: str, label: str) -> tuple[GraphLine, GraphLine]:
-    """Of a counter, all daemons: where one restarts its counter begins anew, and that minute is drawn as 0."""
+    """Return the rate of a counter over all daemons. A restart resets the counter, and its minute is drawn as 0."""
     summed = f"SUM(RATE({search(metric(attribute), 'Maximum', MINUTE)}))"
     return (
         GraphLine(of=summed, id=f"{identity}_change", label=label, visible=False),
@@ -43,7 +43,7 @@ def rate(attribute: str, identity: str, label: str) -> tuple[GraphLine, GraphLin
 
 def _requests() -> Graph:
     return Graph(
-        title="Requests a second, all RegionServers (too low in the minute in which one restarts)",
+        title="Requests per second, all RegionServers (too low in the minute of a restart)",
         lines=(*rate("readRequestCount", "reads", "reads"), *rate("writeRequestCount", "writes", "writes")),
         unit="requests/s",
     )
@@ -51,27 +51,27 @@ def _requests() -> Graph:
 
 def _latency(plan: Plan) -> Graph:
     return Graph(
-        title="Gets: 99 of 100 were served within, by RegionServer",
+        title="Latency of gets, 99th percentile, by RegionServer",
         lines=(GraphLine(of=search(metric("GetP99"), "Maximum", MINUTE), id="p99"),),
         unit="ms",
         marks=(
-            Mark(value=round(plan.throughput.p99_latency_ms, 1), label="planned, with what clients wait (estimate)"),
+            Mark(value=round(plan.throughput.p99_latency_ms, 1), label="planned p99, with waiting time (estimate)"),
         ),
     )
 
 
 def _handlers(plan: Plan) -> Graph:
     return Graph(
-        title="Handlers in use, by RegionServer: when all are, requests queue",
+        title="Handlers in use, by RegionServer (requests queue when all are)",
         lines=(GraphLine(of=search(metric("numActiveHandler"), "Maximum", MINUTE), id="handlers"),),
         unit="handlers",
-        marks=(Mark(value=plan.handlers, label="all of them"),),
+        marks=(Mark(value=plan.handlers, label="all handlers"),),
     )
 
 
 def _queue() -> Graph:
     return Graph(
-        title="Requests that wait for a handler, by RegionServer",
+        title="Requests waiting for a handler, by RegionServer",
         lines=(GraphLine(of=search(metric("queueSize"), "Maximum", MINUTE), id="queue"),),
         unit="bytes",
     )
@@ -79,7 +79,7 @@ def _queue() -> Graph:
 
 def _s3(root_bucket: str) -> Graph:
     return Graph(
-        title="Requests to S3 below the HBase root, in five minutes",
+        title="Requests to S3 below the HBase root, per five minutes",
         lines=(
             GraphLine(of=of_root("GetRequests", root_bucket), id="gets", label="GETs"),
             GraphLine(of=of_root("5xxErrors", root_bucket), id="refused", label="refused (5xx)"),
@@ -91,29 +91,29 @@ def _s3(root_bucket: str) -> Graph:
 
 def _volume_bytes(plan: Plan) -> Graph:
     volume = plan.core.volume("cache")
-    bought = (volume.throughput_mib_s or 0) * MIB * volume.count
+    provisioned = (volume.throughput_mib_s or 0) * MIB * volume.count
     return Graph(
-        title="Throughput of the cache's volume, the busiest node's",
+        title="Throughput of the cache volume, busiest node",
         lines=(
             GraphLine(
                 of=f"MAX({search(metric('VolumeBytes'), 'Sum', MINUTE)}) / {MINUTE}", id="bytes", label="busiest"
             ),
         ),
         unit="B/s",
-        marks=(Mark(value=bought, label="bought"),) if bought else (),
+        marks=(Mark(value=provisioned, label="provisioned"),) if provisioned else (),
     )
 
 
 def _volume_operations(plan: Plan) -> Graph:
     volume = plan.core.volume("cache")
-    bought = (volume.iops or 0) * volume.count
+    provisioned = (volume.iops or 0) * volume.count
     return Graph(
-        title="Reads and writes of the cache's volume, the busiest node's",
+        title="Reads and writes of the cache volume, busiest node",
         lines=(
             GraphLine(
                 of=f"MAX({search(metric('VolumeOperations'), 'Sum', MINUTE)}) / {MINUTE}", id="io", label="busiest"
             ),
         ),
         unit="IO/s",
-        marks=(Mark(value=bought, label="bought"),) if bought else (),
+        marks=(Mark(value=provisioned, label="provisioned"),) if provisioned else (),
     )

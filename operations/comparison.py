@@ -14,8 +14,9 @@ from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from dashboards.alarm import Alarm
-from dashboards.alarms import alarms, composite_alarms
+from dashboards.alarms import alarms
 from dashboards.boards import dashboard_bodies
+from dashboards.composite_alarms import composite_alarms
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from emr.classification import Classification, flattened

@@ -11,9 +11,10 @@ from typing import Final
 from configurations.launch import launch_of
 from configurations.metrics import METRICS, MetricSource
 from dashboards.alarm import Alarm
-from dashboards.alarms import alarms, composite_alarms
+from dashboards.alarms import alarms
 from dashboards.boards import boards
-from dashboards.cache import cache_graphs
+from dashboards.cache import HIT_RATIO_TITLE, WORST_TITLE, cache_graphs
+from dashboards.composite_alarms import composite_alarms
 from dashboards.graph import Exact
 from environments.reader import read_environment
 from lab.preview.cloudwatch import drawn
@@ -85,8 +86,8 @@ def _truth() -> Iterator[str]:
     store = replay(servers, bucket)
     by_title = {graph.title: drawn(graph, store) for graph in cache_graphs(plan)}
     shown, worst = (
-        next(curves[0].series for title, curves in by_title.items() if title.endswith(end))
-        for end in ("weighted by requests", "the worst RegionServer's")
+        next(curves[0].series for title, curves in by_title.items() if title == wanted)
+        for wanted in (HIT_RATIO_TITLE, WORST_TITLE)
     )
     rows = []
     for begins in range(MINUTE, servers[0].seconds, MINUTE):

@@ -15,8 +15,9 @@ from constructs import Construct
 
 from configurations.launch import Launch
 from dashboards.alarm import Alarm, CompositeAlarm
-from dashboards.alarms import alarms, composite_alarms
+from dashboards.alarms import alarms
 from dashboards.boards import dashboard_bodies
+from dashboards.composite_alarms import composite_alarms
 from dashboards.graph import Exact
 from environments.environment import Environment
 from environments.names import cluster_id_parameter, monitoring_stack

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboards.alarms import alarms, composite_alarms
+from dashboards.alarms import alarms
+from dashboards.composite_alarms import composite_alarms
 from lab.preview.cloudwatch import in_alarm, rule_holds
 from lab.preview.replay import MINUTE, ReplayedServer, replay
 from sizing.plan import Plan

@@ -10,6 +10,7 @@ import pytest
 
 from configurations.bootstrap import actions
 from configurations.launch import Launch
+from configurations.planned_spec import planned_spec
 from configurations.rendering import classifications, templates
 from dashboards.alarms import alarms
 from dashboards.boards import boards
@@ -19,7 +20,6 @@ from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.reader.schema import Storage
 from lint.lint import lint
-from lint.planned import planned_subject
 from reports.json_text import plain
 from sizing.modes import HDFS, MODES, S3_CACHED, Mode
 
@@ -83,7 +83,7 @@ def test_a_new_mode_is_one_object_and_one_template(mode: Mode, like: Mode) -> No
     assert [action.name for action in actions(launch)] == [action.name for action in actions(other)]
     core = {key: value for path, key, value in flattened(launch.settings.core) if path == "hbase-site"}
     assert core.get("hbase.rs.prefetchblocksonopen") == ("false" if mode is READ_THROUGH else None)
-    assert not [finding for finding in lint(planned_subject(launch)).findings if finding.severity == "error"]
+    assert not [finding for finding in lint(planned_spec(launch)).findings if finding.severity == "error"]
     name = f"warmbase-{launch.environment.name}-{plan.cluster}"
     assert list(boards(plan, BUCKET)) == [f"{name}-{board}" for board in mode.dashboards]
     assert {alarm.name for alarm in alarms(plan, BUCKET)} == {alarm.name for alarm in alarms(other.plan, BUCKET)}

@@ -1,7 +1,8 @@
-"""The alarms and the calls that they add up to: what each says, and what CloudWatch takes."""
+"""Alarms and the composite alarms that they add up to: texts, thresholds, rules, and CloudWatch's limits."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +12,14 @@ import pytest
 from cli.main import COMMANDS
 from configurations.launch import Launch, launch_of
 from configurations.metrics import METRICS, MetricSource, metric
-from dashboards.alarm import Alarm
-from dashboards.alarms import alarms, composite_alarms
+from dashboards.alarm import NEVER, Alarm, AlarmRule, any_of, in_alarm
+from dashboards.alarms import alarms
+from dashboards.composite_alarms import composite_alarms
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from environments.reader import read_environment
-from lab.preview.cloudwatch import MetricStore, Published, in_alarm
+from lab.preview.cloudwatch import MetricStore, Published
+from lab.preview.cloudwatch import in_alarm as is_in_alarm
 from sizing.plan import Plan
 from tests.shipped import ENVIRONMENTS
 
@@ -124,6 +127,114 @@ def test_a_replica_is_not_asked_for_a_meta_of_the_actives_name(launches: Launche
     assert not any("meta-unassigned" in call.rule for call in composite_alarms(plan, BUCKET, replica=True))
 
 
+def alarm(plan: Plan, end: str) -> Alarm:
+    [found] = [alarm for alarm in alarms(plan, BUCKET) if alarm.name.endswith(f"-{end}")]
+    return found
+
+
+def test_the_disk_alarm_comes_before_yarn_gives_up_a_full_volume(launches: Launches) -> None:
+    """YARN marks a disk over 0.90 as unhealthy, and EMR replaces the node; a pinned volume may be fuller than that."""
+    plan = launches("prod").plan
+    cache = plan.core.volume("cache")
+    used_gib = (plan.cache.size_bytes + plan.persistence.file_bytes) / 2**30
+    thresholds = {}
+    for fill in (0.60, 0.86, 0.90, 0.95):
+        volume = replace(cache, count=1, size_gib=math.ceil(used_gib / fill))
+        volumes = tuple(volume if each.purpose == "cache" else each for each in plan.core.volumes)
+        thresholds[fill] = alarm(replace(plan, core=replace(plan.core, volumes=volumes)), "disk-full").threshold
+    assert thresholds == {0.60: 0.85, 0.86: pytest.approx(0.88, abs=1e-3), 0.90: 0.89, 0.95: 0.89}
+
+
+def throughput(plan: Plan, reads_per_second: float, p99_latency_ms: float) -> Plan:
+    return replace(
+        plan,
+        throughput=replace(plan.throughput, reads_per_second=reads_per_second, p99_latency_ms=p99_latency_ms),
+        persistence=replace(plan.persistence, interval_ms=600_000, dump_seconds=30.0),
+        restart=replace(plan.restart, stop_seconds=100.0, away_seconds=140.0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "threshold", "datapoints"),
+    [
+        ("core-node-missing", 11, (2, 2)),
+        ("s3-gets-above-plan", 20 * 300, (3, 3)),
+        ("s3-refuses", 300, (3, 3)),
+        ("server-silent", 11, (6, 6)),
+        ("meta-unassigned", 1, (6, 6)),
+        ("hit-ratio-low", 60, (8, 8)),
+        ("server-cold", 0, (8, 8)),
+        ("cache-filling", 0.746, (1, 13)),
+        ("cache-lost", 0, (5, 5)),
+        ("insertions-fail", 0, (15, 15)),
+        ("index-behind", 2 * 600 + 30, (5, 5)),
+        ("cache-evicts", 0, (2, 30)),
+        ("gets-slow", 50, (5, 5)),
+        ("long-pause", 0, (1, 1)),
+    ],
+)
+def test_each_threshold_follows_from_the_plan(
+    end: str, threshold: float, datapoints: tuple[int, int], launches: Launches
+) -> None:
+    """A plan with no GETs to S3 and gets of a millisecond leaves the smallest thresholds."""
+    found = alarm(throughput(launches("prod").plan, 0.0, 1.0), end)
+    assert (found.threshold, (found.breaching, found.periods)) == (threshold, datapoints)
+
+
+def test_busy_plans_have_thresholds_at_twice_the_planned_figures(launches: Launches) -> None:
+    busy = throughput(launches("dev").plan, 10_000.0, 400.0)
+    [requests] = [resource for resource in busy.throughput.resources if resource.name == "s3-requests"]
+    planned = 10_000.0 * requests.demand_per_read
+    assert alarm(busy, "gets-slow").threshold == 800
+    assert alarm(busy, "s3-gets-above-plan").threshold == math.ceil(300 * max(20.0, 2 * planned))
+
+
+def test_short_restarts_are_given_three_minutes_and_cold_caches_five(launches: Launches) -> None:
+    plan = launches("prod").plan
+    quick = replace(plan, restart=replace(plan.restart, stop_seconds=1.0, away_seconds=1.0))
+    assert (alarm(quick, "server-silent").periods, alarm(quick, "server-cold").periods) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("curve", "minutes"),
+    [
+        (((0.0, 0.0), (0.1, 0.96)), 30),
+        (((0.0, 0.0), (1.0, 0.90), (2.0, 0.96)), 180),
+        (((0.0, 0.0), (4.0, 0.5)), 360),
+    ],
+    ids=["half an hour at least", "one and a half times the planned time", "the whole curve"],
+)
+def test_a_server_is_young_while_its_cache_may_still_warm(
+    curve: tuple[tuple[float, float], ...], minutes: int, launches: Launches
+) -> None:
+    plan = launches("prod").plan
+    slow = replace(plan, warm_up=replace(plan.warm_up, curve=curve))
+    assert alarm(slow, "server-young").threshold == 60 * minutes
+
+
+A, B, C = (in_alarm(name) for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (A & B & C, 'ALARM("a") AND ALARM("b") AND ALARM("c")'),
+        (A | B & C, 'ALARM("a") OR (ALARM("b") AND ALARM("c"))'),
+        ((A | B) & ~C, '(ALARM("a") OR ALARM("b")) AND NOT ALARM("c")'),
+        (~(A & B), 'NOT (ALARM("a") AND ALARM("b"))'),
+        (any_of("a") & ~any_of("b", "c"), '(ALARM("a")) AND NOT (ALARM("b") OR ALARM("c"))'),
+        (any_of() | A, 'ALARM("a")'),
+        (A & ~any_of(), 'ALARM("a")'),
+    ],
+)
+def test_a_rule_is_written_as_cloudwatch_reads_it(rule: AlarmRule, text: str) -> None:
+    assert str(rule) == text
+
+
+def test_a_rule_with_an_alarm_that_does_not_exist_never_holds() -> None:
+    assert A & any_of() == any_of() & A == any_of() | NEVER == NEVER
+
+
 NAMES = [alarm.name for alarm in alarms(launch_of(ENVIRONMENT, ENVIRONMENT.active).plan, BUCKET)]
 STEP = {"G": 1.0, "L": -1.0}
 
@@ -140,7 +251,7 @@ def test_each_fires_when_so_many_periods_breach_and_clears_when_they_no_longer_d
     for number in range(ends + alarm.periods + 40):
         value = bad if begins <= number < ends else good
         store.put([_point(alarm, number * period, value)])
-    states = [in_alarm(alarm, store, number * period) for number in range(30, ends + alarm.periods + 40)]
+    states = [is_in_alarm(alarm, store, number * period) for number in range(30, ends + alarm.periods + 40)]
     fired = [number for number, state in enumerate(states, 30) if state]
     # A period counts when it is over; the alarm clears when the good ones leave too few of the bad.
     assert fired == list(range(begins + alarm.breaching, ends + alarm.periods - alarm.breaching + 1))

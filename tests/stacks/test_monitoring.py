@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from configurations.launch import Launch
-from dashboards.alarms import alarms, composite_alarms
+from dashboards.alarms import alarms
+from dashboards.composite_alarms import composite_alarms
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, allowing, of_type, only
 

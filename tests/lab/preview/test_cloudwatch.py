@@ -125,7 +125,7 @@ def test_missing_data_counts_as_the_page_has_it(
             watched=insights(metric("Hits"), "MAX"),
             period_seconds=MINUTE,
             periods=3,
-            breaching=breaching,
+            datapoints=breaching,
             comparison="GreaterThanThreshold",
             threshold=0.5,
             missing=missing,

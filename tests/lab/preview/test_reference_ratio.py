@@ -9,7 +9,7 @@ import pytest
 
 from configurations.launch import Launch
 from dashboards.boards import boards
-from dashboards.cache import cache_graphs
+from dashboards.cache import HIT_RATIO_TITLE, LOW_TITLE, WORST_TITLE, cache_graphs
 from lab.preview.cloudwatch import MetricStore, Series, drawn
 from lab.preview.replay import MINUTE, ReplayedServer, lifetime_ratio, recording, replay, three_servers, true_ratio
 from lab.preview.timeline import timeline as minutes_in_alarm
@@ -37,7 +37,7 @@ def plan(launches: Callable[[str], Launch]) -> Plan:
 
 def curve(store: MetricStore, plan: Plan, title: str, label: str) -> Series:
     """Of the dashboard of the cache."""
-    [graph] = [cache_graph for cache_graph in cache_graphs(plan) if cache_graph.title.startswith(title)]
+    [graph] = [cache_graph for cache_graph in cache_graphs(plan) if cache_graph.title == title]
     [found] = [each.series for each in drawn(graph, store) if each.label == label]
     return found
 
@@ -48,7 +48,7 @@ def curve(store: MetricStore, plan: Plan, title: str, label: str) -> Series:
     ids=["restarts", "a cache lost", "warming", "one after the other"],
 )
 def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[ReplayedServer, ...], plan: Plan) -> None:
-    shown = curve(replay(servers), plan, "Hit ratio by the minute, all", "hit ratio")
+    shown = curve(replay(servers), plan, HIT_RATIO_TITLE, "hit ratio")
     true = {begins: true_ratio(servers, begins) for begins in range(0, servers[0].seconds, MINUTE)}
     assert len(shown) >= 12
     for begins, ratio in shown.items():
@@ -59,15 +59,15 @@ def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[ReplayedServe
 def test_a_mean_over_each_servers_life_is_not(plan: Plan) -> None:
     """What l2CacheHitRatio would show, averaged: 30 points off while a cache warms, and after a restart."""
     for servers in (LOST, WARMING):
-        shown = curve(replay(servers), plan, "Hit ratio by the minute, all", "hit ratio")
+        shown = curve(replay(servers), plan, HIT_RATIO_TITLE, "hit ratio")
         off = [abs((lifetime_ratio(servers, begins + MINUTE) or 0.0) - ratio) for begins, ratio in shown.items()]
         assert max(off) > 0.25
 
 
 def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
     store = replay(LOST)
-    worst = curve(store, plan, "Hit ratio by the minute, the worst", "worst hit ratio")
-    alone = curve(replay(LOST[2:]), plan, "Hit ratio by the minute, all", "hit ratio")
+    worst = curve(store, plan, WORST_TITLE, "lowest hit ratio")
+    alone = curve(replay(LOST[2:]), plan, HIT_RATIO_TITLE, "hit ratio")
     assert min(worst.values()) < 0.9
     assert {begins: worst[begins] for begins in alone if alone[begins] < 0.95} == {
         begins: ratio for begins, ratio in alone.items() if ratio < 0.95
@@ -84,7 +84,7 @@ def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[ReplayedServ
     for graph in cache_graphs(plan):
         for each in drawn(graph, store):
             assert all(value >= 0 for value in each.series.values()), graph.title
-            if graph.unit in {"0 to 1", "of the slots"}:
+            if graph.unit in {"hit ratio", "fraction of slots"}:
                 assert all(value <= 1 for value in each.series.values()), graph.title
 
 
@@ -123,7 +123,7 @@ def test_a_cold_start_is_called_warming_and_calls_nobody(plan: Plan) -> None:
 def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refilled(plan: Plan) -> None:
     found = timeline(LOST, plan)
     assert {name for name in found if name.startswith("call-")} == {"call-cache"}
-    lost = curve(replay(LOST), plan, "RegionServers that are cool", "lost their cache")
+    lost = curve(replay(LOST), plan, LOW_TITLE, "cache lost")
     minutes = [begins // MINUTE for begins, servers in lost.items() if servers]
     # Five minutes must be so, and a minute is looked at when it is over.
     assert found["call-cache"] == found["cache-lost"] == list(range(minutes[0] + 5, minutes[-1] + 2))
@@ -132,7 +132,7 @@ def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refi
 def test_a_cold_cache_of_servers_that_are_long_up_calls(plan: Plan) -> None:
     found = timeline(UNEXPECTED, plan)
     assert {name for name in found if name.startswith("call-")} == {"call-cache"}
-    ratios = curve(replay(UNEXPECTED), plan, "Hit ratio by the minute, all", "hit ratio")
+    ratios = curve(replay(UNEXPECTED), plan, HIT_RATIO_TITLE, "hit ratio")
     low = [begins // MINUTE for begins, ratio in ratios.items() if ratio < 0.9]
     assert found["hit-ratio-low"] == list(range(low[0] + 5, low[-1] + 2))
     assert set(found["call-cache"]) == set(found["hit-ratio-low"]) | set(found["server-cold"])
