@@ -14,15 +14,14 @@ from sizing.units import GIB, MIB
 FULL: Final = 0.85
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
-START: Final = "the RegionServer does not start"
 
 
 @rule(
     id="WB201",
     severity=Severity.ERROR,
     title="hbase.bucketcache.size below 1 MiB",
-    because=f"HBase 2.6 reads MiB, and below 1 {START}",
-    fix="state MiB for each RegionServer",
+    because="HBase 2 reads MiB, and below 1 MiB the RegionServer does not start",
+    fix="set the size in MiB for each RegionServer",
     source=FACTORY,
     proof=BOOTED,
 )
@@ -30,16 +29,17 @@ def _size_below_one(node: LintedNode) -> Iterator[Violation]:
     size = node.cache_mib
     if size is not None and size < 1:
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"), message=f"{size:g} MiB: the old share of heap is gone"
+            at=node.setting("hbase.bucketcache.size"),
+            message=f"read as {size:g} MiB; HBase 2 no longer accepts a fraction of the heap",
         )
 
 
 @rule(
     id="WB210",
     severity=Severity.ERROR,
-    title="colons between the paths of hbase.bucketcache.ioengine",
-    because=f"only commas separate paths; a directory that is not there is a FileNotFoundException, and {START}",
-    fix="write commas",
+    title="colon between the paths of hbase.bucketcache.ioengine",
+    because="HBase separates paths with commas only",
+    fix="separate the paths with commas",
     source=FACTORY,
     proof=BOOTED,
 )
@@ -49,7 +49,8 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
     if kind in {"file", "files"} and ":" in paths:
         yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
-            message="a colon does not separate paths: it becomes part of one, whose directory does not exist",
+            message="the RegionServer does not start: HBase takes the colon as part of a single path, whose directory "
+            "does not exist",
             fix=f"write {kind}:{','.join(paths.split(':'))}",
         )
 
@@ -57,8 +58,8 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB211",
     severity=Severity.WARNING,
-    title="a cache that does not divide by its files",
-    because="the rest of the division is lost",
+    title="cache size that its files do not divide evenly",
+    because="HBase gives each file the same whole share and drops the remainder",
     fix="make the size a multiple of the number of files",
     source="HBase 2.6.2 FileIOEngine",
     proof=NEEDS_LOAD,
@@ -68,17 +69,19 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     if len(files) > 1 and size_mib is not None and size_mib % len(files):
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
-            message=f"{size_mib:,.0f} MiB over {len(files)} files is not a whole number for each",
+            message=f"{size_mib:,.0f} MiB cannot be divided evenly over {len(files)} files",
         )
 
 
 @rule(
     id="WB212",
     severity=Severity.WARNING,
-    title="a cache over several files",
-    because="files are not striped: the first fills before the second, so warm-up and reads of a part-filled cache "
-    "use one volume",
-    fix="use one volume with the throughput that is needed, or stripe below one file",
+    title="cache spread over several files",
+    because=(
+        "HBase does not stripe files: it fills the first before the second, so while the cache is "
+        "part full, warm-up and reads use one volume"
+    ),
+    fix="use one volume with the throughput that you need, or stripe below one file",
     source="HBase 2.6.2 FileIOEngine, BucketAllocator",
     proof=NEEDS_LOAD,
 )
@@ -86,17 +89,19 @@ def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
     if len(node.cache_files) > 1:
         yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
-            message=f"{len(node.cache_files)} files fill one after the other, at the speed of one volume",
+            message=f"{len(node.cache_files)} files fill one after the other, so the cache is as fast as one volume",
         )
 
 
 @rule(
     id="WB213",
     severity=Severity.ERROR,
-    title="a cache larger than its volume",
-    because="files are made sparse and free space is not checked: it starts, runs into ENOSPC, and after a minute "
-    "of errors switches the cache off",
-    fix="make the volume larger, or the cache smaller",
+    title="cache larger than its volume",
+    because=(
+        "HBase creates sparse files without checking free space: it starts, runs out of space, and "
+        "disables the cache after a minute of errors"
+    ),
+    fix="enlarge the volume, or shrink the cache",
     source=HBASE,
     proof=BOOTED,
 )
@@ -109,16 +114,19 @@ def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"a cache of {size_gib:,.0f} GiB in {files} file{'s' * (files > 1)} does not fit: the largest "
-            f"volume has {largest:,} GiB, all of a node {room:,} GiB",
+            f"volume has {largest:,} GiB, all volumes of a node together {room:,} GiB",
         )
 
 
 @rule(
     id="WB214",
     severity=Severity.WARNING,
-    title="a cache that nearly fills its volume",
-    because="YARN calls a disk over 90 % unhealthy, and EMR replaces the node after 45 minutes, cache and all",
-    fix="make the volume larger",
+    title="cache that nearly fills its volume",
+    because=(
+        "YARN marks a disk that is over 90 % full as unhealthy, and EMR then replaces the node with "
+        "its cache after 45 minutes"
+    ),
+    fix="enlarge the volume",
     source="EMR Management Guide, emr-plan-node-replacement",
     proof=NEEDS_LOAD,
 )
@@ -130,7 +138,7 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     if FULL < share <= 1:
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
-            message=f"the cache fills {share:.0%} of its volume of {largest:,} GiB, before its index and anything else",
+            message=f"the cache alone, without its index, fills {share:.0%} of its volume of {largest:,} GiB",
             fix=f"make the volume {size_mib * MIB / GIB / files / FULL:,.0f} GiB or more",
         )
 
@@ -138,9 +146,9 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB215",
     severity=Severity.WARNING,
-    title="a cache file left to EMR",
-    because="with one volume nobody documents where it goes, and HDFS and logs share what it gets",
-    fix="state files: with a path on a volume of the cache's own",
+    title="location of the cache left to EMR",
+    because=("EMR does not document where the cache goes when a node has one volume; HDFS and logs share its volume"),
+    fix="set hbase.bucketcache.ioengine to files: with a path on a volume of its own",
     source="EMR Release Guide, emr-hbase-s3",
     proof=NEEDS_LOAD,
 )
@@ -148,16 +156,16 @@ def _engine_not_stated(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.in_s3 and node.unstated("hbase.bucketcache.ioengine"):
         yield Violation(
             property="hbase.bucketcache.ioengine",
-            message="nothing says where the cache lies; EMR puts it on all volumes of a node but one",
+            message="the location of the cache is not set; EMR spreads it over all volumes of a node but one",
         )
 
 
 @rule(
     id="WB216",
     severity=Severity.ERROR,
-    title="a cache without an engine",
-    because="without hbase.bucketcache.ioengine there is no BucketCache; EMR sets one for data in S3 only",
-    fix="state hbase.bucketcache.ioengine",
+    title="cache size without hbase.bucketcache.ioengine",
+    because=("HBase creates a BucketCache only with hbase.bucketcache.ioengine, which EMR sets only for data in S3"),
+    fix="set hbase.bucketcache.ioengine",
     source=FACTORY,
     proof="EMR sets an engine for data in S3; without one HBase starts as in the boot for WB101",
 )
@@ -165,20 +173,23 @@ def _no_engine(node: LintedNode) -> Iterator[Violation]:
     in_hdfs = node.text("hbase.emr.storageMode", "hbase") == "hdfs"
     if node.cache_mib is not None and in_hdfs and node.unstated("hbase.bucketcache.ioengine"):
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"), message="a size without an engine is no cache at all"
+            at=node.setting("hbase.bucketcache.size"),
+            message="there is no cache: the size has no effect without an engine",
         )
 
 
 @rule(
     id="WB217",
     severity=Severity.INFO,
-    title="a cache of EMR's default size",
-    because="it is for each RegionServer, over all its files",
-    fix="state hbase.bucketcache.size where reads count",
+    title="cache of EMR's default size",
+    because="EMR's default is 8 GiB for each RegionServer, over all files of the cache",
+    fix="set hbase.bucketcache.size if read performance matters",
     source="EMR Release Guide, emr-hbase-s3",
     proof=NEEDS_LOAD,
 )
 def _emr_default_size(node: LintedNode) -> Iterator[Violation]:
     unsized = node.unstated("hbase.bucketcache.size")
     if node.in_s3 and unsized and node.text("hbase.bucketcache.ioengine") != "offheap":
-        yield Violation(property="hbase.bucketcache.size", message="the cache has EMR's 8 GiB for each RegionServer")
+        yield Violation(
+            property="hbase.bucketcache.size", message="each RegionServer gets only EMR's default cache of 8 GiB"
+        )

@@ -21,15 +21,14 @@ TABLE_FROM: Final = (7, 0, 0)
 VARIABLE: Final = re.compile(r"HBASE_\w+|JAVA_HOME")
 LOG4J_2: Final = "HBase-release-history-changes-790"
 APPS: Final = "EMR Release Guide, emr-configure-apps"
-_REFUSED: Final = "EMR refuses a classification that it does not know, and the cluster does not start"
 
 
 @rule(
     id="WB108",
     severity=Severity.ERROR,
-    title="logging set by a classification that is gone",
-    because=_REFUSED,
-    fix="use hbase-log4j2, in Log4j 2's own form",
+    title="logging classification that the release no longer has",
+    because="EMR rejects an unknown classification, and the cluster does not start",
+    fix="use hbase-log4j2, with properties in Log4j 2 syntax",
     source=f"EMR Release Guide, {LOG4J_2}",
     proof=NO_AWS,
     emr=Span(since=(7, 9, 0)),
@@ -39,15 +38,15 @@ _REFUSED: Final = "EMR refuses a classification that it does not know, and the c
 def _old_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j":
-            yield Violation(classification=path, line=line, message=f"{path} was removed with EMR 7.9")
+            yield Violation(classification=path, line=line, message=f"EMR 7.9 removed {path}")
 
 
 @rule(
     id="WB109",
     severity=Severity.ERROR,
-    title="logging set by a classification that is not there yet",
-    because=_REFUSED,
-    fix="use hbase-log4j, or EMR 7.9 or later",
+    title="logging classification that the release does not have yet",
+    because="EMR rejects an unknown classification, and the cluster does not start",
+    fix="use hbase-log4j, or emr-7.9.0 or later",
     source=f"EMR Release Guide, {LOG4J_2}",
     proof=NO_AWS,
     emr=Span(until=(7, 9, 0)),
@@ -57,7 +56,7 @@ def _old_logging(node: LintedNode) -> Iterator[Violation]:
 def _new_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j2":
-            yield Violation(classification=path, line=line, message=f"{path} came with EMR 7.9")
+            yield Violation(classification=path, line=line, message=f"{path} exists only from EMR 7.9 on")
 
 
 def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None]]:
@@ -71,8 +70,8 @@ def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None
 @rule(
     id="WB112",
     severity=Severity.ERROR,
-    title="a classification that is a slip of a real one",
-    because=_REFUSED,
+    title="unknown classification, close to a real one",
+    because="EMR rejects an unknown classification, and the cluster does not start",
     fix="write the classification that exists",
     source="EMR Release Guide, the page of each release",
     proof=NO_AWS,
@@ -81,21 +80,26 @@ def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None
 )
 def _slip(node: LintedNode) -> Iterator[Violation]:
     for path, line in _unlisted(node):
-        meant = _nearest_classification(path)
+        nearest = _nearest_classification(path)
         if path == EXPORT:
-            why = "export stands inside a classification that ends in -env, and nowhere else"
-            yield Violation(classification=path, line=line, message=why, fix="move it into hbase-env, or whose it is")
-        elif meant:
-            why = f"there is no classification {path}; {meant} is one"
-            yield Violation(classification=path, line=line, message=why, fix=f"write {meant.rpartition('/')[2]}")
+            why = "export is only valid inside a classification that ends in -env"
+            yield Violation(
+                classification=path,
+                line=line,
+                message=why,
+                fix="move it into hbase-env, or the classification that it belongs to",
+            )
+        elif nearest:
+            why = f"there is no classification {path}; did you mean {nearest}?"
+            yield Violation(classification=path, line=line, message=why, fix=f"write {nearest.rpartition('/')[2]}")
 
 
 @rule(
     id="WB113",
     severity=Severity.WARNING,
-    title="a classification that EMR does not document",
-    because=_REFUSED,
-    fix="look for it on the page of your release, or leave it out",
+    title="classification that EMR does not document",
+    because="EMR rejects an unknown classification, and the cluster does not start",
+    fix="check the release's page in the EMR Release Guide, or remove the classification",
     source="EMR Release Guide, the page of each 7.x release",
     proof=NO_AWS,
     of_hbase=False,
@@ -111,7 +115,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
             classification for classification in classifications() if classification.rpartition("/")[2] == name
         )
         if path != EXPORT and not _nearest_classification(path):
-            fix = f"put it where EMR has it: {elsewhere[0]}" if elsewhere else None
+            fix = f"move it to where EMR documents it: {elsewhere[0]}" if elsewhere else None
             yield Violation(classification=path, line=line, message=f"EMR documents no classification {path}", fix=fix)
 
 
@@ -129,9 +133,9 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
 @rule(
     id="WB114",
     severity=Severity.ERROR,
-    title="a variable outside of export",
-    because="EMR takes variables from the export that nests in the classification, and from nowhere else",
-    fix="move it into export, a classification of its own inside hbase-env",
+    title="environment variable outside export",
+    because="EMR reads variables only from the export classification that is nested inside",
+    fix="move it into export, a classification nested inside hbase-env",
     source=APPS,
     proof=NO_AWS,
     roles=BOTH,
@@ -140,4 +144,4 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
 def _outside_export(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path == "hbase-env" and VARIABLE.fullmatch(key):
-            yield Violation(at=setting, message=f"{key} stands in hbase-env itself, and not in its export")
+            yield Violation(at=setting, message=f"{key} is in hbase-env itself, not in its export")

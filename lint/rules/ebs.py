@@ -28,8 +28,11 @@ def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
     id="WB702",
     severity=Severity.WARNING,
     title="volumes faster than their instance",
-    because="what is beyond the sustained limit works in bursts of half an hour a day, and is paid for always",
-    fix="provision what the instance sustains, or take a larger instance",
+    because=(
+        "above its sustained limit the instance bursts for only half an hour a day, but you pay for "
+        "the volumes all the time"
+    ),
+    fix="provision what the instance sustains, or use a larger instance",
     source="EC2 instance types",
     proof=NO_AWS,
     of_hbase=False,
@@ -41,14 +44,14 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     bought = any((volume.throughput_mib_s or 0) > gp3.INCLUDED_MIB_S for volume in volumes)
     if instance is None or not bought:
         return
-    asked = sum((volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * volume.count for volume in volumes)
+    provisioned = sum((volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * volume.count for volume in volumes)
     sustained = instance.ebs_sustained_bytes_per_second // MIB
-    if asked > sustained:
+    if provisioned > sustained:
         yield Violation(
             classification="",
             property=VOLUME,
             line=volumes[0].line,
-            message=f"{asked:,} MiB/s of volumes on {instance.name}, which sustains {sustained:,} in all",
+            message=f"{provisioned:,} MiB/s of volumes on {instance.name}, which sustains only {sustained:,}",
         )
 
 
@@ -56,8 +59,8 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     id="WB703",
     severity=Severity.WARNING,
     title="more IOPS than the instance sustains",
-    because="the rest is paid for and never used",
-    fix="provision what the instance sustains, or take a larger instance",
+    because="you pay for the rest and can never use it",
+    fix="provision what the instance sustains, or use a larger instance",
     source="EC2 instance types",
     proof=NO_AWS,
     of_hbase=False,
@@ -69,22 +72,23 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     bought = any((volume.iops or 0) > gp3.INCLUDED_IOPS for volume in volumes)
     if instance is None or not bought:
         return
-    asked = sum((volume.iops or gp3.INCLUDED_IOPS) * volume.count for volume in volumes)
-    if asked > instance.ebs_sustained_iops:
+    provisioned = sum((volume.iops or gp3.INCLUDED_IOPS) * volume.count for volume in volumes)
+    if provisioned > instance.ebs_sustained_iops:
         yield Violation(
             classification="",
             property=VOLUME,
             line=volumes[0].line,
-            message=f"{asked:,} IOPS of volumes on {instance.name}, which sustains {instance.ebs_sustained_iops:,}",
+            message=f"{provisioned:,} IOPS of volumes on {instance.name}, which "
+            f"sustains only {instance.ebs_sustained_iops:,}",
         )
 
 
 @rule(
     id="WB704",
     severity=Severity.WARNING,
-    title="a gp3 volume of the cache without a throughput",
-    because="that is the ceiling of the published benchmark, and more costs cents",
-    fix="state Throughput; warmbase plan says how much the reads need",
+    title="gp3 volume of the cache without a throughput",
+    because="the default is the bottleneck of the published benchmark, and more costs cents",
+    fix="set Throughput; warmbase plan computes how much the reads need",
     source=GP3,
     proof=NO_AWS,
     of_hbase_1=True,
@@ -96,16 +100,16 @@ def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
                 classification="",
                 property=VOLUME,
                 line=volume.line,
-                message=f"gp3 without a throughput has {gp3.INCLUDED_MIB_S} MiB/s",
+                message=f"the volume is limited to gp3's default of {gp3.INCLUDED_MIB_S} MiB/s",
             )
 
 
 @rule(
     id="WB705",
     severity=Severity.ERROR,
-    title="a gp3 volume that EBS does not sell",
-    because="EC2 refuses it, and the cluster does not start",
-    fix="keep 4 IOPS for each MiB/s, 500 for each GiB",
+    title="gp3 volume that EBS does not offer",
+    because="EC2 rejects it, and the cluster does not start",
+    fix="keep to at least 4 IOPS for each MiB/s and at most 500 for each GiB",
     source=GP3,
     proof=NO_AWS,
     of_hbase=False,
@@ -117,11 +121,11 @@ def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
         throughput = volume.throughput_mib_s or gp3.INCLUDED_MIB_S
         why = None
         if iops > MOST_IOPS or throughput > MOST_MIB_S:
-            why = f"{iops:,} IOPS and {throughput:,} MiB/s are more than gp3 has"
+            why = f"{iops:,} IOPS and {throughput:,} MiB/s exceed what gp3 offers"
         elif throughput * gp3.IOPS_PER_MIB_S > iops:
-            why = f"{throughput:,} MiB/s need {throughput * gp3.IOPS_PER_MIB_S:,} IOPS, not {iops:,}"
+            why = f"{throughput:,} MiB/s requires {throughput * gp3.IOPS_PER_MIB_S:,} IOPS, not {iops:,}"
         elif volume.size_gib is not None and iops > gp3.most_iops(volume.size_gib):
-            why = f"{volume.size_gib:,} GiB take {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
+            why = f"{volume.size_gib:,} GiB allows {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
         if why:
             yield Violation(classification="", property=VOLUME, line=volume.line, message=why)
 
@@ -129,9 +133,9 @@ def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB706",
     severity=Severity.WARNING,
-    title="a volume beyond what EMR documents",
-    because="the limit is probably stale; EMR may refuse the launch",
-    fix="use more nodes should it",
+    title="volume beyond the limits that EMR documents",
+    because="the documented limit is probably outdated, but EMR may reject the launch",
+    fix="use more nodes if EMR rejects it",
     source=CFN_VOLUME,
     proof=NO_AWS,
     of_hbase=False,
@@ -146,11 +150,11 @@ def _beyond_documents(node: LintedNode) -> Iterator[Violation]:
                 property=VOLUME,
                 line=volume.line,
                 message=f"EMR documents volumes up to {gp3.EMR_DOCUMENTED_GIB:,} GiB and {gp3.EMR_DOCUMENTED_MIB_S:,} "
-                f"MiB/s; this one has {' and '.join(_stated(volume))}",
+                f"MiB/s; this one has {' and '.join(_limits(volume))}",
             )
 
 
-def _stated(volume: EbsVolume) -> Iterator[str]:
+def _limits(volume: EbsVolume) -> Iterator[str]:
     if volume.size_gib is not None:
         yield f"{volume.size_gib:,} GiB"
     if volume.throughput_mib_s is not None:
@@ -160,8 +164,8 @@ def _stated(volume: EbsVolume) -> Iterator[str]:
 @rule(
     id="WB707",
     severity=Severity.WARNING,
-    title="a cache on an old kind of volume",
-    because="its throughput depends on its size, or on a spinning disk",
+    title="cache on an old volume type",
+    because="the throughput of such a volume depends on its size, or on a spinning disk",
     fix="use gp3",
     source=GP3,
     proof=NO_AWS,
@@ -171,5 +175,8 @@ def _old_volume(node: LintedNode) -> Iterator[Violation]:
     for volume in node.volumes:
         if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
             yield Violation(
-                classification="", property=VOLUME, line=volume.line, message=f"the cache would be on {volume.type}"
+                classification="",
+                property=VOLUME,
+                line=volume.line,
+                message=f"the cache would be on a {volume.type} volume",
             )

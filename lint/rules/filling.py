@@ -17,9 +17,9 @@ FEW_PREFETCH_THREADS: Final = 4
 @rule(
     id="WB218",
     severity=Severity.WARNING,
-    title="prefetch with hbase.bucketcache.queue.addition.waittime at 0",
-    because="nothing fetches the block again until the region opens anew",
-    fix="state a wait, such as 1000 ms; reads never wait",
+    title="prefetch with hbase.bucketcache.queue.addition.waittime=0",
+    because="HBase does not fetch a dropped block again until the region reopens",
+    fix="set a wait, such as 1000 ms; it does not delay reads",
     source=HBASE,
     proof=NEEDS_LOAD,
 )
@@ -29,15 +29,15 @@ def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting("hbase.bucketcache.queue.addition.waittime"),
             property="hbase.bucketcache.queue.addition.waittime",
-            message="prefetch drops each block that finds a writer's queue full, and its file is then not fully cached",
+            message="prefetch leaves files partly cached: it drops each block that finds a writer's queue full",
         )
 
 
 @rule(
     id="WB219",
     severity=Severity.WARNING,
-    title="hbase.block.data.cacheonread at false",
-    because="HBase ANDs the switch with prefetch and compressed caching",
+    title="hbase.block.data.cacheonread=false",
+    because="prefetch and compressed caching work only while this switch is on",
     fix="leave it at true",
     source="HBase 2.6.2 CacheConfig",
     proof=NEEDS_LOAD,
@@ -46,15 +46,17 @@ def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
     if node.switched("hbase.block.data.cacheonread", default=True) is False:
         yield Violation(
             at=node.setting("hbase.block.data.cacheonread"),
-            message="no read fills the cache; prefetch and compressed caching are off with it",
+            message="reads do not fill the cache, and prefetch and compressed caching are off too",
         )
 
 
 @rule(
     id="WB220",
     severity=Severity.WARNING,
-    title="hbase.hfile.thread.prefetch at 4 or fewer on S3",
-    because="prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth (measured)",
+    title="hbase.hfile.thread.prefetch of 4 or less with data in S3",
+    because=(
+        "prefetch speed is the number of threads divided by S3's first-byte latency, whatever the bandwidth (measured)"
+    ),
     fix="use 16 or more",
     source="HBase 2.6.2 PrefetchExecutor",
     proof=NEEDS_LOAD,
@@ -66,16 +68,16 @@ def _few_prefetch_threads(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting("hbase.hfile.thread.prefetch"),
             property="hbase.hfile.thread.prefetch",
-            message=f"{threads:g} threads prefetch, one store file each, at S3's latency",
+            message=f"warm-up is slow: {threads:g} threads prefetch one store file each, at S3's latency",
         )
 
 
 @rule(
     id="WB221",
     severity=Severity.WARNING,
-    title="compactions that drop the cache (hbase.rs.cachecompactedblocksonwrite)",
-    because="a compaction's output is cached by a switch of its own",
-    fix="state hbase.rs.cachecompactedblocksonwrite=true",
+    title="compactions whose output is not cached (hbase.rs.cachecompactedblocksonwrite)",
+    because="a separate switch decides whether HBase caches the output of compactions",
+    fix="set hbase.rs.cachecompactedblocksonwrite=true",
     source="HBase 2.6.2 CacheConfig",
     proof=NEEDS_LOAD,
 )
@@ -86,15 +88,15 @@ def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting("hbase.rs.cachecompactedblocksonwrite"),
             property="hbase.rs.cachecompactedblocksonwrite",
-            message="flushes are cached, and the first compaction drops them again",
+            message="HBase caches flushed blocks, but the first compaction drops them again",
         )
 
 
 @rule(
     id="WB222",
     severity=Severity.WARNING,
-    title="a cache switch that does nothing (combinedcache.enabled, orphan.evictgraceperiod)",
-    because="it promises what no HBase 2.6 does",
+    title="cache switch without effect (combinedcache.enabled, orphan.evictgraceperiod)",
+    because="no HBase 2.6 implements what the switch promises",
     fix="remove it",
     source="HBase 2.6.0 to 2.6.7 sources",
     proof=NEEDS_LOAD,
@@ -102,23 +104,26 @@ def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
 def _does_nothing(node: LintedNode) -> Iterator[Violation]:
     combined = node.setting("hbase.bucketcache.combinedcache.enabled")
     if combined and combined.value.strip().lower() == "false":
-        yield Violation(at=combined, message="since HBase 2.0 the caches are always combined; false is only a log line")
+        yield Violation(
+            at=combined,
+            message="no effect: since HBase 2.0 the caches are always combined, and false only adds a log line",
+        )
     grace = node.setting("hbase.bucketcache.block.orphan.evictgraceperiod.seconds")
     if grace:
-        yield Violation(at=grace, message="no HBase 2.6 evicts orphans, and the value is in milliseconds")
+        yield Violation(
+            at=grace, message="no effect: HBase 2.6 does not evict orphans; besides, the value is in milliseconds"
+        )
 
 
 @rule(
     id="WB225",
     severity=Severity.ERROR,
-    title="memcached beside a BucketCache",
-    because="there is one L2, and an external one wins",
-    fix="remove it",
+    title="external memcached together with a BucketCache",
+    because="HBase has one L2 cache, and an external one takes precedence",
+    fix="remove the switch",
     source=FACTORY,
     proof=BOOTED,
 )
 def _external(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.switched("hbase.blockcache.use.external", default=False):
-        yield Violation(
-            at=node.setting("hbase.blockcache.use.external"), message="memcached takes the place of the BucketCache"
-        )
+        yield Violation(at=node.setting("hbase.blockcache.use.external"), message="memcached replaces the BucketCache")

@@ -26,8 +26,8 @@ SUBSTITUTED: Final = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}")
     id="WB401",
     severity=Severity.ERROR,
     title="generational ZGC on a JDK without it",
-    because="the JVM stops: Unrecognized VM option 'ZGenerational'; it came with JDK 21",
-    fix="state JAVA_HOME=/usr/lib/jvm/jre-21, from emr-7.10.0 on, or use -XX:+UseG1GC",
+    because="the JVM stops with Unrecognized VM option 'ZGenerational', which JDK 21 introduced",
+    fix="set JAVA_HOME=/usr/lib/jvm/jre-21 (emr-7.10.0 or later), or use -XX:+UseG1GC",
     source=f"{CONFIGURE}; JDK 21",
     proof="the lab does not vary the JDK",
     of_hbase_1=True,
@@ -36,15 +36,15 @@ def _generational_without_jdk(node: LintedNode) -> Iterator[Violation]:
     flag, java = jvm_options(node).with_flag(GENERATIONAL), java_version(node)
     if flag is None or java is None or java >= GENERATIONAL_FROM:
         return
-    stated = "stated" if node.setting("JAVA_HOME", EXPORT) else "the release's own, for no JAVA_HOME is stated"
-    yield Violation(at=flag, message=f"Java {java} ({stated}) has no generational ZGC")
+    origin = "from JAVA_HOME" if node.setting("JAVA_HOME", EXPORT) else "the release's default"
+    yield Violation(at=flag, message=f"the JVM does not start: Java {java} ({origin}) has no generational ZGC")
 
 
 @rule(
     id="WB402",
     severity=Severity.WARNING,
-    title="ZGC where EMR does not document it",
-    because="HBase's page has it with Java 21 from 7.10 on",
+    title="ZGC on a release for which EMR does not document it",
+    because="EMR documents ZGC with Java 21 for HBase from 7.10 on",
     fix="use emr-7.10.0 or later, or G1",
     source=CONFIGURE,
     proof="the lab does not vary the JDK",
@@ -55,31 +55,33 @@ def _undocumented_zgc(node: LintedNode) -> Iterator[Violation]:
     uses = [setting for name, setting in jvm_options(node).collectors if name == "UseZGC"]
     if uses:
         label = node.release.label if node.release else ""
-        yield Violation(at=uses[0], message=f"{label} documents neither ZGC nor Java 21 for HBase")
+        yield Violation(at=uses[0], message=f"{label} does not document ZGC or Java 21 for HBase")
 
 
 @rule(
     id="WB403",
     severity=Severity.ERROR,
-    title="two garbage collectors",
-    because="the JVM stops: Multiple garbage collectors selected",
+    title="more than one garbage collector",
+    because="the JVM stops with Multiple garbage collectors selected",
     fix="keep one, in HBASE_REGIONSERVER_GC_OPTS",
     source="tried with JDK 17 and 21",
     proof=BOOTED,
     of_hbase_1=True,
 )
 def _two_collectors(node: LintedNode) -> Iterator[Violation]:
-    found = jvm_options(node).collectors
-    if len(found) > 1:
-        names = ", ".join(name for name, _ in found)
-        yield Violation(at=found[-1][1], message=f"the JVM is given {len(found)} collectors: {names}")
+    collectors = jvm_options(node).collectors
+    if len(collectors) > 1:
+        names = ", ".join(name for name, _ in collectors)
+        yield Violation(
+            at=collectors[-1][1], message=f"the JVM does not start with {len(collectors)} collectors: {names}"
+        )
 
 
 @rule(
     id="WB404",
     severity=Severity.WARNING,
-    title="HBASE_REGIONSERVER_OPTS that overwrite those of others",
-    because="hbase-env.sh takes the last assignment",
+    title="HBASE_REGIONSERVER_OPTS that replaces existing options",
+    because="hbase-env.sh keeps only the last assignment",
     fix="append to $HBASE_REGIONSERVER_OPTS",
     source="Amazon EMR best practices",
     proof="EMR's own shell scripts read these options",
@@ -90,23 +92,23 @@ def _overwrites(node: LintedNode) -> Iterator[Violation]:
     if setting and not is_all_gap(setting) and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
         yield Violation(
             at=setting,
-            message="what others put into the variable is gone: exporters, agents, EMR's own options",
+            message="this drops the options that exporters, agents and EMR put into the variable",
             fix=_appended(setting.value),
         )
 
 
 def _appended(value: str) -> str:
     plain = _without_quotes(value)
-    begin = f"begin the value with ${OPTIONS}"
+    begin = f"start the value with ${OPTIONS}"
     return begin if plain is None else f'{begin}: "${OPTIONS} {plain}"'
 
 
 @rule(
     id="WB406",
     severity=Severity.ERROR,
-    title="options that are not one word of the shell",
-    because="the value becomes a line of a shell script: the first blank ends it",
-    fix="put quotes around the whole value, into it, and a backslash before each quote within them",
+    title="unquoted value with blanks, or an unclosed quote",
+    because="EMR writes the value into a shell script, where the first blank ends it",
+    fix="quote the whole value, and put a backslash before each quote inside it",
     source=CONFIGURE,
     proof="EMR's own shell scripts read these options",
     roles=("primary", "core"),
@@ -120,9 +122,9 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
             plain = _without_quotes(value)
             yield Violation(
                 at=setting,
-                message=f"{setting.key} has blanks and no quotes of its own"
+                message=f"{setting.key} has blanks and is not quoted inside the value"
                 if words
-                else f"{setting.key} opens a quote that nothing closes",
+                else f"{setting.key} has a quote that is never closed",
                 fix=None if plain is None else f'write \\"{plain}\\"',
             )
 
@@ -130,8 +132,8 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB413",
     severity=Severity.ERROR,
-    title="a variable between single quotes",
-    because="the daemon gets its name in place of its value, and Java takes that for the main class",
+    title="variable inside single quotes",
+    because=("the daemon receives the variable's name instead of its value, and Java takes that for the main class"),
     fix="use double quotes",
     source="bash",
     proof="EMR's own shell scripts read these options",
@@ -141,7 +143,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
 def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
     for (path, _), setting in node.settings.items():
         if path == EXPORT and re.search(r"'[^']*\$[A-Za-z_{][^']*'", setting.value):
-            yield Violation(at=setting, message="between single quotes the shell puts nothing in for a variable")
+            yield Violation(at=setting, message="the shell does not expand variables inside single quotes")
 
 
 def _shell_word_count(value: str) -> int:

@@ -31,7 +31,7 @@ REPLACED: Final = {
     "hbase.blockcache.policy": "hfile.block.cache.policy",
     "dfs.client.retry.window.multiplier": "dfs.client.retry.window.base; HDFS-16155 was never merged",
     "dfs.client.retry.window.max": "dfs.client.retry.window.base; HDFS-16155 was never merged",
-    "hbase.rs.prefetchheapusage": "nothing: no HBase 2.6 brakes prefetch by heap",
+    "hbase.rs.prefetchheapusage": "nothing: HBase 2.6 does not limit prefetch by heap",
 }
 NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
 """Of those, what the jars still name and nothing in them reads, but for a warning in the log."""
@@ -49,7 +49,6 @@ NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
 NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
 OF_WAL: Final = "emr.wal."
 _IGNORED: Final = "HBase ignores the key, as the boot for WB101 shows"
-_SILENCE: Final = "HBase and Hadoop ignore what they do not know, without a word"
 
 
 @cache
@@ -92,8 +91,8 @@ def _is_catalogued(key: str) -> bool:
 @rule(
     id="WB101",
     severity=Severity.ERROR,
-    title="a key that is misspelt",
-    because=_SILENCE,
+    title="unknown key, close to a real one",
+    because="HBase and Hadoop silently ignore keys that they do not know",
     fix="write the key that exists",
     source="keys extracted from the release jars",
     proof=BOOTED,
@@ -110,7 +109,7 @@ def _near_miss(node: LintedNode) -> Iterator[Violation]:
         if near:
             yield Violation(
                 at=setting,
-                message=f"nothing reads {setting.key}; {near[0]} is a key",
+                message=f"unknown key; did you mean {near[0]}?",
                 fix=f"write {' or '.join(near[:3])}",
             )
 
@@ -118,9 +117,9 @@ def _near_miss(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB102",
     severity=Severity.ERROR,
-    title="a key of another version",
-    because=_SILENCE,
-    fix="remove it, or use a release that has it",
+    title="key of another version",
+    because="HBase and Hadoop silently ignore keys that they do not know",
+    fix="remove the key, or use a release that has it",
     source="keys extracted from the release jars",
     proof=_IGNORED,
     roles=BOTH,
@@ -130,11 +129,11 @@ def _of_another_version(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         key = setting.key
         if key in REPLACED and not _read_by(node, key):
-            yield Violation(at=setting, message=f"nothing reads {key} here", fix=f"use {REPLACED[key]}")
+            yield Violation(at=setting, message=f"this release does not read {key}", fix=f"use {REPLACED[key]}")
         elif key in _catalogued() and not _read_by(node, key):
             yield Violation(
                 at=setting,
-                message=f"{key} is not a key of {node.release.label if node.release else 'this release'}: "
+                message=f"{node.release.label if node.release else 'this release'} does not read {key}: it is a key "
                 f"{_versions(key)}",
             )
 
@@ -154,9 +153,9 @@ def _versions(key: str) -> str:
 @rule(
     id="WB103",
     severity=Severity.WARNING,
-    title="a key that nothing we know reads",
-    because=f"{_SILENCE}; a coprocessor or Phoenix may read it",
-    fix="check it against whatever it is for",
+    title="unknown key",
+    because=("HBase and Hadoop silently ignore keys that they do not know; a coprocessor or Phoenix may read this one"),
+    fix="check that the software that it is meant for reads it",
     source="keys extracted from the release jars",
     proof=_IGNORED,
     roles=BOTH,
@@ -167,15 +166,15 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
         key = setting.key
         if _is_catalogued(key) or near_misses(key, _catalogued()):
             continue
-        yield Violation(at=setting, message=f"neither HBase, Hadoop nor EMR reads {key}")
+        yield Violation(at=setting, message=f"unknown key: HBase, Hadoop and EMR do not read {key}")
 
 
 @rule(
     id="WB105",
     severity=Severity.ERROR,
-    title="a key where nobody looks for it",
-    because="HBase reads hbase-site, and below it core-site; EMR its own keys from hbase; YARN yarn-site",
-    fix="state it where it is read",
+    title="key in a classification from which nothing reads it",
+    because=("HBase reads hbase-site and core-site, EMR reads its own keys from hbase, and YARN reads yarn-site"),
+    fix="move the key to the classification that is read",
     source="HBase 2.6.2 HBaseConfiguration, Hadoop 3.4.1 YarnConfiguration; EMR Release Guide, emr-hbase-s3",
     proof=_IGNORED,
     roles=BOTH,
@@ -189,15 +188,13 @@ def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
         if (path, key) in CATALOGUE or ((emr := emr_keys().get(key)) and path in emr.classifications):
             continue
         if _is_for_emr(key) and path != "hbase" and node.subject.only is None:
-            yield Violation(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="state it in hbase")
+            yield Violation(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="set it in hbase")
         elif key.startswith(OF_WAL) and path not in READ_BY_HBASE:
-            yield Violation(at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {SITE}")
+            yield Violation(at=setting, message=f"HBase does not read {key} from {path}", fix=f"set it in {SITE}")
         elif key.startswith(OF_HBASE) and path in NOT_HBASE and not _is_for_emr(key):
-            yield Violation(
-                at=setting, message=f"HBase does not read {key} from {path}", fix=f"state it in {_ours(key)}"
-            )
+            yield Violation(at=setting, message=f"HBase does not read {key} from {path}", fix=f"set it in {_ours(key)}")
         elif key.startswith("yarn.") and path in NOT_YARN:
-            yield Violation(at=setting, message=f"YARN does not read {key} from {path}", fix="state it in yarn-site")
+            yield Violation(at=setting, message=f"YARN does not read {key} from {path}", fix="set it in yarn-site")
 
 
 def _is_for_emr(key: str) -> bool:
@@ -212,8 +209,8 @@ def _ours(key: str) -> str:
 @rule(
     id="WB111",
     severity=Severity.INFO,
-    title="an old name of a key",
-    because="it still works; where both names are stated, it is not obvious which one counts",
+    title="deprecated name of a key",
+    because="the old name still works, but where both names are set it is not obvious which one wins",
     fix="write the new name",
     source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
     proof="the old key still works",
@@ -225,6 +222,6 @@ def _old_name(node: LintedNode) -> Iterator[Violation]:
         if setting.key in OLD_NAMES:
             yield Violation(
                 at=setting,
-                message=f"{setting.key} is an old name of {OLD_NAMES[setting.key]}",
+                message=f"{setting.key} is the old name of {OLD_NAMES[setting.key]}",
                 fix=f"write {OLD_NAMES[setting.key]}",
             )

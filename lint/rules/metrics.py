@@ -20,15 +20,15 @@ def _nothing_in(node: LintedNode, path: str) -> bool:
     inside = (
         classification for classification in node.subject.classifications if classification.startswith(f"{path}/")
     )
-    return not any(inside) and not any(found == path for found, _ in node.settings)
+    return not any(inside) and not any(classification == path for classification, _ in node.settings)
 
 
 @rule(
     id="WB801",
     severity=Severity.ERROR,
-    title="an empty emr-system-metrics",
-    because="EMR documents it as the way to switch metrics off",
-    fix="name the metrics inside it, or leave it out",
+    title="empty emr-system-metrics",
+    because="EMR documents an empty emr-system-metrics as the way to turn metrics off",
+    fix="list metrics inside it, or remove it",
     source=AGENT,
     proof=NO_AWS,
     of_hbase=False,
@@ -39,16 +39,16 @@ def _empty_system(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             classification=SYSTEM,
             line=node.subject.classifications[SYSTEM],
-            message="an emr-system-metrics with nothing in it publishes no system metric at all",
+            message="with an empty emr-system-metrics no system metric is published",
         )
 
 
 @rule(
     id="WB802",
     severity=Severity.ERROR,
-    title="an empty emr-metrics",
-    because="it resets what was configured, and removes HBase's metrics",
-    fix="name metrics, or leave it out",
+    title="empty emr-metrics",
+    because="it resets the configuration of metrics, which removes those of HBase",
+    fix="list metrics, or remove it",
     source=AGENT,
     proof=NO_AWS,
     of_hbase=False,
@@ -59,16 +59,18 @@ def _empty(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             classification=EMR,
             line=node.subject.classifications[EMR],
-            message="an emr-metrics with nothing in it is the default: 34 system metrics, and none of HBase",
+            message=f"an empty emr-metrics publishes {DEFAULT_SYSTEM_METRICS} system metrics and none of HBase",
         )
 
 
 @rule(
     id="WB803",
     severity=Severity.WARNING,
-    title="a lifetime ratio as a metric",
-    because="it hardly moves when a cache is lost after a month, begins anew at each restart, and a mean of it "
-    "over servers weighs idle ones alike",
+    title="lifetime hit ratio as a metric",
+    because=(
+        "it hardly moves when a month-old cache is lost, it restarts with each server, and its "
+        "average over servers gives idle ones the same weight"
+    ),
     fix="publish l2CacheHitCount and l2CacheMissCount, and divide their rates",
     source="HBase 2.6.2 MetricsRegionServerWrapperImpl",
     proof=NO_AWS,
@@ -77,15 +79,15 @@ def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         if setting.classification.startswith(EMR) and "l2CacheHitRatio" in setting.value:
             yield Violation(
-                at=setting, message="l2CacheHitRatio is an average since each RegionServer's start, from 0 to 1"
+                at=setting, message="l2CacheHitRatio (0 to 1) is an average since the start of each RegionServer"
             )
 
 
 @rule(
     id="WB804",
     severity=Severity.INFO,
-    title="metrics finer than they are kept",
-    because="the agent's metrics have a resolution of 60 s",
+    title="metrics published more often than CloudWatch stores them",
+    because="CloudWatch keeps the agent's metrics at a resolution of 60 s",
     fix="use 60000",
     source=AGENT,
     proof=NO_AWS,
@@ -97,15 +99,18 @@ def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
         if path.startswith(EMR) and key == "otel.metric.export.interval":
             interval = node.number(key, None, path)
             if interval is not None and interval < EXPORT_INTERVAL_MS:
-                yield Violation(at=setting, message=f"every {interval / 1000:g} s, and CloudWatch keeps a minute")
+                yield Violation(
+                    at=setting,
+                    message=f"published every {interval / 1000:g} s, but CloudWatch keeps one value a minute",
+                )
 
 
 @rule(
     id="WB805",
     severity=Severity.INFO,
-    title="all of the agent's system metrics",
-    because="that is $10.20 for each node and month at $0.30 for a metric",
-    fix="state emr-system-metrics with those that you look at",
+    title="all system metrics of the agent",
+    because="they cost $10.20 for each node and month, at $0.30 for each metric",
+    fix="add emr-system-metrics with only the metrics that you look at",
     source="CloudWatch prices, first 10,000 metrics",
     proof=NO_AWS,
     of_hbase=False,
@@ -118,5 +123,5 @@ def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
             classification=EMR,
             property="emr-system-metrics",
             line=node.subject.classifications.get(EMR),
-            message=f"the agent publishes its {DEFAULT_SYSTEM_METRICS} system metrics of every node",
+            message=f"the agent publishes all {DEFAULT_SYSTEM_METRICS} system metrics of every node",
         )

@@ -19,8 +19,8 @@ YARN: Final = "yarn.nodemanager.resource.memory-mb"
     id="WB701",
     severity=Severity.ERROR,
     title="managed scaling",
-    because="it does not know HBase: a node that goes takes its regions and its cache along",
-    fix="remove the policy; resize core nodes by hand, regions moved first",
+    because=("managed scaling does not know HBase: a node that it removes takes its regions and its cache with it"),
+    fix="remove the policy; resize core nodes by hand, after you move their regions",
     source="EMR Management Guide, emr-managed-scaling",
     proof=NO_AWS,
     of_hbase_1=True,
@@ -31,16 +31,16 @@ def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
             classification="",
             property="ManagedScalingPolicy",
             line=node.subject.managed_scaling,
-            message="EMR would add and remove nodes by what YARN needs",
+            message="EMR would add and remove nodes according to the load of YARN",
         )
 
 
 @rule(
     id="WB708",
     severity=Severity.ERROR,
-    title="an instance type that the release does not list",
-    because="EMR refuses it",
-    fix="choose a type that it lists",
+    title="instance type that the release does not support",
+    because="EMR rejects it",
+    fix="choose a type that the release lists",
     source="EMR Management Guide, emr-supported-instance-types",
     proof=NO_AWS,
     roles=("primary", "core"),
@@ -61,31 +61,31 @@ def _not_listed(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB709",
     severity=Severity.ERROR,
-    title="metrics without the agent that publishes them",
-    because="nothing publishes them",
-    fix="add AmazonCloudWatchAgent",
+    title="metrics without AmazonCloudWatchAgent",
+    because="only the agent publishes emr-metrics",
+    fix="add the application AmazonCloudWatchAgent",
     source="EMR Release Guide, emr-AmazonCloudWatchAgent",
     proof=NO_AWS,
     of_hbase=False,
     of_hbase_1=True,
 )
 def _no_agent(node: LintedNode) -> Iterator[Violation]:
-    wanted = "emr-metrics" in node.subject.classifications
-    if node.subject.applications and wanted and "AmazonCloudWatchAgent" not in node.subject.applications:
+    configured = "emr-metrics" in node.subject.classifications
+    if node.subject.applications and configured and "AmazonCloudWatchAgent" not in node.subject.applications:
         yield Violation(
             classification="emr-metrics",
             line=node.subject.classifications["emr-metrics"],
             property="Applications",
-            message="metrics are asked for, and AmazonCloudWatchAgent is not among the applications",
+            message="no metric is published, because AmazonCloudWatchAgent is not among the applications",
         )
 
 
 @rule(
     id="WB710",
     severity=Severity.ERROR,
-    title="a cache without HBase",
-    because="the classifications have nothing to configure",
-    fix="add HBase",
+    title="cache without HBase",
+    because="without HBase the classifications configure nothing",
+    fix="add the application HBase",
     source="EMR Release Guide, emr-hbase",
     proof=NO_AWS,
     of_hbase_1=True,
@@ -99,30 +99,30 @@ def _no_hbase(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB711",
     severity=Severity.WARNING,
-    title="a stated heap beside memory left to YARN",
-    because="both believe that it is theirs",
-    fix=f"state {YARN} and yarn.scheduler.maximum-allocation-mb",
+    title="heap set, memory of YARN not set",
+    because="HBase and YARN each count on the same memory",
+    fix=f"set {YARN} and yarn.scheduler.maximum-allocation-mb",
     source="EMR Release Guide, emr-hadoop-task-config",
     proof=NO_AWS,
     of_hbase_1=True,
 )
 def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
-    stated = options.with_flag("-Xmx") or node.setting("HBASE_HEAPSIZE", "hbase-env/export")
-    if stated and node.subject.shows("yarn-site") and node.unstated(YARN, "yarn-site"):
+    heap = options.with_flag("-Xmx") or node.setting("HBASE_HEAPSIZE", "hbase-env/export")
+    if heap and node.subject.shows("yarn-site") and node.unstated(YARN, "yarn-site"):
         yield Violation(
             classification="yarn-site",
             property=YARN,
-            message="the heap is stated and YARN's share is not: YARN may still use a third of the memory to a half",
+            message="YARN may use a third to a half of the memory besides the heap, because its share is not set",
         )
 
 
 @rule(
     id="WB712",
     severity=Severity.INFO,
-    title="a key pair",
-    because="Session Manager needs none, and logs who does what",
-    fix="leave it out",
+    title="EC2 key pair",
+    because="Session Manager needs no key pair, and logs who does what",
+    fix="remove it",
     source="AWS Systems Manager User Guide",
     proof=NO_AWS,
     of_hbase=False,
@@ -131,7 +131,10 @@ def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
 def _key_pair(node: LintedNode) -> Iterator[Violation]:
     if node.subject.key_pair is not None:
         yield Violation(
-            classification="", property="KeyName", line=node.subject.key_pair, message="an SSH key opens every node"
+            classification="",
+            property="KeyName",
+            line=node.subject.key_pair,
+            message="whoever has the SSH key can log in to every node",
         )
 
 
@@ -139,8 +142,8 @@ def _key_pair(node: LintedNode) -> Iterator[Violation]:
     id="WB713",
     severity=Severity.WARNING,
     title="task nodes",
-    because="a RegionServer that comes and goes moves regions and leaves their cached blocks behind",
-    fix="leave task nodes out",
+    because="when a RegionServer comes or goes, its regions move and leave their cached blocks behind",
+    fix="remove the task nodes",
     source="EMR's own HBase set-up, read on a 7.x node (weak)",
     proof=NO_AWS,
     of_hbase_1=True,
@@ -152,7 +155,7 @@ def _task_nodes(node: LintedNode) -> Iterator[Violation]:
             classification="",
             property=GROUPS,
             line=task.line,
-            message="in S3 mode task nodes run RegionServers too: they cache, and Spot takes them away",
+            message="in S3 mode task nodes run RegionServers too, and Spot interruptions take their caches away",
         )
 
 
@@ -160,7 +163,7 @@ def _task_nodes(node: LintedNode) -> Iterator[Violation]:
     id="WB714",
     severity=Severity.INFO,
     title="one primary node",
-    because="EMR replaces one of three, and none of one",
+    because="EMR replaces a lost primary node only if there are three",
     fix="use three, with a placement group",
     source="EMR Management Guide, emr-plan-ha",
     proof=NO_AWS,
@@ -173,5 +176,5 @@ def _one_primary(node: LintedNode) -> Iterator[Violation]:
             classification="",
             property=GROUPS,
             line=primary.line,
-            message="one primary node: when it is lost the cluster ends, with every cache",
+            message="if the only primary node is lost, the cluster ends and every cache is lost",
         )

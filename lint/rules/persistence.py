@@ -24,8 +24,8 @@ LARGE_CHUNK_BYTES: Final = (
 @rule(
     id="WB301",
     severity=Severity.ERROR,
-    title="a persistent cache on a release without one",
-    because="before HBase 2.6 an index is written at a clean stop at best: any other restart starts cold",
+    title="persistent cache on a release that has none",
+    because=("before HBase 2.6 only a clean stop writes an index, so any other restart starts with a cold cache"),
     fix="use emr-7.6.0 or later",
     source="EMR Release Guide, emr-release-app-versions-7.x",
     proof="the lab has no HBase before 2.6",
@@ -35,22 +35,25 @@ LARGE_CHUNK_BYTES: Final = (
 def _too_old(node: LintedNode) -> Iterator[Violation]:
     if node.persists:
         label = node.release.label if node.release else ""
-        yield Violation(at=node.setting(PATH), message=f"{label} has no cache that survives a restart; emr-7.6.0 has")
+        yield Violation(at=node.setting(PATH), message=f"{label} cannot keep the cache across a restart; emr-7.6.0 can")
 
 
 @rule(
     id="WB302",
     severity=Severity.ERROR,
     title="hbase.bucketcache.persistent.path without a file engine",
-    because="only file: and files: keep blocks over a restart",
-    fix="use files: with a path, or remove the path",
+    because="only the engines file: and files: keep blocks across a restart",
+    fix="use files: with a path, or remove hbase.bucketcache.persistent.path",
     source="HBase 2.6.2 BucketCache",
     proof=BOOTED,
 )
 def _no_file_engine(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine")
     if node.persists and engine is not None and not node.cache_files and not _until_a_clean_stop(engine):
-        yield Violation(at=node.setting(PATH), message=f"engine {engine} keeps nothing that an index could point to")
+        yield Violation(
+            at=node.setting(PATH),
+            message=f"a restart loses the cache: the engine {engine} keeps no blocks that an index could point to",
+        )
 
 
 def _until_a_clean_stop(engine: str) -> bool:
@@ -60,7 +63,7 @@ def _until_a_clean_stop(engine: str) -> bool:
 @rule(
     id="WB303",
     severity=Severity.WARNING,
-    title="an index that only a clean stop writes",
+    title="engine that writes its index only at a clean stop",
     because="after a crash the cache is cold",
     fix="use files:",
     source="HBase 2.6.2 BucketCache",
@@ -71,7 +74,7 @@ def _only_after_a_clean_stop(node: LintedNode) -> Iterator[Violation]:
     if node.persists and _until_a_clean_stop(engine):
         yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
-            message=f"{engine.partition(':')[0]} writes its index at a clean stop only, and stamps no block",
+            message=f"{engine.partition(':')[0]} writes its index only at a clean stop, and does not stamp blocks",
         )
 
 
@@ -79,7 +82,7 @@ def _only_after_a_clean_stop(node: LintedNode) -> Iterator[Violation]:
     id="WB304",
     severity=Severity.WARNING,
     title="hbase.bucketcache.persist.intervalinmillis below five minutes",
-    because="each dump writes 82 bytes for every cached block to the cache's own volume",
+    because="each write puts 82 bytes for every cached block on the volume that serves the cache",
     fix="use 300000 to 900000 ms",
     source="measured with HBase 2.6.2",
     proof=NEEDS_RESTARTS,
@@ -91,16 +94,16 @@ def _never_ending_dump(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(key),
             property=key,
-            message=f"the whole index is written anew every {interval / 1000:g} s",
+            message=f"HBase rewrites the whole index every {interval / 1000:g} s",
         )
 
 
 @rule(
     id="WB305",
     severity=Severity.WARNING,
-    title="hbase.bucketcache.persistence.chunksize that takes a gigabyte of heap",
-    because="a chunk takes 200 bytes of heap for each block while it is written",
-    fix="state hbase.bucketcache.persistence.chunksize=1000000",
+    title="hbase.bucketcache.persistence.chunksize that uses over 1 GiB of heap",
+    because="while HBase writes a chunk, it holds 200 bytes of heap for each block",
+    fix="set hbase.bucketcache.persistence.chunksize=1000000",
     source="measured with HBase 2.6.2",
     proof=NEEDS_RESTARTS,
 )
@@ -113,15 +116,15 @@ def _large_chunk(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(CHUNK),
             property=CHUNK,
-            message=f"a dump of {blocks / 1e6:,.1f} million blocks holds {chunk_bytes / GIB:.1f} GiB of heap at a time",
+            message=f"a dump of {blocks / 1e6:,.1f} million blocks uses {chunk_bytes / GIB:.1f} GiB of heap at a time",
         )
 
 
 @rule(
     id="WB306",
     severity=Severity.WARNING,
-    title="hbase.rs.evictblocksonclose at true with a persistent cache",
-    because="a restart closes every region",
+    title="hbase.rs.evictblocksonclose=true with a persistent cache",
+    because="a restart closes every region, and with it empties the cache",
     fix="leave it at false",
     source="HBase 2.6.2 CacheConfig",
     proof=NEEDS_RESTARTS,
@@ -129,16 +132,20 @@ def _large_chunk(node: LintedNode) -> Iterator[Violation]:
 def _evicts_on_close(node: LintedNode) -> Iterator[Violation]:
     if node.persists and node.switched("hbase.rs.evictblocksonclose", default=False):
         yield Violation(
-            at=node.setting("hbase.rs.evictblocksonclose"), message="closing a region throws its cached blocks away"
+            at=node.setting("hbase.rs.evictblocksonclose"),
+            message="HBase drops the cached blocks of a region that it closes",
         )
 
 
 @rule(
     id="WB314",
     severity=Severity.INFO,
-    title="an index that can stop a RegionServer",
-    because="the cache was empty, or evicted blocks while it was written: a chunk is missing, and the start fails",
-    fix="before each start move an index with fewer chunks than it announces aside; warmbase's bootstrap does",
+    title="index that can keep a RegionServer from starting",
+    because=("if the cache was empty, or evicted blocks during the write, the file announces a chunk that it lacks"),
+    fix=(
+        "before each start, move aside an index with fewer chunks than it announces; warmbase's "
+        "bootstrap action does that"
+    ),
     source="reproduced with HBase 2.6.2; HBASE-28839",
     proof=BOOTED,
     hbase=Span(since=(2, 6, 1), until=(2, 6, 5)),
@@ -147,5 +154,5 @@ def _damaged_index(node: LintedNode) -> Iterator[Violation]:
     if node.persists:
         yield Violation(
             at=node.setting(PATH),
-            message="an index whose last chunk was never written stops the RegionServer from starting",
+            message="the RegionServer does not start if the last chunk of its index was never written",
         )

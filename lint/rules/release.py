@@ -14,9 +14,9 @@ from lint.rule import Violation, rule
 @rule(
     id="WB110",
     severity=Severity.INFO,
-    title="a release that is not known",
-    because="keys, defaults, Java and defects differ by release",
-    fix="give --release, such as emr-7.12.0",
+    title="the release is missing or unknown",
+    because="keys, defaults, Java and known bugs differ between releases",
+    fix="pass --release, such as emr-7.12.0",
     source="EMR Release Guide, emr-release-app-versions-7.x",
     proof="the rule reports only what lint cannot check",
     of_hbase=False,
@@ -26,20 +26,24 @@ def _release(node: LintedNode) -> Iterator[Violation]:
     label = node.subject.release_label
     if label is None:
         yield Violation(
-            classification="", message="nothing says which release this is for; rules about some are silent"
+            classification="",
+            message="the file does not name its release, so rules about particular releases report nothing",
         )
     elif node.release is None:
-        why = "is no release label; rules about some releases are silent"
+        why = "is not a release label, so rules about particular releases report nothing"
         yield Violation(classification="", message=f"{label!r} {why}", fix=f"write {nearest_label(label)}")
     elif node.has_hbase_1:
-        asked = "only what holds for any HBase, or without one, was asked"
-        yield Violation(classification="", message=f"{label} ships an HBase before 2: {asked}", fix=OLDER_FIX)
+        checked = "lint checked only what holds for any HBase, or without HBase"
+        yield Violation(classification="", message=f"{label} ships an HBase before 2: {checked}", fix=OLDER_FIX)
     elif node.release.hbase < HBASE_26:
-        unasked = "keys and defaults of its version, and known bugs, were not asked about"
-        yield Violation(classification="", message=f"{label} ships an HBase before 2.6: {unasked}", fix=OLDER_FIX)
+        unchecked = "lint did not check its keys and defaults, nor its known bugs"
+        yield Violation(classification="", message=f"{label} ships an HBase before 2.6: {unchecked}", fix=OLDER_FIX)
     elif not node.exact:
-        yield Violation(classification="", message=f"{label} is not in our table; it is taken for {node.release.label}")
+        yield Violation(
+            classification="",
+            message=f"{label} is not in the table of releases; lint treats it as {node.release.label}",
+        )
 
 
 HBASE_26: Final = (2, 6, 0)
-OLDER_FIX: Final = "use emr-7.6.0 or later where the cache is to survive a restart"
+OLDER_FIX: Final = "use emr-7.6.0 or later if the cache must survive a restart"

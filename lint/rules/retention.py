@@ -28,8 +28,6 @@ MOST_BLOCKS: Final = 2**31  # WB224; beyond, no restart comes to pass
 BALANCER: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
 MASTER: Final = "HBase 2.6.2 master, ServerCrashProcedure"
 PRIMARY: Final = ("primary",)
-_NEVER: Final = "below mintostart the master waits on, whatever the timeout, and no region is served"
-_LEAVE: Final = f"leave mintostart at 1, and state {MOST} and {TIMEOUT}"
 
 
 def _retries(node: LintedNode) -> float | None:
@@ -39,9 +37,9 @@ def _retries(node: LintedNode) -> float | None:
 @rule(
     id="WB307",
     severity=Severity.ERROR,
-    title="a master that waits for ever (hbase.master.scp.retain.assignment.force.retries)",
-    because="a node that EMR replaces has a new name: its regions stay offline until somebody notices",
-    fix="use 12 to 14, by how long a restart takes",
+    title="master that waits forever for a lost server (hbase.master.scp.retain.assignment.force.retries)",
+    because="a node that EMR replaces has a new name, so its regions stay offline until somebody notices",
+    fix="use 12 to 14, depending on how long a restart takes",
     source=MASTER,
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -52,16 +50,17 @@ def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(RETRIES),
             property=RETRIES,
-            message=f"{retries:g} retries that double from 50 ms never end; after 39 days the wait overflows an int",
+            message=f"{retries:g} retries, each twice as long as the last from 50 ms on, never "
+            "end; after 39 days the wait overflows an int",
         )
 
 
 @rule(
     id="WB315",
     severity=Severity.WARNING,
-    title="a master that waits for hours (…retain.assignment.force.retries)",
-    because="a node that EMR replaces has a new name, and nobody serves its regions until the wait is over",
-    fix="use 12 to 14, by how long a restart takes",
+    title="master that waits for hours (…retain.assignment.force.retries)",
+    because="a node that EMR replaces has a new name, and no server has its regions until the wait ends",
+    fix="use 12 to 14, depending on how long a restart takes",
     source=MASTER,
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -82,9 +81,9 @@ def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB308",
     severity=Severity.ERROR,
-    title="a master that waits less than a restart takes (…retain.assignment.force.retries)",
-    because="the regions scatter, and the cache that was kept is lost to them",
-    fix="use more retries: each doubles the wait",
+    title="master that gives up before a restart ends (…retain.assignment.force.retries)",
+    because="the master moves the regions to other servers, and they lose the cache that was kept for them",
+    fix="use more retries; each one doubles the wait",
     source=f"{MASTER}; index restore measured with HBase 2.6.2",
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -103,9 +102,9 @@ def _window_too_short(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(RETRIES),
             property=RETRIES,
-            message=f"{retries:g} retries wait {format_duration(window)}, a restart takes {format_duration(away)} "
-            "(estimate)",
-            fix=None if enough is None else f"use {enough}, which wait {format_duration(windows[enough])}",
+            message=f"the master waits {format_duration(window)} ({retries:g} retries), but a restart takes "
+            f"{format_duration(away)} (estimate)",
+            fix=None if enough is None else f"use {enough}, which waits {format_duration(windows[enough])}",
         )
 
 
@@ -142,24 +141,24 @@ def _away_seconds(node: LintedNode) -> float | None:
 @rule(
     id="WB309",
     severity=Severity.WARNING,
-    title="hbase.master.scp.retain.assignment.force without retain.assignment",
-    because="retention is asked for by the other one",
-    fix=f"state {RETAIN}=true too",
+    title="hbase.master.scp.retain.assignment.force without hbase.master.scp.retain.assignment",
+    because="force only strengthens retention, which the other switch turns on",
+    fix=f"also set {RETAIN}=true",
     source=MASTER,
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
 )
 def _force_alone(node: LintedNode) -> Iterator[Violation]:
     if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
-        yield Violation(at=node.setting(FORCE), message=f"without {RETAIN} it does nothing")
+        yield Violation(at=node.setting(FORCE), message=f"no effect without {RETAIN}")
 
 
 @rule(
     id="WB310",
     severity=Severity.WARNING,
-    title="a cache kept for regions that do not come back",
-    because="the master gives a server's regions away as soon as it is gone",
-    fix=f"state {RETAIN} and {FORCE} as true, with 12 to 14 retries",
+    title="persistent cache whose regions do not return to their server",
+    because="the master reassigns a server's regions as soon as the server is gone",
+    fix=f"set {RETAIN} and {FORCE} to true, with 12 to 14 retries",
     source=MASTER,
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -170,16 +169,16 @@ def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(FORCE),
             property=FORCE,
-            message="a server that restarts finds its regions elsewhere, and its cache is of no use to them",
+            message="after a restart a server's regions are elsewhere, and the cache that it kept is of no use to them",
         )
 
 
 @rule(
     id="WB311",
     severity=Severity.WARNING,
-    title="a cache-aware balancer that sees no cache",
-    because="CacheAwareLoadBalancer switches its cache cost off without the path",
-    fix=f"state {PATH} for the primary nodes too",
+    title="cache-aware balancer without the path of the cache index",
+    because="CacheAwareLoadBalancer turns its cache cost off when the master does not have that path",
+    fix=f"set {PATH} for the primary nodes too",
     source="HBase 2.6.2 CacheAwareLoadBalancer",
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -188,16 +187,16 @@ def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
         yield Violation(
             at=node.setting("hbase.master.loadbalancer.class"),
-            message=f"the master does not know {PATH}, and its cache cost is then 0",
+            message=f"the balancer ignores the cache, because the master does not have {PATH}",
         )
 
 
 @rule(
     id="WB312",
     severity=Severity.WARNING,
-    title="a full restart that does not wait for the caches",
-    because="regions are assigned when mintostart servers have come, 1 if unsaid, and 4.5 s have passed",
-    fix=f"state {MOST}, the core nodes less those that may be lost, and {TIMEOUT} as long as a restart takes",
+    title="full restart that does not wait for the servers with the caches",
+    because=("the master assigns regions once mintostart servers (default 1) have reported and 4.5 s have passed"),
+    fix=(f"set {MOST} to the core nodes minus those that may be lost, and {TIMEOUT} to the length of a restart"),
     source="HBase 2.6.2 ServerManager",
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -217,16 +216,17 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(TIMEOUT),
             property=TIMEOUT,
-            message=f"the master waits {format_duration(waits)}, a restart takes {format_duration(away)} (estimate): "
-            "the first RegionServers to come get the regions of all",
+            message="the first RegionServers to report get the regions of all: the "
+            f"master waits {format_duration(waits)}, "
+            f"but a restart takes {format_duration(away)} (estimate)",
         )
 
 
 @rule(
     id="WB313",
     severity=Severity.WARNING,
-    title="maxtostart below mintostart",
-    because="HBase logs a warning and ignores it",
+    title="hbase.master.wait.on.regionservers.maxtostart below mintostart",
+    because="HBase logs a warning and ignores maxtostart",
     fix="remove it",
     source="HBase 2.6.2 ServerManager",
     proof=BOOTED,
@@ -236,15 +236,17 @@ def _max_below_min(node: LintedNode) -> Iterator[Violation]:
     least = node.number(LEAST, 1)
     most = node.number(MOST) if node.setting(MOST) else None
     if least is not None and most is not None and most < least:
-        yield Violation(at=node.setting(MOST), message=f"{most:g} is below mintostart, {least:g}, and is ignored")
+        yield Violation(
+            at=node.setting(MOST), message=f"HBase ignores {most:g}, because it is below mintostart ({least:g})"
+        )
 
 
 @rule(
     id="WB316",
     severity=Severity.ERROR,
-    title="more RegionServers waited for than there are",
-    because=_NEVER,
-    fix=_LEAVE,
+    title="hbase.master.wait.on.regionservers.mintostart above the number of RegionServers",
+    because="below mintostart the master keeps waiting, whatever the timeout, and no region is served",
+    fix=f"leave mintostart at 1, and set {MOST} and {TIMEOUT}",
     source="HBase 2.6.2 ServerManager",
     proof=BOOTED,
     roles=PRIMARY,
@@ -253,16 +255,17 @@ def _never_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and least > max(1, servers):
         yield Violation(
-            at=node.setting(LEAST), message=f"{least:g} RegionServers are waited for, and there are {servers}"
+            at=node.setting(LEAST),
+            message=f"HBase never serves: the master waits for {least:g} RegionServers, and there are {servers}",
         )
 
 
 @rule(
     id="WB317",
     severity=Severity.WARNING,
-    title="a master that needs most of its RegionServers",
-    because=_NEVER,
-    fix=_LEAVE,
+    title="hbase.master.wait.on.regionservers.mintostart above half of the RegionServers",
+    because="below mintostart the master keeps waiting, whatever the timeout, and no region is served",
+    fix=f"leave mintostart at 1, and set {MOST} and {TIMEOUT}",
     source="HBase 2.6.2 ServerManager",
     proof=NEEDS_RESTARTS,
     roles=PRIMARY,
@@ -272,7 +275,7 @@ def _hardly_enough(node: LintedNode) -> Iterator[Violation]:
     if least is not None and servers is not None and max(1, servers / 2) < least <= servers:
         yield Violation(
             at=node.setting(LEAST),
-            message=f"with more than {servers - least:g} of {servers} RegionServers lost, the master never starts",
+            message=f"if more than {servers - least:g} of {servers} RegionServers are lost, the master never starts",
         )
 
 

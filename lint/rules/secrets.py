@@ -13,9 +13,9 @@ from lint.secret import holds_credential
 @rule(
     id="WB901",
     severity=Severity.ERROR,
-    title="a static credential",
-    because="DescribeCluster shows it, logs keep it, and nobody rotates it",
-    fix="remove it: nodes have the instance profile's role",
+    title="static credential",
+    because="DescribeCluster returns it, logs store it, and nobody rotates it",
+    fix="remove it; nodes use the role of their instance profile",
     source="EMR Management Guide, emr-iam-role-for-ec2",
     proof=NO_AWS,
     roles=("primary", "core"),
@@ -25,4 +25,6 @@ from lint.secret import holds_credential
 def _static_credentials(node: LintedNode) -> Iterator[Violation]:
     for (_, key), setting in node.settings.items():
         if holds_credential(key, setting.value):
-            yield Violation(at=setting, message=f"{key} {'is for' if setting.is_placeholder else 'holds'} a credential")
+            yield Violation(
+                at=setting, message=f"{key} {'is meant for' if setting.is_placeholder else 'contains'} a credential"
+            )

@@ -44,7 +44,6 @@ RANGES: Final = {
 MOST_MEMSTORE: Final = 0.8
 LRU_GOAL: Final = "hbase.lru.blockcache.min.factor"
 LRU_ACCEPT: Final = "hbase.lru.blockcache.acceptable.factor"
-START: Final = "the RegionServer does not start"
 
 
 def _states(node: LintedNode, key: str) -> bool:
@@ -57,7 +56,7 @@ def _states(node: LintedNode, key: str) -> bool:
     id="WB206",
     severity=Severity.ERROR,
     title="hbase.bucketcache single, multi and memory factors that do not add up to 1",
-    because=f"HBase adds them in float32 and wants exactly 1, else {START}",
+    because="the RegionServer does not start: HBase adds the factors in float32 and requires exactly 1",
     fix="use other decimals, such as 0.25, 0.50 and 0.25",
     source=HBASE,
     proof=BOOTED,
@@ -69,8 +68,8 @@ def _factors(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB226",
     severity=Severity.ERROR,
-    title="L1 shares that do not add up to 1",
-    because=f"HBase wants exactly 1 in float32, else {START}",
+    title="L1 percentages that do not add up to 1",
+    because="the RegionServer does not start: HBase requires a sum of exactly 1 in float32",
     fix="use 0.25, 0.50 and 0.25",
     source="HBase 2.6.2 LruBlockCache",
     proof=BOOTED,
@@ -88,15 +87,15 @@ def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iter
         return
     added = _float32_sum(shares)
     if added != 1:
-        yield Violation(at=at, message=f"{what} add up to {added:.8f} in float32")
+        yield Violation(at=at, message=f"{what} add up to {added:.8f} in float32, not to 1")
 
 
 @rule(
     id="WB207",
     severity=Severity.ERROR,
-    title="hbase.bucketcache.minfactor above acceptfactor",
-    because=f"{START} with minfactor above acceptfactor",
-    fix="make minfactor the smaller one",
+    title="hbase.bucketcache.minfactor above hbase.bucketcache.acceptfactor",
+    because="the RegionServer does not start if minfactor is above acceptfactor",
+    fix="set minfactor below acceptfactor",
     source=HBASE,
     proof=BOOTED,
 )
@@ -105,15 +104,15 @@ def _thresholds(node: LintedNode) -> Iterator[Violation]:
     goal = node.number("hbase.bucketcache.minfactor", 0.85)
     at = node.setting("hbase.bucketcache.minfactor") or node.setting("hbase.bucketcache.acceptfactor")
     if at and accept is not None and goal is not None and goal > accept:
-        yield Violation(at=at, message=f"eviction would begin at {accept:g} and go on down to {goal:g}, which is more")
+        yield Violation(at=at, message=f"eviction would start at {accept:g} and stop only at {goal:g}, which is higher")
 
 
 @rule(
     id="WB208",
     severity=Severity.ERROR,
-    title="hfile.block.cache.size at 0, which switches every cache off",
-    because="at 0.0001 or less HBase makes no block cache at all, the BucketCache included, and says nothing",
-    fix="leave L1 what indexes and Bloom chunks need, 0.05 at least",
+    title="hfile.block.cache.size of 0, which disables every cache",
+    because="at 0.0001 or less HBase silently creates no block cache at all, the BucketCache included",
+    fix="leave L1 enough for indexes and Bloom chunks: 0.05 or more",
     source=FACTORY,
     proof=BOOTED,
 )
@@ -121,15 +120,18 @@ def _l1_off(node: LintedNode) -> Iterator[Violation]:
     fraction = node.number("hfile.block.cache.size", 0.4)
     at = node.setting("hfile.block.cache.size")
     if at and fraction is not None and fraction <= NO_L1 and not _states(node, L1_BYTES):
-        cache = "and the BucketCache" if node.caches else "of blocks"
-        yield Violation(at=at, message=f"{fraction:g} switches every cache off, L1 {cache}")
+        caches = "L1 and the BucketCache" if node.caches else "L1"
+        yield Violation(at=at, message=f"{fraction:g} turns every block cache off: {caches}")
 
 
 @rule(
     id="WB209",
     severity=Severity.ERROR,
-    title="hfile.block.cache.size and the memstore above 0.8 of the heap",
-    because=f"HBase adds them in whole percents, cut off in float32, and above 80 {START}",
+    title="hfile.block.cache.size and memstore above 0.8 of the heap",
+    because=(
+        "the RegionServer does not start: HBase truncates each share to a whole percent in float32 "
+        "and allows a sum of 80"
+    ),
     fix="lower one of the two",
     source="HBase 2.6.2 MemorySizeUtil",
     proof=BOOTED,
@@ -143,16 +145,16 @@ def _heap_limit(node: LintedNode) -> Iterator[Violation]:
     if 0 < l1 <= 1 and 0 < memstore <= MOST_MEMSTORE and not within_heap_limit(l1, memstore):
         yield Violation(
             at=at,
-            message=f"L1 {l1:g} and memstore {memstore:g} are more than 0.8 of the heap, as HBase adds them",
+            message=f"L1 ({l1:g}) and memstore ({memstore:g}) exceed 0.8 of the heap, as HBase adds them",
         )
 
 
 @rule(
     id="WB223",
     severity=Severity.WARNING,
-    title="memory ranges by which HBase moves L1 and memstore",
-    because="L1 shrinks where memstores grow, and with it what is sized for indexes",
-    fix="remove the ranges; state both fractions",
+    title="hfile.block.cache.size or memstore with a range, which makes HBase resize them",
+    because="L1, which is sized for indexes, shrinks when memstores grow",
+    fix="remove the ranges, and set both fractions",
     source="HBase 2.6.2 HeapMemoryManager",
     proof=NEEDS_LOAD,
 )
@@ -162,15 +164,15 @@ def _ranges(node: LintedNode) -> Iterator[Violation]:
         static = node.number(fraction, 0.4)
         moving = [found for key in ends if (found := node.setting(key)) and node.number(key) != static]
         if moving:
-            yield Violation(at=moving[0], message="HBase moves memory between L1 and memstore, a minute at a time")
+            yield Violation(at=moving[0], message="HBase moves memory between L1 and memstore every minute")
 
 
 @rule(
     id="WB227",
     severity=Severity.ERROR,
-    title="L1 thresholds in the wrong order",
-    because=f"HBase wants min below acceptable below 1, else {START}",
-    fix="leave 0.95 and 0.99",
+    title="L1 eviction thresholds in the wrong order",
+    because=("the RegionServer does not start unless min.factor is below acceptable.factor, and that is below 1"),
+    fix="keep the defaults of 0.95 and 0.99",
     source="HBase 2.6.2 LruBlockCache",
     proof=BOOTED,
 )
@@ -178,7 +180,7 @@ def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
     goal, accept = node.number(LRU_GOAL, 0.95), node.number(LRU_ACCEPT, 0.99)
     at = node.setting(LRU_GOAL) or node.setting(LRU_ACCEPT)
     if at and goal is not None and accept is not None and not goal < accept < 1:
-        yield Violation(at=at, message=f"L1 would evict from {accept:g} down to {goal:g}")
+        yield Violation(at=at, message=f"L1 would start to evict at {accept:g} and stop at {goal:g}")
 
 
 def _float32_sum(shares: Iterable[float]) -> float:

@@ -17,26 +17,29 @@ ITEMS: Final = 4  # BucketAllocator.FEWEST_ITEMS_IN_BUCKET
 WASTE: Final = 0.02
 MOST_BLOCKS: Final = 2**31
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
-START: Final = "the RegionServer does not start"
 
 
 @rule(
     id="WB202",
     severity=Severity.ERROR,
-    title="a size in hbase.bucketcache.bucket.sizes that is no multiple of 256",
-    because=f"offsets are kept in units of 256 bytes: {START}; at 0 it divides by zero",
+    title="size in hbase.bucketcache.bucket.sizes that is not a multiple of 256",
+    because=(
+        "the RegionServer does not start, because it keeps offsets in units of 256 bytes; a size of 0"
+        " makes it divide by zero"
+    ),
     fix="round each size up to a multiple of 256",
     source=HBASE,
     proof=BOOTED,
 )
 def _not_a_multiple(node: LintedNode) -> Iterator[Violation]:
-    wrong = [size for size in node.bucket_sizes or () if size % UNIT or size <= 0]
-    if wrong:
-        first = wrong[0]
-        why = f"{first:,} is not a multiple of {UNIT}" if first > 0 else f"{first:,} is no size"
-        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    refused = [size for size in node.bucket_sizes or () if size % UNIT or size <= 0]
+    if refused:
+        first = refused[0]
+        why = f"{first:,} is not a multiple of {UNIT}" if first > 0 else f"{first:,} is not a size"
+        more = f" ({len(refused) - 1} more like it)" if len(refused) > 1 else ""
         yield Violation(
-            at=node.setting("hbase.bucketcache.bucket.sizes"), message=f"{why}; {_next_multiple(first):,} is{more}"
+            at=node.setting("hbase.bucketcache.bucket.sizes"),
+            message=f"{why}; the next multiple is {_next_multiple(first):,}{more}",
         )
 
 
@@ -47,30 +50,33 @@ def _next_multiple(size: float) -> int:
 @rule(
     id="WB203",
     severity=Severity.ERROR,
-    title="hbase.bucketcache.bucket.sizes that take no block",
-    because="a block without a slot is never cached, and only a log line a minute says so",
-    fix="add a size that takes the longest block",
+    title="hbase.bucketcache.bucket.sizes too small for any block",
+    because="HBase never caches a block without a slot, and reports that only in one log line a minute",
+    fix="add a size that holds the longest block",
     source=HBASE,
     proof=BOOTED,
 )
 def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
     sizes, block = node.bucket_sizes, node.block_bytes
     # Ours states the length in the cache; where nothing is stated, a block of 64 KiB takes 54 bytes more.
-    taken = None if block is None else block + SLOT_OVERHEAD_BYTES * node.unstated("hbase.blockcache.minblocksize")
-    if sizes and taken is not None and max(sizes) < taken:
+    block_bytes = (
+        None if block is None else block + SLOT_OVERHEAD_BYTES * node.unstated("hbase.blockcache.minblocksize")
+    )
+    if sizes and block_bytes is not None and max(sizes) < block_bytes:
         yield Violation(
             at=node.setting("hbase.bucketcache.bucket.sizes"),
-            message=f"the largest slot has {max(sizes):,} bytes, and a block takes {taken:,.0f}",
-            fix=f"add {_next_multiple(taken):,}, or state hbase.blockcache.minblocksize where blocks are smaller",
+            message=f"no block is cached: the largest slot has {max(sizes):,} "
+            f"bytes and a block takes {block_bytes:,.0f}",
+            fix=f"add {_next_multiple(block_bytes):,}, or set hbase.blockcache.minblocksize if blocks are smaller",
         )
 
 
 @rule(
     id="WB204",
     severity=Severity.ERROR,
-    title="a cache too small for its bucket sizes",
-    because=f"each size needs a bucket of four times the largest, else {START}",
-    fix="make the cache larger",
+    title="cache too small for its bucket sizes",
+    because="each size needs a bucket of four times the largest size, or the RegionServer does not start",
+    fix="enlarge the cache",
     source=HBASE,
     proof=BOOTED,
 )
@@ -80,17 +86,17 @@ def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
         least = -(-len(sizes) * ITEMS * max(sizes) // MIB)
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
-            message=f"{len(sizes)} slot sizes need a bucket of {ITEMS * max(sizes):,} bytes each, {least:,} MiB in all",
-            fix=f"make the cache {least:,} MiB or more, or state fewer slot sizes",
+            message=f"{len(sizes)} sizes need a bucket of {ITEMS * max(sizes):,} bytes each, {least:,} MiB in all",
+            fix=f"make the cache {least:,} MiB or more, or use fewer sizes",
         )
 
 
 @rule(
     id="WB205",
     severity=Severity.WARNING,
-    title="buckets that the usual slot does not fill",
-    because="the rest of each bucket is lost to the cache",
-    fix="choose a largest size of which four are a multiple of the usual slot",
+    title="bucket sizes that leave part of each bucket unused",
+    because="the cache loses the rest of each bucket",
+    fix="choose the largest size so that four of it are a multiple of the slot for most blocks",
     source=HBASE,
     proof=NEEDS_LOAD,
 )
@@ -103,16 +109,16 @@ def _wasteful_bucket(node: LintedNode) -> Iterator[Violation]:
         share = (ITEMS * max(sizes)) % slot / (ITEMS * max(sizes))
         yield Violation(
             at=node.setting("hbase.bucketcache.bucket.sizes"),
-            message=f"a bucket of {ITEMS * max(sizes):,} bytes leaves {share:.1%} unused with slots of {slot:,}",
+            message=f"slots of {slot:,} bytes leave {share:.1%} of each bucket of {ITEMS * max(sizes):,} bytes unused",
         )
 
 
 @rule(
     id="WB224",
     severity=Severity.ERROR,
-    title="more blocks than HBase counts",
-    because=f"{START} (IllegalArgumentException)",
-    fix="state the real block size",
+    title="more blocks than HBase can count",
+    because="the RegionServer does not start (IllegalArgumentException)",
+    fix="set the real block size",
     source=HBASE,
     proof=BOOTED,
 )
@@ -121,6 +127,6 @@ def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
     if size_mib is not None and block and size_mib * MIB / block >= MOST_BLOCKS:
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
-            message=f"{size_mib * MIB / block:,.0f} blocks are more than HBase counts (2^31)",
-            fix="state hbase.blockcache.minblocksize as large as blocks are, or cache less on each node",
+            message=f"{size_mib * MIB / block:,.0f} blocks are more than HBase can count (2^31)",
+            fix="set hbase.blockcache.minblocksize to the size of your blocks, or cache less on each node",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from configurations.properties import CATALOGUE
+from configurations.properties import CATALOGUE, Property
 from lint.finding import Severity
 from lint.node import SITE, LintedNode
 from lint.rule import BOOTED, NO_AWS, Violation, rule
@@ -18,9 +18,9 @@ MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
 @rule(
     id="WB104",
     severity=Severity.ERROR,
-    title="a value that the property does not take",
-    because="some such values stop a daemon at its start, others are silently replaced by the default",
-    fix="use a value that it takes",
+    title="value that the property does not accept",
+    because="some such values stop a daemon at start; others are silently replaced by the default",
+    fix="use a value that the property accepts",
     source="HBase 2.6.2 and Hadoop 3.4.1 sources",
     proof=BOOTED,
     roles=BOTH,
@@ -28,24 +28,24 @@ MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
 )
 def _value(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
-        known = CATALOGUE.get((path, key)) or (CATALOGUE.get((SITE, key)) if path in SITES else None)
-        if known is None or setting.is_placeholder:
+        entry = CATALOGUE.get((path, key)) or (CATALOGUE.get((SITE, key)) if path in SITES else None)
+        if entry is None or setting.is_placeholder:
             continue
-        why = known.values.refusal(setting.value)
+        why = entry.values.refusal(setting.value)
         if why is not None:
-            yield Violation(
-                at=setting,
-                message=f"{key}: {why}",
-                fix=f"use {known.values}{f', in {known.unit}' if known.unit else ''}",
-            )
+            yield Violation(at=setting, message=f"{key}: {why}", fix=f"use {_accepted(entry)}")
+
+
+def _accepted(entry: Property) -> str:
+    return f"{entry.values}, in {entry.unit}" if entry.unit else str(entry.values)
 
 
 @rule(
     id="WB106",
     severity=Severity.INFO,
-    title="a value that is still to be filled in",
-    because="a gap is not checked, and EMR would take it as it stands",
-    fix="fill it in; warmbase plan works it out from the workload",
+    title="placeholder that is still to be filled in",
+    because="lint cannot check a placeholder, and EMR would use it literally",
+    fix="fill it in; warmbase plan computes it from your workload",
     source="the file itself",
     proof=NO_AWS,
     roles=BOTH,
@@ -56,16 +56,16 @@ def _gap(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         unset = not setting.value.strip() and (setting.classification, setting.key) not in CATALOGUE
         if setting.is_placeholder and not unset:
-            known = CATALOGUE.get((setting.classification, setting.key))
-            what = f": {known.values}{f', in {known.unit}' if known.unit else ''}; {known.reason}" if known else ""
-            yield Violation(at=setting, message=f"{setting.key} is still to be filled in{what}")
+            entry = CATALOGUE.get((setting.classification, setting.key))
+            hint = f"; it takes {_accepted(entry)} ({entry.reason})" if entry else ""
+            yield Violation(at=setting, message=f"{setting.key} still has a placeholder{hint}")
 
 
 @rule(
     id="WB107",
     severity=Severity.ERROR,
-    title="a property stated twice",
-    because="only the last counts, and a reader cannot tell which was meant",
+    title="property set twice",
+    because="only the last value counts, and a reader cannot tell which one was meant",
     fix="remove one of the two",
     source="EMR keeps a map for each classification",
     proof=NO_AWS,
@@ -78,17 +78,17 @@ def _twice(node: LintedNode) -> Iterator[Violation]:
     for setting in node.subject.twice:
         if setting.key in MEMBERS:
             yield Violation(
-                at=setting, message=f"{setting.key} stands twice in one entry, and what the first holds is lost"
+                at=setting, message=f"{setting.key} occurs twice in one entry; the content of the first is lost"
             )
         elif setting.key != "Classification":
-            yield Violation(at=setting, message=f"{setting.key} is stated before, and of the two this one counts")
+            yield Violation(at=setting, message=f"{setting.key} is already set above; only this value counts")
 
 
 @rule(
     id="WB115",
     severity=Severity.WARNING,
-    title="a value without quotes",
-    because="EMR's API takes texts alone, and the AWS CLI refuses the whole configuration",
+    title="value without quotes",
+    because="EMR's API accepts strings only, and the AWS CLI rejects the whole configuration",
     fix="put the value in quotes",
     source="EMR API reference, Configuration",
     proof=NO_AWS,
@@ -101,6 +101,6 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
         if not setting.quoted:
             yield Violation(
                 at=setting,
-                message=f"the value of {setting.key} is a number or a switch of JSON",
+                message=f"the value of {setting.key} is a JSON number or boolean, not a string",
                 fix=f'write "{setting.value}"',
             )

@@ -38,7 +38,7 @@ def _replication(node: LintedNode) -> float | None:
     id="WB601",
     severity=Severity.ERROR,
     title="dfs.replication above the number of core nodes",
-    because="no block ever reaches its replication, and the loss of one node cannot be made good",
+    because="no block ever reaches its replication, and HDFS cannot restore copies after a node is lost",
     fix="lower dfs.replication",
     source="EMR Management Guide, emr-plan-storage",
     proof=NO_AWS,
@@ -52,7 +52,7 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
             at=node.setting("dfs.replication", "hdfs-site"),
             classification="hdfs-site",
             property="dfs.replication",
-            message=f"{copies:g} copies of each block on {cores} core nodes",
+            message=f"{copies:g} copies of each block do not fit on {cores} core nodes",
             fix=f"use {min(2, cores)} copies, or {copies:g} core nodes",
         )
 
@@ -60,9 +60,9 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB602",
     severity=Severity.ERROR,
-    title="one copy of the write-ahead log (dfs.replication)",
-    because="what was written since the last flush is gone with one node",
-    fix="state dfs.replication=2 in hdfs-site, or use EMR WAL",
+    title="single copy of the write-ahead log (dfs.replication)",
+    because="if that node is lost, so are all writes since the last flush",
+    fix="set dfs.replication=2 in hdfs-site, or use EMR WAL",
     source="EMR Management Guide, emr-plan-storage",
     proof=NO_AWS,
     of_hbase_1=True,
@@ -70,12 +70,16 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
 def _one_copy_of_the_log(node: LintedNode) -> Iterator[Violation]:
     elsewhere = [node.setting(key, "hbase") for key in ("hbase.emr.readreplica.enabled", "hbase.emr.wal.enabled")]
     copies = _replication(node)
-    if any(each and (each.is_placeholder or _on(each)) for each in elsewhere) or copies is None or copies > 1:
+    if (
+        any(setting and (setting.is_placeholder or _on(setting)) for setting in elsewhere)
+        or copies is None
+        or copies > 1
+    ):
         return
-    stated = node.setting("dfs.replication", "hdfs-site")
-    why = "" if stated else f", EMR's default for {_core_count(node)} core nodes"
+    setting = node.setting("dfs.replication", "hdfs-site")
+    why = "" if setting else f", EMR's default for {_core_count(node)} core nodes"
     yield Violation(
-        at=stated,
+        at=setting,
         classification="hdfs-site",
         property="dfs.replication",
         message=f"the write-ahead log of an active cluster has one copy{why}",
@@ -89,8 +93,8 @@ def _on(setting: Setting) -> bool:
 @rule(
     id="WB609",
     severity=Severity.ERROR,
-    title="a WAL provider beside EMR WAL",
-    because="reconfiguration fails",
+    title="hbase.wal.provider together with EMR WAL",
+    because="EMR fails to reconfigure the cluster",
     fix="remove hbase.wal.provider",
     source=WAL,
     proof=NO_AWS,
@@ -98,15 +102,17 @@ def _on(setting: Setting) -> bool:
 )
 def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
-        yield Violation(at=node.setting("hbase.wal.provider"), message="EMR WAL brings a provider of its own")
+        yield Violation(
+            at=node.setting("hbase.wal.provider"), message="EMR WAL has its own provider, which this one conflicts with"
+        )
 
 
 @rule(
     id="WB610",
     severity=Severity.ERROR,
     title="EMR WAL where it does not work",
-    because="it is for active clusters with data in S3 and instance groups, and has a workspace",
-    fix="remove it, or complete it",
+    because=("EMR WAL supports only active clusters with data in S3 and instance groups, and needs a workspace"),
+    fix="remove it, or add what is missing",
     source=WAL,
     proof=NO_AWS,
     of_hbase_1=True,
@@ -116,11 +122,11 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
     if enabled is None or not _on(enabled):
         return
     if node.text("hbase.emr.storageMode", "hbase") == "hdfs":
-        yield Violation(at=enabled, message="EMR WAL is for data in S3, and the storage mode is hdfs")
+        yield Violation(at=enabled, message="EMR WAL requires data in S3, but the storage mode is hdfs")
     if node.text("hbase.emr.readreplica.enabled", "hbase") == "true":
-        yield Violation(at=enabled, message="a read replica writes no log")
+        yield Violation(at=enabled, message="a read replica does not write a log")
     if node.unstated("emr.wal.workspace"):
-        yield Violation(property="emr.wal.workspace", message="nothing says which workspace the logs belong to")
+        yield Violation(property="emr.wal.workspace", message="the workspace of the logs is not set")
     if node.subject.fleets is not None:
         yield Violation(at=enabled, message="EMR WAL does not work with instance fleets", line=node.subject.fleets)
 
@@ -128,8 +134,11 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB613",
     severity=Severity.WARNING,
-    title="HDFS or YARN on the cache's volume",
-    because="they compete for it, and at 90 % YARN calls the disk unhealthy and EMR replaces the node",
+    title="HDFS or YARN on the volume of the cache",
+    because=(
+        "they compete with the cache for the volume, and at 90 % full YARN marks the disk as "
+        "unhealthy and EMR replaces the node"
+    ),
     fix="give both a directory on another volume",
     source="EMR Management Guide, emr-plan-node-replacement",
     proof=NO_AWS,
@@ -137,21 +146,25 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
 def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
     caches = {mount_of(path) for path in node.cache_files}
     for path, key in DIRECTORIES:
-        stated = node.text(key, path)
-        shared = sorted(caches & {mount_of(part) for part in (stated or "").split(",") if part})
+        directories = node.text(key, path)
+        shared = sorted(caches & {mount_of(part) for part in (directories or "").split(",") if part})
         if shared:
-            yield Violation(at=node.setting(key, path), message=f"{shared[0]} is the cache's volume too")
-        elif stated is None and caches and node.unstated(key, path) and any(cache[:4] == "/mnt" for cache in caches):
+            yield Violation(at=node.setting(key, path), message=f"{shared[0]} is also the volume of the cache")
+        elif (
+            directories is None and caches and node.unstated(key, path) and any(cache[:4] == "/mnt" for cache in caches)
+        ):
             yield Violation(
-                classification=path, property=key, message=f"by default it is on every volume, {min(caches)} too"
+                classification=path,
+                property=key,
+                message=f"the default is every volume, which includes that of the cache, {min(caches)}",
             )
 
 
 @rule(
     id="WB615",
     severity=Severity.WARNING,
-    title="short-circuit reads that do not come to pass",
-    because="they are for blocks on the DataNode of the same host, through a socket that both know by its path",
+    title="short-circuit reads that cannot work",
+    because="they read blocks of the DataNode on the same host, through a socket whose path both must know",
     fix="remove the switch",
     source="Hadoop 3.4.1 DomainSocketFactory",
     proof=NO_AWS,
@@ -161,17 +174,17 @@ def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
 def _short_circuit(node: LintedNode) -> Iterator[Violation]:
     """EMR's own hdfs-site may set the path; where it cannot be seen, nothing is said of it."""
     sites = ("hdfs-site", "hbase-site", "core-site")
-    stated = any(node.setting("dfs.domain.socket.path", site) for site in sites)
+    has_path = any(node.setting("dfs.domain.socket.path", site) for site in sites)
     for path in sites[:2]:
         on = node.setting("dfs.client.read.shortcircuit", path)
         if on is None or not _on(on):
             continue
         if node.in_s3:
-            yield Violation(at=on, message="store files are in S3: no block of them is local")
-        if not stated and node.subject.shows("hdfs-site"):
+            yield Violation(at=on, message="store files are in S3, so no block is local")
+        if not has_path and node.subject.shows("hdfs-site"):
             yield Violation(
                 at=on,
                 message="without dfs.domain.socket.path the HDFS client throws HadoopIllegalArgumentException, unless "
                 "EMR's own hdfs-site sets the path, which is not documented",
-                fix="state dfs.domain.socket.path on both sides, or remove the switch",
+                fix="set dfs.domain.socket.path on both sides, or remove the switch",
             )

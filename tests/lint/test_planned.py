@@ -146,8 +146,8 @@ def test_an_error_is_refused_by_file_and_line(tmp_path: Path) -> None:
     file = launch.environment.source
     assert f"{file}:20  WB201 hbase-site hbase.bucketcache.size" in said
     assert f"{file}:21  WB307 hbase-site hbase.master.scp.retain.assignment.force.retries" in said
-    assert "0.4 MiB: the old share of heap is gone" in said
-    assert "fix: state MiB for each RegionServer" in said
+    assert "read as 0.4 MiB; HBase 2 no longer accepts a fraction of the heap" in said
+    assert "fix: set the size in MiB for each RegionServer" in said
 
 
 def test_an_override_that_is_right_is_let_through(tmp_path: Path) -> None:

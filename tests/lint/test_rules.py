@@ -248,19 +248,21 @@ def test_a_rule_ends_at_its_boundary(rule: str, inside: str, outside: str) -> No
 
 def test_a_newer_release_is_taken_for_the_newest_that_is_known() -> None:
     report = lint(read(File(release="emr-7.99.0")))
-    assert "emr-7.99.0 is not in our table; it is taken for emr-7.14.0" in {found.message for found in report.findings}
+    assert "emr-7.99.0 is not in the table of releases; lint treats it as emr-7.14.0" in {
+        found.message for found in report.findings
+    }
     assert ids(report) == {"WB501"}
 
 
 # A label, and what is told of it.
 TOLD = [
-    ("7.12.0", "'7.12.0' is no release label", "write emr-7.12.0"),
-    ("emr-7.12", "'emr-7.12' is no release label", "write emr-7.12.0"),
-    ("latest", "'latest' is no release label", "write emr-7.12.0"),
-    ("emr-7.5.0", "emr-7.5.0 ships an HBase before 2.6: keys and defaults", "use emr-7.6.0 or later"),
-    ("emr-5.36.2", "emr-5.36.2 ships an HBase before 2: only what holds for any HBase", "use emr-7.6.0 or later"),
-    ("emr-7.12.1", "emr-7.12.1 is not in our table; it is taken for emr-7.12.0", "give --release"),
-    ("emr-8.0.0", "emr-8.0.0 is not in our table; it is taken for emr-7.14.0", "give --release"),
+    ("7.12.0", "'7.12.0' is not a release label", "write emr-7.12.0"),
+    ("emr-7.12", "'emr-7.12' is not a release label", "write emr-7.12.0"),
+    ("latest", "'latest' is not a release label", "write emr-7.12.0"),
+    ("emr-7.5.0", "emr-7.5.0 ships an HBase before 2.6: lint did not check its keys", "use emr-7.6.0 or later"),
+    ("emr-5.36.2", "emr-5.36.2 ships an HBase before 2: lint checked only what holds", "use emr-7.6.0 or later"),
+    ("emr-7.12.1", "emr-7.12.1 is not in the table of releases; lint treats it as emr-7.12.0", "pass --release"),
+    ("emr-8.0.0", "emr-8.0.0 is not in the table of releases; lint treats it as emr-7.14.0", "pass --release"),
 ]
 
 

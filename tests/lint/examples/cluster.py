@@ -13,14 +13,14 @@ CLUSTER = (
         id="WB701",
         wrong=File(cluster={"ManagedScalingPolicy": {"ComputeLimits": {"UnitType": "Instances"}}}),
         at=" ManagedScalingPolicy",
-        says="by what YARN needs",
+        says="EMR would add and remove nodes according to the load of YARN",
     ),
     Case(
         id="WB702",
         wrong=File(volume={"Throughput": 300}),
         right=File(volume={"Throughput": 298}),
         at=VOLUME,
-        says="300 MiB/s of volumes on r8g.2xlarge, which sustains 298",
+        says="300 MiB/s of volumes on r8g.2xlarge, which sustains only 298",
     ),
     Case(
         id="WB703",
@@ -34,14 +34,14 @@ CLUSTER = (
         wrong=File(volume={"Throughput": None}),
         right=File(volume={"Throughput": 125}),
         at=VOLUME,
-        says="gp3 without a throughput has 125 MiB/s",
+        says="the volume is limited to gp3's default of 125 MiB/s",
     ),
     Case(
         id="WB705",
         wrong=File(volume={"Throughput": 751}, core={"InstanceType": "r8g.8xlarge"}),
         right=File(volume={"Throughput": 750}, core={"InstanceType": "r8g.8xlarge"}),
         at=VOLUME,
-        says="751 MiB/s need 3,004 IOPS",
+        says="751 MiB/s requires 3,004 IOPS, not 3,000",
     ),
     Case(
         id="WB706",
@@ -55,7 +55,7 @@ CLUSTER = (
         wrong=File(volume={"VolumeType": "gp2", "Throughput": None}),
         right=File(volume={"VolumeType": "gp3", "Throughput": 125}),
         at=VOLUME,
-        says="the cache would be on gp2",
+        says="the cache would be on a gp2 volume",
     ),
     Case(
         id="WB708",
@@ -80,9 +80,14 @@ CLUSTER = (
         id="WB711",
         wrong=File(others={"yarn-site": {YARN: None}}),
         at=f"yarn-site {YARN}",
-        says="YARN's share is not",
+        says="YARN may use a third to a half of the memory besides the heap",
     ),
-    Case(id="WB712", wrong=File(instances={"Ec2KeyName": "key"}), at=" KeyName", says="an SSH key"),
+    Case(
+        id="WB712",
+        wrong=File(instances={"Ec2KeyName": "key"}),
+        at=" KeyName",
+        says="whoever has the SSH key can log in to every node",
+    ),
     Case(
         id="WB713",
         wrong=File(groups=({"InstanceRole": "TASK", "InstanceType": "r8g.2xlarge", "InstanceCount": 2},)),
@@ -94,6 +99,6 @@ CLUSTER = (
         wrong=File(primary={"InstanceCount": 1}),
         right=File(primary={"InstanceCount": 3}),
         at=" InstanceGroups",
-        says="one primary node",
+        says="if the only primary node is lost",
     ),
 )

@@ -22,14 +22,14 @@ JAVA = (
         wrong=export(JAVA_HOME="/usr/lib/jvm/jre-17"),
         right=export(JAVA_HOME="/usr/lib/jvm/jre-21"),
         at=f"{EXPORT} {GC}",
-        says="Java 17 (stated) has no generational ZGC",
+        says="the JVM does not start",
     ),
     Case(
         id="WB402",
         wrong=File(others={EXPORT: {GC: '"-XX:+UseZGC"'}, "hbase": UNFIXED}, release="emr-7.9.0"),
         right=File(others={EXPORT: {GC: '"-XX:+UseG1GC"'}, "hbase": UNFIXED}, release="emr-7.9.0"),
         at=f"{EXPORT} {GC}",
-        says="emr-7.9.0 documents neither ZGC nor Java 21",
+        says="emr-7.9.0 does not document ZGC or Java 21 for HBase",
     ),
     Case(
         id="WB403",
@@ -43,7 +43,7 @@ JAVA = (
         wrong=export(HBASE_REGIONSERVER_OPTS='"-Xms16g -Xmx16g"'),
         right=export(HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xms16g -Xmx16g"'),
         at=f"{EXPORT} {OPTS}",
-        says="what others put into the variable is gone",
+        says="this drops the options that exporters",
     ),
     Case(
         id="WB405",
@@ -57,14 +57,14 @@ JAVA = (
         wrong=export(HBASE_REGIONSERVER_OPTS=OPTIONS.strip('"')),
         right=export(HBASE_REGIONSERVER_OPTS=OPTIONS),
         at=f"{EXPORT} {OPTS}",
-        says="has blanks and no quotes of its own",
+        says="HBASE_REGIONSERVER_OPTS has blanks and is not quoted inside the value",
     ),
     Case(
         id="WB407",
         wrong=File(others={"hbase": UNFIXED, EXPORT: {OPTS: '"$HBASE_REGIONSERVER_OPTS -Xmx16g"'}}),
         right=File(others={"hbase": UNFIXED}),
         at=f"{EXPORT} {GC}",
-        says="the heap may shrink",
+        says="the heap can shrink, and has to grow again for the index of the cache",
     ),
     Case(
         id="WB408",
@@ -91,7 +91,7 @@ JAVA = (
             HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx31g"',
         ),
         at=f"{EXPORT} {OPTS}",
-        says="32 GiB of heap have no compressed pointers",
+        says="32 GiB of heap is too large for compressed pointers",
     ),
     Case(
         id="WB411",
@@ -105,13 +105,13 @@ JAVA = (
         wrong=export(HBASE_REGIONSERVER_OPTS=None),
         right=export(HBASE_REGIONSERVER_OPTS=None, HBASE_HEAPSIZE="16384m"),
         at=f"{EXPORT} {OPTS}",
-        says="nothing states the heap",
+        says="the heap of the RegionServer is not set",
     ),
     Case(
         id="WB413",
         wrong=File(others={"hbase-env/export": {"HBASE_MASTER_OPTS": "'$HBASE_MASTER_OPTS -Xmx4g'"}}),
         right=File(others={"hbase-env/export": {"HBASE_MASTER_OPTS": '"$HBASE_MASTER_OPTS -Xmx4g"'}}),
         at="hbase-env/export HBASE_MASTER_OPTS",
-        says="puts nothing in for a variable",
+        says="the shell does not expand variables inside single quotes",
     ),
 )

@@ -10,13 +10,13 @@ METRICS = (
         id="WB801",
         wrong=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics/emr-system-metrics": {}}),
         at="emr-metrics/emr-system-metrics ",
-        says="publishes no system metric",
+        says="with an empty emr-system-metrics no system metric is published",
     ),
     Case(
         id="WB802",
         wrong=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics": {}}),
         at="emr-metrics ",
-        says="is the default",
+        says="an empty emr-metrics publishes 34 system metrics and none of HBase",
     ),
     Case(
         id="WB803",
@@ -35,7 +35,7 @@ METRICS = (
             }
         ),
         at="emr-metrics/emr-hbase-region-server-metrics Hadoop:service=HBase,name=RegionServer,sub=Server",
-        says="average since each RegionServer's start",
+        says="l2CacheHitRatio (0 to 1) is an average since the start of",
     ),
     Case(
         id="WB804",
