@@ -29,7 +29,7 @@ TEN_KILOBYTES = block_lengths(65536, 10_000)
 LISTS = {
     "one size": (ONE_LENGTH, (66_048, 132_096)),
     "one size, the largest": (ONE_LENGTH, (66_048,)),
-    "ours": (TEN_KILOBYTES, bucket_sizes(TEN_KILOBYTES, capacity_bytes=BLOCKS * 70_000)),
+    "ours": (TEN_KILOBYTES, bucket_sizes(TEN_KILOBYTES, 6)),
     "HBase's": (block_lengths(65536, 2000), DEFAULT_BUCKET_SIZES),
 }
 READ_AS = [("uniform", 1), ("zipf 0.7", 8), ("zipf 0.99", 1), ("zipf 0.99", 8), ("hot set", 1), ("hot set", 8)]
