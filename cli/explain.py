@@ -16,8 +16,7 @@ from environments.planning import plan_of
 from environments.reader import read_environment
 from facts.releases import releases
 from lint.secret import redacted
-from reports.amounts import quantity_text
-from reports.json_text import json_text, plain
+from reports.json_text import json_text
 from sizing.explanation import Explanation
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
@@ -86,9 +85,10 @@ def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
 
 def _print_explanation(path: str, explanation: Explanation, plan: Plan) -> None:
     click.echo(f"{path} = {_value(path, plan)}")
+    click.echo(_indented(explanation.sentence))
     click.echo(_indented(explanation.formula))
-    for name, quantity in explanation.inputs.items():
-        click.echo(f"    {name.replace('_', ' '):<24} {quantity_text(quantity)}")
+    for name, quantity in explanation.facts.items():
+        click.echo(f"    {name:<20} {quantity!s:<18} {quantity.source}")
     click.echo(_indented(f"source: {explanation.source}"))
 
 
@@ -97,17 +97,12 @@ def _indented(text: str) -> str:
 
 
 def _value(path: str, plan: Plan) -> str:
-    value = plain(plan)
-    for key in path.split("."):
-        if isinstance(value, list):
-            value = next((entry for entry in value if entry.get("purpose") == key), None)
-        else:
-            value = value.get(key) if isinstance(value, dict) else None
+    value = plan.figure(path)
     if isinstance(value, float):
         return f"{value:,.4g}"
-    return (
-        f"{value:,}" if isinstance(value, int) else ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    )
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _unknown(plan: Plan, figure: str) -> Problem:

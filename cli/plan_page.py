@@ -9,7 +9,7 @@ from rich.table import Table
 
 from environments.override import Override
 from lint.secret import redacted
-from reports.amounts import amount_text, number_text, quantity_text
+from reports.amounts import amount_text
 from sizing.cluster import Volume
 from sizing.plan import Plan
 from sizing.restart import Restart
@@ -17,6 +17,7 @@ from sizing.units import (
     GIB,
     SECONDS_PER_HOUR,
     format_duration,
+    format_number,
     format_percent,
     format_size,
     format_usd,
@@ -115,14 +116,14 @@ def _volume(volume: Volume) -> str:
 def _outcome(plan: Plan) -> Rows:
     load, restart = plan.throughput, plan.restart
     offered = "" if load.offered_reads_per_second is None else f" of {load.offered_reads_per_second:,.0f} offered"
-    latency = f"{number_text(load.mean_latency_ms)} ms"
+    latency = f"{format_number(load.mean_latency_ms)} ms"
     percentiles = f"p50 {load.p50_latency_ms:,.0f}, p95 {load.p95_latency_ms:,.0f}, p99 {load.p99_latency_ms:,.0f} ms"
     yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads come from local disks once warm"
     yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, {latency} on average"
     yield "latency", f"{percentiles} (estimates)"
     yield (
         "in flight",
-        f"{number_text(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
+        f"{format_number(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
     )
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
     if plan.bucket_cache:
@@ -179,10 +180,7 @@ def _region_server(plan: Plan) -> Rows:
 
 def _whys(plan: Plan) -> Rows:
     for path, explanation in plan.because.items():
-        inputs = ", ".join(
-            f"{name.replace('_', ' ')} {quantity_text(quantity)}" for name, quantity in explanation.inputs.items()
-        )
-        yield (f"[cyan]{path}[/cyan] = {explanation.formula}" + (f"\n  [dim]{inputs}[/dim]" if inputs else ""),)
+        yield (f"[cyan]{path}[/cyan]: {explanation.sentence}\n  [dim]{explanation.formula}[/dim]",)
 
 
 def _limits(plan: Plan, width: int) -> Table:

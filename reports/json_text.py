@@ -24,18 +24,23 @@ class HasJsonFields(Protocol):
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
-    """Dataclasses, mappings, tuples and sets as dicts and lists; a bound that is infinite as None."""
-    if isinstance(value, HasJsonFields) or (dataclasses.is_dataclass(value) and not isinstance(value, (type, Mode))):
+    """Dataclasses, mappings, tuples and sets as dicts and lists; an infinite bound as None, a function as its name."""
+    if isinstance(value, HasJsonFields) or _has_fields(value):
         return {name: plain(inner) for name, inner in _fields(value).items()}
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(inner) for inner in value]
-    if isinstance(value, frozenset):
-        return sorted(plain(inner) for inner in value)
+    if isinstance(value, (tuple, list, frozenset)):
+        inner_values = [plain(inner) for inner in value]
+        return sorted(inner_values) if isinstance(value, frozenset) else inner_values
+    if callable(value):
+        return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Mode) else value
+
+
+def _has_fields(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, (type, Mode)) and not callable(value)
 
 
 def _fields(value: Any) -> dict[str, object]:  # noqa: ANN401 - any dataclass

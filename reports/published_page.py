@@ -12,10 +12,9 @@ from published.benchmark import Benchmark
 from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
 from published.open_questions import slots, worth
 from published.sources import all_results
-from reports.amounts import number_text
 from reports.markdown import bullets, paragraph, section, table
 from reports.published_benchmark import benchmark_section
-from sizing.units import format_percent, format_usd
+from sizing.units import format_number, format_percent, format_usd
 
 __all__ = ["page_text", "published_benchmark"]
 
@@ -106,7 +105,7 @@ def _rows(figures: Iterable[PublishedFigure]) -> Iterator[tuple[str, ...]]:
 
 
 def _amount(amount: Amount) -> str:
-    return _span(number_text(amount.least), number_text(amount.most))
+    return _span(format_number(amount.least), format_number(amount.most))
 
 
 def _ratio(ratio: Amount) -> str:

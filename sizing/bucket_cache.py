@@ -104,9 +104,13 @@ class CacheDemand:
         Just below what holds everything a cache evicts, and then 12 to 19 % of it stand empty at times: a ratio that
         would need such a cache needs everything.
         """
+        each_bytes = self.capacity_bytes(wanted) / servers + self.compaction_bytes
+        return max(1, math.ceil(each_bytes / GIB)) * (GIB // MIB)
+
+    def capacity_bytes(self, wanted: float) -> float:
+        """The cache of the whole cluster that gives at least that hit ratio, without room for compactions."""
         sizes, ratios = self._chords
-        total = self.everything_bytes if wanted > ratios[-1] else float(np.interp(wanted, ratios, sizes))
-        return max(1, math.ceil((total / servers + self.compaction_bytes) / GIB)) * 1024
+        return self.everything_bytes if wanted > ratios[-1] else float(np.interp(wanted, ratios, sizes))
 
     @property
     def compaction_bytes(self) -> float:

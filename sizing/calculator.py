@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
-from sizing.explanations import reasons
+from sizing.disks import hdfs_replication
+from sizing.explanations import explanations
 from sizing.inputs import SizingInputs
 from sizing.memory import YARN_MIB, NotEnoughMemory
 from sizing.plan import (
@@ -71,7 +72,7 @@ def _plan(found: SearchResult) -> Plan:
         ),
         memory=server.memory,
         yarn_mib=YARN_MIB,
-        hdfs_replication=hdfs_replication(candidate),
+        hdfs_replication=hdfs_replication(candidate.question, candidate.count),
         region_servers_to_start=candidate.survivors,
         heap=server.heap,
         handlers=server.handlers,
@@ -87,17 +88,11 @@ def _plan(found: SearchResult) -> Plan:
         s3=_s3_requests(candidate),
         snapshot=_snapshot(candidate),
         cost=candidate_cost(candidate),
-        because=reasons(candidate),
+        because=explanations(candidate, found),
         warnings=(*(missed_target(shortfall) for shortfall in missed if pinned), *warnings(candidate)),
         rejected=tuple(_rejected(tried, found.best) for tried in found.others),
         searched=Searched(evaluated=found.evaluated, pruned=found.pruned),
     )
-
-
-def hdfs_replication(candidate: Candidate) -> int:
-    """Copies, no more than nodes: of data three, of a write-ahead log one more than may be lost, two at least."""
-    for_log = max(2, candidate.question.requirements.targets.lost_nodes + 1)
-    return min(candidate.count, max(candidate.question.mode.data_copies, for_log))
 
 
 def _hit_ratio(candidate: Candidate) -> HitRatio:

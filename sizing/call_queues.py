@@ -17,7 +17,11 @@ __all__ = ["CallQueues", "call_queues"]
 # judgement: a put holds its handler until the log is synced, a few milliseconds: eight take in over a thousand puts a
 # second, and a tenth of many handlers more.
 WRITE_FRACTION: Final = 0.1
-FEWEST_WRITERS: Final = 8  # of 16 handlers or more; of fewer, half
+FEWEST_WRITERS: Final = 8  # of 16 handlers or more
+MOST_WRITERS_FRACTION: Final = 0.5  # of fewer
+SHARED: Final = 0.0
+"""The read fraction with which HBase gives reads and writes the same queues."""
+PERCENTS: Final = 100  # the fraction is written with two decimals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +35,8 @@ class CallQueues:
 def call_queues(handlers: int, *, writes: bool) -> CallQueues:
     """Apart where the workload writes, shared where it does not."""
     if not writes:
-        return CallQueues(read_fraction=0.0, read_handlers=handlers)
-    wanted = min(handlers // 2, max(FEWEST_WRITERS, ceil(WRITE_FRACTION * handlers)))
-    read_fraction = floor(100 * (handlers - wanted) / handlers) / 100
+        return CallQueues(read_fraction=SHARED, read_handlers=handlers)
+    wanted = min(floor(MOST_WRITERS_FRACTION * handlers), max(FEWEST_WRITERS, ceil(WRITE_FRACTION * handlers)))
+    read_fraction = floor(PERCENTS * (handlers - wanted) / handlers) / PERCENTS
     writers = max(1, handlers - max(1, round(handlers * read_fraction)))
     return CallQueues(read_fraction=read_fraction, read_handlers=handlers - writers)

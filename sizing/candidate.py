@@ -21,16 +21,23 @@ __all__ = ["Candidate", "Shortfall"]
 
 MB: Final = 10**6
 LEAST_LEFT: Final = 0.01  # of a disk that writes alone would fill: no share is negative, and reads saturate it
+FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
 ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortfall:
-    """A target that a candidate misses. `bottleneck` is None where memory or disk size is short."""
+    """A target that a candidate misses: `actual` is on the wrong side of `limit`, both in `unit`.
+
+    `bottleneck` is None where memory or disk size is short.
+    """
 
     target: str
     reason: str
     bottleneck: str | None
+    actual: float
+    limit: float
+    unit: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +56,7 @@ class Candidate:
     @property
     def survivors(self) -> int:
         """Nodes left when the nodes that may be lost are gone; the targets must hold with these."""
-        return max(1, self.count - self.question.requirements.targets.lost_nodes)
+        return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)
 
     @property
     def cache_mib(self) -> int:
@@ -158,7 +165,16 @@ class Candidate:
         try:
             limit = bottleneck(self.resources(self.survivors))
         except NotEnoughMemory as error:
-            return [Shortfall(target="memory", reason=str(error), bottleneck=None)]
+            return [
+                Shortfall(
+                    target="memory",
+                    reason=str(error),
+                    bottleneck=None,
+                    actual=error.left_bytes,
+                    limit=error.least_bytes,
+                    unit="B",
+                )
+            ]
         quick = [*self._hit_ratio_missed(), *self._load_missed(limit), *self._warm_up_missed()]
         return quick or (self._p99_missed(limit) if percentiles else [])
 
@@ -168,24 +184,30 @@ class Candidate:
             return []
         held = f"caches of {self.cache_mib / 1024:,.0f} GiB on {self.survivors} nodes"
         reason = f"{held} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"
-        return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None)]
+        return [
+            Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")
+        ]
 
     def _load_missed(self, limit: Resource) -> list[Shortfall]:
-        offered = self.question.offered_reads_per_second
-        if offered is None or offered <= UTILISATION * limit.max_reads_per_second:
+        offered, carried = self.question.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
+        if offered is None or offered <= carried:
             return []
         reason = (
             f"{limit.name} saturates at {limit.max_reads_per_second:,.0f} reads/s on {self.survivors} nodes; "
             f"{offered:,.0f} offered would use it to {offered / limit.max_reads_per_second:.0%}"
         )
-        return [Shortfall(target="reads", reason=reason, bottleneck=limit.name)]
+        return [
+            Shortfall(
+                target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s"
+            )
+        ]
 
     def _warm_up_missed(self) -> list[Shortfall]:
         wanted, got = self.question.requirements.targets.warm_up_seconds, self.warm_up_seconds(self.survivors)
         if wanted is None or got <= wanted:
             return []
         reason = f"prefetch takes {format_duration(got)}, the target is {format_duration(wanted)}"
-        return [Shortfall(target="warm_up", reason=reason, bottleneck=None)]
+        return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
 
     def _p99_missed(self, limit: Resource) -> list[Shortfall]:
         wanted = self.question.requirements.targets.p99_seconds
@@ -196,4 +218,4 @@ class Candidate:
         if got <= wanted:
             return []
         reason = f"p99 is {format_duration(got)} (estimate), the target is {format_duration(wanted)}"
-        return [Shortfall(target="p99", reason=reason, bottleneck=limit.name)]
+        return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]

@@ -42,6 +42,10 @@ class Layout:
     cache_mib: int
     volumes: tuple[Volume, ...]
 
+    def volume(self, purpose: str) -> Volume:
+        """The volume of that purpose; a layout has one of each."""
+        return next(volume for volume in self.volumes if volume.purpose == purpose)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreChoice:

@@ -13,6 +13,7 @@ from typing import Final
 
 from sizing import gp3
 from sizing.bucket_cache import CacheDemand
+from sizing.candidate import Shortfall
 from sizing.cluster import Layout, Volume
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
@@ -25,6 +26,9 @@ from sizing.units import GIB, MIB
 __all__ = [
     "FILL_FRACTION",
     "cache_volume_gib",
+    "distinct_size",
+    "hdfs_replication",
+    "index_fraction",
     "layouts",
     "layouts_in_all",
     "provisioned_volume",
@@ -40,6 +44,8 @@ MIN_VOLUME_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volume
 RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
 """Sizes by which a node knows its other disks."""
 HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a while, and a lost node refills others
+FEWEST_LOG_COPIES: Final = 2  # judgement: a write-ahead log on one disk is lost with it; EMR's own default is 1
+SPARE_COPIES: Final = 1  # one copy is left when as many nodes are lost as may be
 INCLUDED: Final = (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS)
 
 
@@ -61,6 +67,12 @@ def layouts(question: SizingInputs, instance: InstanceType, servers: int) -> Ite
         yield iter([Layout(cache_mib=0, volumes=(_system(),))])
 
 
+def hdfs_replication(question: SizingInputs, count: int) -> int:
+    """Copies in HDFS: the mode's own of data, one more than nodes that may be lost of a write-ahead log."""
+    of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
+    return min(count, max(question.mode.data_copies, of_log))
+
+
 def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
     """How many layouts there are for each count, served or not."""
     if question.requirements.cluster.core.volumes is not None or question.mode.data_volume is None:
@@ -71,23 +83,48 @@ def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
     return len(question.wanted_hit_ratios) * (ways + (instance.nvme_disks == 1))
 
 
+def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
+    """What keeps so many nodes from having any layout: a volume too large, or too slow for the offered reads."""
+    if question.mode.data_volume == "data":
+        node_gib = _hdfs_node_gib(question, servers)
+        size_gib, most_gib, hits = node_gib, gp3.EMR_DOCUMENTED_GIB * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
+        volumes = servers * math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
+    else:
+        cache_mib = question.demand.size_mib(question.wanted_hit_ratios[0], servers)
+        size_gib, most_gib = cache_volume_gib(cache_mib, question.demand), gp3.EMR_DOCUMENTED_GIB
+        volumes, hits = servers, Hits(ratio=question.demand.estimated_hit_ratio(cache_mib, servers))
+    if size_gib > most_gib:
+        return _too_much(size_gib, most_gib, "GiB")
+    bytes_per_second, ios_per_second = _load_of_volume(question, volumes, hits)
+    most_mib_s, most_iops = (max(limit) for limit in zip(*_provisions(instance), strict=True))
+    if bytes_per_second > most_mib_s * MIB:
+        return _too_much(bytes_per_second / MIB, most_mib_s, "MiB/s")
+    return _too_much(ios_per_second, most_iops, "IOPS")
+
+
+def _too_much(actual: float, limit: float, unit: str) -> Shortfall:
+    reason = f"a volume would need {actual:,.0f} {unit}, and has {limit:,.0f} at most"
+    return Shortfall(target="volume", reason=reason, bottleneck=None, actual=actual, limit=limit, unit=unit)
+
+
 def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
     """Return the volume for a cache of this size, its index and its temporary copy, 85 % full."""
-    needed_gib = math.ceil(cache_mib * MIB * (1 + _index_fraction(demand)) / FILL_FRACTION / GIB)
-    return _distinct_size(max(MIN_VOLUME_GIB, needed_gib))
+    needed_gib = math.ceil(cache_mib * MIB * (1 + index_fraction(demand)) / FILL_FRACTION / GIB)
+    return distinct_size(max(MIN_VOLUME_GIB, needed_gib))
 
 
 def provisioned_volume(purpose: str, size_gib: int, provision: gp3.Provision, count: int = 1) -> Volume:
     """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
     _, iops = provision
-    return gp3.gp3_volume(purpose, _distinct_size(max(size_gib, gp3.least_gib(iops))), provision, count)
+    return gp3.gp3_volume(purpose, distinct_size(max(size_gib, gp3.least_gib(iops))), provision, count)
 
 
-def _distinct_size(size_gib: int) -> int:
+def distinct_size(size_gib: int) -> int:
+    """The size, or 1 GiB more where another disk of the node has that size: a node knows its disks by their sizes."""
     return size_gib + (size_gib in RESERVED_SIZES_GIB)
 
 
-def _index_fraction(demand: CacheDemand) -> float:
+def index_fraction(demand: CacheDemand) -> float:
     """Room for the index and its temporary copy, for each byte of cache."""
     return COPIES_ON_DISK * INDEX_BYTES_PER_BLOCK / demand.claimed_bytes
 
@@ -101,7 +138,7 @@ def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -
         return Layout(cache_mib=has, volumes=volumes)
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
-    room_bytes = cache.count * cache.size_bytes * fill / (1 + _index_fraction(question.demand))
+    room_bytes = cache.count * cache.size_bytes * fill / (1 + index_fraction(question.demand))
     return Layout(
         cache_mib=min(question.demand.size_mib(1.0, servers), math.floor(room_bytes / GIB) * 1024), volumes=volumes
     )
@@ -121,8 +158,7 @@ def _cached(question: SizingInputs, instance: InstanceType, servers: int, cache_
 
 
 def _hdfs(question: SizingInputs, instance: InstanceType, servers: int) -> Iterator[Layout]:
-    stored_bytes = question.requirements.workload.stored_bytes * question.mode.data_copies
-    node_gib = math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
+    node_gib = _hdfs_node_gib(question, servers)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     size_gib = max(MIN_VOLUME_GIB, math.ceil(node_gib / count))
     if count <= gp3.EMR_MOST_VOLUMES:
@@ -131,12 +167,23 @@ def _hdfs(question: SizingInputs, instance: InstanceType, servers: int) -> Itera
             yield Layout(cache_mib=0, volumes=(data, _system()))
 
 
-def _sufficient(question: SizingInputs, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
-    """Provisions, the cheapest first, with which so many volumes carry the offered reads."""
+def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:
+    """The data volumes of one node, in GiB."""
+    stored_bytes = question.requirements.workload.stored_bytes * question.mode.data_copies
+    return math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
+
+
+def _load_of_volume(question: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
+    """Bytes and operations a second that each of so many volumes must carry."""
     reads_per_second = (question.offered_reads_per_second or 0.0) / volumes / UTILISATION
     bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)
     ios_per_second = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")
-    bytes_per_second += question.written_bytes_per_second / volumes
+    return bytes_per_second + question.written_bytes_per_second / volumes, ios_per_second
+
+
+def _sufficient(question: SizingInputs, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
+    """Provisions, the cheapest first, with which so many volumes carry the offered reads."""
+    bytes_per_second, ios_per_second = _load_of_volume(question, volumes, hits)
     for throughput_mib_s, iops in sorted(_provisions(instance), key=question.provision_usd):
         if throughput_mib_s * MIB >= bytes_per_second and iops >= ios_per_second:
             yield throughput_mib_s, iops

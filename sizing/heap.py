@@ -51,6 +51,12 @@ MINIMUM_MIB: Final = 4_096
 L1_SLACK: Final = 1.25
 # judgement: HBase takes any fraction above 0; a twentieth of 4 GiB holds root indexes and one flush of meta.
 MINIMUM_FRACTION: Final = 0.05
+PERCENTS: Final = 100  # HBase reads both fractions with two decimals
+# judgement: flushes every half hour make store files large enough to compact cheaply on S3.
+FLUSH_INTERVAL_SECONDS: Final = 1_800
+MINIMUM_MEMSTORE_BYTES: Final = GIB // 2  # judgement: bursts of a table that is hardly written to
+FEWEST_REGIONS: Final = 1
+FLUSH_SIZE_BYTES: Final = 128 * MIB  # hbase.hregion.memstore.flush.size: more than that for each region is idle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +138,7 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
 
 
 def _fraction(need_bytes: int, xmx_mib: int) -> float:
-    return max(MINIMUM_FRACTION, math.ceil(100 * need_bytes / (xmx_mib * MIB)) / 100)
+    return max(MINIMUM_FRACTION, math.ceil(PERCENTS * need_bytes / (xmx_mib * MIB)) / PERCENTS)
 
 
 def _stepped(need_bytes: float) -> int:
@@ -140,10 +146,6 @@ def _stepped(need_bytes: float) -> int:
 
 
 def memstore_bytes(write_bytes_per_second: float, regions: float) -> int:
-    """Room for half an hour of one RegionServer's writes.
-
-    judgement: flushes every half hour make store files large enough to compact cheaply on S3. Never below
-    512 MiB, and never above what its regions may hold at the default flush size of 128 MiB, for more is idle.
-    """
-    half_an_hour_bytes = write_bytes_per_second * 1800
-    return math.ceil(max(GIB / 2, min(half_an_hour_bytes, max(regions, 1) * 128 * MIB)))
+    """Room for half an hour of one RegionServer's writes, and no more than its regions hold before they are flushed."""
+    wanted_bytes = write_bytes_per_second * FLUSH_INTERVAL_SECONDS
+    return math.ceil(max(MINIMUM_MEMSTORE_BYTES, min(wanted_bytes, max(regions, FEWEST_REGIONS) * FLUSH_SIZE_BYTES)))

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 # Two hundred samples lie beyond p99 and twenty beyond p99.9.
 READS: Final = 20_000
 SEED: Final = 20_260
+TAIL_QUANTILE: Final = 0.99
+QUANTILES: Final = (0.5, 0.95, TAIL_QUANTILE, 0.999)
 
 # judgement: Amazon S3 User Guide gives roughly 100-200 ms for a first byte; taken as what two thirds of the
 # requests see, that is a lognormal with this median and spread: mean 150 ms, p99 317 ms.
@@ -84,6 +86,11 @@ class Percentiles:
     p99_ms: float
     p999_ms: float
 
+    def seconds(self, quantile: float) -> float:
+        """The latency at one of the four quantiles."""
+        milliseconds = (self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms)
+        return dict(zip(QUANTILES, milliseconds, strict=True))[quantile] / 1000
+
 
 def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
     """Return the lognormal of that mean."""
@@ -108,7 +115,7 @@ def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
 def percentiles(path: ReadPath, seed: int = SEED) -> Percentiles:
     """Estimated percentiles of one read."""
     seconds = samples(path, seed)
-    quantiles = np.quantile(seconds, [0.5, 0.95, 0.99, 0.999])
+    quantiles = np.quantile(seconds, QUANTILES)
     return _percentiles(float(seconds.mean()), quantiles)
 
 
@@ -124,7 +131,7 @@ def fan_out(path: ReadPath, servers: int, slowest_hit_ratio: float | None = None
     slow = usual if slowest_hit_ratio is None else samples(replace(path, hit_ratio=slowest_hit_ratio), seed)
     times = np.sort(np.concatenate([usual, slow]))
     below = _share_below(usual, times) ** (servers - 1) * _share_below(slow, times)
-    at = np.searchsorted(below, [0.5, 0.95, 0.99, 0.999])
+    at = np.searchsorted(below, QUANTILES)
     mean = float(times[0] + ((1 - below[:-1]) * np.diff(times)).sum())
     return _percentiles(mean, times[np.minimum(at, len(times) - 1)])
 

@@ -40,7 +40,12 @@ class NodeMemory:
 
 
 class NotEnoughMemory(ValueError):
-    """What the RegionServer needs leaves too little page cache; the text says how much is missing."""
+    """The RegionServer's needs leave too little page cache; the text says how much is missing."""
+
+    def __init__(self, text: str, *, left_bytes: int, least_bytes: int) -> None:
+        """`left_bytes` is what the page cache would have, `least_bytes` what it must have."""
+        self.left_bytes, self.least_bytes = left_bytes, least_bytes
+        super().__init__(text)
 
 
 def direct_bytes(handlers: int) -> int:
@@ -63,10 +68,13 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
         "direct": direct_bytes(handlers),
     }
     left_bytes = ram_bytes - sum(parts.values())
-    missing_bytes = math.ceil(PAGE_CACHE_FRACTION * ram_bytes) - left_bytes
+    least_bytes = math.ceil(PAGE_CACHE_FRACTION * ram_bytes)
+    missing_bytes = least_bytes - left_bytes
     if missing_bytes > 0:
         raise NotEnoughMemory(
             f"{heap.xmx_mib / 1024:.1f} GiB of heap in {ram_bytes / GIB:.0f} GiB of RAM leave "
-            f"{max(0, left_bytes) / GIB:.1f} GiB of page cache, {missing_bytes / GIB:.1f} GiB too little"
+            f"{max(0, left_bytes) / GIB:.1f} GiB of page cache, {missing_bytes / GIB:.1f} GiB too little",
+            left_bytes=left_bytes,
+            least_bytes=least_bytes,
         )
     return NodeMemory(ram_bytes=ram_bytes, parts={**parts, "page_cache": left_bytes})

@@ -8,7 +8,18 @@ from functools import cached_property
 import numpy as np
 
 from sizing.inputs import SizingInputs
-from sizing.latency import READS, Percentiles, ReadPath, Spread, Waiting, disk_spread, fan_out, percentiles, samples
+from sizing.latency import (
+    READS,
+    TAIL_QUANTILE,
+    Percentiles,
+    ReadPath,
+    Spread,
+    Waiting,
+    disk_spread,
+    fan_out,
+    percentiles,
+    samples,
+)
 from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
 from sizing.resource import Hits, ServingCluster, delay_seconds, resources
 from sizing.workload import ClosedLoad
@@ -35,11 +46,15 @@ class Performance:
             return fan_out(self.path, self.fan_out_servers)
         return percentiles(self.path)
 
+    def quantile_seconds(self, quantile: float) -> float:
+        """The estimated latency that this share of the reads stays below; one of p50, p95, p99 and p99.9."""
+        return self.percentiles.seconds(quantile)
+
     def p99_clearly_beyond(self, wanted_seconds: float) -> float | None:
         """A tenth of the simulation's estimate of the p99 where it is over twice what is wanted; else None."""
         if self.overloaded:
             return float("inf")
-        coarse = float(np.quantile(samples(self.path, reads=READS // 10), 0.99))
+        coarse = float(np.quantile(samples(self.path, reads=READS // 10), TAIL_QUANTILE))
         return coarse if coarse > CLEARLY * wanted_seconds else None
 
     @property

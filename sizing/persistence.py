@@ -28,6 +28,8 @@ MINUTE_MS: Final = 60_000
 DUMP_TIME_FRACTION: Final = 0.05
 # HBase's own HBASE_STOP_TIMEOUT, after which hbase-daemon.sh kills: for flushing and closing regions.
 STOP_SECONDS: Final = 1_200
+# A stop writes the index before it closes regions, and may find another dump at work.
+DUMPS_OF_STOP: Final = 2
 # HBase writes a temporary file beside the old index and renames it.
 COPIES_ON_DISK: Final = 2
 
@@ -62,10 +64,13 @@ class Persistence:
 
 def index_bytes(blocks: int, index_format: IndexFormat, name_characters: int = FILE_NAME_CHARACTERS) -> int:
     """Size of the index file of that many cached blocks, for store file names of that many characters."""
+    return ceil(blocks * index_bytes_per_block(index_format, name_characters))
+
+
+def index_bytes_per_block(index_format: IndexFormat, name_characters: int = FILE_NAME_CHARACTERS) -> float:
+    """Mean length of one entry of the index file."""
     per_block = INDEX_BYTES_PER_BLOCK + max(0, name_characters - FILE_NAME_CHARACTERS)
-    if index_format is IndexFormat.FROM_2_6_5:
-        per_block += REGION_AND_FAMILY_BYTES_PER_BLOCK
-    return ceil(blocks * per_block)
+    return per_block + (REGION_AND_FAMILY_BYTES_PER_BLOCK if index_format is IndexFormat.FROM_2_6_5 else 0)
 
 
 def dump_seconds(blocks: int, file_bytes: int, disk_bytes_per_second: float) -> float:
@@ -98,6 +103,5 @@ def persistence(
         dump_seconds=seconds,
         dump_fraction=seconds * 1000 / interval,
         write_bytes_per_second=size * 1000 / interval,
-        # A stop writes the index before it closes regions, and may find another dump at work.
-        stop_timeout_seconds=STOP_SECONDS + ceil(2 * seconds),
+        stop_timeout_seconds=STOP_SECONDS + ceil(DUMPS_OF_STOP * seconds),
     )

@@ -6,13 +6,14 @@ are for one RegionServer, volumes are counted for one node, all else is for the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sizing.bucket_cache import BucketCache
 from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
 from sizing.cost import Cost
-from sizing.explanation import Reasons
+from sizing.explanation import Explanations
 from sizing.heap import Heap
 from sizing.memory import NodeMemory
 from sizing.modes import Mode
@@ -167,10 +168,25 @@ class Plan:
     s3: S3Requests
     snapshot: Snapshot
     cost: Cost
-    because: Reasons
+    because: Explanations
     warnings: tuple[Warning, ...]
     rejected: tuple[Rejected, ...]
     searched: Searched
+
+    def figure(self, path: str) -> object:
+        """The figure at a path such as `heap.xmx_mib`, or `core.volumes.cache.size_gib` for one purpose.
+
+        Raises LookupError where the plan has none.
+        """
+        value: object = self
+        for key in path.split("."):
+            if isinstance(value, tuple):
+                value = next((volume for volume in value if volume.purpose == key), None)
+            else:
+                value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+            if value is None:
+                raise LookupError(f"the plan has no figure {path}")
+        return value
 
     @property
     def cache(self) -> BucketCache:

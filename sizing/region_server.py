@@ -24,7 +24,7 @@ from sizing.restart import Restart, restart
 from sizing.restart import RestartLoad as RestartOf
 from sizing.workload import Workload
 
-__all__ = ["RegionServer", "ServerShare", "prefetch_threads", "region_server"]
+__all__ = ["RegionServer", "ServerShare", "index_format", "prefetch_threads", "region_server"]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
 HANDLERS_PER_VCPU: Final = 4  # judgement: a handler that waits for a disk uses no CPU; four for each core keep it busy
@@ -88,8 +88,7 @@ def region_server(
 
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
-    index_format = IndexFormat.FROM_2_6_5 if release.index_restored_in_background else IndexFormat.UNTIL_2_6_4
-    kept = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format)
+    kept = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release))
     needs = _heap_needs(share, demand, kept, release)
     settled = heap(needs, release.collector)
     workload, threads = demand.blocks.workload, prefetch_threads(instance)
@@ -105,6 +104,11 @@ def region_server(
         persistence=kept,
         restart=restart(_restart_of(settled, share, release)),
     )
+
+
+def index_format(release: Release) -> IndexFormat:
+    """How that release writes the index of its cache."""
+    return IndexFormat.FROM_2_6_5 if release.index_restored_in_background else IndexFormat.UNTIL_2_6_4
 
 
 def prefetch_threads(instance: InstanceType) -> int:

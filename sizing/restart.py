@@ -78,10 +78,10 @@ def retention_window_seconds(retries: int) -> float:
     return RETAIN_WAIT_SECONDS * ((1 << retries) - 1)
 
 
-def retain_retries(restart_seconds: float, margin: float = RETAIN_MARGIN) -> int:
-    """Fewest retries whose window is at least `margin` times the restart. Raises ValueError past 19 days."""
+def retain_retries(seconds: float) -> int:
+    """The fewest retries whose window is at least that long. Raises ValueError past 19 days."""
     retries = 1
-    while retention_window_seconds(retries) < restart_seconds * margin:
+    while retention_window_seconds(retries) < seconds:
         retries += 1
     return retries
 
@@ -93,7 +93,7 @@ def restore_seconds(blocks: float) -> float:
 
 def late_seconds(away_seconds: float) -> float:
     """Return what is left of the master's sleep when the server is back: at most as long again as it was away."""
-    return retention_window_seconds(retain_retries(away_seconds, margin=1.0)) - away_seconds
+    return retention_window_seconds(retain_retries(away_seconds)) - away_seconds
 
 
 def opening_seconds(server: RestartLoad) -> float:
@@ -114,7 +114,7 @@ def restart(server: RestartLoad) -> Restart:
     late = late_seconds(away)
     opening = opening_seconds(server) + (max(0.0, restore - late) if server.restores_in_background else 0.0)
     stop = server.cached_blocks * DUMP_SECONDS_PER_BLOCK
-    retries = retain_retries(away + opening)
+    retries = retain_retries(RETAIN_MARGIN * (away + opening))
     return Restart(
         stop_seconds=stop,
         pre_touch_seconds=pre_touch,

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sizing.bill import candidate_cost, fixed_usd
-from sizing.candidate import Candidate, Shortfall
+from sizing.candidate import FEWEST_SURVIVORS, Candidate, Shortfall
 from sizing.disks import layouts, layouts_in_all
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.units import HOURS_PER_MONTH, format_usd
 
-__all__ = ["Evaluation", "SearchResult", "candidates", "search"]
+__all__ = ["Evaluation", "SearchResult", "candidates", "fewest_nodes", "search"]
 
 MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
 
@@ -195,7 +195,7 @@ def search(question: SizingInputs) -> SearchResult:
 
 def candidates(question: SizingInputs, instance: InstanceType, count: int) -> Iterator[Iterator[Candidate]]:
     """Every layout of so many nodes of a type that is not too slow: by size of cache, the cheapest first."""
-    survivors = max(1, count - question.requirements.targets.lost_nodes)
+    survivors = max(FEWEST_SURVIVORS, count - question.requirements.targets.lost_nodes)
     for shelf in layouts(question, instance, survivors):
         yield (Candidate(question=question, instance=instance, count=count, layout=layout) for layout in shelf)
 
@@ -215,13 +215,18 @@ def _instances(question: SizingInputs) -> Sequence[InstanceType]:
     return sorted(allowed, key=lambda instance: world.prices.compute[instance.name].usd_per_hour)
 
 
+def fewest_nodes(question: SizingInputs) -> int:
+    """The fewest core nodes of which as many may be lost as the targets say."""
+    return max(question.mode.min_core_nodes, question.requirements.targets.lost_nodes + FEWEST_SURVIVORS)
+
+
 def _counts(question: SizingInputs) -> Iterator[int]:
     """Counts from which so many nodes may be lost, and at which every survivor has a region to serve."""
     core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
     if core.count is not None:
         yield core.count
         return
-    fewest = max(question.mode.min_core_nodes, lost_nodes + 1)
+    fewest = fewest_nodes(question)
     most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
     yield from range(fewest, max(fewest, most) + 1)
 
@@ -231,4 +236,13 @@ def _budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfa
     if budget is None or usd_per_month <= budget:
         return []
     reason = f"it costs {format_usd(usd_per_month)} a month, the budget is {format_usd(budget)}"
-    return [Shortfall(target="budget", reason=reason, bottleneck=None)]
+    return [
+        Shortfall(
+            target="budget",
+            reason=reason,
+            bottleneck=None,
+            actual=usd_per_month,
+            limit=budget,
+            unit="USD/month",
+        )
+    ]

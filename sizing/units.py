@@ -102,6 +102,15 @@ def format_usd(usd: float) -> str:
     return f"${usd:,.0f}" if usd >= 100 else f"${usd:,.2f}"  # noqa: PLR2004 - where cents stop mattering
 
 
+def format_number(value: float | str) -> str:
+    """Return a number with four figures, a whole one or one from a thousand on without decimals; a name as it is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or abs(value) >= 1000:  # noqa: PLR2004 - four figures
+        return f"{value:,.0f}"
+    return f"{value:,.4g}"
+
+
 def _figures(value: float) -> str:
     decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2  # noqa: PLR2004 - three figures
     return f"{value:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:,.0f}"

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from sizing.candidate import Candidate
-from sizing.explanation import Reasons
-from sizing.explanations.cache import cache_reasons, volume_reasons
-from sizing.explanations.node import memory_reasons, restart_reasons
-from sizing.explanations.service import choice_reasons, service_reasons, warm_up_reasons
+from sizing.explanation import Explanations
+from sizing.explanations.cache import cache_explanations, hit_ratio_explanations
+from sizing.explanations.choice import choice_explanations, role_explanations
+from sizing.explanations.memory import memory_explanations
+from sizing.explanations.restart import persistence_explanations, restart_explanations
+from sizing.explanations.service import service_explanations, warm_up_explanations
+from sizing.explanations.threads import thread_explanations
+from sizing.explanations.volume import volume_explanations
+from sizing.search import SearchResult
 
-__all__ = ["reasons"]
+__all__ = ["explanations"]
 
 
-def reasons(candidate: Candidate) -> Reasons:
-    """Reasons by path, `bucket_cache.size_mib` and the rest, in the order in which one reads a plan."""
+def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
+    """The explanations by path, `bucket_cache.size_mib` and the rest, in the order in which one reads a plan."""
     return {
-        **choice_reasons(candidate),
-        **cache_reasons(candidate),
-        **volume_reasons(candidate),
-        **memory_reasons(candidate),
-        **service_reasons(candidate),
-        **warm_up_reasons(candidate),
-        **restart_reasons(candidate),
+        **choice_explanations(candidate, result),
+        **cache_explanations(candidate),
+        **hit_ratio_explanations(candidate),
+        **volume_explanations(candidate),
+        **memory_explanations(candidate),
+        **thread_explanations(candidate),
+        **persistence_explanations(candidate),
+        **service_explanations(candidate),
+        **warm_up_explanations(candidate),
+        **restart_explanations(candidate),
+        **role_explanations(candidate),
     }

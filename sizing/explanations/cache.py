@@ -1,111 +1,178 @@
-"""Why the cache and its volume are as large and as fast as they are."""
+"""Why the BucketCache is as large as it is, and what hit ratio it has."""
 
 from __future__ import annotations
 
-from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS
-from sizing.candidate import Candidate
-from sizing.disks import FILL_FRACTION
-from sizing.explanation import Explanation, explain
-from sizing.inputs import UTILISATION
-from sizing.resource import Hits, disk_bytes_per_read
-from sizing.units import GIB
+from dataclasses import dataclass
 
-__all__ = ["cache_reasons", "volume_reasons"]
+from sizing import bucket_cache, disks, persistence
+from sizing.allocator import DEFAULT_BUCKET_SIZES
+from sizing.bucket_cache import CacheDemand
+from sizing.bucket_sizes import bytes_claimed_per_block
+from sizing.candidate import Candidate
+from sizing.explanation import Explanation, Quantity, constraint, explain
+from sizing.explanations.quantities import GIBIBYTE, MEBIBYTE, NOTHING, WHOLE, computed, constant, figure, setting
+
+__all__ = ["cache_explanations", "hit_ratio_explanations"]
 
 ALLOCATOR = "HBase 2.6.2 BucketAllocator"
+CLAIMED = "sizing.bucket_sizes.bytes_claimed_per_block"
 
 
-WRITERS = {
-    "bucket_cache.writer_threads": explain(
-        "fixed",
-        "judgement: every batch ends with an fsync, and eight threads overlap them without much heap",
-        threads=(WRITER_THREADS, ""),
-    ),
-    "bucket_cache.writer_queue_length": explain(
-        "fixed, for each thread",
-        "judgement: a few hundred blocks amortise an fsync; a block that finds the queue full is not cached",
-        blocks=(WRITER_QUEUE_LENGTH, "blocks"),
-    ),
-}
+@dataclass(frozen=True, slots=True)
+class PredictedHitRatio:
+    """The hit ratio of one data set by the useful bytes of all caches together."""
+
+    demand: CacheDemand
+
+    def __call__(self, useful_bytes: float) -> float:
+        """The share of block reads that warm caches of this size answer."""
+        return self.demand.hit_ratio(useful_bytes)
 
 
-def cache_reasons(candidate: Candidate) -> dict[str, Explanation]:
-    """Size, buckets and hit ratio of the cache; nothing for a cluster without."""
-    question, demand = candidate.question, candidate.question.demand
-    workload, targets = question.requirements.workload, question.requirements.targets
+def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """Size, slots and writers of the cache; nothing for a cluster without one."""
     if not candidate.cache_mib:
         return {}
+    demand = candidate.question.demand
+    mean_length = computed(demand.blocks.cached_bytes, "B", "sizing.stored_blocks.StoredBlocks.cached_bytes")
     return {
-        "bucket_cache.size_mib": explain(
-            "the hit ratio curve at the target, over the survivors, with room for one compaction, up to a whole GiB; "
-            "a larger one where the p99 or the GETs saved ask for it",
-            f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through",
-            blocks=(demand.blocks.count, "blocks"),
-            capacity_per_block=(round(demand.claimed_bytes), "B"),
-            everything=(round(demand.everything_bytes / GIB, 1), "GiB"),
-            hit_ratio=(targets.hit_ratio, ""),
-            survivors=(candidate.survivors, "nodes"),
-            compaction=(round(demand.compaction_bytes / GIB, 1), "GiB"),
-        ),
-        "bucket_cache.bucket_sizes": explain(
-            "the sizes that waste least on the lengths of the blocks, found exactly",
-            f"{ALLOCATOR}: a block takes the smallest size that holds it; a bucket is 4 x the largest",
-            block_size=(workload.block_bytes, "B"),
-            cell=(workload.key_value_bytes, "B"),
-            mean_length=(round(demand.blocks.cached_bytes), "B"),
-            longest=(demand.blocks.longest_bytes, "B"),
-        ),
+        "bucket_cache.size_mib": _size(candidate),
+        "bucket_cache.bucket_sizes": _bucket_sizes(candidate),
         "bucket_cache.nominal_block_bytes": explain(
-            "mean length of a block in the cache",
-            "HBase 2.6.2 BucketCache presizes its maps and eviction queues by it",
-            mean_length=(round(demand.blocks.cached_bytes), "B"),
+            "round(mean_length)",
+            "The mean length of a block in the cache.",
+            "HBase 2.6.2 BucketCache, which sizes its maps and eviction queues by it",
+            mean_length=mean_length,
         ),
-        **WRITERS,
-        "hit_ratio.predicted": explain(
-            "1 when all blocks fit without eviction, else the mean of Che's miss ratio over the sizes of a swing",
-            "Che, Tung, Wang 2002; checked to 1.5 points against a replay of HBase's own eviction",
-            cache=(candidate.cache_mib * candidate.count / 1024, "GiB"),
-            everything=(round(demand.everything_bytes / GIB, 1), "GiB"),
-            kept_after_eviction=(
-                round(demand.swing.blocks_after_eviction / demand.swing.full_blocks, 3),
-                "of the full cache",
-            ),
+        "bucket_cache.writer_threads": explain(
+            "threads",
+            "{threads} threads write blocks to the cache: every batch ends with an fsync, and so many threads overlap "
+            "them without much heap.",
+            "judgement",
+            threads=constant(bucket_cache, "WRITER_THREADS"),
+        ),
+        "bucket_cache.writer_queue_length": explain(
+            "queue",
+            "{queue} wait for each writer thread at most. A batch of that length makes an fsync cheap; a block that "
+            "finds the queue full is not cached.",
+            "judgement",
+            queue=constant(bucket_cache, "WRITER_QUEUE_LENGTH", "blocks"),
         ),
     }
 
 
-def volume_reasons(candidate: Candidate) -> dict[str, Explanation]:
-    """Size and speed of the volume under it, where it is one of EBS."""
-    volume = candidate.data_volume
-    if volume is None or volume.purpose != "cache" or volume.type == "nvme":
-        return {}
-    if candidate.question.requirements.cluster.core.volumes is not None:
-        pinned = explain("as the environment file says", "pinned: the cache is made to fit it")
-        return {"core.volumes.cache.size_gib": pinned, "core.volumes.cache.throughput_mib_s": pinned}
-    return {
-        "core.volumes.cache.size_gib": explain(
-            "(cache + 2 x index) / fill",
-            "HBase checks no free space; the index is rewritten beside the old one; above 90 % nodes get replaced",
-            cache=(candidate.cache_mib / 1024, "GiB"),
-            index=(round(candidate.region_server.persistence.index_bytes / GIB, 2), "GiB"),
-            fill=(FILL_FRACTION, ""),
-        ),
-        "core.volumes.cache.throughput_mib_s": _provisioned(candidate),
-    }
+def _size(candidate: Candidate) -> Explanation:
+    core = candidate.question.requirements.cluster.core
+    if core.volumes is None:
+        return _size_for_hit_ratio(candidate)
+    if core.cache_mib is not None:
+        return explain(
+            "running_cache",
+            "The cache that the running cluster has: {running_cache}.",
+            "the launch record; a change of size would drop the cache",
+            running_cache=Quantity(value=core.cache_mib, unit="MiB", source="launch record"),
+        )
+    return _size_on_volume(candidate)
 
 
-def _provisioned(candidate: Candidate) -> Explanation:
-    question = candidate.question
-    if question.offered_reads_per_second is None:
-        return explain("what gp3 includes", "a closed load offers no rate to provision for")
-    hits = Hits(ratio=candidate.hit_ratio(candidate.survivors))
-    return explain(
-        "(offered reads x bytes per read / utilisation + written bytes) / survivors, up to the next step; at least "
-        "what gp3 includes, at most what the instance sustains; more where a target asks for it",
-        "a volume left at its default of 125 MiB/s is the ceiling of the published benchmark",
-        offered=(question.offered_reads_per_second, "reads/s"),
-        bytes_per_read=(round(disk_bytes_per_read(question.read, hits)), "B"),
-        written=(round(question.written_bytes_per_second), "B"),
-        survivors=(candidate.survivors, "nodes"),
-        utilisation=(UTILISATION, ""),
+def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
+    question, demand = candidate.question, candidate.question.demand
+    target = question.requirements.targets.hit_ratio
+    ratio = next(
+        ratio
+        for ratio in question.wanted_hit_ratios
+        if demand.size_mib(ratio, candidate.survivors) == candidate.cache_mib
     )
+    larger = (
+        ""
+        if ratio == target
+        else " It is larger than the target of {target} needs, because the p99 or the S3 requests that it saves "
+        "justify the price."
+    )
+    return explain(
+        "up_to(capacity / survivors + compaction, gibibyte) / mebibyte",
+        "Cache per server: the smallest size that reaches a hit ratio of {hit_ratio} on {survivors} ({capacity} in "
+        "all), plus {compaction} for the new blocks of one compaction, rounded up to {gibibyte}." + larger,
+        f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through",
+        hit_ratio=setting(ratio, "fraction", "targets.hit_ratio") if ratio == target else _searched(ratio),
+        target=setting(target, "fraction", "targets.hit_ratio"),
+        capacity=computed(demand.capacity_bytes(ratio), "B", "sizing.bucket_cache.CacheDemand.capacity_bytes"),
+        survivors=figure(candidate.survivors, "nodes", "region_servers_to_start"),
+        compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
+        blocks=computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
+        gibibyte=GIBIBYTE,
+        mebibyte=MEBIBYTE,
+    )
+
+
+def _searched(ratio: float) -> Quantity:
+    return computed(ratio, "fraction", "sizing.inputs.SizingInputs.wanted_hit_ratios")
+
+
+def _size_on_volume(candidate: Candidate) -> Explanation:
+    demand, volume = candidate.question.demand, candidate.layout.volume("cache")
+    fill = "FILL_FRACTION" if volume.type == "nvme" else "PINNED_FILL_FRACTION"
+    return explain(
+        "min(up_to(everything / survivors + compaction, gibibyte), "
+        "down_to(volumes * volume * fill / (whole + index_copies * entry / capacity_per_block), gibibyte)) / mebibyte",
+        "Cache per server: what the pinned volume of {volume} holds beside the cache's index, filled to {fill}; no "
+        "more than holds every block ({everything} over {survivors}, and {compaction} for one compaction).",
+        f"{ALLOCATOR}; HBase checks no free space",
+        everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),
+        survivors=figure(candidate.survivors, "nodes", "region_servers_to_start"),
+        compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
+        volumes=setting(volume.count, "", "core.volumes"),
+        volume=setting(volume.size_bytes, "B", "core.volumes"),
+        fill=constant(disks, fill, "fraction"),
+        index_copies=constant(persistence, "COPIES_ON_DISK"),
+        entry=constant(persistence, "INDEX_BYTES_PER_BLOCK", "B"),
+        capacity_per_block=computed(demand.claimed_bytes, "B", "sizing.bucket_cache.CacheDemand.claimed_bytes"),
+        blocks=computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
+        whole=WHOLE,
+        gibibyte=GIBIBYTE,
+        mebibyte=MEBIBYTE,
+    )
+
+
+def _bucket_sizes(candidate: Candidate) -> Explanation:
+    demand = candidate.question.demand
+    lengths, longest = demand.blocks.lengths, demand.blocks.longest_bytes
+    formula = "largest >= longest"
+    inputs = {
+        "largest": figure(demand.sizes[-1], "B", "bucket_cache.bucket_sizes"),
+        "longest": computed(longest, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
+        "claimed": computed(bytes_claimed_per_block(lengths, demand.sizes), "B", CLAIMED),
+    }
+    sentence = "The slot sizes that waste least on blocks of these lengths, found exactly: a block claims {claimed} "
+    if longest <= DEFAULT_BUCKET_SIZES[-1]:
+        formula += " and claimed <= claimed_by_default"
+        sentence += "of cache, where HBase's default sizes claim {claimed_by_default}. "
+        inputs["claimed_by_default"] = computed(bytes_claimed_per_block(lengths, DEFAULT_BUCKET_SIZES), "B", CLAIMED)
+    else:
+        sentence += "of cache; HBase's default sizes have no slot for the longest. "
+    sentence += "The largest holds the longest block, {longest}: HBase never caches a block without a slot."
+    source = f"{ALLOCATOR}: a block takes the smallest size that holds it, and a bucket serves one size"
+    return constraint(formula, sentence, source, **inputs)
+
+
+def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """The share of reads that the cache answers; nothing for a cluster without one."""
+    if not candidate.cache_mib:
+        return {}
+    demand = candidate.question.demand
+    return {
+        "hit_ratio.predicted": explain(
+            "hit_ratio(max(nothing, cache * mebibyte - compaction) * nodes)",
+            "The share of block reads that {nodes} with {cache} of cache each answer from their disks, while each "
+            "compacts one region ({compaction}). {everything} in all would hold every block.",
+            "Che, Tung, Wang 2002, at every size that eviction swings through; checked against a replay of HBase's "
+            "own eviction",
+            {"hit_ratio": PredictedHitRatio(demand)},
+            nothing=NOTHING,
+            cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
+            mebibyte=MEBIBYTE,
+            compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
+            nodes=figure(candidate.count, "nodes", "core.count"),
+            everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),
+        )
+    }

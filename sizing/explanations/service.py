@@ -2,98 +2,130 @@
 
 from __future__ import annotations
 
-from sizing.bill import LARGE_CLUSTER_NODES, gets_per_second
+from sizing import latency, prefetching, resource
+from sizing.bill import candidate_cost, gets_per_second
 from sizing.candidate import Candidate
-from sizing.explanation import Explanation, explain
-from sizing.inputs import UTILISATION
-from sizing.prefetching import GET_BYTES, fill_seconds
-from sizing.resource import S3_FIRST_BYTE_SECONDS, S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
-from sizing.units import MIB
+from sizing.explanation import Explanation, Quantity, constraint, explain
+from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, setting
+from sizing.performance import Performance
+from sizing.prefetching import fill_seconds
+from sizing.resource import bottleneck
+from sizing.workload import OpenLoad
 
-__all__ = ["choice_reasons", "service_reasons", "warm_up_reasons"]
-
-
-def choice_reasons(candidate: Candidate) -> dict[str, Explanation]:
-    """Why so many nodes, and of this type."""
-    targets = candidate.question.requirements.targets
-    chosen = (
-        "pinned in the environment file"
-        if candidate.question.requirements.cluster.core.pinned
-        else "the cheapest of every type, count and layout of volumes that meets the targets on the survivors"
-    )
-    core = explain(
-        chosen,
-        "exhaustive search; plan --explain lists what was rejected and why",
-        lost_nodes=(targets.lost_nodes, "nodes"),
-        survivors=(candidate.survivors, "nodes"),
-        utilisation=(UTILISATION, ""),
-    )
-    primary = explain(
-        "a type that suits the number of core nodes, larger above 50",
-        "judgement: HMaster, NameNode and ResourceManager of a cluster whose data is not in HDFS fit 16 GiB",
-        core_nodes=(candidate.count, "nodes"),
-        large_from=(LARGE_CLUSTER_NODES, "nodes"),
-    )
-    return {"core.instance_type": core, "core.count": core, "primary.instance_type": primary}
+__all__ = ["service_explanations", "warm_up_explanations"]
 
 
-def service_reasons(candidate: Candidate) -> dict[str, Explanation]:
+def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Bottleneck, latency, requests and cost."""
-    question = candidate.question
-    limit = bottleneck(candidate.resources(candidate.count))
-    workload = question.requirements.workload
+    reads = candidate.performance(candidate.count)
+    warm_gets = computed(gets_per_second(candidate), "GETs/s", "sizing.bill.gets_per_second")
     return {
-        "throughput.bottleneck": explain(
-            "the resource whose capacity / demand per read is least",
-            "utilisation law, with sustained limits only",
-            resource=(limit.name, ""),
-            capacity=(
-                limit.capacity / (MIB if limit.unit == "B/s" else 1),
-                limit.unit.replace("B/s", "MiB/s"),
-            ),
-            demand_per_read=(limit.demand_per_read, limit.unit.removesuffix("/s")),
-        ),
-        "throughput.mean_latency_ms": explain(
-            "mean-value analysis (closed load) or M/M/c (open load) over the resources",
-            "Reiser and Lavenberg; throughput x latency = concurrency holds",
-            blocks_per_read=(round(question.read.blocks, 2), "blocks"),
-            **workload.described(),
-        ),
+        "throughput.bottleneck": _bottleneck(candidate),
+        "throughput.mean_latency_ms": _mean_latency(candidate, reads),
         "throughput.p99_latency_ms": explain(
-            "99th percentile of a seeded simulation: disk and S3 times lognormal, queueing as in the mean",
-            "estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
-            hit_ratio=(round(candidate.hit_ratio(candidate.count), 4), ""),
-            first_byte=(S3_FIRST_BYTE_SECONDS, "s"),
+            "simulated_latency(quantile) * milliseconds",
+            "{quantile} of the reads are faster, in a simulation of {simulated_reads} with a fixed seed: disks take "
+            "{disk} and S3's first byte {first_byte} in the mean, and {hit_ratio} of the blocks come from disks.",
+            "an estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
+            {"simulated_latency": reads.quantile_seconds},
+            quantile=constant(latency, "TAIL_QUANTILE", "fraction"),
+            simulated_reads=constant(latency, "READS", "reads"),
+            hit_ratio=figure(candidate.hit_ratio(candidate.count), "fraction", "hit_ratio.predicted"),
+            disk=constant(resource, "DISK_LATENCY_SECONDS", "s"),
+            first_byte=constant(resource, "S3_FIRST_BYTE_SECONDS", "s"),
+            milliseconds=MILLISECONDS,
         ),
         "s3.prefix_limit_fraction": explain(
-            "GETs of the warm cluster / what S3 promises one prefix",
+            "warm_gets / limit",
+            "Warm caches leave {warm_gets} to S3, which promises {limit} to one prefix.",
             "Amazon S3 User Guide, optimizing performance",
-            warm_gets=(round(gets_per_second(candidate), 1), "GETs/s"),
-            limit=(S3_GETS_PER_SECOND_PER_PREFIX, "GETs/s"),
+            warm_gets=warm_gets,
+            limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),
         ),
-        "cost.usd_per_month": explain(
-            "sum of the lines, 730 h a month",
-            question.world.prices.described,
-            warm_gets=(round(gets_per_second(candidate), 1), "GETs/s"),
-        ),
+        "cost.usd_per_month": _cost(candidate),
     }
 
 
-def warm_up_reasons(candidate: Candidate) -> dict[str, Explanation]:
-    """How long cold caches take; nothing for a cluster without."""
+def _bottleneck(candidate: Candidate) -> Explanation:
+    resources = candidate.resources(candidate.count)
+    limit = bottleneck(resources)
+    capacity = Quantity(value=limit.capacity, unit=limit.unit, source="sizing.resource.resources")
+    next_limit = min(other.max_reads_per_second for other in resources if other is not limit)
+    return constraint(
+        "capacity / per_read <= next_limit",
+        "The bottleneck is {resource}: the cluster has {capacity}, of which a read takes {per_read}. The next resource "
+        "would give out at {next_limit}.",
+        "utilisation law, with sustained limits only",
+        resource=computed(limit.name, "", "sizing.resource.bottleneck"),
+        capacity=capacity,
+        per_read=computed(limit.demand_per_read, limit.unit.removesuffix("/s"), "sizing.resource.resources"),
+        next_limit=computed(next_limit, "reads/s", "sizing.resource.resources"),
+    )
+
+
+def _mean_latency(candidate: Candidate, reads: Performance) -> Explanation:
+    load = candidate.question.requirements.workload.load
+    offered = (
+        setting(load.reads_per_second, "reads/s", "workload.reads.per_second")
+        if isinstance(load, OpenLoad)
+        else setting(load.concurrency, "requests in flight", "workload.reads.concurrency")
+    )
+    return explain(
+        "(alone + waiting) * milliseconds",
+        "A read of {blocks} takes {alone} when nothing else runs, and waits {waiting} under a load of {load}.",
+        "mean-value analysis (Reiser and Lavenberg) for a closed load, M/M/c for an open one",
+        alone=computed(reads.load.seconds_alone, "s", "sizing.resource.seconds_alone"),
+        waiting=computed(reads.load.waiting_seconds, "s", "sizing.queueing"),
+        milliseconds=MILLISECONDS,
+        blocks=computed(candidate.question.read.blocks, "blocks", "sizing.stored_blocks.StoredBlocks.per_read"),
+        load=offered,
+    )
+
+
+def _cost(candidate: Candidate) -> Explanation:
+    bill = candidate_cost(candidate)
+    core = sum(line.usd_per_month for line in bill.lines if line.item.startswith("core "))
+    primary = sum(line.usd_per_month for line in bill.lines if line.item.startswith("primary "))
+    services = sum(line.usd_per_month for line in bill.lines if not line.item.startswith(("core ", "primary ")))
+    return explain(
+        "core + primary + services",
+        "The sum of the bill's lines at full use, on demand: {core} for core nodes, {primary} for primary nodes, "
+        "{services} for S3, CloudWatch, keys and endpoints.",
+        candidate.question.world.prices.described,
+        core=computed(core, "USD/month", "sizing.bill.candidate_cost"),
+        primary=computed(primary, "USD/month", "sizing.bill.candidate_cost"),
+        services=computed(services, "USD/month", "sizing.bill.candidate_cost"),
+    )
+
+
+def warm_up_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """How long cold caches take to fill; nothing for a cluster without any."""
     if not candidate.cache_mib:
         return {}
     servers = candidate.count
-    demand, share = candidate.question.demand, candidate.share_of(servers)
-    filled = fill_seconds(demand, share, candidate.cluster(servers), candidate.prefetch_threads)
-    terms = {name.replace("-", "_"): (round(seconds), "s") for name, seconds in filled.terms}
+    share = candidate.share_of(servers)
+    fill = fill_seconds(candidate.question.demand, share, candidate.cluster(servers), candidate.prefetch_threads)
+    seconds = {TERMS[name]: computed(value, "s", "sizing.warm_up.prefetch") for name, value in fill.terms}
     return {
         "warm_up.prefetch_seconds": explain(
-            "the longest of S3 streams, network, GETs, filling the volume, and CPU",
-            "checked against Cloudera's 127 minutes for 20 TB; one GET brings 64 MiB (judgement)",
-            blocks=(share.cached_blocks, "blocks of a RegionServer"),
-            threads=(candidate.prefetch_threads, "threads"),
-            get=(GET_BYTES / MIB, "MiB"),
-            **terms,
+            f"max({', '.join(seconds)})",
+            "Each server prefetches {blocks} with {threads}. The slowest step decides: reading from S3 {streams}, the "
+            "network {network}, S3's request limit {requests}, writing to the volume {filling}, the processor "
+            "{processor}.",
+            "checked against Cloudera's 127 minutes for 20 TB; the size of one GET is a judgement",
+            blocks=computed(share.cached_blocks, "blocks", "sizing.bucket_cache.CacheDemand.blocks_cached"),
+            threads=figure(candidate.prefetch_threads, "threads", "prefetch_threads"),
+            get=constant(prefetching, "GET_BYTES", "B"),
+            **seconds,
         )
     }
+
+
+TERMS = {
+    "s3-streams": "streams",
+    "network": "network",
+    "s3-requests": "requests",
+    "fill": "filling",
+    "cpu": "processor",
+}
+"""The steps of a prefetch as a formula names them."""

@@ -97,8 +97,8 @@ def test_plan_as_json_has_every_key(name: str) -> None:
     for (key, name_inside), fields in ENTRY_KEYS.items():
         assert all(fields <= set(entry) for entry in document[key][name_inside])
     for because in document["because"].values():
-        assert set(because) == {"formula", "inputs", "source"}
-        assert all(set(given) == {"value", "unit"} for given in because["inputs"].values())
+        assert set(because) == {"sentence", "kind", "formula", "inputs", "functions", "source"}
+        assert all(set(quantity) == {"value", "unit", "source"} for quantity in because["inputs"].values())
     for rejected in document["rejected"]:
         assert set(rejected) >= {"instance_type", "count", "reason", "bottleneck", "usd_per_month"}
 

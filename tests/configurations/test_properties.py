@@ -15,7 +15,7 @@ from configurations.rendering import is_rendered
 from emr.classification import flattened
 from facts.keys import hadoop_keys, hbase_keys
 from facts.releases import releases
-from sizing.explanation import Reasons
+from sizing.explanation import Explanations
 from sizing.release import Version
 from tests.configurations.variants import VARIANTS, variant_launch
 
@@ -79,13 +79,13 @@ def test_what_hbase_takes_by_default_is_valid(known: Property) -> None:
 DEFAULT_MEANS_UNSET = {"hbase.bucketcache.size", "dfs.datanode.data.dir", "hbase.rootdir", "fs.s3a.buffer.dir"}
 
 
-def reasons() -> Reasons:
+def explanations() -> Explanations:
     return variant_launch(VARIANTS[0]).plan.because
 
 
 @pytest.mark.parametrize("known", [known for known in PROPERTIES if known.figure], ids=name)
 def test_each_figure_is_explained(known: Property) -> None:
-    assert known.figure in reasons()
+    assert known.figure in explanations()
 
 
 def test_what_is_said_to_be_rendered_is_what_some_cluster_is_rendered_with() -> None:

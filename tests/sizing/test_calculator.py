@@ -133,13 +133,6 @@ def test_the_cache_volume_holds_the_cache_and_two_indexes(name: str, launches: C
     assert cache.size_gib != system.size_gib
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_every_reason_has_a_source(name: str, launches: Callable[[str], Launch]) -> None:
-    for path, reason in launches(name).plan.because.items():
-        assert reason.formula, path
-        assert reason.source, path
-
-
 def test_same_input_same_plan() -> None:
     assert plan(ASKED, WORLD) == plan(ASKED, WORLD)
 

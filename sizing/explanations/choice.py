@@ -1,0 +1,200 @@
+"""Why the cluster has nodes of this type, and so many of them.
+
+Both are results of a search, so the explanation is the comparison that decided: with the nearest other type, and with
+the same type and one node fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sizing import bill, candidate, disks, inputs, search
+from sizing.candidate import Candidate, Shortfall
+from sizing.explanation import Explanation, Quantity, constraint, explain
+from sizing.explanations.quantities import computed, constant, fact, figure, setting
+from sizing.search import Evaluation, SearchResult, fewest_nodes
+
+__all__ = ["choice_explanations", "role_explanations"]
+
+SEARCH = "exhaustive search over types, counts and volumes; plan --explain lists what was rejected and why"
+MEASURES = {
+    "memory": "the page cache would have {with_one_fewer} of RAM, where it needs {needed}",
+    "hit_ratio": "the hit ratio would be {with_one_fewer}, the target is {needed}",
+    "reads": "the cluster would carry {with_one_fewer}, where {needed} are offered",
+    "warm_up": "a warm-up would take {with_one_fewer}, the target is {needed}",
+    "p99": "the p99 would be {with_one_fewer} (estimate), the target is {needed}",
+    "budget": "the cluster would cost {with_one_fewer}, the budget is {needed}",
+    "volume": "each node would need {with_one_fewer} of one volume, which has {needed} at most",
+}
+"""How the shortfall of a cluster with one node fewer reads, by the target that it misses."""
+
+
+def choice_explanations(chosen: Candidate, result: SearchResult) -> dict[str, Explanation]:
+    """The type and number of core nodes, and the type of the primaries."""
+    return {
+        "core.instance_type": _instance_type(result),
+        "core.count": _count(result),
+        "primary.instance_type": _primary_type(chosen),
+    }
+
+
+def _instance_type(result: SearchResult) -> Explanation:
+    best, core = result.best, result.best.candidate.question.requirements.cluster.core
+    if core.type is not None:
+        return explain("pinned", "You pinned the type.", "pinned", pinned=setting(core.type, "", "core.type"))
+    rivals = [other for other in result.others if not other.lacks_memory]
+    if not rivals:
+        name = best.candidate.instance.name
+        return explain(
+            "only_type",
+            "No other instance type has room for this workload.",
+            SEARCH,
+            only_type=computed(name, "", "sizing.search.search"),
+        )
+    return _cheaper(best, min(rivals, key=lambda other: other.rank))
+
+
+def _cheaper(best: Evaluation, rival: Evaluation) -> Explanation:
+    """Why the best candidate wins against the nearest of another type."""
+    targets = best.candidate.question.requirements.targets
+    names = {
+        "lost_nodes": setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
+        "rival": computed(rival.candidate.instance.name, "", "sizing.search.search"),
+        "missed": computed(len(best.shortfalls), "targets", "sizing.candidate.Candidate.shortfalls"),
+        "missed_by_rival": computed(len(rival.shortfalls), "targets", "sizing.candidate.Candidate.shortfalls"),
+        "price": figure(best.usd_per_month, "USD/month", "cost.usd_per_month"),
+        "price_of_rival": computed(rival.usd_per_month, "USD/month", "sizing.bill.candidate_cost"),
+    }
+    if len(best.shortfalls) < len(rival.shortfalls):
+        sentence = (
+            "The only instance type that meets your targets after losing {lost_nodes}; the nearest other, {rival}, "
+            "misses {missed_by_rival}."
+            if best.serves
+            else "No instance type meets your targets; this one misses {missed}, the nearest other, {rival}, misses "
+            "{missed_by_rival}."
+        )
+        return constraint("missed < missed_by_rival", sentence, SEARCH, **names)
+    sentence = (
+        "The cheapest instance type that still meets your targets after losing {lost_nodes}: {price}, where the next, "
+        "{rival}, costs {price_of_rival}."
+        if best.serves
+        else "No instance type meets your targets. Of those that miss {missed}, this is the cheapest: {price}, where "
+        "the next, {rival}, costs {price_of_rival}."
+    )
+    return constraint("missed <= missed_by_rival and price <= price_of_rival", sentence, SEARCH, **names)
+
+
+def _count(result: SearchResult) -> Explanation:
+    best = result.best
+    question, count = best.candidate.question, best.candidate.count
+    core, targets = question.requirements.cluster.core, question.requirements.targets
+    if core.count is not None:
+        pinned = setting(core.count, "nodes", "core.count")
+        return explain("pinned", "You pinned the number of core nodes.", "pinned", pinned=pinned)
+    if count == fewest_nodes(question):
+        return explain(
+            "max(fewest, lost_nodes + survivors)",
+            "The fewest core nodes of this mode: {fewest} for the copies in HDFS, and {survivors} left after losing "
+            "{lost_nodes}.",
+            SEARCH,
+            fewest=fact(question.mode.min_core_nodes, "nodes", f"mode {question.mode}"),
+            lost_nodes=setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
+            survivors=constant(candidate, "FEWEST_SURVIVORS", "nodes"),
+        )
+    fewer = _with_one_node_fewer(best.candidate)
+    if isinstance(fewer, Shortfall):
+        return _missed(fewer, best)
+    if len(fewer.shortfalls) > len(best.shortfalls) or fewer.lacks_memory:
+        return _missed(fewer.shortfalls[0], best)
+    return constraint(
+        "price <= price_with_one_fewer",
+        "One node fewer would cost {price_with_one_fewer} and not {price}: it would need dearer volumes.",
+        SEARCH,
+        price=figure(best.usd_per_month, "USD/month", "cost.usd_per_month"),
+        price_with_one_fewer=computed(fewer.usd_per_month, "USD/month", "sizing.bill.candidate_cost"),
+    )
+
+
+def _with_one_node_fewer(chosen: Candidate) -> Evaluation | Shortfall:
+    """The best cluster of the same type with one node fewer, or what ends it where there is no such cluster."""
+    question = chosen.question
+    cluster = question.requirements.cluster
+    core = replace(cluster.core, type=chosen.instance.name, count=chosen.count - 1)
+    requirements = replace(question.requirements, cluster=replace(cluster, core=core))
+    try:
+        return search.search(replace(question, requirements=requirements)).best
+    except LookupError:
+        return disks.volume_shortfall(question, chosen.instance, max(chosen.survivors - 1, candidate.FEWEST_SURVIVORS))
+
+
+def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
+    """Why one node fewer does not do: what such a cluster reaches is on the wrong side of what is needed."""
+    symbol = "<" if shortfall.actual < shortfall.limit else ">"
+    return constraint(
+        f"with_one_fewer {symbol} needed",
+        "The fewest nodes that do: with one node fewer, " + MEASURES[shortfall.target] + ".",
+        SEARCH,
+        with_one_fewer=computed(shortfall.actual, shortfall.unit, "sizing.candidate.Candidate.shortfalls"),
+        needed=computed(shortfall.limit, shortfall.unit, "sizing.candidate.Candidate.shortfalls"),
+        lost_nodes=setting(best.candidate.question.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes"),
+        utilisation=constant(inputs, "UTILISATION", "fraction"),
+    )
+
+
+def _primary_type(chosen: Candidate) -> Explanation:
+    pinned = chosen.question.requirements.cluster.primary_type
+    if pinned is not None:
+        return explain("pinned", "You pinned the type.", "pinned", pinned=setting(pinned, "", "primary.type"))
+    return explain(
+        "large if core_nodes > many else usual",
+        "Primary nodes are {usual}, and {large} where there are more than {many}.",
+        "judgement: HMaster, NameNode and ResourceManager of a cluster whose data is in S3 fit the smaller type",
+        usual=constant(bill, "PRIMARY_TYPE"),
+        large=constant(bill, "LARGE_PRIMARY_TYPE"),
+        many=constant(bill, "LARGE_CLUSTER_NODES", "core nodes"),
+        core_nodes=figure(chosen.count, "nodes", "core.count"),
+    )
+
+
+def role_explanations(chosen: Candidate) -> dict[str, Explanation]:
+    """Copies in HDFS, and how many RegionServers a master waits for."""
+    nodes = figure(chosen.count, "nodes", "core.count")
+    lost = setting(chosen.question.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes")
+    return {
+        "hdfs_replication": _replication(chosen, nodes, lost),
+        "region_servers_to_start": explain(
+            "max(fewest, core_nodes - lost_nodes)",
+            "A master that starts waits for as many RegionServers as {core_nodes} leave after losing {lost_nodes}.",
+            "HBase 2.6.2 ServerManager: with so many servers a master waits no longer",
+            core_nodes=nodes,
+            lost_nodes=lost,
+            fewest=constant(candidate, "FEWEST_SURVIVORS", "nodes"),
+        ),
+    }
+
+
+def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanation:
+    names = {
+        "core_nodes": nodes,
+        "lost_nodes": lost,
+        "spare": constant(disks, "SPARE_COPIES"),
+        "fewest": constant(disks, "FEWEST_LOG_COPIES"),
+    }
+    mode = chosen.question.mode
+    if not mode.keeps_data_in_s3:
+        return explain(
+            "min(core_nodes, max(copies_of_data, fewest, lost_nodes + spare))",
+            "HDFS keeps {copies_of_data} copies of the data, more where more nodes may be lost, and no more than there "
+            "are nodes.",
+            "data that lies nowhere else; EMR's own default from ten core nodes on",
+            copies_of_data=fact(mode.data_copies, "", f"mode {mode}"),
+            **names,
+        )
+    content = "EMR's temporary files" if chosen.question.requirements.wal_service else "the write-ahead log"
+    return explain(
+        "min(core_nodes, max(fewest, lost_nodes + spare))",
+        f"HDFS holds {content}: one copy more than nodes that may be lost ({{lost_nodes}}), at least {{fewest}}, and "
+        "no more than there are nodes.",
+        "the write-ahead log lies in HDFS until it is flushed; EMR's own default is one copy up to three core nodes",
+        **names,
+    )

@@ -1,0 +1,146 @@
+"""Why the memory of one RegionServer is shared out as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing import heap, memory
+from sizing.candidate import Candidate
+from sizing.explanation import Explanation, explain
+from sizing.explanations.quantities import MEBIBYTE, computed, constant, fact, figure, setting
+from sizing.heap import HeapNeeds
+from sizing.units import MIB
+
+__all__ = ["memory_explanations"]
+
+HEAP_CHECK = "HBase 2.6.2 MemorySizeUtil, which adds both fractions up in truncated float32 percents"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallestHeap:
+    """The heap that holds the needs with this collector, as a function of the needs alone."""
+
+    collector: str
+
+    def __call__(self, on_heap_cache: float, memstore: float, *others: float) -> int:
+        """The size in MiB for these needs in bytes: L1, memstore, and what is no fraction of the heap."""
+        needs = HeapNeeds(
+            l1_bytes=int(on_heap_cache),
+            memstore_bytes=int(memstore),
+            index_bytes=int(sum(others)),
+            write_queue_bytes=0,
+            persist_chunk_bytes=0,
+        )
+        return heap.heap(needs, self.collector).xmx_mib
+
+
+def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """The heap, its two fractions, and the other parts of a node's memory."""
+    return {
+        "heap.xmx_mib": _heap(candidate),
+        "heap.l1_fraction": _on_heap_cache(candidate),
+        "heap.memstore_fraction": _memstore(candidate),
+        "yarn_mib": explain(
+            "yarn",
+            "YARN has {yarn}, one container of an EMR step: HBase is what the node is for.",
+            "judgement",
+            yarn=constant(memory, "YARN_MIB", "MiB"),
+        ),
+        "memory.parts.jvm": explain(
+            "fixed + ceil(share_of_heap * heap)",
+            "Beside its heap the JVM takes {fixed} for classes and stacks, and {share_of_heap} of the heap for tables.",
+            "judgement",
+            fixed=constant(memory, "JVM_FIXED_BYTES", "B"),
+            share_of_heap=constant(memory, "JVM_FRACTION", "fraction"),
+            heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        ),
+        "memory.parts.direct": explain(
+            "up_to(handlers * buffers_per_handler * buffer + clients, mebibyte)",
+            "Direct memory holds the RPC server's buffer pool ({buffers_per_handler} buffers for each handler) and "
+            "{clients} for network clients.",
+            "HBase 2.6.2 ByteBuffAllocator; the clients' share is a judgement",
+            handlers=figure(candidate.region_server.handlers, "", "handlers"),
+            buffers_per_handler=constant(memory, "POOL_BUFFERS_PER_HANDLER"),
+            buffer=constant(memory, "POOL_BUFFER_BYTES", "B"),
+            clients=constant(memory, "NETTY_BYTES", "B"),
+            mebibyte=MEBIBYTE,
+        ),
+        "memory.parts.page_cache": _page_cache(candidate),
+    }
+
+
+def _heap(candidate: Candidate) -> Explanation:
+    server = candidate.region_server
+    needs = server.heap_needs
+    return explain(
+        "smallest_heap(on_heap_cache, memstore, cache_index, write_queues, index_dump)",
+        "The smallest heap, in steps of {step} and from {minimum} on, that holds L1 ({on_heap_cache}), the memstore "
+        "({memstore}), the index of the BucketCache ({cache_index}), blocks that wait to be written ({write_queues}) "
+        "and one chunk of the index dump ({index_dump}), and leaves {free} of it free.",
+        f"{HEAP_CHECK}; index entries measured after a restore",
+        {"smallest_heap": SmallestHeap(server.heap.collector)},
+        on_heap_cache=computed(needs.l1_bytes, "B", "sizing.heap.l1_bytes"),
+        memstore=computed(needs.memstore_bytes, "B", "sizing.heap.memstore_bytes"),
+        cache_index=computed(needs.index_bytes, "B", "sizing.heap.index_bytes_per_block x cached blocks"),
+        write_queues=computed(needs.write_queue_bytes, "B", "sizing.region_server"),
+        index_dump=computed(needs.persist_chunk_bytes, "B", "sizing.persistence"),
+        free=constant(heap, "FREE_FRACTION", "fraction"),
+        step=constant(heap, "STEP_MIB", "MiB"),
+        minimum=constant(heap, "MINIMUM_MIB", "MiB"),
+    )
+
+
+def _on_heap_cache(candidate: Candidate) -> Explanation:
+    return explain(
+        "max(smallest, ceil(percents * ceil(slack * indexes_and_blooms) / heap) / percents)",
+        "L1 keeps the leaf indexes and Bloom chunks of a server's files ({indexes_and_blooms}, times {slack} for root "
+        "indexes and eviction), as a share of the heap rounded up to a whole percent, at least {smallest}.",
+        HEAP_CHECK,
+        indexes_and_blooms=computed(
+            candidate.share.index_and_bloom_bytes, "B", "sizing.stored_blocks.StoredBlocks.l1_bytes"
+        ),
+        slack=constant(heap, "L1_SLACK"),
+        heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        smallest=constant(heap, "MINIMUM_FRACTION", "fraction"),
+        percents=constant(heap, "PERCENTS"),
+    )
+
+
+def _memstore(candidate: Candidate) -> Explanation:
+    share = candidate.share
+    return explain(
+        "max(smallest, ceil(percents * ceil(max(least, min(writes * interval, max(regions, one_region) * flush_size)))"
+        " / heap) / percents)",
+        "The memstore holds the writes of {interval}, at least {least} and no more than {flush_size} for each region, "
+        "as a share of the heap rounded up to a whole percent, at least {smallest}.",
+        HEAP_CHECK,
+        writes=setting(share.write_bytes_per_second, "B/s", "workload.writes, one surviving node's share"),
+        interval=constant(heap, "FLUSH_INTERVAL_SECONDS", "s"),
+        least=constant(heap, "MINIMUM_MEMSTORE_BYTES", "B"),
+        regions=setting(share.regions, "regions", "workload.regions, one surviving node's share"),
+        one_region=constant(heap, "FEWEST_REGIONS"),
+        flush_size=constant(heap, "FLUSH_SIZE_BYTES", "B"),
+        heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        smallest=constant(heap, "MINIMUM_FRACTION", "fraction"),
+        percents=constant(heap, "PERCENTS"),
+    )
+
+
+def _page_cache(candidate: Candidate) -> Explanation:
+    server = candidate.region_server
+    parts = server.memory.parts
+    return explain(
+        "ram - system - daemons - yarn * mebibyte - heap - jvm - direct",
+        "The page cache has what the other parts leave, and no node is chosen that leaves it less than "
+        "{least} of its RAM: the cache file is read and written through it.",
+        "Linux page cache; HBase's file engine has no direct I/O",
+        ram=fact(server.memory.ram_bytes, "B", f"instance type {candidate.instance.name}"),
+        system=constant(memory, "SYSTEM_BYTES", "B"),
+        daemons=constant(memory, "DAEMON_BYTES", "B"),
+        yarn=constant(memory, "YARN_MIB", "MiB"),
+        mebibyte=MEBIBYTE,
+        heap=figure(server.heap.xmx_mib * MIB, "B", "heap.xmx_mib"),
+        jvm=figure(parts["jvm"], "B", "memory.parts.jvm"),
+        direct=figure(parts["direct"], "B", "memory.parts.direct"),
+        least=constant(memory, "PAGE_CACHE_FRACTION", "fraction"),
+    )

@@ -1,0 +1,54 @@
+"""The inputs of a formula, each with the place that it comes from."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+from sizing.explanation import UNIT, Quantity
+from sizing.formula import Value
+from sizing.units import GIB, MIB
+
+__all__ = [
+    "GIBIBYTE",
+    "MEBIBYTE",
+    "MILLISECONDS",
+    "NOTHING",
+    "WHOLE",
+    "computed",
+    "constant",
+    "fact",
+    "figure",
+    "setting",
+]
+
+GIBIBYTE: Final = Quantity(value=GIB, unit="B", source=UNIT)
+MEBIBYTE: Final = Quantity(value=MIB, unit="B", source=UNIT)
+MILLISECONDS: Final = Quantity(value=1000, unit="ms/s", source=UNIT)
+WHOLE: Final = Quantity(value=1, source=UNIT)
+NOTHING: Final = Quantity(value=0, source=UNIT)
+
+
+def constant(module: ModuleType, name: str, unit: str = "") -> Quantity:
+    """A constant of the calculator, read from the module whose comment gives the argument for it."""
+    return Quantity(value=getattr(module, name), unit=unit, source=f"{module.__name__}.{name}")
+
+
+def setting(value: Value, unit: str, key: str) -> Quantity:
+    """A value that the environment file states under that key."""
+    return Quantity(value=value, unit=unit, source=f"environment file: {key}")
+
+
+def figure(value: Value, unit: str, path: str) -> Quantity:
+    """Another figure of the same plan, which has an explanation of its own where its path is one."""
+    return Quantity(value=value, unit=unit, source=f"plan: {path}")
+
+
+def fact(value: Value, unit: str, table: str) -> Quantity:
+    """A property of an instance type, or of a storage mode."""
+    return Quantity(value=value, unit=unit, source=table)
+
+
+def computed(value: Value, unit: str, function: str) -> Quantity:
+    """The result of a function of the calculator."""
+    return Quantity(value=value, unit=unit, source=function)

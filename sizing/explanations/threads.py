@@ -1,0 +1,78 @@
+"""Why a RegionServer has as many threads, queues and connections as it has."""
+
+from __future__ import annotations
+
+from sizing import call_queues, region_server
+from sizing.candidate import Candidate
+from sizing.explanation import Explanation, explain
+from sizing.explanations.quantities import constant, fact, figure, setting
+from sizing.region_server import answer_bytes
+
+__all__ = ["thread_explanations"]
+
+
+def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """Handlers, their queues, prefetch threads, and connections to S3."""
+    return {
+        "handlers": _handlers(candidate),
+        "call_queues.read_fraction": _read_fraction(candidate),
+        "prefetch_threads": explain(
+            "max(fewest, per_core * cores)",
+            "{per_core} threads prefetch for each vCPU, at least {fewest}: they wait for S3, not for the processor.",
+            "measured: prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth",
+            per_core=constant(region_server, "PREFETCH_THREADS_PER_VCPU"),
+            cores=fact(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
+            fewest=constant(region_server, "FEWEST_PREFETCH_THREADS"),
+        ),
+        "s3_connections": explain(
+            "max(default, per_thread * (handlers + prefetch_threads + writing_threads))",
+            "{per_thread} connections for each thread that may read or write S3, at least Hadoop's default of "
+            "{default}.",
+            "judgement: a thread may hold a stream beside the one that it reads with",
+            per_thread=constant(region_server, "S3_CONNECTIONS_PER_THREAD"),
+            handlers=figure(candidate.region_server.handlers, "", "handlers"),
+            prefetch_threads=figure(candidate.prefetch_threads, "", "prefetch_threads"),
+            writing_threads=constant(region_server, "WRITING_THREADS"),
+            default=constant(region_server, "DEFAULT_S3_CONNECTIONS"),
+        ),
+    }
+
+
+def _handlers(candidate: Candidate) -> Explanation:
+    workload = candidate.question.requirements.workload
+    return explain(
+        "max(fewest, min(max(default, per_core * cores), floor(share_of_heap * heap / answer)))",
+        "{per_core} handlers for each vCPU, at least HBase's default of {default}; but no more than can hold an answer "
+        "of {answer} each in {share_of_heap} of the heap, and never fewer than {fewest}.",
+        "judgement: a handler that waits for a disk uses no processor; HBase Reference Guide for large answers",
+        default=constant(region_server, "DEFAULT_HANDLERS"),
+        per_core=constant(region_server, "HANDLERS_PER_VCPU"),
+        cores=fact(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
+        answer=setting(answer_bytes(workload), "B", "workload.row x workload.reads.rows"),
+        heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        share_of_heap=constant(region_server, "ANSWERS_FRACTION", "fraction"),
+        fewest=constant(region_server, "FEWEST_HANDLERS"),
+    )
+
+
+def _read_fraction(candidate: Candidate) -> Explanation:
+    source = "judgement: a put holds its handler until the log is synced; HBase 2.6.2 RWQueueRpcExecutor splits them"
+    if not candidate.question.requirements.workload.write_bytes_per_second:
+        return explain(
+            "shared",
+            "The workload does not write, so reads share every queue.",
+            source,
+            shared=constant(call_queues, "SHARED"),
+        )
+    return explain(
+        "floor(percents * (handlers - min(floor(most_writers * handlers), "
+        "max(fewest_writers, ceil(for_writes * handlers)))) / handlers) / percents",
+        "{for_writes} of the handlers are for writes, at least {fewest_writers} but at most {most_writers}; the rest "
+        "are for reads, so that a write that waits for a flush keeps no read waiting.",
+        source,
+        handlers=figure(candidate.region_server.handlers, "", "handlers"),
+        for_writes=constant(call_queues, "WRITE_FRACTION", "fraction"),
+        fewest_writers=constant(call_queues, "FEWEST_WRITERS"),
+        most_writers=constant(call_queues, "MOST_WRITERS_FRACTION", "fraction"),
+        percents=constant(call_queues, "PERCENTS"),
+    )

@@ -1,0 +1,238 @@
+"""No explanation lies: for every mode and many workloads the formula, evaluated, is the figure that it explains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.planning import requirements, world
+from environments.reader import read_environment
+from facts.releases import releases
+from sizing.calculator import plan
+from sizing.cluster import CoreChoice, Volume
+from sizing.explanation import Explanation, Kind, Quantity
+from sizing.formula import FUNCTIONS, names
+from sizing.modes import HDFS, MODES, S3_PLAIN, Mode
+from sizing.plan import Plan
+from sizing.popularity import UNIFORM, Zipf, hot_set
+from sizing.problem import Infeasible
+from sizing.requirements import Requirements
+from sizing.targets import Targets
+from sizing.units import GIB, KIB, MIB, TIB
+from sizing.workload import ClosedLoad, OpenLoad, Reads, Workload
+from tests.shipped import ENVIRONMENTS
+
+PROD = read_environment("prod")
+WORLD = world(PROD)
+ASKED = requirements(PROD, PROD.active)
+FREE = replace(ASKED.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+
+PRODUCT_NAMES = re.compile(r"\b(L1|S3|p99|gp3)\b")
+"""Names with a digit, which no constant can change."""
+
+
+def lies(sized: Plan) -> Iterator[str]:
+    """Yield each explanation of a plan that is not true, as text."""
+    for path, explanation in sized.because.items():
+        figure, value = sized.figure(path), explanation.value
+        if explanation.kind is Kind.CONSTRAINT:
+            if value is not True:
+                yield f"{path}: {explanation.formula} does not hold, with {_inputs(explanation)}"
+        elif isinstance(figure, str):
+            if value != figure:
+                yield f"{path} is {figure}, and {explanation.formula} is {value}"
+        elif value != pytest.approx(figure, rel=1e-9):
+            yield f"{path} is {figure}, and {explanation.formula} is {value}, with {_inputs(explanation)}"
+
+
+def _inputs(explanation: Explanation) -> str:
+    return ", ".join(f"{name} {quantity.value}" for name, quantity in explanation.inputs.items())
+
+
+@cache
+def planned(case: str) -> Plan:
+    return plan(CASES[case], WORLD)
+
+
+def with_workload(asked: Requirements, **changes: object) -> Requirements:
+    return replace(asked, workload=replace(asked.workload, **changes))  # type: ignore[arg-type]
+
+
+def with_core(asked: Requirements, **changes: object) -> Requirements:
+    core: CoreChoice = replace(asked.cluster.core, **changes)  # type: ignore[arg-type]
+    return replace(asked, cluster=replace(asked.cluster, core=core))
+
+
+def with_targets(asked: Requirements, **changes: object) -> Requirements:
+    targets: Targets = replace(asked.targets, **changes)  # type: ignore[arg-type]
+    return replace(asked, targets=targets)
+
+
+def gp3_volume(purpose: str, size_gib: int, throughput_mib_s: int = 125) -> Volume:
+    return Volume(
+        purpose=purpose, type="gp3", count=1, size_gib=size_gib, iops=3_000, throughput_mib_s=throughput_mib_s
+    )
+
+
+RELAXED = replace(ASKED, targets=FREE)
+SYSTEM = gp3_volume("system", 64)
+PINNED = with_core(RELAXED, type="r8g.2xlarge", count=6, volumes=(gp3_volume("cache", 1_420), SYSTEM))
+CLOSED = Reads(load=ClosedLoad(concurrency=200))
+
+CASES: dict[str, Requirements] = {
+    "prod": ASKED,
+    "s3-plain": replace(RELAXED, mode=S3_PLAIN),
+    "hdfs": replace(RELAXED, mode=HDFS),
+    "hdfs with much data": with_workload(replace(RELAXED, mode=HDFS), stored_bytes=60 * TIB),
+    "emr-wal": replace(ASKED, wal_service=True),
+    "emr-wal in s3-plain": replace(RELAXED, mode=S3_PLAIN, wal_service=True),
+    "pinned": PINNED,
+    "pinned in hdfs": replace(with_core(PINNED, volumes=(gp3_volume("data", 5_000), SYSTEM)), mode=HDFS),
+    "pinned with a cache that runs": with_core(PINNED, cache_mib=700 * 1024),
+    "pinned volume too small for everything": with_core(PINNED, volumes=(gp3_volume("cache", 200), SYSTEM)),
+    "pinned type": with_core(RELAXED, type="r8gd.4xlarge"),
+    "pinned count": with_core(RELAXED, count=14),
+    "pinned volumes": with_core(RELAXED, volumes=(gp3_volume("cache", 1_000, 250), SYSTEM)),
+    "pinned primaries": replace(RELAXED, cluster=replace(RELAXED.cluster, primary_type="m8g.4xlarge")),
+    "families with own drives": with_core(RELAXED, families=("i8g",)),
+    "no node may be lost": with_targets(ASKED, lost_nodes=0),
+    "three nodes may be lost": with_targets(RELAXED, lost_nodes=3),
+    "three nodes of hdfs may be lost": replace(with_targets(RELAXED, lost_nodes=3), mode=HDFS),
+    "p99 that nothing meets": with_targets(RELAXED, p99_seconds=0.001),
+    "budget that nothing meets": with_targets(RELAXED, budget_usd_per_month=100.0),
+    "load that nothing carries": with_workload(RELAXED, reads=Reads(load=OpenLoad(reads_per_second=10**6))),
+    "warm-up": with_targets(RELAXED, warm_up_seconds=1_800.0),
+    "little data": with_workload(RELAXED, stored_bytes=20 * GIB),
+    "much data": with_workload(RELAXED, stored_bytes=90 * TIB, regions=3_000),
+    "no writes": with_workload(RELAXED, write_bytes_per_second=0),
+    "many writes": with_workload(RELAXED, write_bytes_per_second=60 * MIB, regions=2_000),
+    "few regions": with_workload(RELAXED, regions=3, stored_bytes=200 * GIB),
+    "closed load": with_workload(RELAXED, reads=CLOSED),
+    "closed load in hdfs": replace(with_workload(RELAXED, reads=CLOSED), mode=HDFS),
+    "multi-get": with_workload(
+        RELAXED, row_bytes=4 * KIB, reads=Reads(load=OpenLoad(reads_per_second=50), kind="multi-get", rows=50)
+    ),
+    "scan": with_workload(
+        RELAXED, row_bytes=4 * KIB, reads=Reads(load=OpenLoad(reads_per_second=5), kind="scan", rows=10_000)
+    ),
+    "large answers": with_workload(
+        RELAXED, stored_bytes=TIB, row_bytes=40 * MIB, reads=Reads(load=OpenLoad(reads_per_second=2))
+    ),
+    "small blocks": with_workload(RELAXED, block_bytes=8 * KIB, row_bytes=8 * KIB),
+    "long blocks": with_workload(RELAXED, block_bytes=KIB * KIB, row_bytes=8 * KIB),
+    "compressed": with_workload(RELAXED, codec="zstd", compression_ratio=3.0),
+    "encoded": with_workload(RELAXED, encoding="FAST_DIFF"),
+    "uniform": with_workload(RELAXED, popularity=UNIFORM),
+    "hot set": with_workload(RELAXED, popularity=hot_set(rows_fraction=0.1, reads_fraction=0.9)),
+    "low hit ratio": with_targets(RELAXED, hit_ratio=0.5),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_formula_gives_the_figure_it_explains(case: str) -> None:
+    assert not list(lies(planned(case)))
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_each_formula_gives_the_figure_of_a_shipped_environment(name: str) -> None:
+    environment = read_environment(name)
+    for cluster in environment.clusters.values():
+        assert not list(lies(plan(requirements(environment, cluster), world(environment))))
+
+
+@pytest.mark.parametrize("label", releases())
+def test_each_formula_gives_the_figure_with_every_release(label: str) -> None:
+    assert not list(lies(plan(RELAXED, replace(WORLD, release=releases()[label]))))
+
+
+@given(
+    mode=st.sampled_from(list(MODES.values())),
+    wal_service=st.booleans(),
+    lost_nodes=st.integers(0, 3),
+    hit_ratio=st.floats(0.1, 1),
+    stored_bytes=st.integers(GIB, 40 * TIB),
+    block_bytes=st.sampled_from([8 * KIB, 64 * KIB, 128 * KIB]),
+    cell_bytes=st.integers(16, 16 * KIB),
+    row_bytes=st.integers(1, 4 * MIB),
+    reads_per_second=st.floats(0.1, 20_000),
+    write_bytes_per_second=st.integers(0, 40 * MIB),
+    regions=st.integers(1, 3_000),
+    popularity=st.sampled_from([UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9)]),
+    p99_seconds=st.sampled_from([None, 0.05, 1.0]),
+)
+def test_each_formula_gives_the_figure_for_any_workload(  # noqa: PLR0913 - what a workload varies in
+    mode: Mode,
+    *,
+    wal_service: bool,
+    lost_nodes: int,
+    hit_ratio: float,
+    p99_seconds: float | None,
+    reads_per_second: float,
+    **changes: object,
+) -> None:
+    workload: Workload = replace(
+        ASKED.workload,
+        reads=Reads(load=OpenLoad(reads_per_second=reads_per_second)),
+        **changes,  # type: ignore[arg-type]
+    )
+    targets = replace(FREE, lost_nodes=lost_nodes, hit_ratio=hit_ratio, p99_seconds=p99_seconds)
+    asked = replace(
+        ASKED, mode=mode, workload=workload, targets=targets, wal_service=wal_service and mode.keeps_data_in_s3
+    )
+    try:
+        sized = plan(asked, WORLD)
+    except Infeasible:
+        return
+    assert not list(lies(sized))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_formula_holds_a_number_of_its_own(case: str) -> None:
+    for path, explanation in planned(case).because.items():
+        assert not re.search(r"\d", explanation.formula), path
+        used = names(explanation.formula) - set(FUNCTIONS)
+        assert used <= set(explanation.inputs) | set(explanation.functions), path
+        assert explanation.source, path
+        assert all(quantity.source for quantity in explanation.inputs.values()), path
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_number_in_a_sentence_is_an_input(case: str) -> None:
+    for path, explanation in planned(case).because.items():
+        text = PRODUCT_NAMES.sub("", explanation.sentence)
+        for quantity in sorted(map(str, explanation.inputs.values()), key=len, reverse=True):
+            text = text.replace(quantity, "")
+        assert not re.search(r"\d", text), f"{path}: {explanation.sentence}"
+        assert re.match(r"[A-Z0-9].*\.$", explanation.sentence), f"{path}: {explanation.sentence}"
+
+
+def test_each_figure_that_decides_a_cluster_is_explained() -> None:
+    decisive = {"core.instance_type", "core.count", "primary.instance_type", "heap.xmx_mib", "handlers"}
+    for case in ("prod", "s3-plain", "hdfs", "pinned"):
+        assert decisive <= set(planned(case).because)
+    assert {"bucket_cache.size_mib", "core.volumes.cache.size_gib"} <= set(planned("prod").because)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "text"),
+    [
+        (Quantity(value=1, unit="nodes"), "1 node"),
+        (Quantity(value=2, unit="nodes"), "2 nodes"),
+        (Quantity(value=0.7, unit="fraction"), "70 %"),
+        (Quantity(value=65_950, unit="B"), "65,950 B"),
+        (Quantity(value=3 * GIB, unit="B"), "3 GiB"),
+        (Quantity(value=828_416, unit="MiB"), "809 GiB"),
+        (Quantity(value=1_800, unit="s"), "30 min"),
+        (Quantity(value=300_000, unit="ms"), "5 min"),
+        (Quantity(value=4280.97, unit="USD/month"), "$4,281 a month"),
+        (Quantity(value="r8g.xlarge"), "r8g.xlarge"),
+    ],
+)
+def test_a_quantity_reads_as_people_write_it(quantity: Quantity, text: str) -> None:
+    assert str(quantity) == text
