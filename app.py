@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from changes.replan import pinned_to_record
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, in_recorded_zones, launch_records
+from environments.launch_record import LaunchRecord, in_recorded_zones
 from environments.reader import read_environment
+from environments.record_files import launch_records
 from lint.deployable import deployable_launch
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app

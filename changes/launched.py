@@ -6,16 +6,18 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from changes.change import Change, new_cluster
+from changes.change import Change, changes, new_cluster
 from changes.immutable_settings import NEWEST, ImmutableSettings, immutable_changes
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
+from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
 from emr.codecs.cloudformation import CLUSTER_TYPE, read_cluster, resolved
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from environments.launch_record import LaunchRecord
+from facts.releases import releases
 
-__all__ = ["changes_since_launch", "recorded_actions", "recorded_spec"]
+__all__ = ["changes_since_launch", "is_as_launched", "recorded_spec"]
 
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
 AS_LAUNCHED: Final = "the script as launched"
@@ -27,6 +29,13 @@ def recorded_spec(record: LaunchRecord) -> ClusterSpec:
     identity = record.identity
     properties = resolved(dict(_properties(record, CLUSTER_TYPE)), identity.account, identity.region)
     return read_cluster(properties, str(record.directory))
+
+
+def is_as_launched(record: LaunchRecord, launch: Launch) -> bool:
+    """Return whether a launch by today's plan would be the recorded one."""
+    release = releases()[launch.plan.release]
+    settings = changes(recorded_spec(record), planned_spec(launch), ("primary", "core"), release)
+    return not settings and not any(True for _ in changes_since_launch(record, launch))
 
 
 def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
@@ -42,7 +51,7 @@ def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Chang
 
 def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """Scripts and programs by their content, and the arguments of each action: what differs of them."""
-    was, now = dict(recorded_actions(record)), {action.name: action for action in actions(launch)}
+    was, now = dict(_recorded_actions(record)), {action.name: action for action in actions(launch)}
     why = "nodes that join later run what the others ran"
     for name in dict.fromkeys((*was, *now)):
         before = was.get(name)
@@ -63,7 +72,7 @@ def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
             yield f"{name}={value[:DIGITS]}" if name.endswith("-sha256") else f"{name}{equals}{value}"
 
 
-def recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each bootstrap action with its arguments, but for where its programs lie."""
     for action in recorded_spec(record).bootstrap_actions:
         yield action.name, (AS_LAUNCHED, *(argument for argument in action.arguments if "=s3://" not in argument))

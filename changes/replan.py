@@ -1,109 +1,76 @@
-"""A cluster that runs, planned anew: what its launch has settled for good is kept, and the rest is today's.
+"""The environment as a running cluster sees it: what its launch decided for good stays, and the rest is today's.
 
-Whatever the file asks for by now, the nodes have the type, the volumes and the release that they were launched with: a
-plan for others would set a cache that does not fit.
+Whatever the environment file asks for by now, the nodes keep the type, the volumes and the release that they were
+launched with: a plan for other nodes would set a cache that does not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from changes.launched import recorded_actions, recorded_spec
-from emr.cluster_spec import InstanceGroup
+from changes.legacy_plan import legacy_plan
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, in_recorded_zones
+from environments.launch_record import LaunchRecord, RecordedPlan, in_recorded_zones
 from environments.planning import plan_of
-from facts.instance_types import instance_types
-from sizing.cluster import ClusterChoice, CoreChoice, Volume
-from sizing.disks import nvme_volume
+from sizing.cluster import ClusterChoice, CoreChoice
 from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.warning import MISSED_TARGET
 
-__all__ = ["pinned_to_record"]
+__all__ = ["pinned_to_record", "recorded_plan"]
 
-MOUNTS = "mount-volumes"
-GUARD = "guard-regionserver"
+
+def recorded_plan(record: LaunchRecord) -> RecordedPlan:
+    """The plan that the cluster was launched with, whatever version wrote the record."""
+    return record.plan or legacy_plan(record)
 
 
 def pinned_to_record(environment: Environment, record: LaunchRecord | None) -> Environment:
-    """The environment as that one cluster sees it: its zone, its release, the nodes it was launched with.
+    """Return the environment with the zone, the release and the nodes of that cluster; unchanged without a record.
 
-    As many core nodes as at launch where these meet the targets and the file names no number, else as many as do; where
-    no number does, as many as at launch, and the plan warns of each target that is missed. Without a record, as it is.
+    The number of core nodes is the one that the file states. Where it states none, it is the number at launch if that
+    meets the targets, else the smallest number that does. Where no number does, it is the number at launch, and the
+    plan warns of each target that it misses.
     """
     if record is None:
         return environment
-    cluster_name, subject = record.identity.cluster, recorded_spec(record)
-    kept = replace(in_recorded_zones(environment, [record]), release=str(subject.release_label))
-    choice = _recorded_choice(kept, kept.clusters[cluster_name], record)
-    return replace(kept, clusters={**kept.clusters, cluster_name: choice})
+    cluster_name, plan = record.identity.cluster, recorded_plan(record)
+    pinned = replace(in_recorded_zones(environment, [record]), release=plan.release)
+    choice = _recorded_choice(pinned, pinned.clusters[cluster_name], plan)
+    return replace(pinned, clusters={**pinned.clusters, cluster_name: choice})
 
 
-def _recorded_choice(environment: Environment, choice: ClusterChoice, record: LaunchRecord) -> ClusterChoice:
-    subject, arguments = recorded_spec(record), _arguments(record)
-    primary, core = subject.group("primary"), subject.group("core")
-    assert primary is not None and core is not None and core.instance_type is not None  # noqa: S101, PT018
-    cache_mib = arguments[GUARD].get("cache-mib")
-    kept = replace(
+def _recorded_choice(environment: Environment, choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice:
+    pinned = replace(
         choice,
-        primaries=primary.count or choice.primaries,
-        primary_type=primary.instance_type,
+        primaries=plan.primary.count,
+        primary_type=plan.primary.instance_type,
         core=CoreChoice(
-            type=core.instance_type,
+            type=plan.core.instance_type,
             count=choice.core.count,
-            volumes=tuple(_volumes(core, arguments[MOUNTS])),
+            volumes=plan.core.volumes,
             families=choice.core.families,
-            cache_mib=int(cache_mib) if cache_mib else None,
+            cache_mib=plan.cache_mib,
         ),
     )
     if choice.core.count is not None:
-        return kept
-    return replace(kept, core=replace(kept.core, count=_count(environment, kept, core.count)))
+        return pinned
+    return replace(pinned, core=replace(pinned.core, count=_count(environment, pinned, plan.core.count)))
 
 
-def _count(environment: Environment, kept: ClusterChoice, launched: int | None) -> int | None:
-    """As many as were launched, unless these miss a target that more or fewer would meet."""
+def _count(environment: Environment, choice: ClusterChoice, launched: int) -> int:
+    """The number at launch, unless it misses a target that another number would meet."""
     with suppress(Infeasible):
-        if not _misses(plan_of(environment, replace(kept, core=replace(kept.core, count=launched)))):
+        if not _misses(plan_of(environment, replace(choice, core=replace(choice.core, count=launched)))):
             return launched
     with suppress(Infeasible):
-        found = plan_of(environment, kept)
-        if found.feasible:
-            return found.core.count
+        plan = plan_of(environment, choice)
+        if plan.feasible:
+            return plan.core.count
     return launched
 
 
 def _misses(plan: Plan) -> bool:
     """Return whether a cluster of a stated size misses a target: such a plan only warns of it."""
     return any(warning.id.startswith(MISSED_TARGET) for warning in plan.warnings)
-
-
-def _arguments(record: LaunchRecord) -> dict[str, dict[str, str]]:
-    """Of each bootstrap action, by name."""
-    return {
-        action: {name.removeprefix("--"): value for name, _, value in (each.partition("=") for each in said)}
-        for action, said in recorded_actions(record)
-    }
-
-
-def _volumes(core: InstanceGroup, mounted: Mapping[str, str]) -> Iterator[Volume]:
-    """What each is for, a node knows by its size; what is not among the volumes of EBS is the instance's own drive."""
-    for purpose in ("cache", "data", "system"):
-        size = mounted.get(f"{purpose}-volume-gib")
-        if size is None:
-            continue
-        found = next((volume for volume in core.volumes if volume.size_gib == int(size)), None)
-        if found is None:
-            yield nvme_volume(instance_types()[str(core.instance_type)])
-            continue
-        yield Volume(
-            purpose=purpose,
-            type=str(found.type),
-            count=found.count,
-            size_gib=int(size),
-            iops=found.iops or 0,
-            throughput_mib_s=found.throughput_mib_s or 0,
-        )

@@ -19,8 +19,9 @@ from configurations.launch import Launch, launch_of
 from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
 from emr.cluster_spec import ClusterSpec
-from environments.launch_record import LaunchRecord, launch_records, record_directory
+from environments.launch_record import LaunchRecord
 from environments.reader import read_environment
+from environments.record_files import launch_records, record_directory
 from facts.prices import price_table
 from facts.releases import releases
 from lint.reader import read_subject

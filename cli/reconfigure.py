@@ -10,8 +10,8 @@ from changes.replan import pinned_to_record
 from cli.options import chosen_cluster, cluster_option, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.tuning_page import tuning_page
-from environments.launch_record import launch_records
 from environments.reader import read_environment
+from environments.record_files import launch_records
 from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.progress import carry_out

@@ -15,8 +15,8 @@ from changes.replan import pinned_to_record
 from cli.change_lines import WIDTH
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from configurations.launch import Launch
-from environments.launch_record import launch_records
 from environments.reader import read_environment
+from environments.record_files import launch_records
 from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.verification import CheckResult, unsettled, verification

@@ -1,42 +1,24 @@
-"""What a running cluster was launched with, kept beside its environment file like a lock file.
+"""The launch record of a running cluster, which is kept beside its environment file like a lock file.
 
-CloudFormation replaces an EMR cluster when what it was made of changes, and starts the new one before it ends the old.
-So what the running cluster was made of is written down once, `environments/prod.launch/blue/launch.json` with the
-bootstrap files beside it, and from then on synthesis takes it from there. The user commits it.
+CloudFormation replaces an EMR cluster when its definition changes, and starts the new one before it ends the old. So
+the definition of the running cluster is recorded once, and synthesis takes it from the record from then on.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from environments.environment import Environment
-from sizing.problem import InvalidInput, Problem, Refused
+from sizing.cluster import Volume
+from sizing.plan import CoreGroup, Plan, PrimaryGroup
 
-__all__ = [
-    "Identity",
-    "LaunchRecord",
-    "RecordedResource",
-    "identity_of",
-    "in_recorded_zones",
-    "launch_records",
-    "record_directory",
-    "record_of",
-    "write_record",
-]
+__all__ = ["Identity", "LaunchRecord", "RecordedPlan", "RecordedResource", "identity_of", "in_recorded_zones"]
 
-FILE: Final = "launch.json"
 BOOTSTRAP: Final = "bootstrap"
-OLD: Final = ".old-"
-FRESH: Final = ".fresh-"
-DIGEST: Final = "sha256"
-"""The key of the document's own digest, by which an edit by hand is seen."""
+"""The folder of the bootstrap files, beside the record's own file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +47,50 @@ class RecordedResource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRecord:
-    """One cluster. `resources`: by stack and logical id, the cluster and all that it reaches by reference.
+class RecordedPlan:
+    """The figures of the plan that the cluster was launched with, which today's plan keeps.
 
-    `bootstrap`: the files that its bootstrap actions fetch, by name, with their SHA-256. `directory` holds them.
+    `cache_mib` is the BucketCache of one RegionServer, None in a mode without. Volumes have their purposes, and the
+    drive of an instance is among them.
+    """
+
+    release: str
+    cache_mib: int | None
+    primary: PrimaryGroup
+    core: CoreGroup
+
+    @classmethod
+    def of(cls, plan: Plan) -> RecordedPlan:
+        """The figures of a plan that is launched."""
+        cache_mib = plan.cache.size_mib if plan.bucket_cache else None
+        return cls(release=plan.release, cache_mib=cache_mib, primary=plan.primary, core=plan.core)
+
+    @classmethod
+    def parse(cls, document: Mapping[str, Any]) -> RecordedPlan:
+        """The figures that `document` has written. Raises KeyError or TypeError for anything else."""
+        return cls(
+            release=document["release"],
+            cache_mib=document["cache_mib"],
+            primary=PrimaryGroup(**_group(document["primary"])),
+            core=CoreGroup(**_group(document["core"])),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The figures as JSON."""
+        return asdict(self)
+
+
+def _group(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {**document, "volumes": tuple(Volume(**volume) for volume in document["volumes"])}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRecord:
+    """One cluster as it was launched.
+
+    `resources` has the cluster and all that it reaches by reference, by stack and logical id. `bootstrap` has the
+    SHA-256 of each file that its bootstrap actions fetch, by name; `directory` holds these files. `plan` is None in a
+    record of version 0.1, which has no such section: `changes/legacy_plan.py` derives it.
     """
 
     directory: Path
@@ -78,23 +100,45 @@ class LaunchRecord:
     launched_at: str
     resources: Mapping[str, Mapping[str, RecordedResource]]
     bootstrap: Mapping[str, str]
+    plan: RecordedPlan | None = None
+
+    @classmethod
+    def parse(cls, directory: Path, document: Mapping[str, Any]) -> LaunchRecord:
+        """The record that `document` has written. Raises KeyError, TypeError or AttributeError for anything else."""
+        return cls(
+            directory=directory,
+            identity=Identity(**document["identity"]),
+            availability_zone=document["availability_zone"],
+            cluster_id=document["cluster_id"],
+            launched_at=document["launched_at"],
+            resources={
+                stack: {name: RecordedResource(**resource) for name, resource in resources.items()}
+                for stack, resources in document["resources"].items()
+            },
+            bootstrap=document["bootstrap"],
+            plan=RecordedPlan.parse(document["plan"]) if "plan" in document else None,
+        )
 
     def file(self, name: str) -> Path:
         """A bootstrap file as it was launched."""
         return self.directory / BOOTSTRAP / name
 
     def document(self) -> dict[str, Any]:
-        """As it is written, without its digest."""
+        """The record as JSON, without its digest."""
         return {
-            "identity": {name: getattr(self.identity, name) for name in Identity.__slots__},
+            "identity": asdict(self.identity),
             "availability_zone": self.availability_zone,
             "cluster_id": self.cluster_id,
             "launched_at": self.launched_at,
             "resources": {
-                stack: {name: {"type": each.type, "properties": dict(each.properties)} for name, each in found.items()}
-                for stack, found in self.resources.items()
+                stack: {
+                    name: {"type": resource.type, "properties": dict(resource.properties)}
+                    for name, resource in resources.items()
+                }
+                for stack, resources in self.resources.items()
             },
             "bootstrap": dict(self.bootstrap),
+            **({} if self.plan is None else {"plan": self.plan.document()}),
         }
 
 
@@ -115,193 +159,9 @@ def identity_of(environment: Environment, cluster_name: str, account: str) -> Id
     )
 
 
-def record_directory(environment: Environment, cluster_name: str) -> Path:
-    """Where the record of that cluster stands, or would."""
-    found = (directory for directory in _directories(environment) if directory.name == cluster_name)
-    return next(found, _home(environment) / cluster_name)
-
-
-def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
-    """Return the launch records of an environment by cluster name.
-
-    Raises InvalidInput for a record that was edited or that belongs to another cluster than the file's. Records are
-    found by the file's name and by the environment's name, so that a renamed file keeps them.
-    """
-    records = [_read(directory) for directory in _directories(environment)]
-    problems = [problem for record in records for problem in _mismatches(environment, record)]
-    problems += [
-        _edited(incomplete_write, "writing it anew was ended halfway")
-        for incomplete_write in _incomplete_writes(_home(environment))
-    ]
-    if problems:
-        raise InvalidInput(problems)
-    return {record.identity.cluster: record for record in records}
-
-
-def record_of(environment: Environment, cluster_name: str, running: str) -> LaunchRecord:
-    """The record of the cluster that runs by that id, before anything is done to it.
-
-    Raises Refused where there is none, or one of another cluster; InvalidInput as `launch_records`.
-    """
-    record = launch_records(environment).get(cluster_name)
-    fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
-    if record is None:
-        raise Refused(f"nothing says what {running}, cluster {cluster_name}, was launched with\n  fix: {fix}")
-    if record.cluster_id != running:
-        raise Refused(
-            f"cluster {cluster_name} runs as {running}, and its launch record is of {record.cluster_id}: nothing"
-            f" says what {running} was launched with\n  fix: {fix}"
-        )
-    return record
-
-
-def _home(environment: Environment) -> Path:
-    return Path(environment.source).with_suffix(".launch")
-
-
-def _directories(environment: Environment) -> list[Path]:
-    """Each with a record of this environment; what begins with a dot is being written, or was left behind."""
-    home = _home(environment)
-    found = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
-    return [each for each in found if each.parent == home or _names(each, environment)]
-
-
-def _incomplete_writes(home: Path) -> list[Path]:
-    """Records that were put aside for others which never came."""
-    return [path for path in home.glob(f"{OLD}*") if not (home / path.name.removeprefix(OLD)).exists()]
-
-
-def _names(directory: Path, environment: Environment) -> bool:
-    """Whether a record beside another file is of this environment; one that cannot be read is that file's to mend."""
-    try:
-        said = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
-        return bool((said["environment"], said["region"]) == (environment.name, environment.region))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
 def in_recorded_zones(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
     """The environment in the zone where its clusters run, whatever the file says by now: a subnet has one for good."""
     zones = [record.availability_zone for record in records]
     if not zones:
         return environment
     return replace(environment, network=replace(environment.network, availability_zone=zones[0]))
-
-
-def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
-    """Writes the record and its files, all or nothing; one that is there is replaced."""
-    home = record.directory.parent
-    home.mkdir(exist_ok=True)
-    old = home / f"{OLD}{record.directory.name}"
-    if old.exists() and not record.directory.exists():
-        # A writer was killed between its two steps.
-        old.rename(record.directory)
-    for left in (old, *home.glob(f"{FRESH}*")):
-        shutil.rmtree(left, ignore_errors=True)
-    fresh = Path(tempfile.mkdtemp(prefix=FRESH, dir=home))
-    try:
-        (fresh / BOOTSTRAP).mkdir()
-        for name, content in files.items():
-            (fresh / BOOTSTRAP / name).write_bytes(content)
-        (fresh / FILE).write_text(_text(record.document()), encoding="utf-8")
-        fresh.chmod(0o755)
-        if record.directory.exists():
-            record.directory.rename(old)
-        fresh.rename(record.directory)
-        shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
-        if old.exists() and not record.directory.exists():
-            old.rename(record.directory)
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
-
-
-def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps({**document, DIGEST: _digest(document)}, indent=1, sort_keys=True) + "\n"
-
-
-def _digest(document: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-def _read(directory: Path) -> LaunchRecord:
-    file = directory / FILE
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-        said = document.pop(DIGEST)
-        record = LaunchRecord(
-            directory=directory,
-            identity=Identity(**document["identity"]),
-            availability_zone=document["availability_zone"],
-            cluster_id=document["cluster_id"],
-            launched_at=document["launched_at"],
-            resources={
-                stack: {name: RecordedResource(**each) for name, each in found.items()}
-                for stack, found in document["resources"].items()
-            },
-            bootstrap=document["bootstrap"],
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidInput([_edited(file, f"it cannot be read: {error!r}")]) from None
-    problems = [_edited(file, "it is not as it was written")] if said != _digest(document) else []
-    problems += [_edited(record.file(name), why) for name, why in _changed_files(record)]
-    if problems:
-        raise InvalidInput(problems)
-    return record
-
-
-def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
-    found = {file.name: file for file in (record.directory / BOOTSTRAP).glob("*")}
-    changed = []
-    for name, digest in record.bootstrap.items():
-        if name not in found:
-            changed.append((name, "it is not there"))
-        elif hashlib.sha256(found[name].read_bytes()).hexdigest() != digest:
-            changed.append((name, "it is not as it was launched"))
-    return changed
-
-
-def _edited(file: Path, why: str) -> Problem:
-    return Problem(
-        where=str(file),
-        what="launch record",
-        why=f"{why}, and what is deployed from it could replace the running cluster",
-        fix="take it from version control again (git checkout), or write it anew: warmbase pin",
-    )
-
-
-def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]:
-    """Return what the file says otherwise than the cluster that runs."""
-    was, cluster_name = record.identity, record.identity.cluster
-    where = str(record.directory / FILE)
-    if cluster_name != record.directory.name or cluster_name not in environment.clusters:
-        gone = Problem(
-            where=environment.source,
-            what=f"clusters.{cluster_name}",
-            why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, and the file has"
-            " no such cluster",
-            fix=f"put it back; or, when that cluster is terminated and its stack deleted, remove {record.directory}",
-        )
-        return [gone]
-    now = identity_of(environment, cluster_name, environment.account or was.account)
-    keys = {
-        "environment": "name",
-        "root": "storage.root",
-        "root_key": "storage.key",
-        "mode": "storage.mode",
-        "wal": "storage.wal",
-        "role": f"clusters.{cluster_name}.role",
-        "vpc": "network.vpc",
-        "subnet": "network.subnet",
-    }
-    return [
-        Problem(
-            where=environment.source,
-            what=keys.get(name, name),
-            why=f"cluster {cluster_name} runs as {record.cluster_id} with {getattr(was, name)},"
-            f" not {getattr(now, name)}: that cannot be changed on a running cluster",
-            fix=f"write {getattr(was, name)} again; for another, copy the file, and give the copy another `name:`",
-        )
-        for name in Identity.__slots__
-        if getattr(now, name) != getattr(was, name)
-    ]

@@ -16,10 +16,11 @@ from typing import Any
 from changes.replan import pinned_to_record
 from configurations.launch import Launch
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, launch_records
+from environments.launch_record import LaunchRecord
 from environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
 from environments.planning import plan_of
 from environments.reader import read_environment
+from environments.record_files import launch_records
 from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.aws_errors import translated
@@ -27,7 +28,7 @@ from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, deploy_stack, template_of
 from operations.deployed_stack import status_of, wait_until_stable
 from operations.existing_bucket import needs, set_up
-from operations.pinning import pin
+from operations.pinning import pin, upgrade
 from operations.preflight import PreflightCheck, preflight, refuse_unready
 from operations.progress import Progress, Say, Stage
 from operations.protection import protect
@@ -243,8 +244,11 @@ def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
 
 def _recorded(aws: Aws, environment: Environment, cluster_name: str, say: Say) -> str:
     """The launch record, once the stack has settled; one that is there is of this cluster."""
-    if cluster_name in launch_records(environment):
+    record = launch_records(environment).get(cluster_name)
+    if record is not None and record.plan is not None:
         return "it is written down"
+    if record is not None:
+        return f"it is written down; its plan was added to {upgrade(record).directory}: commit it"
     with _reading(environment):
         wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
     done = pin(aws, environment, cluster_name)

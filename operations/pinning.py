@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
 
+from changes.launched import is_as_launched
+from changes.replan import recorded_plan
+from configurations.launch import launch_of
 from emr.codecs.api import read_bootstrap_action, read_described_cluster
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.environment import Environment
-from environments.launch_record import (
-    LaunchRecord,
-    identity_of,
-    launch_records,
-    record_directory,
-    write_record,
-)
+from environments.launch_record import LaunchRecord, RecordedPlan, identity_of
 from environments.names import cluster_stack, stacks_around
+from environments.record_files import launch_records, record_directory, write_record
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
 from operations.description import LIVES, cluster_id, described_groups
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
-from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
+from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem
 from stacks.references import Templates, referenced_by
 
-__all__ = ["Pinned", "check_pinned", "pin"]
+__all__ = ["Pinned", "check_pinned", "pin", "upgrade"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +46,10 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     """
     record, files, confirmed = _read_stacks(aws, environment, cluster_name)
     before = _earlier(environment, cluster_name)
+    record = replace(record, plan=_launched_plan(environment, record, before))
     write_record(record, files)
-    return Pinned(record=record, confirmed=confirmed, replaced=before is not None and before != record)
+    replaced = before is not None and replace(before, plan=record.plan) != record
+    return Pinned(record=record, confirmed=confirmed, replaced=replaced)
 
 
 def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
@@ -59,10 +59,28 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
     if before is None:
         now = f"{record.cluster_id}, launched at {record.launched_at}, runs"
         raise Drifted(f"the launch record of {cluster_name} in {record.directory}", [f"there is none; {now}"])
+    record = replace(record, plan=_launched_plan(environment, record, before))
     differences = list(_otherwise(before, record))
     if differences:
         raise Drifted(f"the launch record of {cluster_name} in {record.directory}", differences)
     return Pinned(record=record, confirmed=confirmed, replaced=False)
+
+
+def upgrade(record: LaunchRecord) -> LaunchRecord:
+    """Writes the plan into a record of version 0.1, which has none, without asking AWS. The bytes it holds stay."""
+    upgraded = replace(record, plan=recorded_plan(record))
+    write_record(upgraded, {name: record.file(name).read_bytes() for name in record.bootstrap})
+    return upgraded
+
+
+def _launched_plan(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
+    """The plan that the cluster was launched with: today's, unless the environment file has changed since."""
+    with suppress(Infeasible, InvalidInput):
+        launch = launch_of(environment, environment.clusters[record.identity.cluster])
+        if is_as_launched(record, launch):
+            return RecordedPlan.of(launch.plan)
+    same = before is not None and before.cluster_id == record.cluster_id
+    return recorded_plan(before if before is not None and same else record)
 
 
 def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
@@ -71,6 +89,8 @@ def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
         was, found = getattr(before, name), getattr(now, name)
         if was != found:
             yield f"{name}: the record has {was}, what runs {found}"
+    if before.plan not in {None, now.plan}:
+        yield "plan: the record has other figures than the launch"
     account, region = now.identity.account, now.identity.region
     for stack in sorted(before.resources.keys() | now.resources.keys()):
         was_there, is_there = before.resources.get(stack, {}), now.resources.get(stack, {})

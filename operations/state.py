@@ -13,8 +13,9 @@ from changes.replan import pinned_to_record
 from configurations.launch import Launch, launch_of
 from dashboards.alarms import NO_FAULT
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, launch_records
+from environments.launch_record import LaunchRecord
 from environments.names import emr_cluster_name
+from environments.record_files import launch_records
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.caches import ServerCache, caches

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from environments.environment import Environment, Wal
-from environments.launch_record import launch_records, record_directory, record_of
 from environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack
+from environments.record_files import launch_records, record_directory, record_of
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release, state_of

@@ -12,7 +12,7 @@ from configurations.launch import Launch
 from configurations.properties.property import Applied
 from configurations.properties.values import number
 from emr.classification import Classification, flattened, of_settings
-from environments.launch_record import record_of
+from environments.record_files import record_of
 from facts.prices import price_table
 from operations.aws import Aws
 from operations.plan_drift import RunningCluster, read_running_cluster

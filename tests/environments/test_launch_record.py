@@ -9,16 +9,9 @@ from pathlib import Path
 import pytest
 
 from environments.environment import Environment
-from environments.launch_record import (
-    LaunchRecord,
-    RecordedResource,
-    identity_of,
-    in_recorded_zones,
-    launch_records,
-    record_directory,
-    write_record,
-)
+from environments.launch_record import LaunchRecord, RecordedResource, identity_of, in_recorded_zones
 from environments.reader import read_environment
+from environments.record_files import launch_records, record_directory, write_record
 from sizing.problem import InvalidInput
 
 PROJECT = Path(__file__).parents[2]

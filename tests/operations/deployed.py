@@ -15,8 +15,8 @@ import app
 from changes.replan import pinned_to_record
 from configurations.launch import Launch
 from environments.environment import Environment
-from environments.launch_record import launch_records, write_record
 from environments.reader import read_environment
+from environments.record_files import launch_records, write_record
 from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.pinning import pin

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from moto import mock_aws
 
+from changes.legacy_plan import legacy_plan
 from changes.replan import pinned_to_record
 from configurations.launch import launch_of
 from environments.environment import Environment
-from environments.launch_record import launch_records
+from environments.launch_record import RecordedPlan
 from environments.reader import read_environment
+from environments.record_files import launch_records, write_record
 from local_aws.extension import install
 from operations.aws import Aws
 from operations.pinning import check_pinned, pin
@@ -75,6 +79,9 @@ def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, 
     made = launched(file, assembly)
     assert (made.identity, made.resources) == (done.record.identity, done.record.resources)
     assert sorted(made.bootstrap.values()) == sorted(done.record.bootstrap.values())
+    # The record has the plan's figures, and those that a record without them would give are the same.
+    assert done.record.plan == made.plan == RecordedPlan.of(before.plan)
+    assert legacy_plan(done.record) == done.record.plan
     # And the plan of a recorded cluster is the plan of its launch.
     seen = pinned_to_record(read(file), done.record)
     after = launch_of(seen, seen.active)
@@ -93,6 +100,28 @@ def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tm
     assert (after.core.instance_type, after.core.volumes) == (before.core.instance_type, before.core.volumes)
     assert after.cache.size_mib == before.cache.size_mib
     assert after.core.count > before.core.count
+
+
+def test_a_record_that_is_written_anew_keeps_the_plan_of_the_launch(aws: Aws, tmp_path: Path) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    plan = pin(aws, read(file), "blue").record.plan
+    file.write_text(file.read_text().replace("per_second: 200", "per_second: 5000"))
+    assert pin(aws, read(file), "blue").record.plan == plan
+    shutil.rmtree(file.with_suffix(".launch"))
+    assert pin(aws, read(file), "blue").record.plan == plan
+
+
+def test_a_check_refuses_other_figures_and_accepts_a_record_without(aws: Aws, tmp_path: Path) -> None:
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    record = pin(aws, read(file), "blue").record
+    assert record.plan is not None
+    files = {name: record.file(name).read_bytes() for name in record.bootstrap}
+    write_record(replace(record, plan=None), files)
+    assert check_pinned(aws, read(file), "blue").record == record
+    write_record(replace(record, plan=replace(record.plan, cache_mib=1)), files)
+    file.write_text(file.read_text())
+    with pytest.raises(Drifted, match="plan: the record has other figures than the launch"):
+        check_pinned(aws, read(file), "blue")
 
 
 @pytest.mark.parametrize(

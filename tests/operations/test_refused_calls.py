@@ -11,7 +11,7 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from environments.launch_record import launch_records
+from environments.record_files import launch_records
 from local_aws.extension import install
 from operations import reconfiguration as reconfiguration_module
 from operations import teardown as ending

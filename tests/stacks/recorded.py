@@ -7,9 +7,11 @@ import json
 import re
 from pathlib import Path
 
+from configurations.launch import launch_of
 from emr.codecs.cloudformation import CLUSTER_TYPE
-from environments.launch_record import LaunchRecord, identity_of, record_directory, write_record
+from environments.launch_record import LaunchRecord, RecordedPlan, identity_of
 from environments.reader import read_environment
+from environments.record_files import record_directory, write_record
 from stacks.pinned import read_templates
 from stacks.references import referenced_by
 
@@ -32,6 +34,7 @@ def launched(file: Path, assembly: Path, cluster_name: str = "blue") -> LaunchRe
         cluster_id="j-TEST",
         launched_at="2026-11-22T08:00:00+00:00",
         resources=resources,
+        plan=RecordedPlan.of(launch_of(environment, environment.clusters[cluster_name]).plan),
         bootstrap={name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     )
     write_record(record, files)

@@ -1,0 +1,201 @@
+"""Launch records on disk: `environments/prod.launch/blue/launch.json` with the bootstrap files beside it.
+
+The user commits them. A record that was edited, or that belongs to another cluster than the environment file's, is
+refused: what is deployed from it could replace the running cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from environments.environment import Environment
+from environments.launch_record import BOOTSTRAP, Identity, LaunchRecord, identity_of
+from sizing.problem import InvalidInput, Problem, Refused
+
+__all__ = ["launch_records", "record_directory", "record_of", "write_record"]
+
+FILE: Final = "launch.json"
+OLD: Final = ".old-"
+FRESH: Final = ".fresh-"
+DIGEST: Final = "sha256"
+"""The key of the document's own digest, which shows an edit by hand."""
+
+
+def record_directory(environment: Environment, cluster_name: str) -> Path:
+    """Where the record of that cluster stands, or would."""
+    found = (directory for directory in _directories(environment) if directory.name == cluster_name)
+    return next(found, _home(environment) / cluster_name)
+
+
+def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
+    """Return the launch records of an environment by cluster name.
+
+    Raises InvalidInput for a record that was edited or that belongs to another cluster than the file's. Records are
+    found by the file's name and by the environment's name, so that a renamed file keeps them.
+    """
+    records = [_read(directory) for directory in _directories(environment)]
+    problems = [problem for record in records for problem in _mismatches(environment, record)]
+    problems += [
+        _edited(incomplete_write, "writing it anew was ended halfway")
+        for incomplete_write in _incomplete_writes(_home(environment))
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return {record.identity.cluster: record for record in records}
+
+
+def record_of(environment: Environment, cluster_name: str, running: str) -> LaunchRecord:
+    """The record of the cluster that runs by that id, before anything is done to it.
+
+    Raises Refused where there is none, or one of another cluster; InvalidInput as `launch_records`.
+    """
+    record = launch_records(environment).get(cluster_name)
+    fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
+    if record is None:
+        raise Refused(f"nothing says what {running}, cluster {cluster_name}, was launched with\n  fix: {fix}")
+    if record.cluster_id != running:
+        raise Refused(
+            f"cluster {cluster_name} runs as {running}, and its launch record is of {record.cluster_id}: nothing"
+            f" says what {running} was launched with\n  fix: {fix}"
+        )
+    return record
+
+
+def _home(environment: Environment) -> Path:
+    return Path(environment.source).with_suffix(".launch")
+
+
+def _directories(environment: Environment) -> list[Path]:
+    """Each with a record of this environment; what begins with a dot is being written, or was left behind."""
+    home = _home(environment)
+    found = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
+    return [each for each in found if each.parent == home or _names(each, environment)]
+
+
+def _incomplete_writes(home: Path) -> list[Path]:
+    """Records that were put aside for others which never came."""
+    return [path for path in home.glob(f"{OLD}*") if not (home / path.name.removeprefix(OLD)).exists()]
+
+
+def _names(directory: Path, environment: Environment) -> bool:
+    """Whether a record beside another file is of this environment; one that cannot be read is that file's to mend."""
+    try:
+        said = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
+        return bool((said["environment"], said["region"]) == (environment.name, environment.region))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
+    """Writes the record and its files, all or nothing; one that is there is replaced."""
+    home = record.directory.parent
+    home.mkdir(exist_ok=True)
+    old = home / f"{OLD}{record.directory.name}"
+    if old.exists() and not record.directory.exists():
+        # A writer was killed between its two steps.
+        old.rename(record.directory)
+    for left in (old, *home.glob(f"{FRESH}*")):
+        shutil.rmtree(left, ignore_errors=True)
+    fresh = Path(tempfile.mkdtemp(prefix=FRESH, dir=home))
+    try:
+        (fresh / BOOTSTRAP).mkdir()
+        for name, content in files.items():
+            (fresh / BOOTSTRAP / name).write_bytes(content)
+        (fresh / FILE).write_text(_text(record.document()), encoding="utf-8")
+        fresh.chmod(0o755)
+        if record.directory.exists():
+            record.directory.rename(old)
+        fresh.rename(record.directory)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException:
+        if old.exists() and not record.directory.exists():
+            old.rename(record.directory)
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps({**document, DIGEST: _digest(document)}, indent=1, sort_keys=True) + "\n"
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _read(directory: Path) -> LaunchRecord:
+    file = directory / FILE
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        said = document.pop(DIGEST)
+        record = LaunchRecord.parse(directory, document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInput([_edited(file, f"it cannot be read: {error!r}")]) from None
+    problems = [_edited(file, "it is not as it was written")] if said != _digest(document) else []
+    problems += [_edited(record.file(name), why) for name, why in _changed_files(record)]
+    if problems:
+        raise InvalidInput(problems)
+    return record
+
+
+def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
+    found = {file.name: file for file in (record.directory / BOOTSTRAP).glob("*")}
+    changed = []
+    for name, digest in record.bootstrap.items():
+        if name not in found:
+            changed.append((name, "it is not there"))
+        elif hashlib.sha256(found[name].read_bytes()).hexdigest() != digest:
+            changed.append((name, "it is not as it was launched"))
+    return changed
+
+
+def _edited(file: Path, why: str) -> Problem:
+    return Problem(
+        where=str(file),
+        what="launch record",
+        why=f"{why}, and what is deployed from it could replace the running cluster",
+        fix="take it from version control again (git checkout), or write it anew: warmbase pin",
+    )
+
+
+def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]:
+    """Return what the file says otherwise than the cluster that runs."""
+    was, cluster_name = record.identity, record.identity.cluster
+    where = str(record.directory / FILE)
+    if cluster_name != record.directory.name or cluster_name not in environment.clusters:
+        gone = Problem(
+            where=environment.source,
+            what=f"clusters.{cluster_name}",
+            why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, and the file has"
+            " no such cluster",
+            fix=f"put it back; or, when that cluster is terminated and its stack deleted, remove {record.directory}",
+        )
+        return [gone]
+    now = identity_of(environment, cluster_name, environment.account or was.account)
+    keys = {
+        "environment": "name",
+        "root": "storage.root",
+        "root_key": "storage.key",
+        "mode": "storage.mode",
+        "wal": "storage.wal",
+        "role": f"clusters.{cluster_name}.role",
+        "vpc": "network.vpc",
+        "subnet": "network.subnet",
+    }
+    return [
+        Problem(
+            where=environment.source,
+            what=keys.get(name, name),
+            why=f"cluster {cluster_name} runs as {record.cluster_id} with {getattr(was, name)},"
+            f" not {getattr(now, name)}: that cannot be changed on a running cluster",
+            fix=f"write {getattr(was, name)} again; for another, copy the file, and give the copy another `name:`",
+        )
+        for name in (field.name for field in fields(Identity))
+        if getattr(now, name) != getattr(was, name)
+    ]

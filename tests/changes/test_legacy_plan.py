@@ -1,0 +1,81 @@
+"""A launch record of version 0.1 has no plan: it is derived, and everything that is made of the record stays."""
+
+from __future__ import annotations
+
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import app
+from changes.legacy_plan import legacy_plan
+from changes.replan import pinned_to_record, recorded_plan
+from configurations.launch import launch_of
+from environments.environment import Environment
+from environments.launch_record import LaunchRecord
+from environments.reader import read_environment
+from environments.record_files import launch_records
+from operations.pinning import upgrade
+
+PROJECT = Path(__file__).parents[2]
+OLD = Path(__file__).parent / "launch-record-0.1.tar.gz"
+"""environments/dev.yaml of version 0.1, and the launch record that this version made of it."""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    with tarfile.open(OLD) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return read_environment(str(tmp_path / "dev.yaml"))
+
+
+@pytest.fixture
+def record(environment: Environment) -> LaunchRecord:
+    return launch_records(environment)["blue"]
+
+
+def test_an_old_record_has_no_plan_and_keeps_its_bytes(record: LaunchRecord) -> None:
+    assert record.plan is None
+    assert "plan" not in record.document()
+
+
+def test_the_derived_plan_has_the_figures_of_the_launch(record: LaunchRecord) -> None:
+    plan = recorded_plan(record)
+    assert (plan.release, plan.cache_mib) == ("emr-7.12.0", 108_544)
+    assert (plan.primary.instance_type, plan.primary.count) == ("m8g.xlarge", 1)
+    assert (plan.core.instance_type, plan.core.count) == ("m7g.xlarge", 2)
+    assert {volume.purpose: volume.size_gib for volume in plan.core.volumes} == {"cache": 126, "system": 64}
+
+
+def test_a_later_plan_keeps_the_nodes_of_an_old_record(environment: Environment, record: LaunchRecord) -> None:
+    pinned = pinned_to_record(environment, record)
+    plan = launch_of(pinned, pinned.active).plan
+    assert (plan.core, plan.primary) == (legacy_plan(record).core, legacy_plan(record).primary)
+    assert plan.cache.size_mib == legacy_plan(record).cache_mib
+
+
+def test_an_upgraded_record_gives_the_same_templates(
+    environment: Environment, record: LaunchRecord, tmp_path: Path
+) -> None:
+    old = app.synthesise(environment.source, str(tmp_path / "old")).assembly
+    upgraded = upgrade(record)
+    assert launch_records(environment) == {"blue": upgraded}
+    assert upgraded == replace(record, plan=legacy_plan(record))
+    new = app.synthesise(environment.source, str(tmp_path / "new")).assembly
+    templates = sorted(file.name for file in old.glob("*.template.json"))
+    assert templates == sorted(file.name for file in new.glob("*.template.json"))
+    assert len(templates) == 4
+    for name in templates:
+        assert (old / name).read_bytes() == (new / name).read_bytes()
+
+
+def test_only_the_legacy_reader_parses_bootstrap_arguments() -> None:
+    sources = [file for room in PROJECT.iterdir() if room.is_dir() for file in sorted(room.glob("**/*.py"))]
+    named = {
+        str(file.relative_to(PROJECT))
+        for file in sources
+        if file.relative_to(PROJECT).parts[0] in {"changes", "configurations", "environments", "operations", "stacks"}
+        and ("cache-mib" in (text := file.read_text(encoding="utf-8")) or "volume-gib" in text)
+    }
+    assert named == {"changes/legacy_plan.py", "configurations/bootstrap.py"}
