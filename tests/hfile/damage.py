@@ -13,7 +13,7 @@ from hfile.readable import Unreadable
 from hfile.store_file import opened
 from hfile.trailer import TRAILER_BYTES
 from sizing.block import HEADER_BYTES
-from tests.hfile import made_file
+from tests.hfile import synthetic_file
 from tests.hfile.printed import readable, written
 
 NAME = "damaged"
@@ -23,7 +23,7 @@ VERSION_BYTES = 4
 
 
 @dataclass(slots=True)
-class Held:
+class ReadFile:
     """Bytes to be read, and how many were. A read beyond them is no damage but a mistake of the reader's."""
 
     data: bytes
@@ -68,7 +68,7 @@ def _original(name: str, data: bytes, *, whole: bool) -> Original:
     places["header"] = [range(each.offset, each.offset + HEADER_BYTES) for each in found] or places["anywhere"]
     places["block"] = [range(each.offset, each.offset + each.on_disk_bytes) for each in found] or places["anywhere"]
     if whole:
-        places["opening"] = [range(opened(Held(data)).trailer.load_on_open_offset, end)]
+        places["opening"] = [range(opened(ReadFile(data)).trailer.load_on_open_offset, end)]
         index = [each for each in found if each.kind.endswith("INDEX")]
         places["index"] = [range(each.offset, each.offset + each.on_disk_bytes) for each in index]
     return Original(name, data, places)
@@ -91,7 +91,9 @@ def mend_checksums(data: bytes) -> bytes:
     mended = bytearray(data)
     for header in _headers(data):
         end = header.offset + header.data_bytes
-        right = made_file.checksums(bytes(mended[header.offset : end]), header.checksum, header.checksum_chunk_bytes)
+        right = synthetic_file.checksums(
+            bytes(mended[header.offset : end]), header.checksum, header.checksum_chunk_bytes
+        )
         mended[end : header.offset + header.on_disk_bytes] = right
     return bytes(mended)
 
@@ -101,4 +103,4 @@ def retold(data: bytes, numbers: Mapping[int, int]) -> bytes:
     cursor = Cursor(NAME, 0, data[-TRAILER_BYTES:-VERSION_BYTES])
     cursor.take(8, "magic")
     said = dict(Cursor(NAME, 0, cursor.take(cursor.varint("length"), "trailer")).fields("trailer"))
-    return data[:-TRAILER_BYTES] + made_file.trailer(list({**said, **numbers}.items()), data[-VERSION_BYTES:])
+    return data[:-TRAILER_BYTES] + synthetic_file.trailer(list({**said, **numbers}.items()), data[-VERSION_BYTES:])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hfile.codec import READABLE, Codec
 from hfile.trailer import TRAILER_BYTES
-from tests.hfile import made_file
+from tests.hfile import synthetic_file
 from tests.hfile.damage import Original, mend_checksums, originals, retold
 
 WIDTHS = {1: ">b", 2: ">h", 4: ">i", 8: ">q"}
@@ -49,7 +49,7 @@ def any_bytes(draw: st.DrawFn) -> Damaged:
     data = b"".join([*parts, Random(seed).randbytes(noise)])
     if draw(st.booleans()):
         fields = draw(st.dictionaries(st.integers(1, 13), extremes(8, len(data)).map(lambda told: told % 2**64)))
-        data += made_file.trailer(list(fields.items()))
+        data += synthetic_file.trailer(list(fields.items()))
     return Damaged(f"{len(data):,} bytes, {noise:,} of them noise {seed}", data)
 
 
@@ -109,7 +109,7 @@ def trailer_retold(draw: st.DrawFn) -> Damaged:
         numbers[number] = draw(extremes(8, near)) % 2**64
     levels = draw(st.sampled_from([0, 1, 2, 3, 16]))
     if draw(st.booleans()):
-        numbers[made_file.TRAILER_NUMBERS["levels"]] = levels
+        numbers[synthetic_file.TRAILER_NUMBERS["levels"]] = levels
     return Damaged(f"{file.name} with a trailer of {numbers}", retold(file.data, numbers))
 
 
@@ -119,9 +119,9 @@ def restored(draw: st.DrawFn) -> Damaged:
     file = draw(ORIGINALS)
     [*places] = file.places["block"]
     place = draw(st.sampled_from(places))
-    magic = draw(st.sampled_from([file.data[place.start :][:8], made_file.LEAF, made_file.INTERMEDIATE]))
+    magic = draw(st.sampled_from([file.data[place.start :][:8], synthetic_file.LEAF, synthetic_file.INTERMEDIATE]))
     stored = file.data[place.start + 33 :][: draw(extremes(2, len(place) - 37).map(abs))]
-    block = made_file.Block(
+    block = synthetic_file.Block(
         magic=magic,
         stored=stored,
         payload_bytes=draw(extremes(4, len(stored))),
@@ -134,7 +134,7 @@ def restored(draw: st.DrawFn) -> Damaged:
 
 
 @st.composite
-def made(draw: st.DrawFn) -> Damaged:
+def damaged_synthetic(draw: st.DrawFn) -> Damaged:
     """A tree of index blocks, some of which name what they will: later ones, others' ones, themselves, what is not."""
     codec, levels = draw(st.sampled_from(sorted(READABLE))), draw(st.integers(1, 4))
     parts = _tree(levels, draw(st.integers(1, 3)))
@@ -143,13 +143,13 @@ def made(draw: st.DrawFn) -> Damaged:
         edit.apply(parts)
     before, [*root] = _written(parts[:-1], parts[-1].names, codec)
     blooms = draw(st.sampled_from([(), (), TWO[:1], TWO[1:], TWO, TWO[::-1], 2 * TWO]))
-    file = made_file.File(
+    file = synthetic_file.File(
         before=before,
-        root=made_file.root(root, levels if draw(st.integers(0, 9)) else 5 - levels),
+        root=synthetic_file.root(root, levels if draw(st.integers(0, 9)) else 5 - levels),
         entries=len(root),
         levels=levels,
         codec=codec,
-        blooms=[made_file.bloom(magic) for magic in blooms],
+        blooms=[synthetic_file.bloom(magic) for magic in blooms],
     )
     return Damaged(f"{codec.name} of {levels} levels with {edits}, {len(blooms)} Bloom filters", file.written())
 
@@ -162,12 +162,12 @@ KINDS: Mapping[str, st.SearchStrategy[Damaged]] = {
     "spliced": spliced(),
     "trailer retold": trailer_retold(),
     "restored": restored(),
-    "made": made(),
+    "made": damaged_synthetic(),
 }
 
-Name = int | made_file.Entry
+Name = int | synthetic_file.Entry
 """A block that an index names: by its number among all, or by offset and size."""
-TWO = (made_file.GENERAL_BLOOM, made_file.DELETE_BLOOM)
+TWO = (synthetic_file.GENERAL_BLOOM, synthetic_file.DELETE_BLOOM)
 
 
 @dataclass(slots=True)
@@ -177,10 +177,10 @@ class _Part:
     magic: bytes
     names: list[Name]
 
-    def written(self, codec: Codec, places: Sequence[made_file.Entry]) -> bytes:
-        if self.magic == made_file.DATA:
-            return made_file.Block(magic=self.magic, payload=bytes(100)).written(codec)
-        return made_file.inner(self.magic, _entries(self.names, places)).written(codec)
+    def written(self, codec: Codec, places: Sequence[synthetic_file.Entry]) -> bytes:
+        if self.magic == synthetic_file.DATA:
+            return synthetic_file.Block(magic=self.magic, payload=bytes(100)).written(codec)
+        return synthetic_file.inner(self.magic, _entries(self.names, places)).written(codec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class _Edit:
 
 def _edits(parts: int) -> st.SearchStrategy[_Edit]:
     places = st.integers(0, parts - 1)
-    magics = st.sampled_from([made_file.DATA, made_file.LEAF, made_file.INTERMEDIATE])
+    magics = st.sampled_from([synthetic_file.DATA, synthetic_file.LEAF, synthetic_file.INTERMEDIATE])
     strange = st.tuples(extremes(8, 200), extremes(4, 200))
     return st.builds(_Edit, places, places, magics | places | strange | st.none())
 
@@ -215,20 +215,20 @@ def _tree(levels: int, width: int) -> list[_Part]:
     above: list[Name] = []
     for _ in range(width):
         begin = len(parts)
-        parts += [_Part(made_file.DATA, []) for _ in range(width)]
+        parts += [_Part(synthetic_file.DATA, []) for _ in range(width)]
         above += range(begin, begin + width)
         if levels > 1:
-            parts.append(_Part(made_file.LEAF, [*range(begin, begin + width)]))
+            parts.append(_Part(synthetic_file.LEAF, [*range(begin, begin + width)]))
             above[-width:] = [len(parts) - 1]
     for _ in range(levels - 2):
-        parts.append(_Part(made_file.INTERMEDIATE, above))
+        parts.append(_Part(synthetic_file.INTERMEDIATE, above))
         above = [len(parts) - 1]
-    return [*parts, _Part(made_file.ROOT, above)]
+    return [*parts, _Part(synthetic_file.ROOT, above)]
 
 
-def _written(parts: Sequence[_Part], root: Sequence[Name], codec: Codec) -> tuple[bytes, list[made_file.Entry]]:
+def _written(parts: Sequence[_Part], root: Sequence[Name], codec: Codec) -> tuple[bytes, list[synthetic_file.Entry]]:
     """Return all of them one after the other, and what the root names."""
-    places: list[made_file.Entry] = [(0, 50)] * len(parts)
+    places: list[synthetic_file.Entry] = [(0, 50)] * len(parts)
     blocks: list[bytes] = []
     for _ in range(3):  # where each lies is known once each is as long as it will be
         blocks = [part.written(codec, places) for part in parts]
@@ -236,7 +236,7 @@ def _written(parts: Sequence[_Part], root: Sequence[Name], codec: Codec) -> tupl
     return b"".join(blocks), _entries(root, places)
 
 
-def _entries(names: Sequence[Name], places: Sequence[made_file.Entry]) -> list[made_file.Entry]:
+def _entries(names: Sequence[Name], places: Sequence[synthetic_file.Entry]) -> list[synthetic_file.Entry]:
     return [places[name % len(places)] if isinstance(name, int) else name for name in names]
 
 

@@ -97,7 +97,7 @@ def ending(content: Content) -> bytes:
 
 
 @dataclass(frozen=True)
-class Made:
+class SyntheticFile:
     """One of them, to be read; `seconds` is what a request takes."""
 
     name: str
@@ -122,7 +122,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class MadeRoot:
+class SyntheticRoot:
     """A root of such files, by path; others have their bytes."""
 
     contents: Mapping[str, Content]
@@ -136,13 +136,13 @@ class MadeRoot:
         for path, data in self.others.items():
             yield FileEntry(path, len(data), "1")
 
-    def readable(self, stored: FileEntry) -> Made | Whole:
+    def readable(self, stored: FileEntry) -> SyntheticFile | Whole:
         if stored.path in self.others:
             return Whole(stored.path, self.others[stored.path])
-        return Made(stored.path, self.contents[stored.path], self.seconds)
+        return SyntheticFile(stored.path, self.contents[stored.path], self.seconds)
 
 
-GONE_NOW = b"gone"
+DELETED_NOW = b"gone"
 """What stands for the bytes of a file that is not there any more when it is read."""
 
 
@@ -158,7 +158,7 @@ class Whole:
         return len(self.data)
 
     def read_at(self, offset: int, length: int) -> bytes:
-        if self.data == GONE_NOW:
+        if self.data == DELETED_NOW:
             raise Unreadable(self.name, offset, DELETED)
         return self.data[offset : offset + length]
 

@@ -14,10 +14,10 @@ from hfile.codec import Codec
 from hfile.file_stats import ALL, Depth, read_stats
 from hfile.readable import Unreadable
 from hfile.store_file import data_blocks, opened
-from tests.hfile import made_file
-from tests.hfile.damage import NAME, Held, mend_checksums, originals, retold
+from tests.hfile import synthetic_file
+from tests.hfile.damage import NAME, ReadFile, mend_checksums, originals, retold
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, soon
-from tests.hfile.made_file import (
+from tests.hfile.synthetic_file import (
     DATA,
     DELETE_BLOOM,
     GENERAL_BLOOM,
@@ -43,7 +43,7 @@ BYTE = bytes(cramjam.snappy.compress_raw(b"x"))
 DATA_BLOCK = Block(magic=DATA, payload=bytes(100)).written()
 
 
-def leaf_over(*entries: made_file.Entry, magic: bytes = LEAF, levels: int = 2) -> bytes:
+def leaf_over(*entries: synthetic_file.Entry, magic: bytes = LEAF, levels: int = 2) -> bytes:
     """Return one data block, and one block of the index which names that and more, or other ones."""
     leaf = inner(magic, entries or [(0, len(DATA_BLOCK))])
     return over(DATA_BLOCK, leaf.written(), levels)
@@ -55,7 +55,7 @@ def over(before: bytes, block: bytes, levels: int) -> bytes:
     return File(before=before + block, root=named, entries=1, levels=levels).written()
 
 
-def flat(*entries: made_file.Entry, before: bytes = DATA_BLOCK) -> bytes:
+def flat(*entries: synthetic_file.Entry, before: bytes = DATA_BLOCK) -> bytes:
     """Return a root index that names data blocks."""
     return File(before=before, root=root(entries), entries=len(entries)).written()
 
@@ -73,7 +73,7 @@ def of_bytes(at: int, new: bytes, data: bytes = ONE) -> bytes:
 
 def root_header(at: int, new: bytes) -> bytes:
     """Return a file with other bytes in the header of its root index."""
-    return of_bytes(opened(Held(ONE)).trailer.load_on_open_offset + at, new)
+    return of_bytes(opened(ReadFile(ONE)).trailer.load_on_open_offset + at, new)
 
 
 def named_by_itself() -> bytes:
@@ -198,20 +198,26 @@ CASES: list[tuple[str, Callable[[], bytes], str]] = [
     ("promise of ZSTD", lambda: of(Codec.ZSTD, b"\x28\xb5\x2f\xfd", 10**9), "1,000,000,000 bytes in so small a file"),
     (
         "bomb of GZ",
-        lambda: of(Codec.GZ, made_file.compressed(Codec.GZ, bytes(64 * MIB)), 10),
+        lambda: of(Codec.GZ, synthetic_file.compressed(Codec.GZ, bytes(64 * MIB)), 10),
         "and 10 bytes follow them",
     ),
     ("bomb of ZSTD", lambda: of(Codec.ZSTD, bytes(cramjam.zstd.compress(bytes(64 * MIB))), 10), "it is no ZSTD stream"),
     (
         "bomb of SNAPPY",
-        lambda: of(Codec.SNAPPY, made_file.compressed(Codec.SNAPPY, bytes(8 * MIB)), 10),
+        lambda: of(Codec.SNAPPY, synthetic_file.compressed(Codec.SNAPPY, bytes(8 * MIB)), 10),
         "and 10 are miss",
     ),
-    ("bomb of LZ4", lambda: of(Codec.LZ4, made_file.compressed(Codec.LZ4, bytes(8 * MIB)), 10), "and 10 are missing"),
+    (
+        "bomb of LZ4",
+        lambda: of(Codec.LZ4, synthetic_file.compressed(Codec.LZ4, bytes(8 * MIB)), 10),
+        "and 10 are missing",
+    ),
     (
         "chunk that is a bomb of LZ4",
         lambda: of(
-            Codec.LZ4, made_file.compressed(Codec.LZ4, bytes(MIB)).replace(MIB.to_bytes(4, "big"), b"\0\0\0\x0a"), 10
+            Codec.LZ4,
+            synthetic_file.compressed(Codec.LZ4, bytes(MIB)).replace(MIB.to_bytes(4, "big"), b"\0\0\0\x0a"),
+            10,
         ),
         "it is no LZ4 stream",
     ),
@@ -224,13 +230,13 @@ CASES: list[tuple[str, Callable[[], bytes], str]] = [
     ("chunk that is cut", lambda: of(Codec.LZ4, b"\0\0\0\x0a\0\0\0\x09", 10), "a chunk would take 9 bytes"),
     ("chunk below 0", lambda: of(Codec.LZ4, b"\0\0\0\x0a\xff\xff\xff\xff", 10), "a chunk's length is -1"),
     ("no chunk", lambda: of(Codec.SNAPPY, b"\0\0\0\0" * 9, 10), "0 bytes were compressed together"),
-    ("GZ that is short", lambda: of(Codec.GZ, made_file.compressed(Codec.GZ, b"abc"), 4), "GZ gives 3 bytes"),
+    ("GZ that is short", lambda: of(Codec.GZ, synthetic_file.compressed(Codec.GZ, b"abc"), 4), "GZ gives 3 bytes"),
 ]
 
 
 @pytest.mark.parametrize(("data", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_what_contradicts_itself_is_said(data: Callable[[], bytes], said: str) -> None:
-    held = Held(data())
+    held = ReadFile(data())
     with soon(), pytest.raises(Unreadable) as raised:
         data_blocks(held, opened(held))
     assert said in str(raised.value)
@@ -242,15 +248,15 @@ def test_what_contradicts_itself_is_said(data: Callable[[], bytes], said: str) -
 def test_a_made_file_is_read() -> None:
     """That those above are refused says something only where one that contradicts itself in nothing is not."""
     for made in (leaf_over(), flat((0, len(DATA_BLOCK)))):
-        found = read_stats(Held(made), Depth(leaves=ALL, headers=ALL, trials=ALL), Random(0))
+        found = read_stats(ReadFile(made), Depth(leaves=ALL, headers=ALL, trials=ALL), Random(0))
         assert found.blocks == 1
         assert found.trial_bytes == 100
     both = File(blooms=[bloom(), bloom(DELETE_BLOOM)]).written()
-    assert len(opened(Held(both)).blooms) == 2
+    assert len(opened(ReadFile(both)).blooms) == 2
     for codec in (Codec.GZ, Codec.ZSTD, Codec.SNAPPY, Codec.LZ4):
         entries = [(137 * number, 137) for number in range(9)]
         file = File(before=DATA_BLOCK * 9, root=root(entries), entries=9, codec=codec).written()
-        assert list(opened(Held(file)).root.offsets) == [offset for offset, _ in entries]
+        assert list(opened(ReadFile(file)).root.offsets) == [offset for offset, _ in entries]
 
 
 def bloom_of_zeros() -> Block:
@@ -272,14 +278,14 @@ LARGE: list[tuple[str, Callable[[], bytes]]] = [
 @pytest.mark.parametrize("data", [each[1] for each in LARGE], ids=[each[0] for each in LARGE])
 def test_nothing_takes_longer_or_more_than_it_is_large(data: Callable[[], bytes]) -> None:
     """At most its bytes as they were read, and what a block of them holds."""
-    held = Held(data())
+    held = ReadFile(data())
     refusal(lambda: data_blocks(held, opened(held)), NAME)
     peak = peak_bytes(lambda: data_blocks(held, opened(held)))
     assert peak <= 2 * held.size_bytes + SLACK_BYTES
 
 
 @dataclass(slots=True)
-class Ends(Held):
+class Ends(ReadFile):
     """So much that is not there, and then the bytes."""
 
     size_bytes: int = 10**12

@@ -16,7 +16,7 @@ from hfile.cursor import Cursor
 from hfile.file_stats import ALL, Depth, read_stats
 from hfile.readable import Unreadable
 from hfile.store_file import data_blocks, opened
-from tests.hfile.damage import NAME, Held, mend_checksums, originals
+from tests.hfile.damage import NAME, ReadFile, mend_checksums, originals
 from tests.hfile.damages import KINDS, Damaged
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
 
@@ -27,7 +27,7 @@ MEASURED_SHARE = 1 / 20
 MOST_READS = 4
 """Times the file: its end, the index, a header of each block, and some blocks."""
 
-READS: tuple[Callable[[Held], object], ...] = (
+READS: tuple[Callable[[ReadFile], object], ...] = (
     lambda held: data_blocks(held, opened(held)),
     lambda held: read_stats(held, Depth(leaves=ALL, headers=ALL), Random(0)),
     lambda held: read_stats(held, Depth(leaves=4, headers=4, trials=2), Random(0)),
@@ -36,7 +36,7 @@ READS: tuple[Callable[[Held], object], ...] = (
 
 def reads_or_refuses(data: bytes) -> None:
     for read in READS:
-        held = Held(data)
+        held = ReadFile(data)
         refusal(lambda: read(held), NAME)  # noqa: B023 - it is called at once
         assert held.read_bytes <= MOST_READS * len(data)
 
@@ -44,7 +44,7 @@ def reads_or_refuses(data: bytes) -> None:
 def answers_are_lengths(data: bytes) -> None:
     """Return what is told of a file that only seems whole is at least of the right kind."""
     with suppress(Unreadable):
-        found = read_stats(Held(data), Depth(leaves=4, headers=4), Random(0))
+        found = read_stats(ReadFile(data), Depth(leaves=4, headers=4), Random(0))
         assert all(length > 0 <= blocks for length, blocks in found.lengths.items())
         assert all(length > 0 <= blocks for length, blocks in found.compressed_lengths.items())
         assert min(found.size_bytes, found.index_bytes, found.bloom_bytes, found.cells, found.rows or 0) >= 0
@@ -64,7 +64,7 @@ def test_any_file_is_read_or_refused(kind: str, part: int, request: pytest.Fixtu
 def test_no_file_takes_more_memory_than_its_size(kind: str, request: pytest.FixtureRequest) -> None:
     def law(damaged: Damaged) -> None:
         for read in READS:
-            peak = peak_bytes(lambda: read(Held(damaged.data)))  # noqa: B023 - it is called at once
+            peak = peak_bytes(lambda: read(ReadFile(damaged.data)))  # noqa: B023 - it is called at once
             assert peak <= len(damaged.data) + SLACK_BYTES
 
     tried(request, law, KINDS[kind], MEASURED_SHARE / len(KINDS), kind)

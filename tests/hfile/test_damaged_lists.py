@@ -13,9 +13,9 @@ from hfile.cursor import Cursor
 from hfile.descriptor import descriptor
 from hfile.layout import FileEntry
 from hfile.live import live_files
-from tests.hfile.damage import Held
+from tests.hfile.damage import ReadFile
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
-from tests.hfile.made_file import message
+from tests.hfile.synthetic_file import message
 
 SHARE = 1 / 20
 PATH = "data/default/t/0123456789abcdef0123456789abcdef/f/.filelist/f1.7"
@@ -38,8 +38,8 @@ class One:
     def files(self) -> Iterator[FileEntry]:
         yield FileEntry(PATH, len(self.data), "1")
 
-    def readable(self, stored: FileEntry) -> Held:
-        return Held(self.data, stored.path)
+    def readable(self, stored: FileEntry) -> ReadFile:
+        return ReadFile(self.data, stored.path)
 
 
 def a_list(told: bytes) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 from hfile.checkpoint import Checkpoint, UnreadableFile
 from hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
 from hfile.layout import FileEntry
-from tests.hfile.synthetic import ENTRY_BYTES, GONE_NOW, Content, MadeRoot, message, path, seeded
+from tests.hfile.synthetic import DELETED_NOW, ENTRY_BYTES, Content, SyntheticRoot, message, path, seeded
 
 PROJECT = Path(__file__).parents[2]
 PLAIN = Content(20, 65_800)
@@ -25,7 +25,7 @@ def quiet(_: str, __: int, ___: int) -> None:
     """Nothing is said."""
 
 
-def look(root: MadeRoot, directory: Path, choice: SamplingOptions | None = None) -> RootReport:
+def inspect(root: SyntheticRoot, directory: Path, choice: SamplingOptions | None = None) -> RootReport:
     """One that ends, and keeps nothing."""
     kept = Checkpoint(directory / "kept.partial", root.url)
     found = inspect_root(root, choice or SamplingOptions(threads=2), kept, quiet)
@@ -41,7 +41,7 @@ def test_intervals_have_the_truth(roots: int, least: int, tmp_path: Path) -> Non
     hits = dict.fromkeys(("blocks", "cached_bytes", "index_bytes", "cells"), 0)
     for seed in range(roots):
         contents = seeded(seed)
-        found = look(MadeRoot(contents), tmp_path, SamplingOptions(seed=seed, threads=1))
+        found = inspect(SyntheticRoot(contents), tmp_path, SamplingOptions(seed=seed, threads=1))
         blocks = sum(content.blocks for content in contents.values())
         truth = {
             "blocks": blocks,
@@ -59,14 +59,14 @@ def test_strata_are_drawn_independently_of_each_other(tmp_path: Path) -> None:
     """Files of one size, in the order of what they hold: the same places of every stratum would lean one way."""
     contents = {path(number): Content(5, 65_800, cells=10 + number // 10) for number in range(1500)}
     truth = sum(content.blocks * content.cells for content in contents.values())
-    looks = (look(MadeRoot(contents), tmp_path, SamplingOptions(seed=seed, threads=1)) for seed in range(20))
+    looks = (inspect(SyntheticRoot(contents), tmp_path, SamplingOptions(seed=seed, threads=1)) for seed in range(20))
     found = [each.total("cells") for each in looks]
     assert sum(each.low <= truth <= each.high for each in found) >= 17
 
 
 def test_all_files_are_all_there_is(tmp_path: Path) -> None:
     contents = seeded(3)
-    found = look(MadeRoot(contents), tmp_path, SamplingOptions(every=True, threads=2))
+    found = inspect(SyntheticRoot(contents), tmp_path, SamplingOptions(every=True, threads=2))
     whole = found.total("cached_bytes")
     assert whole.low == whole.high == sum(content.cached_bytes for content in contents.values())
     lengths = found.inspection("2026-11-20").lengths(compressed=False)
@@ -74,9 +74,9 @@ def test_all_files_are_all_there_is(tmp_path: Path) -> None:
 
 
 def test_a_seed_draws_the_same_files_and_another_one_others(tmp_path: Path) -> None:
-    root = MadeRoot(seeded(4))
+    root = SyntheticRoot(seeded(4))
     first, same, other = (
-        look(root, tmp_path, SamplingOptions(files=100, seed=seed, threads=threads)).total("cells")
+        inspect(root, tmp_path, SamplingOptions(files=100, seed=seed, threads=threads)).total("cells")
         for seed, threads in ((1, 1), (1, 4), (2, 1))
     )
     assert first == same
@@ -105,7 +105,7 @@ ARCHIVED = f"archive/data/default/other/{'a' * 32}/f/{'b' * 32}"
 
 def of_two(others: dict[str, bytes], tmp_path: Path) -> RootReport:
     """Return a root of a live file and another one."""
-    return look(MadeRoot({LIVE: PLAIN, DEAD_ONE: OTHER}, others), tmp_path)
+    return inspect(SyntheticRoot({LIVE: PLAIN, DEAD_ONE: OTHER}, others), tmp_path)
 
 
 def test_files_that_no_list_names_are_dead(tmp_path: Path) -> None:
@@ -133,15 +133,15 @@ def test_the_list_that_hbase_would_take_is_taken(lists: dict[str, bytes], live: 
 
 def test_a_list_that_was_replaced_meanwhile_costs_no_region(tmp_path: Path) -> None:
     """HBase writes another with each flush; what it named is live, and so is what came since."""
-    root = MadeRoot({LIVE: PLAIN}, {f"{REGION}/f/.filelist/f1.7": GONE_NOW})
-    found = look(root, tmp_path)
+    root = SyntheticRoot({LIVE: PLAIN}, {f"{REGION}/f/.filelist/f1.7": DELETED_NOW})
+    found = inspect(root, tmp_path)
     assert found.total("blocks").value == PLAIN.blocks
     assert "all files of the directory count" in found.unread[0][1]
 
 
 def test_a_file_that_is_gone_counts_as_one_that_was_not_drawn(tmp_path: Path) -> None:
     """A compaction has put what it had into another one."""
-    found = look(MadeRoot({LIVE: PLAIN}, {DEAD_ONE: GONE_NOW}), tmp_path)
+    found = inspect(SyntheticRoot({LIVE: PLAIN}, {DEAD_ONE: DELETED_NOW}), tmp_path)
     [family] = found.families
     assert (family.unread, family.unread_bytes.value) == (0, 0)
     assert family.figures["blocks"].value > PLAIN.blocks
@@ -149,14 +149,14 @@ def test_a_file_that_is_gone_counts_as_one_that_was_not_drawn(tmp_path: Path) ->
 
 def test_links_of_dead_files_lead_nowhere_and_two_to_one_file_count_once(tmp_path: Path) -> None:
     link = f"other={'a' * 32}-{'b' * 32}"
-    root = MadeRoot(
+    root = SyntheticRoot(
         {LIVE: PLAIN, ARCHIVED: OTHER},
         {f"{REGION}/f/{link}": b"", f"{path(2).rpartition('/')[0]}/{link}": b""},
     )
-    assert look(root, tmp_path).total("blocks").value == PLAIN.blocks + OTHER.blocks
-    with_list = MadeRoot(root.contents, {**root.others, f"{REGION}/f/.filelist/f1.7": a_list(LIVE_NAME)})
-    only = MadeRoot(with_list.contents, {name: data for name, data in with_list.others.items() if REGION in name})
-    assert look(only, tmp_path).total("blocks").value == PLAIN.blocks
+    assert inspect(root, tmp_path).total("blocks").value == PLAIN.blocks + OTHER.blocks
+    with_list = SyntheticRoot(root.contents, {**root.others, f"{REGION}/f/.filelist/f1.7": a_list(LIVE_NAME)})
+    only = SyntheticRoot(with_list.contents, {name: data for name, data in with_list.others.items() if REGION in name})
+    assert inspect(only, tmp_path).total("blocks").value == PLAIN.blocks
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_table_that_keeps_no_lists_has_no_dead_files(tracker: str, live: int, 
 )
 def test_links_are_followed(there: dict[str, Content], kind: str, files: int, tmp_path: Path) -> None:
     link = f"{REGION}/f/other={'a' * 32}-{'b' * 32}"
-    found = look(MadeRoot({LIVE: PLAIN, **there}, {link: b""}), tmp_path)
+    found = inspect(SyntheticRoot({LIVE: PLAIN, **there}, {link: b""}), tmp_path)
     [own] = [family for family in found.families if family.table == "t"]
     assert own.files == files
     assert (found.apart.get(kind, (0, 0))[0] > 0) is (kind != "archive")
@@ -229,18 +229,18 @@ def test_links_are_followed(there: dict[str, Content], kind: str, files: int, tm
     ],
 )
 def test_what_is_no_live_store_file_is_counted_apart(file: str, kind: str, tmp_path: Path) -> None:
-    found = look(MadeRoot({LIVE: PLAIN}, {file: b"12345"}), tmp_path)
+    found = inspect(SyntheticRoot({LIVE: PLAIN}, {file: b"12345"}), tmp_path)
     assert found.apart == {kind: (1, 5)}
     assert found.families[0].files == 1
 
 
 def test_marks_of_directories_are_no_files(tmp_path: Path) -> None:
-    found = look(MadeRoot({LIVE: PLAIN}, {"data/": b"", "data/default_$folder$": b""}), tmp_path)
+    found = inspect(SyntheticRoot({LIVE: PLAIN}, {"data/": b"", "data/default_$folder$": b""}), tmp_path)
     assert (found.files, found.apart) == (1, {})
 
 
 def test_what_cannot_be_read_counts_as_empty_and_is_said(tmp_path: Path) -> None:
-    found = look(MadeRoot({LIVE: PLAIN}, {DEAD_ONE: b"no store file" * 1000}), tmp_path)
+    found = inspect(SyntheticRoot({LIVE: PLAIN}, {DEAD_ONE: b"no store file" * 1000}), tmp_path)
     [family] = found.families
     assert (family.files, family.files_read, family.unread) == (2, 1, 1)
     assert family.figures["blocks"].value == PLAIN.blocks
@@ -255,7 +255,7 @@ class Ended(Exception):
 
 
 def test_a_look_that_was_ended_goes_on_and_finds_the_same(tmp_path: Path) -> None:
-    root, choice = MadeRoot(seeded(5)), SamplingOptions(threads=2)
+    root, choice = SyntheticRoot(seeded(5)), SamplingOptions(threads=2)
     file = tmp_path / "x.partial"
 
     def end_at(done: int) -> Checkpoint:
@@ -281,7 +281,7 @@ def test_a_look_that_was_ended_goes_on_and_finds_the_same(tmp_path: Path) -> Non
     found = inspect_root(root, choice, kept, quiet)
     kept.remove()
     assert not file.exists()
-    assert found == look(root, tmp_path, choice)
+    assert found == inspect(root, tmp_path, choice)
 
 
 def test_of_another_root_or_a_file_that_changed_nothing_is_recalled(tmp_path: Path) -> None:
@@ -299,11 +299,11 @@ import json, sys, tempfile, time
 from pathlib import Path
 from hfile.checkpoint import Checkpoint
 from hfile.inspection import SamplingOptions, inspect_root
-from tests.hfile.synthetic import Content, MadeRoot, path
+from tests.hfile.synthetic import Content, SyntheticRoot, path
 contents = {
     path(number, f"f{number % 5}", f"t{number % 4}", 500): Content(20 + number % 7, 65_800) for number in range(100_000)
 }
-root = MadeRoot(contents, seconds=float(sys.argv[1]))
+root = SyntheticRoot(contents, seconds=float(sys.argv[1]))
 with tempfile.TemporaryDirectory() as directory:
     checkpoint = Checkpoint(Path(directory) / "x.partial", "made")
     began, used = time.monotonic(), time.process_time()
