@@ -23,7 +23,7 @@ from operations.pinning import pin
 from operations.plan_drift import read_running_cluster
 from operations.tuning import Tuning, tuning_of
 from stacks.pinned import read_templates
-from tests.operations.test_comparison import create
+from tests.operations.mocked_aws import create
 
 PROJECT = Path(__file__).parents[2]
 

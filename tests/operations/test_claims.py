@@ -11,12 +11,11 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.aws import Aws
 from operations.claims import NOBODY, claim_of, release, writers
 from operations.preflight import preflight, refuse_unready
 from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 KEY = "hbase.warmbase-claim"
@@ -26,7 +25,7 @@ KEY = "hbase.warmbase-claim"
 def here(tmp_path: Path) -> Iterator[Deployed]:
     install()
     with mock_aws():
-        yield deployed(Aws(VARIABLES), tmp_path)
+        yield deployed(clients(), tmp_path)
 
 
 def claimed(here: Deployed, cluster: str, **changes: str) -> None:

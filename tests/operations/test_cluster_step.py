@@ -10,11 +10,10 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.aws import Aws
 from operations.cluster_step import PrimaryShell
 from sizing.problem import OperationFailed
 from tests.operations.deployed import Deployed, deployed
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 if TYPE_CHECKING:
     from mypy_boto3_emr.type_defs import StepConfigTypeDef
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def here(tmp_path: Path) -> Iterator[Deployed]:
     install()
     with mock_aws():
-        yield deployed(Aws(VARIABLES), tmp_path)
+        yield deployed(clients(), tmp_path)
 
 
 def primary(here: Deployed) -> PrimaryShell:

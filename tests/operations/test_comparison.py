@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,38 +25,24 @@ from operations.plan_drift import cluster_drift, read_running_cluster
 from reports.json_text import plain
 from sizing.problem import OperationFailed
 from stacks.pinned import read_templates
+from tests.operations.mocked_aws import ASSETS, Templates, clients, create
 from tests.shipped import ENVIRONMENTS
 
 PROJECT = Path(__file__).parents[2]
-Templates = Mapping[str, Mapping[str, Any]]
 Launches = Callable[[str], Launch]
-VARIABLES = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1"}
-ASSETS = "cdk-hnb659fds-assets-123456789012-us-east-1"
 
 
 @pytest.fixture
 def aws() -> Iterator[Aws]:
     install()
     with mock_aws():
-        yield Aws(VARIABLES)
+        yield clients()
 
 
 @pytest.fixture
 def deploy(aws: Aws, templates: Callable[[str], Templates], assemblies: Callable[[str], Any]) -> Callable[[str], None]:
     """Creates the stacks of an environment from its templates, as CloudFormation would."""
     return lambda name: create(aws, name, assemblies(name), templates(name))
-
-
-def create(aws: Aws, name: str, assembly: Path, templates: Templates) -> None:
-    aws.s3.create_bucket(Bucket=ASSETS)
-    for asset in assembly.glob("asset.*"):
-        aws.s3.put_object(Bucket=ASSETS, Key=asset.name.removeprefix("asset."), Body=asset.read_bytes())
-    stacks = boto3.client("cloudformation", region_name="us-east-1")
-    for stack in ("network", "storage", "blue-cluster", "blue-monitoring"):
-        full = f"warmbase-{name}-{stack}"
-        stacks.create_stack(StackName=full, TemplateBody=json.dumps(templates[full]))
-        [described] = stacks.describe_stacks(StackName=full)["Stacks"]
-        assert described["StackStatus"] == "CREATE_COMPLETE", described
 
 
 def differences(aws: Aws, launch: Launch, empty: Collection[str] = ()) -> dict[str, tuple[str, ...]]:

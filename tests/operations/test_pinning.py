@@ -25,7 +25,7 @@ from operations.pinning import check_pinned, pin
 from sizing.problem import Drifted, InvalidInput
 from stacks.pinned import read_templates
 from tests.operations.deployed import synthesised
-from tests.operations.test_comparison import VARIABLES, create
+from tests.operations.mocked_aws import clients, create
 from tests.stacks.recorded import launched
 
 PROJECT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ STORAGE = {
 def aws() -> Iterator[Aws]:
     install()
     with mock_aws():
-        yield Aws(VARIABLES)
+        yield clients()
 
 
 def written(directory: Path, storage: str, more: str = "") -> Path:

@@ -21,7 +21,7 @@ from operations.existing_bucket import needs, set_up
 from operations.preflight import PreflightCheck, account, preflight
 from operations.preflight.account import BOOTSTRAP
 from sizing.problem import OperationFailed
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 PROJECT = Path(__file__).parents[2]
 
@@ -30,7 +30,7 @@ PROJECT = Path(__file__).parents[2]
 def aws() -> Iterator[Aws]:
     install()
     with mock_aws():
-        made = Aws(VARIABLES)
+        made = clients()
         made.ssm.put_parameter(Name=BOOTSTRAP, Value="21", Type="String")
         yield made
 

@@ -21,7 +21,7 @@ from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import WHEN, Cut, Deployed, Killed, deployed, record_of_another
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 TIMEOUT = "\noverrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\n"
 TAG = "local-aws:reconfiguration"
@@ -35,7 +35,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     monkeypatch.setattr(module, "BEGIN_SECONDS", 0.0)
     install()
     with mock_aws():
-        yield Aws(VARIABLES)
+        yield clients()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from environments.record_files import launch_records
 from local_aws.extension import install
 from operations import reconfiguration as reconfiguration_module
 from operations import teardown as ending
-from operations.aws import PATIENT, Aws
+from operations.aws import PATIENT
 from operations.claims import release
 from operations.pinning import check_pinned
 from operations.plan_drift import cluster_drift
@@ -26,7 +26,7 @@ from operations.state import state
 from operations.teardown import teardown
 from sizing.problem import OperationFailed
 from tests.operations.deployed import Cut, Deployed, deployed
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 RETRIES = vars(PATIENT)["retries"]
 FIXES = {
@@ -34,6 +34,8 @@ FIXES = {
     "AccessDeniedException": "give these credentials leave for the action named above",
     "ThrottlingException": "wait a minute, and run the same again",
 }
+
+OTHER_CODES = ("ExpiredToken", "ThrottlingException")
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
     install()
     with mock_aws():
-        yield deployed(Aws(VARIABLES), tmp_path)
+        yield deployed(clients(), tmp_path)
 
 
 def looked(here: Deployed) -> None:
@@ -113,7 +115,9 @@ def installed(failing: Failing, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("code", FIXES)
+@pytest.mark.parametrize(
+    "code", ["AccessDeniedException", *(pytest.param(code, marks=pytest.mark.thorough) for code in OTHER_CODES)]
+)
 def test_each_call_that_is_refused_says_how_to_go_on(
     operation: str, code: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

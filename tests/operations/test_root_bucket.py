@@ -14,11 +14,10 @@ from moto import mock_aws
 
 from hfile.file_stats import Depth, read_stats
 from hfile.readable import LocalFile, Unreadable
-from operations.aws import Aws
 from operations.root_bucket import S3File, S3Root
 from sizing.problem import OperationFailed
 from tests.hfile.printed import readable
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 BUCKET = "our-root"
 FILES = readable()[:6]
@@ -27,7 +26,7 @@ FILES = readable()[:6]
 @pytest.fixture
 def root() -> Iterator[S3Root]:
     with mock_aws():
-        aws = Aws(VARIABLES)
+        aws = clients()
         aws.s3.create_bucket(Bucket=BUCKET)
         for file in FILES:
             name = hashlib.sha256(file.name.encode()).hexdigest()[:32]

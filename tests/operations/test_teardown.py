@@ -11,18 +11,17 @@ from moto import mock_aws
 from moto.cloudformation.models import cloudformation_backends
 
 from local_aws.extension import install
-from operations.aws import Aws
 from operations.teardown import destruction, recorded_cluster, teardown
 from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed, deployed, record_of_another
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Deployed]:
     install()
     with mock_aws():
-        yield deployed(Aws(VARIABLES), tmp_path)
+        yield deployed(clients(), tmp_path)
 
 
 def begun(here: Deployed) -> list[str]:

@@ -23,20 +23,19 @@ from configurations.exported import exported, region_server_flags
 from emr.classification import flattened
 from local_aws.extension import install
 from operations import verification as module
-from operations.aws import Aws
 from operations.verification import PAGE, ROW, CheckResult, unsettled, verification
 from operations.verification import monitoring as watched
 from operations.verification.probe import PROGRAM
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
-from tests.operations.test_comparison import VARIABLES
+from tests.operations.mocked_aws import clients
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Deployed]:
     install()
     with mock_aws():
-        yield deployed(Aws(VARIABLES), tmp_path)
+        yield deployed(clients(), tmp_path)
 
 
 def facts_of(here: Deployed) -> dict[str, Any]:
