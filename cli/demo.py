@@ -12,15 +12,21 @@ from sizing.plan import Plan
 
 __all__ = ["demo"]
 
-# What an AWS client needs to find the local AWS, and nothing else. The region has two names: botocore reads the second.
-SHOWN_VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION")
+# The variables with which an AWS client reaches the local AWS. botocore reads the second name of the region.
+CLIENT_VARIABLES = (
+    "AWS_ENDPOINT_URL",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+)
 
 
 class TerminalDemoProgress(TerminalProgress):
-    """And the plan on stdout."""
+    """Reports progress on stderr, and prints the plan on stdout."""
 
     def show(self, plan: Plan) -> None:
-        """Return the plan on stdout."""
+        """Print the plan on stdout."""
         print_plan(plan)
 
 
@@ -39,25 +45,25 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
       warmbase demo
       warmbase demo dev --keep
     """
-    with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalDemoProgress()) as shown:
+    with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalDemoProgress()) as result:
         click.echo()
-        _print_comparisons(shown)
-        if shown.is_kept:
-            _print_resume_hint(shown.is_kept)
+        _print_comparisons(result)
+        if result.background_aws:
+            _print_resume_hint(result.background_aws)
         else:
-            click.echo(f"Removed again; retained, as always: {', '.join(shown.retained_buckets)}")
+            click.echo(f"Removed again; retained, as always: {', '.join(result.retained_buckets)}")
 
 
-def _print_comparisons(shown: Demo) -> None:
-    click.echo(f"Cluster {shown.cluster_id}, as the services described it:")
-    for comparison in shown.comparisons:
+def _print_comparisons(result: Demo) -> None:
+    click.echo(f"Cluster {result.cluster_id}, as the services described it:")
+    for comparison in result.comparisons:
         click.echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} not")
 
 
 def _print_resume_hint(local: LocalAws) -> None:
     variables = local.environment
     click.echo("\nThe local AWS is still up. To look at it with any AWS client:")
-    for name in SHOWN_VARIABLES:
+    for name in CLIENT_VARIABLES:
         click.echo(f"  export {name}={variables[name]}")
     if local.process_id:
         click.echo(f"To end it: kill {local.process_id}")

@@ -53,8 +53,8 @@ def setup() -> None:
 
     began = time.monotonic()
     set_up(_say(began))
-    left = problems()
-    click.echo("the lab is ready" if not left else "\n".join(left))
+    remaining = problems()
+    click.echo("the lab is ready" if not remaining else "\n".join(remaining))
 
 
 @lab.command()
@@ -91,12 +91,12 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     from lab.hbase.run import RunFiles  # noqa: PLC0415 - see above
     from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above
 
-    asked = run_request(chosen)
+    request = run_request(chosen)
     began = time.monotonic()
     files = RunFiles(results, Path(chosen["environment"]).stem)
-    made = run_scenarios(asked, files, _say(began), resume=resume)
-    _print_run(made, files.page)
-    missed = sum(len(scenario.missed) for scenario in made.scenarios)
+    finished = run_scenarios(request, files, _say(began), resume=resume)
+    _print_run(finished, files.page)
+    missed = sum(len(scenario.missed) for scenario in finished.scenarios)
     if missed:
         raise Infeasible(f"{missed} of the targets are missed; {files.page} says by how much")
 
@@ -170,29 +170,29 @@ def _say(began: float) -> Callable[[str], None]:
     return say
 
 
-def _print_run(made: Run, page: Path) -> None:
-    for scenario in made.scenarios:
-        held = [figure for figure in scenario.figures if figure.holds]
-        asked = [figure for figure in scenario.figures if figure.target is not None]
-        click.echo(f"{scenario.name:<14} {len(held):>3} of {len(asked):>3} targets held, {scenario.seconds:.0f} s")
+def _print_run(finished: Run, page: Path) -> None:
+    for scenario in finished.scenarios:
+        met = [figure for figure in scenario.figures if figure.holds]
+        targets = [figure for figure in scenario.figures if figure.target is not None]
+        click.echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets held, {scenario.seconds:.0f} s")
     click.echo(f"figures, curves and limits: {page}")
 
 
 def _print_status() -> None:
     from lab.hbase.background import background_lab  # noqa: PLC0415 - see above
 
-    found = background_lab()
-    if found is None:
+    background = background_lab()
+    if background is None:
         click.echo("no lab is up")
         return
-    click.echo(f"a lab of {found.environment}, in {found.root}")
-    for process in found.processes:
+    click.echo(f"a lab of {background.environment}, in {background.root}")
+    for process in background.processes:
         click.echo(f"  {process.name:<12} {'process ' + str(process.id) if process.is_alive else 'gone'}")
-    cache = found.cache
+    cache = background.cache
     if cache is not None:
         click.echo(f"  cache        {cache.l2_blocks:,} blocks, {format_size(cache.l2_bytes)}; {cache.regions} regions")
-    ports, place = found.ports, found.place
-    click.echo(f"  table        {found.table}")
+    ports, place = background.ports, background.place
+    click.echo(f"  table        {background.table}")
     click.echo(f"  for clients  {place.configuration('client') / 'hbase-site.xml'}")
     click.echo(f"  JMX          http://127.0.0.1:{ports.servers_info[0]}/jmx")
     click.echo(f"  S3           http://127.0.0.1:{ports.endpoint}/lab")

@@ -1,4 +1,4 @@
-"""What is said on the command line of the lab: how small the miniature is, and what of it is asked."""
+"""The command-line options of the lab: the size of its scaled plan, and the scenarios to run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAIL: Final = 3
 
 
 class Chosen(TypedDict):
-    """What was said on the command line: sizes in bytes, times in seconds."""
+    """The options given on the command line: sizes in bytes, times in seconds."""
 
     environment: str
     cluster: str | None
@@ -54,12 +54,12 @@ class UnitText(click.ParamType[float]):
         if isinstance(value, int | float):
             return value
         try:
-            found = float(self._parse(str(value)))
+            amount = float(self._parse(str(value)))
         except ValueError as error:
             self.fail(f"{value!r}: {error}", param, ctx)
-        if found < self._least:
+        if amount < self._least:
             self.fail(f"{value!r} is too little for the lab", param, ctx)
-        return found
+        return amount
 
 
 def _per_second(text: str) -> int:

@@ -1,1 +1,1 @@
-"""What runs on this machine in place of a cloud: a local AWS, and the whole chain upon it."""
+"""Real HBase and a whole demonstration deployment, both on this machine in place of a cloud."""

@@ -45,15 +45,15 @@ __all__ = ["Demo", "DemoProgress", "Hosting", "run_demo"]
 
 
 class DemoProgress(Progress, Protocol):
-    """How the demo says what it is doing."""
+    """How the demo reports its steps and shows the plan."""
 
     def show(self, plan: Plan) -> None:
-        """Return the plan, for people."""
+        """Show the plan to the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosting:
-    """Which local AWS: one at `endpoint`, or else a new one; `keep` leaves it and what is deployed to it up."""
+    """Where the demo deploys: to the local AWS at `endpoint`, or else to a new one that `keep` leaves up."""
 
     endpoint: str | None = None
     keep: bool = False
@@ -61,18 +61,18 @@ class Hosting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """What came of it. `kept` is None unless the local AWS was left up."""
+    """The result of a demo; `background_aws` is None unless the local AWS stays up."""
 
     plan: Plan
     cluster_id: str
     comparisons: tuple[Comparison, ...]
     retained_buckets: tuple[str, ...]
-    is_kept: LocalAws | None
+    background_aws: LocalAws | None
 
 
 @contextmanager
 def run_demo(name: str, hosting: Hosting, progress: DemoProgress) -> Iterator[Demo]:
-    """The chain run on an environment; the local AWS is up within the block, and after it only when it ended well.
+    """Run every step on an environment; the local AWS is up within the block, and stays up with `keep`.
 
     So whoever keeps it says in the block how to end it. Raises InvalidInput for a faulty environment or an endpoint
     where no local AWS is, Infeasible when nothing meets its targets, Drifted when a service describes something else
@@ -93,7 +93,7 @@ def run_demo(name: str, hosting: Hosting, progress: DemoProgress) -> Iterator[De
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """What the steps on the local AWS share; `selection` is the CDK's option that chooses the environment."""
+    """The data that the steps on the local AWS share; `selection` is the CDK option that chooses the environment."""
 
     selection: str
     launch: Launch
@@ -103,13 +103,13 @@ class Cycle:
 
     @property
     def aws(self) -> Aws:
-        """Clients of the local AWS."""
+        """Return clients of the local AWS."""
         return Aws(self.local.environment)
 
-    def cdk(self, command: str, *asked: str, quiet: tuple[str, ...] = ()) -> None:
-        """One run of the CDK command line: what a user would type, and what makes it quiet and leave no file."""
-        with self.progress.step(" ".join(("cdk", command, "-c", self.selection, *asked))) as say:
-            run_cdk((command, "-c", self.selection, *asked, *quiet), self.local.environment, say)
+    def cdk(self, command: str, *arguments: str, quiet: tuple[str, ...] = ()) -> None:
+        """Run the CDK command line as a user would, with options that silence it and keep it from leaving files."""
+        with self.progress.step(" ".join(("cdk", command, "-c", self.selection, *arguments))) as say:
+            run_cdk((command, "-c", self.selection, *arguments, *quiet), self.local.environment, say)
             say("done")
 
 
@@ -175,7 +175,7 @@ def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
         cluster_id=cluster_id,
         comparisons=comparisons,
         retained_buckets=retained,
-        is_kept=cycle.local if keep else None,
+        background_aws=cycle.local if keep else None,
     )
 
 
@@ -198,10 +198,10 @@ def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
         say(f"{len(_lift_protection(cycle.local, environment, cluster_id))} lifted")
     cycle.cdk("destroy", "--all", quiet=("--force", "--output", str(cycle.output)))
     with cycle.progress.step("check what is left") as say:
-        left = _remaining_stacks(cycle.aws, environment)
+        remaining = _remaining_stacks(cycle.aws, environment)
         retained = _root_buckets(cycle.aws, environment)
-        if left or not retained:
-            raise OperationFailed(f"stacks left: {left or 'none'}; buckets left: {retained or 'none'}")
+        if remaining or not retained:
+            raise OperationFailed(f"stacks left: {remaining or 'none'}; buckets left: {retained or 'none'}")
         say(f"no stack; {len(retained)} buckets retained")
     return retained
 

@@ -1,4 +1,4 @@
-"""`python -m local_aws`: serves the local AWS on a loopback address and prints where, until it is told to stop."""
+"""Serves the local AWS on a loopback address until a signal ends it, and prints the endpoint."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> None:
-    """Serves until SIGTERM, SIGINT, or, if so asked, the end of standard input."""
-    asked = _parser().parse_args()
+    """Serve until SIGTERM, SIGINT or, with the option, the end of standard input."""
+    options = _parser().parse_args()
     # Blocked in every thread, they wait for sigwait: no thread that serves can be given one and keep it to itself.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    logging.getLogger("werkzeug").setLevel(logging.INFO if asked.verbose else logging.ERROR)
+    logging.getLogger("werkzeug").setLevel(logging.INFO if options.verbose else logging.ERROR)
     install()
     # Resources are made through the services' own APIs: this answers those calls inside the process.
     mock_aws().start()
-    server = ThreadedMotoServer(ip_address=HOST, port=asked.port, verbose=False)
+    server = ThreadedMotoServer(ip_address=HOST, port=options.port, verbose=False)
     server.start()
     endpoint = "http://{}:{}".format(*server.get_host_and_port())
     serve_at(endpoint)
     sys.stdout.write(f"{endpoint}\n")
     sys.stdout.flush()
-    if asked.until_stdin_closes:
+    if options.until_stdin_closes:
         Thread(target=_watch_stdin, daemon=True).start()
     signal.sigwait(ENDING)
     server.stop()
@@ -61,7 +61,7 @@ def _watch_stdin() -> None:
 
 
 def _let_go_of_output() -> None:
-    """Whoever reads the caller's output must see its end when the caller ends."""
+    """Close the inherited output, whose readers must see its end when the caller ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""Calls of AWS APIs that this process answers itself: a boto3 client whose requests moto intercepts."""
+"""Calls of AWS APIs that this process answers itself, through boto3 clients whose requests moto intercepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECRET = "local"  # noqa: S105 - a dummy: nothing checks it
 
 @cache
 def client(service: str, region: str) -> Untyped:
-    """A boto3 client whose requests never leave this process, whatever the environment says."""
+    """Return a boto3 client whose requests never leave this process, whatever the environment says."""
     make: Untyped = boto3.client  # its stubs know each service by a literal name
     return make(
         service,
@@ -28,7 +28,7 @@ def client(service: str, region: str) -> Untyped:
 
 
 def call(service: str, region: str, operation: str, **parameters: object) -> Json:
-    """The answer of one API call; template values (text for numbers, for instance) are first made to fit it.
+    """Make one API call and return its answer; template values (text for numbers, for instance) are converted first.
 
     Raises botocore's ClientError when the service refuses.
     """
@@ -41,7 +41,7 @@ def call(service: str, region: str, operation: str, **parameters: object) -> Jso
 
 
 def conformed(shape: Shape | None, value: Untyped) -> Untyped:
-    """The value with its scalars in the types that the shape declares: templates may say "3" for 3."""
+    """Return the value with its scalars in the declared types: templates may write "3" for 3."""
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         return {name: conformed(shape.members.get(name), inner) for name, inner in value.items()}
     if isinstance(shape, ListShape) and isinstance(value, list):
@@ -52,7 +52,7 @@ def conformed(shape: Shape | None, value: Untyped) -> Untyped:
 
 
 def scalar(type_name: str, value: Untyped) -> Untyped:
-    """The value as the named botocore type; a value that does not fit is returned as it is, for botocore to refuse."""
+    """Return the value as the named botocore type; a value that does not fit stays, for botocore to refuse."""
     if type_name == "string" and isinstance(value, bool | int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
     if type_name == "boolean" and value in {"true", "false"}:

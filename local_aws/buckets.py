@@ -48,8 +48,8 @@ def _named(query: dict[str, list[str]]) -> str | None:
 
 
 def _stored_configuration(response: Untyped, bucket: str, name: str) -> dict[str, bytes]:
-    kept: dict[str, bytes] = response.backend.get_bucket(bucket).__dict__.setdefault(f"local_{name}", {})
-    return kept
+    configurations: dict[str, bytes] = response.backend.get_bucket(bucket).__dict__.setdefault(f"local_{name}", {})
+    return configurations
 
 
 def _put(original: Callable[..., Untyped], response: Untyped, request: Untyped, bucket: str, query: Untyped) -> Untyped:
@@ -64,24 +64,24 @@ def _get(original: Callable[..., Untyped], response: Untyped, bucket: str, query
     name = _named(query)
     if name is None:
         return original(response, bucket, query)
-    kept = _stored_configuration(response, bucket, name)
+    configurations = _stored_configuration(response, bucket, name)
     if "id" not in query:
-        listed = b"".join(kept.values()).decode()
+        listed = b"".join(configurations.values()).decode()
         return 200, {}, f"<{LISTS[name]}><IsTruncated>false</IsTruncated>{listed}</{LISTS[name]}>"
-    found = kept.get(query["id"][0])
-    return (404, {}, MISSING) if found is None else (200, {}, found.decode())
+    configuration = configurations.get(query["id"][0])
+    return (404, {}, MISSING) if configuration is None else (200, {}, configuration.decode())
 
 
 def _delete(original: Callable[..., Untyped], response: Untyped, bucket: str, query: Untyped) -> Untyped:
     name = _named(query)
     if name is None:
         return original(response, bucket, query)
-    found = _stored_configuration(response, bucket, name).pop(query["id"][0], None)
-    return (404, {}, MISSING) if found is None else (204, {}, "")
+    configuration = _stored_configuration(response, bucket, name).pop(query["id"][0], None)
+    return (404, {}, MISSING) if configuration is None else (204, {}, "")
 
 
 def permission(bucket: Untyped, action: str, resource: str) -> Untyped:
-    """Return what the unconditional statements of the bucket's policy say to an action."""
+    """Return how the unconditional statements of the bucket's policy decide an action."""
     if bucket.policy is None:
         return PermissionResult.NEUTRAL
     policy = json.loads(bucket.policy)

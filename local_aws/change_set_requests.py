@@ -1,4 +1,4 @@
-"""CloudFormation's operations on change sets; a change set is found by its ARN, or by its name and its stack."""
+"""CloudFormation's operations on change sets, which are named by ARN, or by name and stack."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 NO_CHANGES = "The submitted information didn't contain changes. Submit different information to create a change set."
 
 
-class ChangeSetNotFound(ServiceException):  # type: ignore[misc]
-    """The answer for a change set that does not exist."""
+class UnknownChangeSet(ServiceException):  # type: ignore[misc]
+    """The error for a change set that does not exist."""
 
     code = "ChangeSetNotFound"
 
 
 class InvalidChangeSetStatus(ServiceException):  # type: ignore[misc]
-    """The answer for a change set that cannot be executed."""
+    """The error for a change set that cannot be executed."""
 
     code = "InvalidChangeSetStatus"
 
 
 def install() -> None:
-    """Puts our operations in the place of moto's."""
+    """Replace moto's operations with ours."""
     replace(ChangeSet, "diff", lambda _: [])
     for operation in (create_change_set, describe_change_set, execute_change_set, delete_change_set, list_change_sets):
         replace(CloudFormationResponse, operation.__name__, operation)
 
 
 def create_change_set(response: Untyped) -> Untyped:
-    """CreateChangeSet; its status is FAILED when there is nothing to change."""
+    """Answer CreateChangeSet, with status FAILED when there is nothing to change."""
     name = request_parameter(response, "ChangeSetName")
     validate_create_change_set(name)
     kind = request_parameter(response, "ChangeSetType", "UPDATE")
@@ -59,22 +59,22 @@ def create_change_set(response: Untyped) -> Untyped:
         _forget_if_new(response, stack)
         raise
     unchanged = unchanged and tags(response) in ({}, stack.tags)
-    made = _change_set(response, stack, text, parameters)
-    made.changes = planned_changes(stack, contents)
-    made.status = "FAILED" if unchanged else "CREATE_COMPLETE"
-    made.execution_status = "UNAVAILABLE" if unchanged else "AVAILABLE"
-    made.status_reason = NO_CHANGES if unchanged else None
-    response.cloudformation_backend.change_sets[made.change_set_id] = made
-    return ActionResult({"Id": made.change_set_id, "StackId": stack.stack_id})
+    change_set = _change_set(response, stack, text, parameters)
+    change_set.changes = planned_changes(stack, contents)
+    change_set.status = "FAILED" if unchanged else "CREATE_COMPLETE"
+    change_set.execution_status = "UNAVAILABLE" if unchanged else "AVAILABLE"
+    change_set.status_reason = NO_CHANGES if unchanged else None
+    response.cloudformation_backend.change_sets[change_set.change_set_id] = change_set
+    return ActionResult({"Id": change_set.change_set_id, "StackId": stack.stack_id})
 
 
 def describe_change_set(response: Untyped) -> Untyped:
-    """DescribeChangeSet."""
+    """Answer DescribeChangeSet."""
     return ActionResult(_find_change_set(response))
 
 
 def execute_change_set(response: Untyped) -> Untyped:
-    """ExecuteChangeSet."""
+    """Answer ExecuteChangeSet."""
     change_set = _find_change_set(response)
     if change_set.execution_status != "AVAILABLE":
         raise InvalidChangeSetStatus(
@@ -89,17 +89,17 @@ def execute_change_set(response: Untyped) -> Untyped:
 
 
 def delete_change_set(response: Untyped) -> Untyped:
-    """DeleteChangeSet; a missing one is no error."""
+    """Answer DeleteChangeSet; deleting a missing change set is not an error."""
     try:
         change_set = _find_change_set(response)
-    except ChangeSetNotFound:
+    except UnknownChangeSet:
         return EmptyResult()
     del response.cloudformation_backend.change_sets[change_set.change_set_id]
     return EmptyResult()
 
 
 def list_change_sets(response: Untyped) -> Untyped:
-    """ListChangeSets, of one stack."""
+    """Answer ListChangeSets for one stack."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     every = response.cloudformation_backend.change_sets.values()
     return ActionResult({"Summaries": [one for one in every if one.stack_id == stack.stack_id]})
@@ -121,21 +121,21 @@ def _execute(response: Untyped, change_set: Untyped) -> None:
 
 def _stack_to_change(response: Untyped, kind: str) -> Untyped:
     backend, name = response.cloudformation_backend, request_parameter(response, "StackName")
-    found = next((one for one in backend.stacks.values() if name in {one.name, one.stack_id}), None)
+    stack = next((one for one in backend.stacks.values() if name in {one.name, one.stack_id}), None)
     if kind == "UPDATE":
-        if found is None:
+        if stack is None:
             raise ValidationError(message=f"Stack [{name}] does not exist")
-        stacks.check_updatable(found)
-        return found
+        stacks.check_updatable(stack)
+        return stack
     if kind != "CREATE":
         raise ValidationError(message=f"the local AWS makes change sets of type CREATE and UPDATE, not {kind}")
-    if found is None:
-        found = stacks.new_stack(backend, name, tags=tags(response), role_arn=request_parameter(response, "RoleARN"))
-        found.notification_arns = request_parameter(response, "NotificationARNs", [])
-        stack_reaches(found, "REVIEW_IN_PROGRESS", "User Initiated")
-    elif found.status != "REVIEW_IN_PROGRESS":
+    if stack is None:
+        stack = stacks.new_stack(backend, name, tags=tags(response), role_arn=request_parameter(response, "RoleARN"))
+        stack.notification_arns = request_parameter(response, "NotificationARNs", [])
+        stack_reaches(stack, "REVIEW_IN_PROGRESS", "User Initiated")
+    elif stack.status != "REVIEW_IN_PROGRESS":
         raise ValidationError(message=f"Stack [{name}] already exists and cannot be created again with the changeSet.")
-    return found
+    return stack
 
 
 def _forget_if_new(response: Untyped, stack: Untyped) -> None:
@@ -149,7 +149,7 @@ def _forget_if_new(response: Untyped, stack: Untyped) -> None:
 def _change_set(response: Untyped, stack: Untyped, text: str, parameters: dict[str, str]) -> Untyped:
     name = request_parameter(response, "ChangeSetName")
     backend = response.cloudformation_backend
-    made = ChangeSet(
+    change_set = ChangeSet(
         change_set_type=request_parameter(response, "ChangeSetType", "UPDATE"),
         change_set_id=generate_changeset_id(name, backend.region_name, backend.account_id),
         change_set_name=name,
@@ -161,15 +161,15 @@ def _change_set(response: Untyped, stack: Untyped, text: str, parameters: dict[s
         tags=tags(response),
         role_arn=request_parameter(response, "RoleARN"),
     )
-    made.on_failure = on_failure(response)
-    return made
+    change_set.on_failure = on_failure(response)
+    return change_set
 
 
 def _find_change_set(response: Untyped) -> Untyped:
     wanted, stack_name = request_parameter(response, "ChangeSetName"), request_parameter(response, "StackName")
-    kept: Json = response.cloudformation_backend.change_sets
-    for change_set_id, one in kept.items():
+    change_sets: Json = response.cloudformation_backend.change_sets
+    for change_set_id, one in change_sets.items():
         named = one.change_set_name == wanted and stack_name in {one.stack_name, one.stack_id}
         if wanted == change_set_id or named:
             return one
-    raise ChangeSetNotFound(f"ChangeSet [{wanted}] does not exist")
+    raise UnknownChangeSet(f"ChangeSet [{wanted}] does not exist")

@@ -1,4 +1,4 @@
-"""Change sets: what an update would do, resource by resource, in the API's own shape."""
+"""Change sets: the changes that an update would make, resource by resource, in the API's own form."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
     from local_aws.moto_internals import Json, Untyped
     from local_aws.stack_state import StackContents, StackResource
 
-KNOWN_AFTER = "{{changeSet:KNOWN_AFTER_APPLY}}"
+UNRESOLVED = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
 
 @dataclass(kw_only=True, eq=False)
 class PlannedResource:
-    """Stands for a resource that the update would make: its id and attributes are not known before."""
+    """A resource that the update would create, whose id and attributes are not known yet."""
 
     logical_id: str
 
     @property
     def physical_resource_id(self) -> str:
-        """A text that no value of today equals."""
-        return f"{KNOWN_AFTER}/{self.logical_id}"
+        """Return a text that no current value equals."""
+        return f"{UNRESOLVED}/{self.logical_id}"
 
     def get_cfn_attribute(self, name: str) -> str:
-        """A text that no value of today equals."""
+        """Return a text that no current value equals."""
         if not name:
             raise UnformattedGetAttTemplateException
-        return f"{KNOWN_AFTER}/{self.logical_id}.{name}"
+        return f"{UNRESOLVED}/{self.logical_id}.{name}"
 
 
 def planned_changes(stack: Untyped, contents: StackContents) -> list[Json]:
-    """Every resource the update would add, modify or remove, as describe_change_set shows its ResourceChange."""
+    """Return each resource that the update would add, modify or remove, as describe_change_set lists it."""
     definitions = contents.template["Resources"]
     changes: list[Json] = []
-    seen: set[str] = set()
+    current_ids: set[str] = set()
     for logical_id in creation_order(contents.template):
         if not is_wanted(definitions[logical_id], contents.names):
             continue
-        seen.add(logical_id)
+        current_ids.add(logical_id)
         current = state(stack).resources.get(logical_id)
         if current is None:
             resolvable_names(contents.names)[logical_id] = PlannedResource(logical_id=logical_id)
             changes.append(_entry("Add", logical_id, definitions[logical_id]["Type"]))
         else:
             changes.extend(_modification(stack, contents, current))
-    gone = [one for name, one in state(stack).resources.items() if name not in seen]
-    return changes + [_removal(one) for one in gone]
+    removed = [one for name, one in state(stack).resources.items() if name not in current_ids]
+    return changes + [_removal(one) for one in removed]
 
 
 def _modification(stack: Untyped, contents: StackContents, current: StackResource) -> list[Json]:
@@ -79,7 +79,7 @@ def _modification(stack: Untyped, contents: StackContents, current: StackResourc
 
 
 def replacement(changes: list[PropertyChange], new: Json) -> str:
-    """True, False or Conditional: a change that replaces is conditional while its value is not known yet."""
+    """Return True, False or Conditional: a replacing change is conditional while its value is unknown."""
     weights = [
         Recreation.CONDITIONALLY
         if one.recreation is Recreation.ALWAYS and _depends(new.get(one.name))
@@ -92,7 +92,7 @@ def replacement(changes: list[PropertyChange], new: Json) -> str:
 
 
 def _depends(value: object) -> bool:
-    return KNOWN_AFTER in str(value)
+    return UNRESOLVED in str(value)
 
 
 def _differs(attribute: str, current: StackResource, definition: Json) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEEDS_CLUSTER = ("list_bootstrap_actions", "list_instances", "list_steps", "describe_step", "modify_cluster")
 # moto drops these; the API's Cluster shows them under the same names, but for PlacementGroups.
-KEPT = {
+DROPPED_ATTRIBUTES = {
     "LogEncryptionKmsKeyId": "log_encryption_kms_key_id",
     "OSReleaseLabel": "os_release_label",
     "PlacementGroupConfigs": "placement_groups",
@@ -32,7 +32,7 @@ KEPT = {
 
 
 def install() -> None:
-    """Lets moto's EMR keep and show whole clusters."""
+    """Let moto's EMR keep and describe whole clusters, and their policies."""
     wrap(ElasticMapReduceResponse, "run_job_flow", _run_job_flow)
     wrap(ElasticMapReduceResponse, "add_instance_groups", _add_instance_groups)
     wrap(ElasticMapReduceResponse, "list_instances", _list_instances)
@@ -52,10 +52,10 @@ def install() -> None:
 
 
 def _manage_security_groups(original: Callable[..., Untyped], backend: Untyped, **attributes: Untyped) -> Untyped:
-    """Groups that are given have the rules that EMR wants: it adds those that are missing, moto its own beside them."""
+    """Return the security groups of the request, or let moto create them: existing groups need no rules of moto's."""
     names = ("emr_managed_master_security_group", "emr_managed_slave_security_group", "service_access_security_group")
-    given = tuple(attributes.get(name) for name in names)
-    return given if all(given) else original(backend, **attributes)
+    groups = tuple(attributes.get(name) for name in names)
+    return groups if all(groups) else original(backend, **attributes)
 
 
 def request_body(response: Untyped) -> Json:
@@ -84,11 +84,11 @@ def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untype
 
 
 def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | None:
-    """Return what EMR would say of an action that failed; None where none did."""
-    asked = control(cluster, BOOTSTRAP)
-    if asked == "fail":
+    """Return EMR's message for a failed bootstrap action; None where none failed."""
+    behaviour = control(cluster, BOOTSTRAP)
+    if behaviour == "fail":
         return "On the master instance, bootstrap action 1 returned a non-zero return code"
-    if asked == "claim":
+    if behaviour == "claim":
         primaries = next(group.num_instances for group in cluster.instance_groups if group.role == "MASTER")
         try:
             nodes.run_on_primaries(cluster.id, region, request, primaries)
@@ -98,33 +98,33 @@ def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | No
 
 
 def _keep(cluster: Untyped, request: Json) -> None:
-    for name, attribute in KEPT.items():
+    for name, attribute in DROPPED_ATTRIBUTES.items():
         setattr(cluster, attribute, request.get(name))
     cluster.instance_collection_type = "INSTANCE_GROUP"
     cluster.configurations = plain_configurations(request.get("Configurations"))
     cluster.auto_termination_policy = request.get("AutoTerminationPolicy")
     cluster.managed_scaling_policy = request.get("ManagedScalingPolicy")
     cluster.unhealthy_node_replacement = request["Instances"].get("UnhealthyNodeReplacement", True)
-    for group, asked in zip(cluster.instance_groups, request["Instances"].get("InstanceGroups", []), strict=False):
-        instance_groups.configure(group, asked.get("Configurations"))
+    for group, submitted in zip(cluster.instance_groups, request["Instances"].get("InstanceGroups", []), strict=False):
+        instance_groups.configure(group, submitted.get("Configurations"))
 
 
 def _add_instance_groups(original: Callable[..., Untyped], response: Untyped) -> Untyped:
     request = request_body(response)
     cluster = response.backend.describe_cluster(request["JobFlowId"])
     added = original(response).result["InstanceGroups"]
-    for group, asked in zip(added, request["InstanceGroups"], strict=True):
-        instance_groups.configure(group, asked.get("Configurations"))
+    for group, submitted in zip(added, request["InstanceGroups"], strict=True):
+        instance_groups.configure(group, submitted.get("Configurations"))
     ids = [group.id for group in added]
     return ActionResult({"JobFlowId": cluster.id, "InstanceGroupIds": ids, "ClusterArn": cluster.arn})
 
 
 def _list_instance_groups(response: Untyped) -> Untyped:
     cluster = response.backend.describe_cluster(request_parameter(response, "ClusterId"))
-    shown = [_snapshot(group) for group in cluster.instance_groups]
+    snapshots = [_snapshot(group) for group in cluster.instance_groups]
     for group in cluster.instance_groups:
         instance_groups.settle(cluster, group)
-    return ActionResult({"InstanceGroups": shown})
+    return ActionResult({"InstanceGroups": snapshots})
 
 
 def _snapshot(group: Untyped) -> Json:
@@ -221,7 +221,11 @@ def _remove_policy(attribute: str) -> Callable[[Untyped], Untyped]:
 
 
 def _list_security_configurations(response: Untyped) -> Untyped:
-    kept = response.backend.security_configurations.values()
+    configurations = response.backend.security_configurations.values()
     return ActionResult(
-        {"SecurityConfigurations": [{"Name": one.name, "CreationDateTime": one.creation_date_time} for one in kept]},
+        {
+            "SecurityConfigurations": [
+                {"Name": one.name, "CreationDateTime": one.creation_date_time} for one in configurations
+            ]
+        },
     )

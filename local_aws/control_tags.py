@@ -1,4 +1,4 @@
-"""Tags on an EMR cluster that make the local AWS misbehave on purpose; being plain tags, they work over the server too.
+"""Tags on an EMR cluster that make the local AWS fail on purpose; they also work through the server.
 
 | tag                         | value                   | effect                                                       |
 | --------------------------- | ----------------------- | ------------------------------------------------------------ |
@@ -28,5 +28,5 @@ HBASE = "local-aws:hbase"
 
 def control(cluster: Untyped, tag: str) -> str | None:
     """Return the value of a control tag on the cluster, None without it."""
-    found = [entry["Value"] for entry in cluster.tags if entry["Key"] == tag]
-    return str(found[0]) if found else None
+    values = [entry["Value"] for entry in cluster.tags if entry["Key"] == tag]
+    return str(values[0]) if values else None

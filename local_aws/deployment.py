@@ -1,4 +1,4 @@
-"""One walk of a stack through a template: makes and changes single resources, each step with its events."""
+"""Creates and changes a stack's single resources from a template, each step with its events."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ REPLACING = "Requested update requires the creation of a new physical resource; 
 
 
 class DeploymentFailed(Exception):
-    """An operation on a stack cannot go on; its text is the reason the stack's own event gives."""
+    """An operation on a stack that cannot continue; its text is the reason in the stack's own event."""
 
 
 class ResourceFailed(DeploymentFailed):
-    """One resource could not be made or changed; its own event already says why."""
+    """One resource that could not be created or changed; its own event already has the reason."""
 
     def __init__(self, verb: str, logical_id: str) -> None:
         super().__init__(f"The following resource(s) failed to {verb.lower()}: [{logical_id}]. ")
@@ -34,14 +34,14 @@ class ResourceFailed(DeploymentFailed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A stack, the template it is to follow, and moto's resolver, which learns each resource as it is made."""
+    """A stack, the template that it follows, and moto's resolver, which learns each created resource."""
 
     stack: Untyped
     template: Json
     names: Untyped
 
     def request(self, logical_id: str, current: StackResource | None = None) -> ResourceRequest:
-        """Return what the template asks for, references resolved; raises ResourceFailed when one cannot be."""
+        """Return the template's request for a resource, references resolved; raises ResourceFailed for a bad one."""
         definition = self.template["Resources"][logical_id]
         bare = self._bare_request(logical_id, current)
         try:
@@ -53,20 +53,20 @@ class Deployment:
         return replace(bare, properties=properties)
 
     def create(self, request: ResourceRequest, *, replacing: bool = False) -> StackResource:
-        """A new resource, known to the resolver; raises ResourceFailed."""
-        made = StackResource(request=request, definition=self.template["Resources"][request.logical_id])
+        """Create a resource and make it known to the resolver; raises ResourceFailed."""
+        resource = StackResource(request=request, definition=self.template["Resources"][request.logical_id])
         verb = "UPDATE" if replacing else "CREATE"
-        resource_reaches(self.stack, made, f"{verb}_IN_PROGRESS", REPLACING if replacing else None)
+        resource_reaches(self.stack, resource, f"{verb}_IN_PROGRESS", REPLACING if replacing else None)
 
         def make() -> None:
-            made.resource = resource_types.find(request.resource_type).create(request)
-            self.tag(made)
+            resource.resource = resource_types.find(request.resource_type).create(request)
+            self.tag(resource)
 
-        self._attempt(made, verb, make)
-        return made
+        self._attempt(resource, verb, make)
+        return resource
 
     def update(self, current: StackResource, request: ResourceRequest) -> StackResource:
-        """The same physical resource with the requested properties; raises ResourceFailed."""
+        """Change a physical resource to the requested properties and return it; raises ResourceFailed."""
         definition = self.template["Resources"].get(request.logical_id, current.definition)
         changed = StackResource(request=request, definition=definition, resource=current.resource)
         resource_reaches(self.stack, changed, "UPDATE_IN_PROGRESS")
@@ -79,22 +79,22 @@ class Deployment:
         return changed
 
     def fresh_name(self, resource_type: str, logical_id: str) -> str:
-        """A name no other resource has: stack, logical id and a random suffix, within the type's length."""
+        """Return an unused name: stack, logical id and a random suffix, within the type's length."""
         return str(generate_resource_name(resource_type, self.stack.name, logical_id))
 
     def deny(self, current: StackResource, reason: str) -> NoReturn:
-        """Records that a policy forbids to touch the resource; always raises ResourceFailed."""
+        """Record that a policy forbids touching the resource; always raises ResourceFailed."""
         resource_reaches(self.stack, current, "UPDATE_FAILED", reason)
         raise ResourceFailed("UPDATE", current.logical_id)
 
     def learn(self, resource: StackResource) -> None:
-        """Lets Ref and Fn::GetAtt find the resource."""
+        """Make the resource known to Ref and Fn::GetAtt."""
         resource.resource.logical_resource_id = resource.logical_id
         resource.resource.cf_resource_type = resource.request.resource_type
         resolvable_names(self.names)[resource.logical_id] = resource.resource
 
     def tag(self, resource: StackResource) -> None:
-        """Gives an EC2 resource the stack's tags and its own."""
+        """Give an EC2 resource the stack's tags and its own."""
         if not isinstance(resource.resource, TaggedEC2Resource):
             return
         tags = dict(self.stack.tags)
@@ -131,5 +131,5 @@ class Deployment:
 
 
 def failure_reason(error: Exception) -> str:
-    """Return what a resource's event says of an error."""
+    """Return the reason that a resource's event gives for an error."""
     return str(getattr(error, "message", "") or error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Outputs that stacks export: a name is exported once, and neither changed nor dropped while somebody imports it."""
+"""Exports of stacks: a name is exported once, and not changed or dropped while another stack imports it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def wanted_outputs(contents: StackContents) -> Iterator[tuple[str, Json]]:
-    """The outputs whose condition holds, resolved."""
+    """Yield the outputs whose condition holds, resolved."""
     for key, body in (contents.template.get("Outputs") or {}).items():
         condition = body.get("Condition")
         if condition is None or contents.names.lazy_condition_map[condition]:
@@ -25,7 +25,7 @@ def wanted_outputs(contents: StackContents) -> Iterator[tuple[str, Json]]:
 
 
 def check_exports(stack: Untyped, contents: StackContents) -> None:
-    """Raises DeploymentFailed when the contents export a taken name, or change or drop one that is imported."""
+    """Raise DeploymentFailed when the contents export another stack's name, or change or drop an imported one."""
     others = {name: export for name, export in _exports(stack).items() if export.exporting_stack_id != stack.stack_id}
     new = exported_values(contents)
     for name in new.keys() & others.keys():
@@ -40,14 +40,14 @@ def check_exports(stack: Untyped, contents: StackContents) -> None:
 
 
 def publish_exports(stack: Untyped, contents: StackContents) -> None:
-    """Replaces what this stack exports by what the contents export."""
+    """Replace this stack's exports with those of the contents."""
     withdraw_exports(stack)
     for name, value in exported_values(contents).items():
         _exports(stack)[name] = Export(stack.stack_id, name, value)
 
 
 def withdraw_exports(stack: Untyped) -> None:
-    """Takes back everything this stack exports."""
+    """Remove every export of this stack."""
     for name in _own_exports(stack):
         del _exports(stack)[name]
 

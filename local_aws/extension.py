@@ -69,7 +69,7 @@ def outputs(stack: Untyped) -> list[Json] | None:
     """The stack's outputs as describe_stacks shows them, each with the name it is exported under."""
     if stack.status == "REVIEW_IN_PROGRESS" or stack.status.startswith(("ROLLBACK", "DELETE", "CREATE_F", "CREATE_I")):
         return None
-    shown = [
+    entries = [
         {
             "OutputKey": key,
             "OutputValue": str(body["Value"]),
@@ -78,4 +78,4 @@ def outputs(stack: Untyped) -> list[Json] | None:
         }
         for key, body in wanted_outputs(current_contents(stack))
     ]
-    return shown or None
+    return entries or None

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 ENDED = frozenset({"TERMINATED", "TERMINATING", "TERMINATED_WITH_ERRORS"})
 RECONFIGURABLE = frozenset({"RUNNING", "SUSPENDED", "ARRESTED"})
-KEPT_BY_US = ("configurations", "custom_ami_id")
+OWN_OPTIONS = ("configurations", "custom_ami_id")
 
 
 def install() -> None:
-    """Lets moto's instance groups keep what they drop."""
+    """Let moto's instance groups keep the options that they drop."""
     wrap(InstanceGroup, "__init__", _init)
     InstanceGroup.ebs_block_devices = property(ebs_block_devices)
     InstanceGroup.ebs_optimized = property(lambda group: bool((group.ebs_configuration or {}).get("ebs_optimized")))
 
 
 def _init(original: Callable[..., None], group: Untyped, *arguments: Untyped, **options: Untyped) -> None:
-    kept = {key: value for key, value in options.items() if key not in KEPT_BY_US}
-    original(group, *arguments, **{"instance_group_id": f"ig-{random_id()}", **kept})
+    passed = {key: value for key, value in options.items() if key not in OWN_OPTIONS}
+    original(group, *arguments, **{"instance_group_id": f"ig-{random_id()}", **passed})
     group.custom_ami_id = options.get("custom_ami_id")
     group.configurations = []
     group.configurations_version = 0
@@ -49,13 +49,13 @@ def _init(original: Callable[..., None], group: Untyped, *arguments: Untyped, **
 
 
 def configure(group: Untyped, submitted: list[Json] | None) -> None:
-    """Gives a new group the configurations it is launched with."""
+    """Give a new group its first configurations."""
     group.configurations = plain_configurations(submitted)
     group.last_successfully_applied_configurations = group.configurations
 
 
 def ebs_block_devices(group: Untyped) -> list[Json]:
-    """The group's volumes as list_instance_groups shows them, each with its throughput."""
+    """Return the group's volumes as list_instance_groups lists them, each with its throughput."""
     configs = (group.ebs_configuration or {}).get("ebs_block_device_configs", [])
     volumes = [one["volume_specification"] for one in configs for _ in range(int(one.get("volumes_per_instance") or 1))]
     return [
@@ -73,7 +73,7 @@ def ebs_block_devices(group: Untyped) -> list[Json]:
 
 
 def modify(backend: Untyped, change: Json) -> None:
-    """Resizes or reconfigures one group, as one entry of ModifyInstanceGroups asks; raises when EMR would refuse."""
+    """Resize or reconfigure one group, as one entry of ModifyInstanceGroups asks; raises when EMR would refuse."""
     group = backend.instance_groups.get(change["InstanceGroupId"])
     if group is None:
         raise InvalidRequestException(f"Instance group id '{change['InstanceGroupId']}' is not valid.")
@@ -139,7 +139,7 @@ def _run(backend: Untyped, group: Untyped, wanted: int, doomed: list[str]) -> No
 
 
 def settle(cluster: Untyped, group: Untyped) -> None:
-    """Ends a resize or reconfiguration that has been seen under way; the cluster's control tag decides how."""
+    """End a resize or reconfiguration that has been listed once; the cluster's control tag decides how."""
     outcome = group.settles_as
     if outcome == "stuck":
         outcome = control(cluster, RECONFIGURATION) or "RUNNING"
@@ -174,7 +174,7 @@ def api_configurations(configurations: Sequence[Json]) -> list[Json]:
 
 
 def plain_configurations(configurations: Sequence[Json] | None) -> list[Json]:
-    """Configurations in the API's spelling with every part present: properties are empty rather than absent."""
+    """Return configurations in the API's spelling with every part present: empty properties are not left out."""
     return [
         configuration(one["Classification"], one.get("Properties"), plain_configurations(one.get("Configurations")))
         for one in configurations or []
@@ -182,19 +182,19 @@ def plain_configurations(configurations: Sequence[Json] | None) -> list[Json]:
 
 
 def merged_configurations(current: Sequence[Json], submitted: Sequence[Json]) -> list[Json]:
-    """ReconfigurationType MERGE: submitted properties join the current ones, per classification, nested too."""
+    """Return the configurations after a MERGE: submitted properties join the current ones, nested ones too."""
     return write_classifications(merged(read_classifications(current), read_classifications(submitted)))
 
 
 def configuration(classification: str, properties: Json | None, nested: list[Json]) -> Json:
-    """One configuration in the API's spelling; values are text, as EMR keeps them."""
-    made: Json = {
+    """Return one configuration in the API's spelling; its values are text, as EMR keeps them."""
+    document: Json = {
         "Classification": classification,
         "Properties": {key: _text(value) for key, value in (properties or {}).items()},
     }
     if nested:
-        made["Configurations"] = nested
-    return made
+        document["Configurations"] = nested
+    return document
 
 
 def _text(value: object) -> str:

@@ -12,14 +12,14 @@ Json: TypeAlias = dict[str, Any]
 
 
 def replace(owner: Untyped, name: str, replacement: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return what owner.name was, None if there was nothing; from now on it is the replacement."""
+    """Replace owner.name; return its earlier value, None if there was none."""
     original: Callable[..., Any] | None = getattr(owner, name, None)
     setattr(owner, name, replacement)
     return original
 
 
 def wrap(owner: Untyped, name: str, wrapper: Callable[..., Any]) -> None:
-    """Replaces owner.name by a function that calls wrapper(original, ...); owner.name must exist."""
+    """Replace owner.name with a function that calls wrapper(original, ...); owner.name must exist."""
     original = getattr(owner, name)
 
     def wrapped(*arguments: Untyped, **options: Untyped) -> Untyped:
@@ -44,11 +44,11 @@ def template_at(response: Untyped, url: str) -> str:
 
 
 def resolvable_names(resource_map: Untyped) -> dict[str, Any]:
-    """Return what Ref can find without creating anything: parameters, mappings, pseudo parameters, made resources."""
+    """Return everything that Ref can resolve without creating anything: parameters, mappings and existing resources."""
     names: dict[str, Any] = resource_map._parsed_resources  # noqa: SLF001 - moto offers no public reader
     return names
 
 
 def stack_event(stack: Untyped, status: str, reason: str | None) -> None:
-    """Adds an event of the stack itself, and tells the stack's notification topics."""
+    """Add an event of the stack itself, and notify the stack's topics."""
     stack._add_stack_event(status, resource_status_reason=reason)  # noqa: SLF001 - moto offers no public writer

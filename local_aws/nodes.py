@@ -1,4 +1,4 @@
-"""Primaries of local clusters, as far as a claim and a step go: what was uploaded or sent runs, for real.
+"""Primary nodes of local clusters, as far as the claim and steps need them: uploaded scripts really run.
 
 Nothing else of a node is there: `hbase` and `hdfs` are stubs that say what quiet ones would. What runs has files of its
 own, this machine's with an overlay, in a mount namespace; what it writes is gone with it. Where it asks AWS, wrappers
@@ -79,7 +79,7 @@ _endpoint: list[str] = []
 
 
 class Failed(Exception):
-    """A bootstrap action ended with another status than 0; in EMR's own words."""
+    """A bootstrap action that ended with another status than 0, with EMR's own message."""
 
     def __init__(self, instance: str, number: int) -> None:
         super().__init__(
@@ -88,19 +88,19 @@ class Failed(Exception):
 
 
 def serve_at(endpoint: str) -> None:
-    """Says where this process answers over HTTP: without that no node can ask it anything."""
+    """Set the address at which this process answers; without it no node can reach the local AWS."""
     _endpoint[:] = [endpoint]
 
 
 def unavailable() -> str | None:
-    """Why no action can be run on this machine, tried by running one that does nothing; None where it can."""
+    """Return why no action can run on this machine, found by running one that does nothing; None where it can."""
     with tempfile.TemporaryDirectory(prefix="warmbase-node-") as directory:
-        done = _in_namespace(Path(directory), {"action.sh": (b"exit 0", 0o755)}, [])
-    return done.stderr.strip() or "it ended with another status" if done.returncode else None
+        process = _in_namespace(Path(directory), {"action.sh": (b"exit 0", 0o755)}, [])
+    return process.stderr.strip() or "it ended with another status" if process.returncode else None
 
 
 def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], primaries: int) -> None:
-    """Runs the claim of a cluster on each primary. Raises Failed for the first that does not succeed.
+    """Run the claim of a cluster on each primary. Raises Failed for the first that does not succeed.
 
     Raises RuntimeError in a process that serves nothing.
     """
@@ -112,16 +112,18 @@ def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], pr
         script = action["ScriptBootstrapAction"]
         for primary in range(primaries):
             instance = f"i-{cluster_id.removeprefix('j-').lower():0>15}{primary}"
-            done = _run(cluster_id, region, instance, script["Path"], script.get("Args", []))
-            _keep(launch.get("LogUri"), region, f"{cluster_id}/node/{instance}/bootstrap-actions/{number}", done.stderr)
-            if done.returncode:
+            process = _run(cluster_id, region, instance, script["Path"], script.get("Args", []))
+            _keep(
+                launch.get("LogUri"), region, f"{cluster_id}/node/{instance}/bootstrap-actions/{number}", process.stderr
+            )
+            if process.returncode:
                 raise Failed(instance, number)
 
 
 def run_step(
     region: str, arguments: Sequence[str], state: str, log: tuple[str, str] | None, *, stopped: bool = False
 ) -> bool:
-    """Whether `bash -c SCRIPT NAME ARGUMENT...` succeeds on the primary; what it says is kept at `log`, bucket and key.
+    """Run `bash -c SCRIPT NAME ARGUMENT...` on the primary, keep its stderr at `log`, and return whether it succeeded.
 
     `state` is what is wrong with the HBase there, which may have been stopped by a step before. Raises RuntimeError in
     a process that serves nothing, ValueError for another command.
@@ -141,11 +143,11 @@ def run_step(
     if stopped:
         files["tmp/hbase-has-stopped"] = (b"", 0o644)
     with tempfile.TemporaryDirectory(prefix="warmbase-step-") as directory:
-        done = _in_namespace(Path(directory), files, arguments[3:])
+        process = _in_namespace(Path(directory), files, arguments[3:])
     if log is not None:
         bucket, key = log
-        api.call("s3", region, "put_object", Bucket=bucket, Key=key, Body=gzip.compress(done.stderr.encode()))
-    return done.returncode == 0
+        api.call("s3", region, "put_object", Bucket=bucket, Key=key, Body=gzip.compress(process.stderr.encode()))
+    return process.returncode == 0
 
 
 def _run(
@@ -170,7 +172,7 @@ def _run(
 def _in_namespace(
     place: Path, files: Mapping[str, tuple[bytes, int]], arguments: Sequence[str]
 ) -> subprocess.CompletedProcess[str]:
-    """Runs /action.sh with these files, each with its mode, over this machine's own."""
+    """Run /action.sh over this machine's files with these files added, each with its mode."""
     (place / "tree").mkdir()
     for name, (content, mode) in files.items():
         file = place / "files" / name
@@ -183,11 +185,11 @@ def _in_namespace(
     )
 
 
-def _keep(log_uri: str | None, region: str, name: str, said: str) -> None:
-    """As EMR does: compressed, below the cluster's log URI."""
+def _keep(log_uri: str | None, region: str, name: str, output: str) -> None:
+    """Store the output as EMR does: compressed, below the cluster's log URI."""
     if log_uri:
         bucket, _, prefix = log_uri.removeprefix("s3://").partition("/")
-        body = gzip.compress(said.encode())
+        body = gzip.compress(output.encode())
         api.call("s3", region, "put_object", Bucket=bucket, Key=f"{prefix}{name}/stderr.gz", Body=body)
 
 
@@ -199,8 +201,8 @@ STOP_SECONDS: Final = 5.0
 
 @contextmanager
 def instance_metadata(identity: Mapping[str, str]) -> Iterator[str]:
-    """Where it answers, on a free loopback port, until the block ends; `identity` is the identity document."""
-    said = {
+    """Serve the identity document on a free loopback port until the block ends; yield the address."""
+    documents = {
         "/latest/dynamic/instance-identity/document": json.dumps(dict(identity)),
         "/latest/meta-data/services/domain": "amazonaws.com",
         "/latest/meta-data/iam/security-credentials/": "node",
@@ -218,7 +220,9 @@ def instance_metadata(identity: Mapping[str, str]) -> Iterator[str]:
             if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
                 self._answer(HTTPStatus.UNAUTHORIZED, "")
             else:
-                self._answer(HTTPStatus.OK if self.path in said else HTTPStatus.NOT_FOUND, said.get(self.path, ""))
+                self._answer(
+                    HTTPStatus.OK if self.path in documents else HTTPStatus.NOT_FOUND, documents.get(self.path, "")
+                )
 
         def _answer(self, status: HTTPStatus, text: str) -> None:
             self.send_response(status)

@@ -1,4 +1,4 @@
-"""Old properties and new ones → what changed, and whether each change needs a new physical resource."""
+"""The changes between old and new properties, and whether each needs a new physical resource."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLUSTER = "AWS::EMR::Cluster"
 
 
 class Recreation(StrEnum):
-    """Whether a changed property needs a new physical resource, as a change set says it (RequiresRecreation)."""
+    """How a change set describes the need for a new physical resource (RequiresRecreation)."""
 
     NEVER = "Never"
     CONDITIONALLY = "Conditionally"
@@ -27,7 +27,7 @@ class Recreation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertyChange:
-    """One property that differs: its top-level name, the path of what differs, and what that needs."""
+    """One property that differs: its top-level name, the path of the difference, and its recreation."""
 
     name: str
     path: str
@@ -35,7 +35,7 @@ class PropertyChange:
 
 
 def property_changes(resource_type: str, old: Json, new: Json) -> list[PropertyChange]:
-    """Every change between two resolved property sets, by name; empty when they are equal."""
+    """Return every change between two resolved property sets, by name; empty when they are equal."""
     changes: list[PropertyChange] = []
     for name in sorted(old.keys() | new.keys()):
         if old.get(name) == new.get(name):
@@ -80,7 +80,7 @@ def _instances_changes(old: Json, new: Json) -> Iterator[PropertyChange]:
 
 
 def _identity(group: object) -> object:
-    """A group, or list of groups, without what may change in place."""
+    """Return a group, or list of groups, without the properties that may change in place."""
     if isinstance(group, list):
         return [_identity(one) for one in group]
     if isinstance(group, dict):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceRequest:
-    """What a resource type is asked to make: resolved properties, and the name to use where AWS would make one up."""
+    """A request to a resource type: resolved properties, and the name to use where AWS would generate one."""
 
     logical_id: str
     resource_type: str
@@ -26,30 +26,30 @@ class ResourceRequest:
 
 
 class ResourceType(Protocol):
-    """Makes, changes and deletes resources of one type; its objects have a physical_resource_id and attributes."""
+    """A resource type that creates, changes and deletes resources with a physical_resource_id and attributes."""
 
     def has_attribute(self, name: str) -> bool:
         """Return whether Fn::GetAtt knows the name."""
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new resource."""
+        """Return the new resource."""
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same physical resource, changed in place."""
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the physical resource."""
+        """Delete the physical resource."""
 
 
 @dataclass(kw_only=True, eq=False)
 class ApiResource:
-    """What Ref and Fn::GetAtt give for a resource; moto's resolver reads these names."""
+    """The values of Ref and Fn::GetAtt for a resource, under the names that moto's resolver reads."""
 
     physical_resource_id: str
     attributes: dict[str, str] = field(default_factory=dict)
 
     def get_cfn_attribute(self, name: str) -> str:
-        """One attribute; raises what moto turns into CloudFormation's error for an unknown one."""
+        """Return one attribute; raises the exception that moto reports for an unknown attribute."""
         if name not in self.attributes:
             raise UnformattedGetAttTemplateException
         return self.attributes[name]
@@ -75,7 +75,7 @@ class ApiType:
 
 
 class MotoType:
-    """Makes, changes and deletes resources through the class methods of one moto model."""
+    """A resource type that creates, changes and deletes resources through the class methods of one moto model."""
 
     def __init__(self, model: Untyped) -> None:
         self.model = model
@@ -85,7 +85,7 @@ class MotoType:
         return bool(self.model.has_cfn_attr(name))
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new resource."""
+        """Return the new resource."""
         return self.model.create_from_cloudformation_json(
             self.name(request),
             cloudformation_json(request),
@@ -97,7 +97,7 @@ class MotoType:
         )
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same physical resource, changed in place; raises ValidationError where moto cannot change the type."""
+        """Return the same physical resource, changed in place; raises ValidationError where moto cannot change it."""
         if _is_abstract(self.model.update_from_cloudformation_json):
             raise ValidationError(
                 message=f"the local AWS cannot change a resource of type {request.resource_type} in place"
@@ -111,7 +111,7 @@ class MotoType:
         )
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the physical resource; raises ValidationError where moto cannot delete the type."""
+        """Delete the physical resource; raises ValidationError where moto cannot delete the type."""
         if callable(getattr(resource, "delete", None)):
             resource.delete(request.account_id, request.region)
         elif _is_abstract(self.model.delete_from_cloudformation_json):
@@ -125,7 +125,7 @@ class MotoType:
             )
 
     def name(self, request: ResourceRequest) -> str:
-        """The name the template gives, else the one made up for it."""
+        """Return the template's name for the resource, else the generated one."""
         key = self.model.cloudformation_name_type()
         return str(request.properties.get(key) or request.generated_name) if key else request.generated_name
 

@@ -68,7 +68,7 @@ def exists(name: str) -> bool:
 
 @cache
 def find(name: str) -> ResourceType:
-    """The resource type of this name; raises ValidationError for one the local AWS cannot make."""
+    """Return the resource type of this name; raises ValidationError for one that the local AWS cannot create."""
     if name in OWN_TYPES:
         return OWN_TYPES[name]
     if name in HARMLESS:

@@ -1,4 +1,4 @@
-"""A local AWS in a process of its own: started on a free loopback port, waited for, and ended with the caller."""
+"""A local AWS in its own process: it starts on a free loopback port and ends with the caller."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROJECT: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalAws:
-    """Where the local AWS answers, and the process that does; None when it is somebody else's."""
+    """A local AWS: its address, and the id of its process, None where somebody else started it."""
 
     endpoint: str
     region: str
@@ -48,15 +48,15 @@ class LocalAws:
 
     @property
     def environment(self) -> dict[str, str]:
-        """A whole environment for an AWS client or the CDK CLI: this process's own, but bound to the local AWS."""
+        """Return the environment of an AWS client or of the CDK CLI: this process's own, bound to the local AWS."""
         return local_environment(self.endpoint, self.region, os.environ)
 
 
 def local_environment(endpoint: str, region: str, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return the inherited variables without any of AWS or the CDK, with those that lead to the endpoint."""
+    """Return the inherited variables without those of AWS or the CDK, plus those that lead to the endpoint."""
     refuse_remote(endpoint)
-    kept = {name: value for name, value in inherited.items() if not name.startswith(FOREIGN)}
-    return kept | {
+    variables = {name: value for name, value in inherited.items() if not name.startswith(FOREIGN)}
+    return variables | {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
@@ -74,7 +74,7 @@ def local_environment(endpoint: str, region: str, inherited: Mapping[str, str]) 
 
 
 def refuse_remote(endpoint: str) -> None:
-    """Raises InvalidInput for an endpoint that is not on this machine: the lab must never reach a real account."""
+    """Raise InvalidInput for an endpoint that is not on this machine: the demo must never reach a real account."""
     host = urlparse(endpoint).hostname
     if host == "localhost" or _is_loopback(host or ""):
         return
@@ -101,7 +101,7 @@ def local_aws(
     start_seconds: float = START_SECONDS,
     keep: bool = False,
 ) -> Iterator[LocalAws]:
-    """A running local AWS, empty, on a free loopback port; it has ended when the block has.
+    """Run an empty local AWS on a free loopback port within the block.
 
     It also ends when this process dies, however it dies: the server watches the pipe on its standard input. With `keep`
     it stays up once the block has ended well, until somebody ends its process. Raises OperationFailed when it does not
@@ -124,13 +124,13 @@ def local_aws(
 
 @contextmanager
 def running_aws(endpoint: str, region: str) -> Iterator[LocalAws]:
-    """A local AWS that somebody else started and will end. Raises InvalidInput for one elsewhere or not there."""
+    """Use a local AWS that somebody else started. Raises InvalidInput for a remote endpoint or where none answers."""
     refuse_dead(endpoint)
     yield LocalAws(endpoint=endpoint, region=region, process_id=None)
 
 
 def refuse_dead(endpoint: str) -> None:
-    """Raises InvalidInput for an endpoint that is not on this machine, or where no local AWS answers."""
+    """Raise InvalidInput for an endpoint that is not on this machine, or where no local AWS answers."""
     if not is_healthy(endpoint):
         problem = Problem(
             where=endpoint,
@@ -142,7 +142,7 @@ def refuse_dead(endpoint: str) -> None:
 
 
 def _process() -> subprocess.Popen[str]:
-    """In a session of its own, so that Ctrl-C reaches only this process, which ends the server last."""
+    """Start the server in its own session, so that Ctrl-C reaches only this process, which ends the server last."""
     return subprocess.Popen(
         [sys.executable, "-m", "local_aws", "--port", "0", "--until-stdin-closes"],
         cwd=PROJECT,
@@ -166,7 +166,7 @@ def _let_stay(process: subprocess.Popen[str]) -> None:
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    """Ends the process: asked first, killed after a bound."""
+    """Terminate the process, and kill it after a time limit."""
     if process.stdin:
         process.stdin.close()
     process.terminate()

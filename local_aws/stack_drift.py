@@ -1,4 +1,4 @@
-"""Drift detection: what stands otherwise than right after its stack was deployed.
+"""Drift detection: it finds resources that differ from their state right after the stack's last operation.
 
 AWS compares with the values of the template; here what a resource was described as when an operation had ended stands
 for them, so that only an edit by hand is drift. Types without a reader are NOT_CHECKED, as many are in AWS.
@@ -32,26 +32,26 @@ NOT_CHECKED: Final = "NOT_CHECKED"
 
 
 def install() -> None:
-    """Adds the operations, which moto lacks."""
+    """Add the operations, which moto lacks."""
     for operation in (detect_stack_drift, describe_stack_drift_detection_status, describe_stack_resource_drifts):
         replace(CloudFormationResponse, operation.__name__, operation)
 
 
 def remember(stack: Untyped) -> None:
-    """Keeps how each resource is described now, at the end of an operation."""
-    kept = state(stack)
-    kept.described = {name: _described(stack, one) for name, one in kept.resources.items()}
+    """Store the current description of each resource, at the end of an operation."""
+    stack_state = state(stack)
+    stack_state.described = {name: _described(stack, one) for name, one in stack_state.resources.items()}
 
 
 def detect_stack_drift(response: Untyped) -> Untyped:
-    """DetectStackDrift; it has ended when it answers."""
+    """Answer DetectStackDrift; the detection has ended by then."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     state(stack).detection = str(uuid.uuid4())
     return ActionResult({"StackDriftDetectionId": state(stack).detection})
 
 
 def describe_stack_drift_detection_status(response: Untyped) -> Untyped:
-    """DescribeStackDriftDetectionStatus."""
+    """Answer DescribeStackDriftDetectionStatus."""
     wanted = request_parameter(response, "StackDriftDetectionId")
     for stack in response.cloudformation_backend.stacks.values():
         if state(stack).detection == wanted:
@@ -69,20 +69,20 @@ def describe_stack_drift_detection_status(response: Untyped) -> Untyped:
 
 
 def describe_stack_resource_drifts(response: Untyped) -> Untyped:
-    """DescribeStackResourceDrifts."""
+    """Answer DescribeStackResourceDrifts."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     wanted = request_parameter(response, "StackResourceDriftStatusFilters", [])
-    shown = [one for one in _drifts(stack) if not wanted or one["StackResourceDriftStatus"] in wanted]
-    return ActionResult({"StackResourceDrifts": shown})
+    drifts = [one for one in _drifts(stack) if not wanted or one["StackResourceDriftStatus"] in wanted]
+    return ActionResult({"StackResourceDrifts": drifts})
 
 
 def _drifts(stack: Untyped) -> list[Json]:
-    kept = state(stack)
-    return [_drift(stack, one, kept.described.get(name)) for name, one in kept.resources.items()]
+    stack_state = state(stack)
+    return [_drift(stack, one, stack_state.described.get(name)) for name, one in stack_state.resources.items()]
 
 
 def _drift(stack: Untyped, resource: StackResource, expected: Json | None) -> Json:
-    shown: Json = {
+    answer: Json = {
         "StackId": stack.stack_id,
         "LogicalResourceId": resource.logical_id,
         "PhysicalResourceId": resource.physical_id,
@@ -90,23 +90,23 @@ def _drift(stack: Untyped, resource: StackResource, expected: Json | None) -> Js
         "Timestamp": utcnow(),
     }
     if expected is None:
-        return shown | {"StackResourceDriftStatus": NOT_CHECKED}
-    found = _described(stack, resource)
-    if found is None:
-        return shown | {"StackResourceDriftStatus": DELETED}
+        return answer | {"StackResourceDriftStatus": NOT_CHECKED}
+    actual = _described(stack, resource)
+    if actual is None:
+        return answer | {"StackResourceDriftStatus": DELETED}
     differences = [
         {
             "PropertyPath": f"/{name}",
             "ExpectedValue": _text(expected[name]),
-            "ActualValue": _text(found[name]),
+            "ActualValue": _text(actual[name]),
             "DifferenceType": "NOT_EQUAL",
         }
         for name in expected
-        if expected[name] != found[name]
+        if expected[name] != actual[name]
     ]
-    return shown | {
+    return answer | {
         "ExpectedProperties": _text(expected),
-        "ActualProperties": _text(found),
+        "ActualProperties": _text(actual),
         "PropertyDifferences": differences,
         "StackResourceDriftStatus": MODIFIED if differences else IN_SYNC,
     }
@@ -117,7 +117,7 @@ def _text(value: object) -> str:
 
 
 def _described(stack: Untyped, resource: StackResource) -> Json | None:
-    """Return what its service says of it now; None where nobody reads its type, or it is gone."""
+    """Return the service's current description; None where no reader exists, or the resource is gone."""
     reader = READERS.get(resource.request.resource_type)
     if reader is None:
         return None
@@ -128,18 +128,18 @@ def _described(stack: Untyped, resource: StackResource) -> Json | None:
 
 
 def _security_group(region: str, group: str) -> Json:
-    [found] = api.call("ec2", region, "describe_security_groups", GroupIds=[group])["SecurityGroups"]
+    [description] = api.call("ec2", region, "describe_security_groups", GroupIds=[group])["SecurityGroups"]
     return {
-        "SecurityGroupIngress": _in_order(found["IpPermissions"]),
-        "SecurityGroupEgress": _in_order(found["IpPermissionsEgress"]),
+        "SecurityGroupIngress": _in_order(description["IpPermissions"]),
+        "SecurityGroupEgress": _in_order(description["IpPermissionsEgress"]),
     }
 
 
 def _in_order(value: Untyped) -> Untyped:
-    """The same with its lists sorted: EC2 gives rules and peers in any order."""
+    """Return the value with its lists sorted: EC2 lists rules and peers in any order."""
     if isinstance(value, dict):
         return {key: _in_order(inner) for key, inner in value.items()}
-    return sorted((_in_order(each) for each in value), key=_text) if isinstance(value, list) else value
+    return sorted((_in_order(item) for item in value), key=_text) if isinstance(value, list) else value
 
 
 def _role(region: str, name: str) -> Json:
@@ -147,12 +147,12 @@ def _role(region: str, name: str) -> Json:
     attached = api.call("iam", region, "list_attached_role_policies", RoleName=name)["AttachedPolicies"]
     names = api.call("iam", region, "list_role_policies", RoleName=name)["PolicyNames"]
     inline = {
-        each: api.call("iam", region, "get_role_policy", RoleName=name, PolicyName=each)["PolicyDocument"]
-        for each in sorted(names)
+        policy: api.call("iam", region, "get_role_policy", RoleName=name, PolicyName=policy)["PolicyDocument"]
+        for policy in sorted(names)
     }
     return {
         "AssumeRolePolicyDocument": role["AssumeRolePolicyDocument"],
-        "ManagedPolicyArns": sorted(each["PolicyArn"] for each in attached),
+        "ManagedPolicyArns": sorted(policy["PolicyArn"] for policy in attached),
         "Policies": inline,
     }
 
@@ -169,7 +169,7 @@ def _bucket(region: str, name: str) -> Json:
 
 
 def _setting(region: str, operation: str, bucket: str, key: str) -> Untyped:
-    """A setting of a bucket; None where it has none, which S3 calls an error."""
+    """Return a setting of a bucket; None where it has none, which S3 reports as an error."""
     try:
         return api.call("s3", region, operation, Bucket=bucket)[key]
     except ClientError as error:
@@ -179,9 +179,9 @@ def _setting(region: str, operation: str, bucket: str, key: str) -> Untyped:
 
 
 def _alarm(region: str, name: str) -> Json | None:
-    found = api.call("cloudwatch", region, "describe_alarms", AlarmNames=[name])["MetricAlarms"]
-    kept = ("Threshold", "EvaluationPeriods", "ComparisonOperator", "AlarmActions", "ActionsEnabled")
-    return {each: found[0].get(each) for each in kept} if found else None
+    alarms = api.call("cloudwatch", region, "describe_alarms", AlarmNames=[name])["MetricAlarms"]
+    compared = ("Threshold", "EvaluationPeriods", "ComparisonOperator", "AlarmActions", "ActionsEnabled")
+    return {key: alarms[0].get(key) for key in compared} if alarms else None
 
 
 READERS: Final[dict[str, Callable[[str, str], Json | None]]] = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OnFailure(StrEnum):
-    """What becomes of a stack whose creation failed."""
+    """The fate of a stack whose creation failed, as CreateStack's OnFailure names it."""
 
     ROLLBACK = "ROLLBACK"
     DO_NOTHING = "DO_NOTHING"
@@ -28,15 +28,15 @@ class OnFailure(StrEnum):
 
 
 def create_resources(stack: Untyped, contents: StackContents, on_failure: OnFailure = OnFailure.ROLLBACK) -> None:
-    """Makes the stack's resources; it ends CREATE_COMPLETE, or as on_failure says. Never raises for a resource."""
+    """Create the stack's resources; it ends CREATE_COMPLETE, or as on_failure says. Never raises for a resource."""
     place(stack, contents)
     stack_reaches(stack, "CREATE_IN_PROGRESS", "User Initiated")
     deployment = Deployment(stack=stack, template=contents.template, names=contents.names)
-    made = state(stack).resources
+    resources = state(stack).resources
     try:
         for logical_id in creation_order(contents.template):
             if is_wanted(contents.template["Resources"][logical_id], contents.names):
-                made[logical_id] = deployment.create(deployment.request(logical_id))
+                resources[logical_id] = deployment.create(deployment.request(logical_id))
         check_exports(stack, contents)
     except DeploymentFailed as failure:
         _undo(stack, str(failure), on_failure)
@@ -52,14 +52,14 @@ def _undo(stack: Untyped, reason: str, on_failure: OnFailure) -> None:
         return
     status = "DELETE" if on_failure is OnFailure.DELETE else "ROLLBACK"
     stack_reaches(stack, f"{status}_IN_PROGRESS", f"{reason}{status.capitalize()} requested by user.")
-    made = state(stack).resources
-    kept = [one for one in made.values() if one.is_retained_on_rollback]
-    for resource in kept:
+    resources = state(stack).resources
+    retained = [one for one in resources.values() if one.is_retained_on_rollback]
+    for resource in retained:
         resource_reaches(stack, resource, "DELETE_SKIPPED")
-    left = delete_resources(stack, [one for one in made.values() if one not in kept])
-    state(stack).resources = {one.logical_id: one for one in left[::-1]}
-    if left:
-        failed = f"The following resource(s) failed to delete: [{logical_ids(left)}]. "
+    remaining = delete_resources(stack, [one for one in resources.values() if one not in retained])
+    state(stack).resources = {one.logical_id: one for one in remaining[::-1]}
+    if remaining:
+        failed = f"The following resource(s) failed to delete: [{logical_ids(remaining)}]. "
         stack_reaches(stack, f"{status}_FAILED", failed)
     else:
         stack_reaches(stack, f"{status}_COMPLETE")
@@ -70,26 +70,28 @@ ATTEMPTS = 3
 
 
 def delete_resources(stack: Untyped, doomed: Iterable[StackResource]) -> list[StackResource]:
-    """The resources that are still there after three tries, last made first; each try has its events."""
-    left = list(doomed)[::-1]
+    """Delete the resources, last created first; return those that still exist after three tries."""
+    remaining = list(doomed)[::-1]
     for _ in range(ATTEMPTS):
-        left = [resource for resource in left if not _is_deleted(stack, resource)]
-        if not left:
+        remaining = [resource for resource in remaining if not _is_deleted(stack, resource)]
+        if not remaining:
             break
-    return left
+    return remaining
 
 
 def delete_stack_resources(stack: Untyped, retained: Collection[str] = ()) -> bool:
-    """Whether the stack is gone: its resources are deleted, but those that a DeletionPolicy or the caller keeps."""
+    """Delete the stack's resources, except retained ones; return whether every deletion succeeded."""
     stack_reaches(stack, "DELETE_IN_PROGRESS", "User Initiated")
     resources = state(stack).resources
-    kept = [one for one in resources.values() if one.is_retained_on_deletion or one.logical_id in retained]
-    for resource in kept:
+    skipped = [one for one in resources.values() if one.is_retained_on_deletion or one.logical_id in retained]
+    for resource in skipped:
         resource_reaches(stack, resource, "DELETE_SKIPPED")
-    left = delete_resources(stack, [one for one in resources.values() if one not in kept])
-    state(stack).resources = {one.logical_id: one for one in left[::-1]}
-    if left:
-        stack_reaches(stack, "DELETE_FAILED", f"The following resource(s) failed to delete: [{logical_ids(left)}]. ")
+    remaining = delete_resources(stack, [one for one in resources.values() if one not in skipped])
+    state(stack).resources = {one.logical_id: one for one in remaining[::-1]}
+    if remaining:
+        stack_reaches(
+            stack, "DELETE_FAILED", f"The following resource(s) failed to delete: [{logical_ids(remaining)}]. "
+        )
         return False
     stack_reaches(stack, "DELETE_COMPLETE")
     return True

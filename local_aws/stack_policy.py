@@ -1,4 +1,4 @@
-"""A stack policy: which updates of which resources it allows.
+"""A stack policy, which allows or denies updates of resources.
 
 Source: CloudFormation User Guide, "Prevent updates to stack resources". With a policy, what no statement allows is
 denied, and a Deny beats every Allow; without one, everything is allowed. A policy never concerns new resources, nor
@@ -24,7 +24,7 @@ STATEMENT_KEYS = frozenset(
 
 
 class UpdateAction(StrEnum):
-    """What an update does to a resource, in a policy's words."""
+    """An update's action on a resource, as a stack policy names it."""
 
     MODIFY = "Update:Modify"
     REPLACE = "Update:Replace"
@@ -33,7 +33,7 @@ class UpdateAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyQuestion:
-    """Whether an update may do this to that resource."""
+    """A question to the stack policy, whether an update may do this to that resource."""
 
     action: UpdateAction
     logical_id: str
@@ -41,22 +41,22 @@ class PolicyQuestion:
 
 
 def parsed_policy(body: str) -> Json:
-    """The policy's JSON; raises ValidationError, as CloudFormation does, for what is not a stack policy."""
+    """Return the policy's JSON; raises ValidationError, as CloudFormation does, for an invalid stack policy."""
     try:
         policy: Json = json.loads(body)
         statements = _listed(policy["Statement"])
-        wrong = [
+        invalid = [
             item for item in statements if item.get("Effect") not in {"Allow", "Deny"} or item.keys() - STATEMENT_KEYS
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValidationError(message=f"Error validating stack policy: Invalid stack policy: {error}") from error
-    if wrong:
-        raise ValidationError(message=f"Error validating stack policy: Invalid statement {json.dumps(wrong[0])}")
+    if invalid:
+        raise ValidationError(message=f"Error validating stack policy: Invalid statement {json.dumps(invalid[0])}")
     return policy
 
 
 def denial(body: str | None, question: PolicyQuestion) -> str | None:
-    """Why the policy forbids it, in CloudFormation's words; None when it does not."""
+    """Return why the policy forbids it, in CloudFormation's words; None when it does not."""
     if not body:
         return None
     allowed = False

@@ -1,4 +1,4 @@
-"""CloudFormation's operations on stacks: the API's parameters in, one call of ours, the API's answer out."""
+"""CloudFormation's operations on stacks: each reads the API's parameters, acts, and answers as the API does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def install() -> None:
-    """Puts our operations in the place of moto's."""
+    """Replace moto's operations with ours."""
     for operation in (create_stack, update_stack, delete_stack, set_stack_policy, update_termination_protection):
         replace(CloudFormationResponse, operation.__name__, operation)
     for listing in (describe_stack_resource, describe_stack_resources, list_stack_resources):
@@ -31,7 +31,7 @@ def install() -> None:
 
 
 def create_stack(response: Untyped) -> Untyped:
-    """CreateStack."""
+    """Answer CreateStack."""
     stack = stacks.create_stack(
         response.cloudformation_backend,
         request_parameter(response, "StackName"),
@@ -49,7 +49,7 @@ def create_stack(response: Untyped) -> Untyped:
 
 
 def update_stack(response: Untyped) -> Untyped:
-    """UpdateStack; raises ValidationError when there is nothing to update."""
+    """Answer UpdateStack; raises ValidationError when there is nothing to update."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     stacks.check_updatable(stack)
     text = template_text(response, stack)
@@ -66,28 +66,28 @@ def update_stack(response: Untyped) -> Untyped:
 
 
 def delete_stack(response: Untyped) -> Untyped:
-    """DeleteStack."""
+    """Answer DeleteStack."""
     retained = request_parameter(response, "RetainResources", [])
     stacks.delete_stack(response.cloudformation_backend, request_parameter(response, "StackName"), retained)
     return EmptyResult()
 
 
 def set_stack_policy(response: Untyped) -> Untyped:
-    """SetStackPolicy."""
+    """Answer SetStackPolicy."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     stack.policy = policy(response, "StackPolicy") or ""
     return EmptyResult()
 
 
 def update_termination_protection(response: Untyped) -> Untyped:
-    """UpdateTerminationProtection."""
+    """Answer UpdateTerminationProtection."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     stack.enable_termination_protection = request_flag(response, "EnableTerminationProtection")
     return ActionResult({"StackId": stack.stack_id})
 
 
 def describe_stack_resource(response: Untyped) -> Untyped:
-    """DescribeStackResource."""
+    """Answer DescribeStackResource."""
     stack, name = _stack(response), request_parameter(response, "LogicalResourceId")
     if name not in state(stack).resources:
         raise ValidationError(message=f"Resource {name} does not exist for stack {stack.name}")
@@ -95,15 +95,15 @@ def describe_stack_resource(response: Untyped) -> Untyped:
 
 
 def describe_stack_resources(response: Untyped) -> Untyped:
-    """DescribeStackResources."""
+    """Answer DescribeStackResources."""
     stack, name = _stack(response), request_parameter(response, "LogicalResourceId")
     resources = state(stack).resources.values()
-    shown = [_stack_summary(stack, one) for one in resources if name in {None, one.logical_id}]
-    return ActionResult({"StackResources": shown})
+    summaries = [_stack_summary(stack, one) for one in resources if name in {None, one.logical_id}]
+    return ActionResult({"StackResources": summaries})
 
 
 def list_stack_resources(response: Untyped) -> Untyped:
-    """ListStackResources."""
+    """Answer ListStackResources."""
     stack = _stack(response)
     return ActionResult(
         {"StackResourceSummaries": [_stack_summary(stack, one) for one in state(stack).resources.values()]},
@@ -129,7 +129,7 @@ def _stack_summary(stack: Untyped, resource: StackResource) -> Json:
 
 
 def template_text(response: Untyped, stack: Untyped = None) -> str:
-    """The template that the call gives, points to, or says to keep."""
+    """Return the template that the call contains, points to, or keeps."""
     if stack is not None and request_flag(response, "UsePreviousTemplate"):
         return str(stack.template)
     body, url = request_parameter(response, "TemplateBody"), request_parameter(response, "TemplateURL")
@@ -139,12 +139,12 @@ def template_text(response: Untyped, stack: Untyped = None) -> str:
 
 
 def tags(response: Untyped) -> dict[str, str]:
-    """The stack tags that the call gives."""
+    """Return the stack tags of the call."""
     return {tag["Key"]: tag["Value"] for tag in request_parameter(response, "Tags", [])}
 
 
 def policy(response: Untyped, name: str) -> str | None:
-    """The checked stack policy that the call gives as NameBody or NameURL, None without one."""
+    """Return the checked stack policy that the call has as NameBody or NameURL, None without one."""
     body, url = request_parameter(response, f"{name}Body"), request_parameter(response, f"{name}URL")
     if body and url:
         raise ValidationError(message=f"You cannot specify both {name}URL and {name}Body")
@@ -155,7 +155,7 @@ def policy(response: Untyped, name: str) -> str | None:
 
 
 def on_failure(response: Untyped) -> OnFailure:
-    """Return what the call wants of a failed creation."""
+    """Return the call's choice for a failed creation."""
     if request_flag(response, "DisableRollback"):
         return OnFailure.DO_NOTHING
     named = request_parameter(response, "OnFailure") or request_parameter(response, "OnStackFailure")

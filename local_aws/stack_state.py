@@ -32,7 +32,7 @@ class StackContents:
 
 
 def stack_contents(stack: Untyped, text: str, parameters: dict[str, str]) -> StackContents:
-    """The contents for this stack; raises ValidationError for what CloudFormation refuses before it starts."""
+    """Return the contents for this stack; raises ValidationError for what CloudFormation refuses before it starts."""
     template = parsed_template(text)
     check_shape(template)
     check_resource_types(template)
@@ -42,7 +42,7 @@ def stack_contents(stack: Untyped, text: str, parameters: dict[str, str]) -> Sta
 
 
 def current_contents(stack: Untyped) -> StackContents:
-    """Return what the stack consists of now."""
+    """Return the stack's current contents."""
     return StackContents(
         text=stack.template,
         template=stack.template_dict,
@@ -52,7 +52,7 @@ def current_contents(stack: Untyped) -> StackContents:
 
 
 def place(stack: Untyped, contents: StackContents) -> None:
-    """Makes the contents what the stack consists of: template, parameters, outputs."""
+    """Replace the stack's template, parameters and outputs with the contents."""
     stack.template, stack.template_dict = contents.text, contents.template
     stack.description = contents.template.get("Description")
     stack.parameters = contents.parameters
@@ -62,7 +62,7 @@ def place(stack: Untyped, contents: StackContents) -> None:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StackResource:
-    """A resource as its stack knows it."""
+    """A resource of a stack, with its request, its definition and its status."""
 
     request: ResourceRequest
     definition: Json
@@ -78,28 +78,28 @@ class StackResource:
 
     @property
     def physical_id(self) -> str:
-        """Return what Ref gives; empty before the resource exists."""
+        """Return the value of Ref; empty before the resource exists."""
         return "" if self.resource is None else str(self.resource.physical_resource_id)
 
     @property
     def is_retained_on_deletion(self) -> bool:
-        """Return whether DeletionPolicy says to leave it when its stack goes."""
+        """Return whether DeletionPolicy retains it when its stack is deleted."""
         return self.definition.get("DeletionPolicy") in {"Retain", "RetainExceptOnCreate"}
 
     @property
     def is_retained_on_rollback(self) -> bool:
-        """Return whether it outlives the failed operation that made it."""
+        """Return whether it outlives the failed operation that created it."""
         return bool(self.definition.get("DeletionPolicy") == "Retain")
 
     @property
     def is_retained_on_replacement(self) -> bool:
-        """Return whether UpdateReplacePolicy says to leave it when another takes its place."""
+        """Return whether UpdateReplacePolicy retains it when another resource replaces it."""
         return bool(self.definition.get("UpdateReplacePolicy") == "Retain")
 
 
 @dataclass(slots=True)
 class StackState:
-    """The resources by logical id, in the order they were made.
+    """The resources by logical id, in the order of their creation.
 
     `described`: how each was described when the last operation had ended, None for a type that nobody reads;
     `detection`: the id of the last drift detection.
@@ -111,13 +111,13 @@ class StackState:
 
 
 def state(stack: Untyped) -> StackState:
-    """The record of this stack, made on first use; it lives and dies with moto's stack."""
-    kept: StackState = stack.__dict__.setdefault("local_state", StackState())
-    return kept
+    """Return the record of this stack, which is created on first use and ends with moto's stack."""
+    stack_state: StackState = stack.__dict__.setdefault("local_state", StackState())
+    return stack_state
 
 
 def set_status(stack: Untyped, status: str, reason: str | None = None) -> None:
-    """Puts the stack in a status, as describe_stacks shows it."""
+    """Set the stack's status, as describe_stacks reports it."""
     stack.status = status
     stack.stack_status_reason = reason
     if not status.startswith(("CREATE", "REVIEW")):
@@ -125,14 +125,14 @@ def set_status(stack: Untyped, status: str, reason: str | None = None) -> None:
 
 
 def stack_reaches(stack: Untyped, status: str, reason: str | None = None) -> None:
-    """Puts the stack in a status and says so in an event."""
+    """Set the stack's status and add an event."""
     set_status(stack, status, reason)
     stack_event(stack, status, reason)
     _put_in_order(stack)
 
 
 def resource_reaches(stack: Untyped, resource: StackResource, status: str, reason: str | None = None) -> None:
-    """Puts a resource in a status and says so in an event of its stack."""
+    """Set a resource's status and add an event to its stack."""
     resource.status, resource.reason, resource.updated = status, reason, utcnow()
     event = Event(
         stack_id=stack.stack_id,
@@ -150,7 +150,7 @@ def resource_reaches(stack: Untyped, resource: StackResource, status: str, reaso
 
 
 def _put_in_order(stack: Untyped) -> None:
-    """Dates the last event after the one before: readers sort by time, and a step here takes no time."""
+    """Date the last event after the previous one: readers sort by time, and a step here takes no time."""
     if len(stack.events) > 1:
         earlier, last = stack.events[-2:]
         last.timestamp = max(last.timestamp, earlier.timestamp + timedelta(milliseconds=1))

@@ -1,4 +1,4 @@
-"""An update of a stack: the new is made before the old is deleted; what fails is undone, and the old resources stay.
+"""Updates of stacks: new resources are created before old ones are deleted, and a failed update is undone.
 
 Source: CloudFormation User Guide, "Update behaviors of stack resources"; AWS re:Post, "cloudformation-stack-cleanup-
 stuck". When the clean-up cannot delete an old resource, the update has succeeded all the same: the old resource stays
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from local_aws.resource_type import ResourceRequest
 from local_aws.stack_state import StackResource
 
-LEFT_BEHIND = "Update successful. One or more resources could not be deleted."
+NOT_ALL_DELETED = "Update successful. One or more resources could not be deleted."
 
 
 def update_resources(stack: Untyped, contents: StackContents, policy: str | None) -> None:
-    """Makes the stack follow the contents if the policy allows; it ends UPDATE_COMPLETE or UPDATE_ROLLBACK_COMPLETE."""
+    """Make the stack follow the contents, as the policy allows; it ends UPDATE_COMPLETE or UPDATE_ROLLBACK_COMPLETE."""
     check_types_stay(stack, contents)
     stack_reaches(stack, "UPDATE_IN_PROGRESS", "User Initiated")
     update = _Update(stack, contents, policy)
@@ -52,7 +52,7 @@ def update_resources(stack: Untyped, contents: StackContents, policy: str | None
 
 
 def check_types_stay(stack: Untyped, contents: StackContents) -> None:
-    """Raises ValidationError when a logical id would change its type."""
+    """Raise ValidationError when a logical id would change its type."""
     definitions = contents.template["Resources"]
     changed = [
         name
@@ -75,7 +75,7 @@ class _Update:
     after: dict[str, StackResource] = field(default_factory=dict)
 
     def walk(self) -> None:
-        """Makes, changes or replaces every resource of the new template; deletes nothing. Raises DeploymentFailed."""
+        """Create, change or replace every resource of the new template; delete nothing. Raises DeploymentFailed."""
         definitions = self.contents.template["Resources"]
         for logical_id in creation_order(self.contents.template):
             if is_wanted(definitions[logical_id], self.contents.names):
@@ -85,19 +85,19 @@ class _Update:
             self._ask(UpdateAction.DELETE, resource)
 
     def clean_up(self, removed: list[StackResource]) -> None:
-        """Deletes what the update replaced or removed; what cannot be deleted stays, and the update is complete."""
+        """Delete what the update replaced or removed; the update completes even if a deletion fails."""
         replaced = [step.superseded for step in self.steps if step.superseded]
-        kept = [one for one in removed if one.is_retained_on_deletion] + [
+        retained = [one for one in removed if one.is_retained_on_deletion] + [
             one for one in replaced if one.is_retained_on_replacement
         ]
         stack_reaches(self.stack, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
-        for resource in kept:
+        for resource in retained:
             resource_reaches(self.stack, resource, "DELETE_SKIPPED")
-        left = delete_resources(self.stack, [one for one in [*replaced, *removed] if one not in kept])
-        stack_reaches(self.stack, "UPDATE_COMPLETE", LEFT_BEHIND if left else None)
+        remaining = delete_resources(self.stack, [one for one in [*replaced, *removed] if one not in retained])
+        stack_reaches(self.stack, "UPDATE_COMPLETE", NOT_ALL_DELETED if remaining else None)
 
     def removed(self) -> list[StackResource]:
-        """The stack's resources that the new template no longer wants."""
+        """Return the stack's resources that are not in the new template."""
         return [one for name, one in state(self.stack).resources.items() if name not in self.after]
 
     @property
@@ -105,9 +105,9 @@ class _Update:
         return Deployment(stack=self.stack, template=self.contents.template, names=self.contents.names)
 
     def _added(self, logical_id: str) -> StackResource:
-        made = self._deployment.create(self._deployment.request(logical_id))
-        self.steps.append(ResourceStep(before=None, after=made))
-        return made
+        resource = self._deployment.create(self._deployment.request(logical_id))
+        self.steps.append(ResourceStep(before=None, after=resource))
+        return resource
 
     def _followed(self, current: StackResource) -> StackResource:
         deployment = self._deployment
@@ -128,9 +128,9 @@ class _Update:
         self._ask(UpdateAction.REPLACE, current)
         self._check_name_changes(current, request)
         fresh = replace(request, generated_name=self._deployment.fresh_name(request.resource_type, request.logical_id))
-        made = self._deployment.create(fresh, replacing=True)
-        self.steps.append(ResourceStep(before=current, after=made))
-        return made
+        resource = self._deployment.create(fresh, replacing=True)
+        self.steps.append(ResourceStep(before=current, after=resource))
+        return resource
 
     def _check_name_changes(self, current: StackResource, request: ResourceRequest) -> None:
         names = primary_identifier(request.resource_type)
@@ -153,25 +153,25 @@ class _Update:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ResourceStep:
-    """One resource that an update touched; before is None for a new one, after while a change in place is under way."""
+    """One resource that an update touched; before is None for a new one, after during a change in place."""
 
     before: StackResource | None
     after: StackResource | None
 
     @property
     def physical_resource(self) -> StackResource | None:
-        """Return the physical resource that this step made, if it made one."""
+        """Return the physical resource that this step created, if any."""
         in_place = self.before and self.after and self.before.physical_id == self.after.physical_id
         return None if in_place else self.after
 
     @property
     def superseded(self) -> StackResource | None:
-        """Return the physical resource that another took the place of."""
+        """Return the physical resource that was replaced, if any."""
         return self.before if self.physical_resource else None
 
 
 def roll_back(stack: Untyped, steps: Sequence[ResourceStep], reason: str) -> None:
-    """Takes the steps back, last first; the stack ends UPDATE_ROLLBACK_COMPLETE, or _FAILED when that fails too."""
+    """Undo the steps, last first; the stack ends UPDATE_ROLLBACK_COMPLETE, or _FAILED when that fails too."""
     stack_reaches(stack, "UPDATE_ROLLBACK_IN_PROGRESS", reason)
     contents = current_contents(stack)
     old = Deployment(stack=stack, template=contents.template, names=contents.names)
@@ -189,9 +189,9 @@ def roll_back(stack: Untyped, steps: Sequence[ResourceStep], reason: str) -> Non
     stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE")
 
 
-def _delete_created(stack: Untyped, made: Sequence[StackResource]) -> None:
+def _delete_created(stack: Untyped, resources: Sequence[StackResource]) -> None:
     stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
-    for resource in made:
+    for resource in resources:
         if resource.is_retained_on_rollback:
             resource_reaches(stack, resource, "DELETE_SKIPPED")
-    delete_resources(stack, [one for one in made if not one.is_retained_on_rollback])
+    delete_resources(stack, [one for one in resources if not one.is_retained_on_rollback])

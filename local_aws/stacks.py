@@ -1,4 +1,4 @@
-"""Stacks as wholes: launch, update and deletion, with the checks CloudFormation makes before it touches a resource."""
+"""Launch, update and deletion of whole stacks, with CloudFormation's checks before it touches a resource."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_UPDATES = "No updates are to be performed."
 
 
 def new_stack(backend: Untyped, name: str, **options: Untyped) -> Untyped:
-    """A stack with nothing in it, in the backend's list; raises AlreadyExistsException."""
+    """Add an empty stack to the backend and return it; raises AlreadyExistsException."""
     if any(stack.name == name for stack in backend.stacks.values()):
         raise AlreadyExistsException(f"Stack [{name}] already exists")
     stack_id = generate_stack_id(name, backend.region_name, backend.account_id)
@@ -46,7 +46,7 @@ def create_stack(
     parameters: dict[str, str],
     **options: Untyped,
 ) -> Untyped:
-    """The new stack, in whatever status its creation ended; raises ValidationError when it cannot begin."""
+    """Return the new stack with the final status of its creation; raises ValidationError when it cannot begin."""
     on_failure = options.pop("on_failure", OnFailure.ROLLBACK)
     with LOCK:
         stack = new_stack(backend, name, **options)
@@ -62,21 +62,21 @@ def create_stack(
 
 
 def has_changes(stack: Untyped, contents: StackContents) -> bool:
-    """Return whether an update to the contents would do anything; the contents are used up by the question."""
+    """Return whether an update to the contents would change anything; the contents cannot be used afterwards."""
     check_types_stay(stack, contents)
     outputs = contents.template.get("Outputs") or {}
     return outputs != (stack.template_dict.get("Outputs") or {}) or bool(planned_changes(stack, contents))
 
 
 def update_stack(stack: Untyped, contents: StackContents, policy: str | None = None) -> None:
-    """Makes the stack follow the contents; raises ValidationError when it is in no state for that."""
+    """Make the stack follow the contents; raises ValidationError when its status does not allow an update."""
     with LOCK:
         check_updatable(stack)
         update_resources(stack, contents, policy or stack.policy)
 
 
 def check_updatable(stack: Untyped) -> None:
-    """Raises ValidationError for a stack that no update may begin on."""
+    """Raise ValidationError for a stack whose status does not allow an update."""
     if stack.status not in UPDATABLE:
         raise ValidationError(
             message=f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.",
@@ -84,9 +84,9 @@ def check_updatable(stack: Untyped) -> None:
 
 
 def delete_stack(backend: Untyped, name_or_id: str, retained: Collection[str] = ()) -> None:
-    """Deletes a stack and its resources, an unknown one without error; raises ValidationError for a protected one."""
-    found = [stack for stack in backend.stacks.values() if name_or_id in {stack.name, stack.stack_id}]
-    for stack in found:
+    """Delete a stack and its resources, an unknown one without error; raises ValidationError for a protected one."""
+    stacks = [stack for stack in backend.stacks.values() if name_or_id in {stack.name, stack.stack_id}]
+    for stack in stacks:
         with LOCK:
             _check_deletable(stack)
             if delete_stack_resources(stack, retained):
@@ -109,7 +109,7 @@ def _check_deletable(stack: Untyped) -> None:
 
 
 def forget_change_sets(backend: Untyped, stack: Untyped, *, but: str | None = None) -> None:
-    """Drops the stack's change sets, all but one: they are void once the stack has changed."""
+    """Drop the stack's change sets except one: they are void once the stack has changed."""
     for change_set_id in [key for key, one in backend.change_sets.items() if one.stack_id == stack.stack_id]:
         if change_set_id != but:
             del backend.change_sets[change_set_id]

@@ -1,4 +1,4 @@
-"""EMR steps: nothing runs unless a tag asks for it. A step is RUNNING when first looked at, and then it has ended."""
+"""EMR steps, which run only if a tag asks for it. A step is RUNNING at its first description, then ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def install() -> None:
-    """Lets moto's steps end, and its clusters go back to WAITING."""
+    """Let moto's steps end, and its clusters return to WAITING."""
     wrap(ElasticMapReduceBackend, "describe_step", _visible_state)
     wrap(Cluster, "add_steps", _added)
     replace(ElasticMapReduceResponse, "cancel_steps", _cancelled)
@@ -36,11 +36,11 @@ def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -
 
 
 def _cancelled(response: Untyped) -> Untyped:
-    """CancelSteps: of those that wait."""
-    found = response.backend.clusters[request_parameter(response, "ClusterId")].steps
+    """Answer CancelSteps, which cancels only steps that wait."""
+    steps = response.backend.clusters[request_parameter(response, "ClusterId")].steps
     wanted = request_parameter(response, "StepIds", [])
     answer = []
-    for step in (each for each in found if each.id in wanted):
+    for step in (candidate for candidate in steps if candidate.id in wanted):
         if step.state == "PENDING":
             step.state, step.end_date_time = "CANCELLED", utcnow()
             answer.append({"StepId": step.id, "Status": "SUBMITTED"})
@@ -72,12 +72,12 @@ def _advance(cluster: Untyped, step: Untyped) -> None:
 
 
 def _outcome(cluster: Untyped, step: Untyped) -> str:
-    asked = control(cluster, STEP) or "COMPLETED"
-    if asked != RUN:
-        return asked
+    behaviour = control(cluster, STEP) or "COMPLETED"
+    if behaviour != RUN:
+        return behaviour
     bucket, _, prefix = str(cluster.log_uri).removeprefix("s3://").partition("/")
     log = (bucket, f"{prefix}{cluster.id}/steps/{step.id}/stderr.gz")
     state = control(cluster, HBASE) or "well"
-    stopped = any(each.name.endswith("stop-hbase") and each.state == "COMPLETED" for each in cluster.steps)
-    done = nodes.run_step(cluster.emr_backend.region_name, step.args, state, log, stopped=stopped)
-    return "COMPLETED" if done else "FAILED"
+    stopped = any(earlier.name.endswith("stop-hbase") and earlier.state == "COMPLETED" for earlier in cluster.steps)
+    succeeded = nodes.run_step(cluster.emr_backend.region_name, step.args, state, log, stopped=stopped)
+    return "COMPLETED" if succeeded else "FAILED"

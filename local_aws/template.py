@@ -28,7 +28,7 @@ SUBSTITUTION = re.compile(r"\$\{([^!}.]+)(?:\.[^}]*)?\}")
 
 
 def check_resource_types(template: Json) -> None:
-    """Raises ValidationError, as CloudFormation does, for types the local AWS cannot make: none is skipped."""
+    """Raise ValidationError, as CloudFormation does, for types that the local AWS cannot create: none is skipped."""
     types = {definition["Type"] for definition in template["Resources"].values()}
     unknown = sorted(name for name in types if not resource_types.exists(name))
     if unknown:
@@ -56,7 +56,7 @@ def _with_dates_as_text(value: Untyped) -> Untyped:
 
 
 def check_shape(template: object) -> None:
-    """Raises ValidationError for a template without a map of resources that each have a type."""
+    """Raise ValidationError for a template without a map of resources that each have a type."""
     resources = template.get("Resources") if isinstance(template, dict) else None
     if not isinstance(resources, dict) or not resources:
         raise ValidationError(message="Template format error: At least one Resources member must be defined.")
@@ -68,7 +68,7 @@ def check_shape(template: object) -> None:
 
 
 def creation_order(template: Json) -> list[str]:
-    """The logical ids, each after what it refers to or depends on, otherwise as the template lists them."""
+    """Return the logical ids, each after those that it refers to or depends on, otherwise in the template's order."""
     definitions = template["Resources"]
     graph = {name: sorted(set(references(body)) & definitions.keys()) for name, body in definitions.items()}
     try:
@@ -80,7 +80,7 @@ def creation_order(template: Json) -> list[str]:
 
 
 def references(node: object) -> Iterator[str]:
-    """Every logical id or parameter name that a part of a template refers to."""
+    """Yield every logical id or parameter name that a part of a template refers to."""
     if isinstance(node, list):
         for inner in node:
             yield from references(inner)
@@ -104,7 +104,7 @@ def _references_of(key: str, inner: object) -> Iterator[str]:
 
 
 def resource_map(stack: Untyped, template: Json, parameters: dict[str, str]) -> Untyped:
-    """Moto's resolver for this template and these parameters, with no resource in it yet."""
+    """Return moto's resolver for this template and these parameters, with no resource in it yet."""
     fresh = parsing.ResourceMap(
         stack.stack_id,
         stack.name,
@@ -130,7 +130,7 @@ def is_wanted(definition: Json, names: Untyped) -> bool:
 
 
 def resolved_properties(definition: Json, names: Untyped, region: str) -> Json:
-    """The properties as the resource type is given them: no intrinsic function or dynamic reference is left in them."""
+    """Return the properties with every intrinsic function and dynamic reference resolved."""
     properties = _without_absent(parsing.clean_json(definition.get("Properties") or {}, names))
     _check_resolved(properties)
     resolved: Json = with_dynamic_references(properties, region)
@@ -147,9 +147,11 @@ def _without_absent(value: Untyped) -> Untyped:
 
 def _check_resolved(value: Untyped) -> None:
     if isinstance(value, dict):
-        left = [key for key in value if str(key).startswith("Fn::") and len(value) == 1]
-        if left:
-            raise ValidationError(message=f"Template error: the local AWS cannot resolve {left[0]}: {value[left[0]]}")
+        functions = [key for key in value if str(key).startswith("Fn::") and len(value) == 1]
+        if functions:
+            raise ValidationError(
+                message=f"Template error: the local AWS cannot resolve {functions[0]}: {value[functions[0]]}"
+            )
         value = list(value.values())
     if isinstance(value, list):
         for inner in value:
@@ -160,7 +162,7 @@ REFERENCE = re.compile(r"\{\{resolve:([a-z-]+):([^{}]+)\}\}")
 
 
 def with_dynamic_references(value: Untyped, region: str) -> Untyped:
-    """The value with each dynamic reference resolved; raises ValidationError for one that cannot be."""
+    """Return the value with each dynamic reference resolved; raises ValidationError for one that cannot be."""
     if isinstance(value, dict):
         return {key: with_dynamic_references(inner, region) for key, inner in value.items()}
     if isinstance(value, list):
@@ -182,7 +184,7 @@ def _resolved(service: str, name: str, region: str) -> str:
 
 
 def raw_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:
-    """Return the raw parameter values: of a type AWS::SSM::Parameter::Value<…> the name, never the value behind it."""
+    """Return the raw parameter values: for the type AWS::SSM::Parameter::Value<…> the name, not the value behind it."""
     return {entry["ParameterKey"]: _raw_value(entry, previous, previous_template) for entry in entries}
 
 
@@ -207,7 +209,7 @@ def _is_true(flag: object) -> bool:
 
 
 def check_parameters(template: Json, parameters: dict[str, str]) -> None:
-    """Raises ValidationError for parameters the template does not have, lacks, or does not allow the value of."""
+    """Raise ValidationError for unknown or missing parameters, and for values that the template does not allow."""
     declared: Json = template.get("Parameters") or {}
     unknown = sorted(parameters.keys() - declared.keys())
     if unknown:
@@ -222,21 +224,21 @@ def check_parameters(template: Json, parameters: dict[str, str]) -> None:
 
 
 def parameter_store_value(resource_map: Untyped, name: str, value_type: str) -> str | list[str]:
-    """Return what the Parameter Store holds under the name; raises ValidationError when it holds nothing."""
+    """Return the Parameter Store's value of the name; raises ValidationError for an unknown name."""
     account, region = resource_map["AWS::AccountId"], resource_map["AWS::Region"]
-    found = ssm_backends[account][region].get_parameter(name)
-    if found is None:
+    parameter = ssm_backends[account][region].get_parameter(name)
+    if parameter is None:
         raise ValidationError(
             message=f"Unable to fetch parameters [{name}] from parameter store for this account.",
         )
-    return str(found.value).split(",") if "List" in value_type else str(found.value)
+    return str(parameter.value).split(",") if "List" in value_type else str(parameter.value)
 
 
 PATH_STYLE_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 def install() -> None:
-    """Makes every reader of template URLs understand both styles."""
+    """Make every reader of template URLs understand path-style and virtual-hosted URLs."""
     for module in (models, responses, utils):
         replace(module, "get_stack_from_s3_url", template_from_url)
 
@@ -244,8 +246,8 @@ def install() -> None:
 def template_from_url(template_url: str, account_id: str, partition: str) -> str:
     """Return the text of the object that the URL names, path-style or virtual-hosted."""
     bucket, key = bucket_and_key(template_url)
-    found: Untyped = s3_backends[account_id][partition].get_object(bucket, key)
-    return str(found.value.decode("utf-8"))
+    stored: Untyped = s3_backends[account_id][partition].get_object(bucket, key)
+    return str(stored.value.decode("utf-8"))
 
 
 def bucket_and_key(url: str) -> tuple[str, str]:

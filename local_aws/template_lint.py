@@ -10,12 +10,12 @@ __all__ = ["lint_errors"]
 
 
 def lint_errors(assembly: Path) -> tuple[int, tuple[str, ...]]:
-    """How many templates of a cloud assembly were linted, and every error in them with its line."""
+    """Return how many templates of a cloud assembly were linted, and every error in them with its line."""
     templates = sorted(assembly.glob("*.template.json"))
-    found = [(template, match) for template in templates for match in lint_file(template, config=ManualArgs())]
+    matches = [(template, match) for template in templates for match in lint_file(template, config=ManualArgs())]
     errors = tuple(
         f"{template.name}:{match.linenumber} {match.rule.id} {match.message}"
-        for template, match in found
+        for template, match in matches
         if match.rule.severity == "error"
     )
     return len(templates), errors

@@ -37,17 +37,19 @@ def lab_results_files(docs: Path) -> Mapping[Path, str]:
     if not (docs / RUN).exists():
         return {}
     pictures = lab_pictures(committed_run(docs / RUN))
-    return {docs / PAGE: lab_results_page(docs)} | {docs / PICTURES / name: made for name, made in pictures.items()}
+    return {docs / PAGE: lab_results_page(docs)} | {
+        docs / PICTURES / name: content for name, content in pictures.items()
+    }
 
 
 def write_lab_results(docs: Path) -> None:
     """Write the page and its pictures, and remove those of an earlier run. Raises as the page does."""
     committed_run(docs / RUN)
-    made = lab_results_files(docs)
-    for file in there(docs) - made.keys():
+    files = lab_results_files(docs)
+    for file in there(docs) - files.keys():
         file.unlink()
     (docs / PICTURES).mkdir(exist_ok=True)
-    for file, text in made.items():
+    for file, text in files.items():
         file.write_text(text, encoding="utf-8")
 
 
@@ -70,11 +72,11 @@ def committed_run(file: Path) -> Run:
 
 def lab_page(run: Run, learnt: str = "") -> str:
     """The page, in Markdown; `learnt` is Markdown of ours, everything else text of the run."""
-    told = ("## What was learnt", learnt.strip()) if learnt.strip() else ()
+    chapter = ("## What was learnt", learnt.strip()) if learnt.strip() else ()
     return (
         section(
             *_targets(run),
-            *told,
+            *chapter,
             *_what_ran(run),
             *_scale(run),
             *(part for scenario in run.scenarios for part in _scenario(scenario)),
@@ -110,23 +112,27 @@ def _targets(run: Run) -> Iterator[str]:
 def _target_rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
     """A scenario and a case are named where they begin; many facts that are as predicted are one row."""
     link = f"[{_cell(scenario.title)}](#{_anchor(scenario.title)})"
-    facts = [each for each in scenario.figures if each.holds and each.target and each.target.kind is TargetKind.SAME]
-    told_one_by_one = [each for each in scenario.figures if each.target]
+    facts = [
+        candidate
+        for candidate in scenario.figures
+        if candidate.holds and candidate.target and candidate.target.kind is TargetKind.SAME
+    ]
+    listed = [candidate for candidate in scenario.figures if candidate.target]
     if len(facts) > MANY_FACTS:
         cases, name = len(wording.by_case(facts)), f"{len(facts):,} facts, each below"
         yield (link, f"{cases} cases", name, amounts.target_text(facts[0]), "", "", _outcome(facts[0]))
-        told_one_by_one, link = [each for each in told_one_by_one if each not in facts], ""
-    for case, figures in wording.by_case(told_one_by_one).items():
+        listed, link = [candidate for candidate in listed if candidate not in facts], ""
+    for case, figures in wording.by_case(listed).items():
         named = _cell(case) or amounts.NOTHING
         for figure in figures:
-            told = (amounts.target_text(figure), amounts.measured_text(figure), amounts.predicted_text(figure))
-            yield (link, named, _cell(figure.name), *map(_cell, told), _outcome(figure))
+            texts = (amounts.target_text(figure), amounts.measured_text(figure), amounts.predicted_text(figure))
+            yield (link, named, _cell(figure.name), *map(_cell, texts), _outcome(figure))
             link = named = ""
 
 
 def _outcome(figure: Measurement) -> str:
-    said = wording.outcome(figure)
-    return f"**{said}**" if figure.holds is False else said or amounts.NOTHING
+    verdict = wording.outcome(figure)
+    return f"**{verdict}**" if figure.holds is False else verdict or amounts.NOTHING
 
 
 def _scenario(scenario: Scenario) -> Iterator[str]:
@@ -170,7 +176,7 @@ def _reasons(figures: Iterable[Measurement]) -> Iterator[str]:
     numbers: dict[str, list[str]] = {}
     for number, figure in enumerate(figures, 1):
         numbers.setdefault(figure.because, []).append(str(number))
-    return (f"**{', '.join(found)}**: {_plain(because)}." for because, found in numbers.items())
+    return (f"**{', '.join(names)}**: {_plain(reason)}." for reason, names in numbers.items())
 
 
 def _what_ran(run: Run) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""HBase's administration, through a process that stays: `java/warmbase/lab/Admin.java` says what it can do."""
+"""HBase's administration, through one long-running process: `java/warmbase/lab/Admin.java` lists its calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from lab.hbase.process import KEPT_VARIABLES, die_with
+from lab.hbase.process import INHERITED_VARIABLES, die_with
 from sizing.block import LengthHistogram, cached_bytes
 from sizing.problem import OperationFailed
 
@@ -33,7 +33,7 @@ LAST_LINES: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminCommand:
-    """How the process is started. `arguments` is Java, its options and its class path; stderr goes to `log`."""
+    """The command that starts the process. `arguments` is Java, its options and class path; stderr goes to `log`."""
 
     arguments: Sequence[str]
     directory: Path
@@ -53,7 +53,7 @@ class TableFamily:
     attributes: Mapping[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the process reads it."""
+        """Return the value in the form that the process reads."""
         named = {
             "name": self.name,
             "compression": self.compression,
@@ -77,7 +77,7 @@ class TableSpec:
     configuration: Mapping[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the process reads it."""
+        """Return the value in the form that the process reads."""
         return {
             "table": self.name,
             "families": [family.to_json() for family in self.families],
@@ -90,7 +90,7 @@ class TableSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFileBlocks:
-    """Data blocks of store files, by the length that they are cached with: decompressed, and as they are on disk."""
+    """Data blocks of store files by their length in the cache, decompressed and as stored on disk."""
 
     files: int
     lengths: LengthHistogram
@@ -98,7 +98,7 @@ class StoreFileBlocks:
 
 
 class Admin:
-    """Calls into the process: started by the first, ended by leaving the context. One call at a time.
+    """Calls into the process, which the first call starts and leaving the context ends. One call runs at a time.
 
     Every call raises OperationFailed with HBase's own message; `seconds` bounds how long it waits for the cluster.
     After a call that did not answer at all the process is ended, and the next call starts another.
@@ -119,7 +119,7 @@ class Admin:
         self.close()
 
     def close(self) -> None:
-        """Ends the process: by the end of its input, or by force."""
+        """End the process by closing its input, or by force after a time limit."""
         process, self._process, self._unread = self._process, None, b""
         if process is None:
             return
@@ -132,15 +132,15 @@ class Admin:
         _pipe(process.stdout).close()
 
     def create(self, table: TableSpec, seconds: float = CALL_SECONDS) -> dict[str, Any]:
-        """The table's definition as the cluster holds it, once it is created and its regions are open."""
+        """Create the table and wait for its regions; return its definition as the cluster stores it."""
         return self._call("create", seconds, **table.to_json())
 
     def checked_table(self, table: TableSpec, seconds: float = CALL_SECONDS) -> dict[str, Any]:
-        """Return what HBase makes of a definition: the table is created, described and dropped."""
+        """Create, describe and drop the table; return HBase's description of it."""
         return self._call("checked_table", seconds, **table.to_json())
 
     def drop(self, table: str, seconds: float = CALL_SECONDS) -> None:
-        """Disables and deletes the table."""
+        """Disable and delete the table."""
         self._call("drop", seconds, table=table)
 
     def flush(self, table: str, seconds: float = CALL_SECONDS) -> None:
@@ -148,20 +148,20 @@ class Admin:
         self._call("flush", seconds, table=table)
 
     def major_compact(self, table: str, seconds: float = CALL_SECONDS) -> float:
-        """How many seconds it took until every region of the table was compacted."""
+        """Compact every region of the table and return the seconds that it took."""
         return float(self._call("major_compact", seconds, table=table)["waited_seconds"])
 
     def await_regions(self, table: str, seconds: float = CALL_SECONDS) -> float:
-        """How many seconds it took until all regions of the table, and HBase's own, answered a read."""
+        """Wait until all regions of the table and of HBase's own tables answer a read; return the seconds."""
         return float(self._call("await_regions", seconds, table=table)["waited_seconds"])
 
     def blocks(self, table: str, family: str, directory: Path, seconds: float = CALL_SECONDS) -> StoreFileBlocks:
-        """Return what the data blocks of a family's store files below the directory hold, by HBase's own reader."""
-        said = self._call("blocks", seconds, family=family, directory=str(directory / "data" / "default" / table))
+        """Return the data blocks of a family's store files below the directory, read by HBase's own reader."""
+        answer = self._call("blocks", seconds, family=family, directory=str(directory / "data" / "default" / table))
         return StoreFileBlocks(
-            files=said["files"],
-            lengths=_cached_lengths(said["payloads"]),
-            compressed_lengths=_cached_lengths(said["on_disk"]),
+            files=answer["files"],
+            lengths=_cached_lengths(answer["payloads"]),
+            compressed_lengths=_cached_lengths(answer["on_disk"]),
         )
 
     def servers(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class Admin:
         return {region["region"]: region["server"] for region in self._call("regions", table=table)["regions"]}
 
     def move(self, region: str, server: str, seconds: float = CALL_SECONDS) -> float:
-        """How many seconds it took until the region was on the server (`host,port` or its whole name)."""
+        """Move the region to the server (`host,port` or its whole name); return the seconds."""
         return float(self._call("move", seconds, region=region, server=server)["waited_seconds"])
 
     def switch_balancer(self, *, on: bool) -> bool:
@@ -181,7 +181,7 @@ class Admin:
         return bool(self._call("balancer", on=on)["was"])
 
     def smoke(self, table: str, family: str, rows: int = 1000) -> int:
-        """How many rows the table has after so many were put and flushed."""
+        """Put and flush so many rows; return how many rows the table then has."""
         return int(self._call("smoke", table=table, family=family, rows=rows)["rows"])
 
     def _call(self, name: str, seconds: float = CALL_SECONDS, **fields: object) -> dict[str, Any]:
@@ -209,8 +209,8 @@ class Admin:
         end = time.monotonic() + seconds
         output = _pipe(process.stdout).fileno()
         while b"\n" not in self._unread:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([output], [], [], left)[0]:
+            remaining = end - time.monotonic()
+            if remaining <= 0 or not select.select([output], [], [], remaining)[0]:
                 raise OperationFailed(f"hbase {name}: no answer in {seconds:.0f} s\n  {self._reply()}")
             read = os.read(output, READ_BYTES)
             if not read:
@@ -234,7 +234,7 @@ class Admin:
                 self._process = subprocess.Popen(
                     [*self._command.arguments, MAIN_CLASS],
                     cwd=self._command.directory,
-                    env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+                    env={name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ},
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,

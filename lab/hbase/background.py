@@ -1,4 +1,4 @@
-"""A lab that stays up after the command that began it: what runs, where, and how it ends."""
+"""A lab that stays up after the command that started it: its processes, its directories, and how it ends."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = ["BackgroundLab", "Process", "background_lab", "down", "up"]
 STATE: Final = "up.json"
 DIRECTORY: Final = "up"
 STOP_SECONDS: Final = 30.0
-LOOK_SECONDS: Final = 0.1
+POLL_SECONDS: Final = 0.1
 # The master first, for it would hold the regions of a server that goes; the store last, for all write to it.
 ENDING: Final = ("master", "server-0", "zookeeper", "store proxy", "store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """One process of it. `ticks` is when it began, so that another of the same id is not taken for it."""
+    """One process of the lab; with its start time `ticks`, a reused id is not mistaken for it."""
 
     name: str
     id: int
@@ -50,7 +50,7 @@ class Process:
         return began(self.id) == self.ticks
 
     def end(self) -> None:
-        """Asks its group to end, and kills it after a while."""
+        """Ask the process group to end, and kill it after a time limit."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not self.is_alive:
                 return
@@ -58,12 +58,12 @@ class Process:
                 os.killpg(self.id, number)
             ends = time.monotonic() + STOP_SECONDS
             while self.is_alive and time.monotonic() < ends:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundLab:
-    """A lab that was left up."""
+    """A lab that an earlier command left running."""
 
     environment: str
     root: str
@@ -78,24 +78,24 @@ class BackgroundLab:
 
     @property
     def cache(self) -> CacheCounters | None:
-        """Return what its RegionServer has counted; None while it does not answer."""
+        """Return the RegionServer's counters, None while it does not answer."""
         return cache_counters(self.ports.servers_info[0])
 
 
-def up(asked: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
-    """Starts one with the environment's table filled and one RegionServer as planned.
+def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
+    """Start a lab whose RegionServer runs as planned, with the environment's table filled.
 
     Raises OperationFailed when one is up already, or when something does not start: nothing is left running then;
     InvalidInput where this machine is too small.
     """
-    found = background_lab()
-    if found is not None and any(process.is_alive for process in found.processes):
-        raise OperationFailed(f"a lab of {found.environment} is up already\n  fix: end it with `warmbase lab down`")
+    earlier = background_lab()
+    if earlier is not None and any(process.is_alive for process in earlier.processes):
+        raise OperationFailed(f"a lab of {earlier.environment} is up already\n  fix: end it with `warmbase lab down`")
     down()
-    check_room(asked.of)
+    check_room(request.of)
     place = LabPaths(root=home() / DIRECTORY, ports=free_ports())
     place.make()
-    of = asked.of
+    of = request.of
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, place.root, ignore_errors=True)
         program = Program(java=of.software.java, class_path=of.software.store_class_path)
@@ -113,23 +113,23 @@ def up(asked: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
                 say=say,
                 latency=of.latency,
             )
-            _serve(bench, asked)
-        left = BackgroundLab(
+            _serve(bench, request)
+        background = BackgroundLab(
             environment=of.launch.environment.name,
             root=str(place.root),
             ports=place.ports,
-            table=asked.table.name,
+            table=request.table.name,
             processes=_processes({**cluster.running, "store proxy": running.proxy, "store": running.server}),
         )
         half = _state().with_suffix(".part")
-        half.write_text(json.dumps(asdict(left), indent=1), encoding="utf-8")
+        half.write_text(json.dumps(asdict(background), indent=1), encoding="utf-8")
         half.replace(_state())
         stack.pop_all()
-    return left
+    return background
 
 
 def background_lab() -> BackgroundLab | None:
-    """The lab that was left up, whether its processes still run or not."""
+    """Return the lab that was left up, whether its processes still run or not."""
     try:
         value: dict[str, Any] = json.loads(_state().read_text(encoding="utf-8"))
         ports = value["ports"]
@@ -141,9 +141,9 @@ def background_lab() -> BackgroundLab | None:
 
 
 def down() -> bool:
-    """Ends the lab that is up and removes what it stored; False where there was none."""
-    found = background_lab()
-    named = () if found is None else sorted(found.processes, key=lambda each: ENDING.index(each.name))
+    """End the lab that is up and remove its files; return False if there was none."""
+    background = background_lab()
+    named = () if background is None else sorted(background.processes, key=lambda running: ENDING.index(running.name))
     for process in named:
         process.end()
     # What a command that was killed on the way up has left.
@@ -152,29 +152,29 @@ def down() -> bool:
         process.end()
     shutil.rmtree(home() / DIRECTORY, ignore_errors=True)
     _state().unlink(missing_ok=True)
-    return found is not None or bool(strays)
+    return background is not None or bool(strays)
 
 
 def _strays() -> tuple[Process, ...]:
-    """Processes that work in the directory of a lab that stays up, whether they were written down or not."""
-    root, found = (home() / DIRECTORY).resolve(), []
+    """Return the processes that run in the directory of a background lab, recorded or not."""
+    root, strays = (home() / DIRECTORY).resolve(), []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):
             if root in (link.readlink(), *link.readlink().parents):
                 number = int(link.parent.name)
-                found.append(Process(name="stray", id=number, ticks=began(number)))
-    return tuple(found)
+                strays.append(Process(name="stray", id=number, ticks=began(number)))
+    return tuple(strays)
 
 
-def _serve(bench: Bench, asked: RunRequest) -> None:
-    bench.table(asked.table, family_of(asked.table, asked.of.miniature))
+def _serve(bench: Bench, request: RunRequest) -> None:
+    bench.table(request.table, family_of(request.table, request.of.miniature))
     bench.say("starting a RegionServer as planned")
     bench.serve(LabServer(), cold=True)
-    bench.store.set(asked.of.latency)
+    bench.store.set(request.of.latency)
 
 
 def _processes(running: Mapping[str, RunningProcess]) -> tuple[Process, ...]:
-    return tuple(Process(name=name, id=each.id, ticks=began(each.id)) for name, each in running.items())
+    return tuple(Process(name=name, id=process.id, ticks=began(process.id)) for name, process in running.items())
 
 
 def _state() -> Path:

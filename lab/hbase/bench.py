@@ -1,4 +1,4 @@
-"""What experiments work with: a cluster, its store, its tables, and windows in which all counters are read."""
+"""The bench of experiments: a cluster, its store and tables, and windows over which all counters are read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COLD: Final = varied({"hbase.rs.prefetchblocksonopen": "false"}, "so that reads 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What happened while a load ran: what its clients measured, and differences of counters."""
+    """A load and its measurements: the clients' figures, and the differences of all counters."""
 
     load: YcsbLoad
     measured: YcsbResult
@@ -63,23 +63,23 @@ class Window:
 
     @property
     def hit_ratio(self) -> float:
-        """Share of block reads that the BucketCache answered."""
+        """Return the share of block reads that the BucketCache answered."""
         return hit_ratio(self.hits, self.misses)
 
     @property
     def lookups(self) -> float:
-        """Blocks that were looked for in the BucketCache."""
+        """Return the number of blocks that were looked up in the BucketCache."""
         return self.hits + self.misses / MISSES_FOR_ONE
 
     @property
     def gets_per_1000_reads(self) -> float:
-        """GETs of store files for each thousand operations."""
+        """Return the number of store-file GETs for each thousand operations."""
         return 1000 * self.gets / max(1.0, self.measured.reads)
 
 
 @dataclass(kw_only=True)
 class Bench:
-    """A lab at work. `say` takes a line of progress."""
+    """A running lab with its clients; `say` takes a line of progress."""
 
     cluster: LabCluster
     store: StoreClient
@@ -90,7 +90,7 @@ class Bench:
     filled: dict[str, StoreFileBlocks] = field(default_factory=dict)
 
     def table(self, table: YcsbTable, family: TableFamily) -> StoreFileBlocks:
-        """The blocks of the table, once it is filled and compacted to one file for each region.
+        """Fill the table and compact it to one file for each region; return its blocks.
 
         At once when it is there already. Raises OperationFailed where it is not stored in so many files.
         """
@@ -114,15 +114,15 @@ class Bench:
         return self.filled[table.name]
 
     def _measured_experiment(self, table: YcsbTable) -> StoreFileBlocks:
-        """Return what its store files hold. The server ends first, for only then are the files of before gone."""
+        """Stop the server, so that the earlier files are deleted, and return the blocks of the table's store files."""
         self.cluster.stop_server()
-        found = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
-        if found.files != REGIONS:
-            raise OperationFailed(f"{table.name}: {found.files} store files in {REGIONS} regions after a compaction")
-        return found
+        blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
+        if blocks.files != REGIONS:
+            raise OperationFailed(f"{table.name}: {blocks.files} store files in {REGIONS} regions after a compaction")
+        return blocks
 
     def serve(self, server: LabServer, *, cold: bool) -> float:
-        """One RegionServer with these settings and all regions open; returns the seconds until they were.
+        """Start a RegionServer with these settings and wait until all regions are open; return the seconds.
 
         `cold` removes what its cache holds. S3 answers at once while regions open.
         """
@@ -139,7 +139,7 @@ class Bench:
         return seconds
 
     def await_regions(self) -> float:
-        """Until every region of every table answers; returns the seconds."""
+        """Wait until every region of every table answers; return the seconds."""
         began = time.monotonic()
         self.cluster.wait_for_master()
         for table in self.filled:
@@ -147,7 +147,7 @@ class Bench:
         return time.monotonic() - began
 
     def measure(self, table: YcsbTable, load: YcsbLoad) -> Window:
-        """Return the load, and what the counters moved meanwhile."""
+        """Run the load; return its figures and the changes of all counters."""
         before = self.sample(0.0)
         with self.sampled() as samples:
             clients = self.ycsb.start(table, load)
@@ -172,14 +172,14 @@ class Bench:
         return window
 
     def _idle_while_reading(self, clients: RunningProcess, reads: int, seconds: float) -> float | None:
-        """The idle share of all cores from the first read on; the start of the clients' JVM is not of it."""
+        """Return the idle share of all cores from the first read on, which leaves out the start of the clients' JVM."""
         self.wait_until(lambda now: now.reads > reads or not clients.is_alive, STARTING_SECONDS)
         idle = IdleCpu()
         time.sleep(max(0.0, seconds - ENDING_SECONDS))
         return idle.fraction()
 
     def settle(self, table: YcsbTable, load: YcsbLoad, blocks: float) -> None:
-        """The load until so many blocks were asked for: what a window then finds is what it will find.
+        """Run the load until so many blocks have been looked up, so that the next window measures a steady state.
 
         The counters are fresh afterwards, so that none of these reads counts as the next window's. Raises
         OperationFailed where the load's time is up before.
@@ -191,20 +191,20 @@ class Bench:
         finally:
             clients.kill()
         time.sleep(FRESH_SECONDS)
-        asked = self.sample(0.0).cache.lookups - before.lookups
-        if asked < blocks:
+        lookups = self.sample(0.0).cache.lookups - before.lookups
+        if lookups < blocks:
             raise OperationFailed(
-                f"{table.name}: {asked:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s, the cache is not yet"
+                f"{table.name}: {lookups:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s, the cache is not yet"
                 " what it will be\n  fix: a quieter machine, or less --data"
             )
 
     def sample(self, seconds: float, number: int = 0) -> Sample:
-        """All counters now. Raises OperationFailed when the server does not say, though asked again and again."""
+        """Return all counters as of now. Raises OperationFailed when the server does not answer in time."""
         return Sample(seconds=seconds, cache=self.cluster.answered(number), store=self.store.counters())
 
     @contextmanager
     def sampled(self, every_seconds: float = SAMPLE_SECONDS) -> Iterator[list[Sample]]:
-        """Samples taken while the block runs; moments at which the server does not answer are left out."""
+        """Take samples while the block runs; moments at which the server does not answer are left out."""
         samples: list[Sample] = []
         ended = threading.Event()
         began = time.monotonic()
@@ -226,25 +226,25 @@ class Bench:
             thread.join()
 
     def wait_until(self, ready: Callable[[CacheCounters], bool], seconds: float) -> float:
-        """Until the server's counters are so, at most that long; returns the seconds."""
+        """Wait until the server's counters satisfy the condition, at most so many seconds; return the seconds."""
         began = time.monotonic()
         while time.monotonic() - began < seconds:
-            found = self.cluster.counters()
-            if found is not None and ready(found):
+            counters = self.cluster.counters()
+            if counters is not None and ready(counters):
                 break
             time.sleep(SAMPLE_SECONDS / 2)
         return time.monotonic() - began
 
     def wait_until_still(self, seconds: float, still_seconds: float = 6.0) -> float:
-        """Until the count of cached blocks has not changed for a while (a prefetch has ended); returns the seconds.
+        """Wait until the count of cached blocks stops changing, as when a prefetch has ended; return the seconds.
 
         Until the first block is cached nothing has begun that could end. Raises OperationFailed when time is up.
         """
         began, last, since = time.monotonic(), 0, time.monotonic()
         while time.monotonic() - began < seconds:
-            found = self.cluster.counters()
-            if found is not None and found.l2_blocks != last:
-                last, since = found.l2_blocks, time.monotonic()
+            counters = self.cluster.counters()
+            if counters is not None and counters.l2_blocks != last:
+                last, since = counters.l2_blocks, time.monotonic()
             if last > 0 and time.monotonic() - since > still_seconds:
                 return since - began
             time.sleep(SAMPLE_SECONDS / 2)

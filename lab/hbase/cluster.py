@@ -39,7 +39,7 @@ EXCEPTION: Final = re.compile(r"[\w.$]+(Exception|Error)\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabServer:
-    """One RegionServer: its number, what an experiment varies in `hbase-site`, its heap, and its control groups."""
+    """One RegionServer: number, varied `hbase-site` properties, heap, and control groups."""
 
     number: int = 0
     varied: Overlay = NOTHING_VARIED
@@ -50,13 +50,13 @@ class LabServer:
 
     @property
     def name(self) -> str:
-        """Of its process and its directories."""
+        """Return the name of its process and its directories."""
         return f"server-{self.number}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabCluster:
-    """HBase in `place`, with what `launch` rendered at the scale of `miniature`."""
+    """HBase in `place`, configured with the files of `launch` at the scale of `miniature`."""
 
     software: Software
     place: LabPaths
@@ -70,7 +70,7 @@ class LabCluster:
     """What experiments have varied since this was last emptied, in their order."""
 
     def begin(self) -> None:
-        """Starts ZooKeeper and the master; a RegionServer is not started yet."""
+        """Start ZooKeeper and the master, and no RegionServer."""
         self.place.make()
         write_client(self.place)
         site = master_site(self.launch, self.place)
@@ -84,12 +84,12 @@ class LabCluster:
         self.start_master()
 
     def start_master(self) -> None:
-        """Starts the master; it waits for ZooKeeper and for a RegionServer by itself."""
+        """Start the master, which waits for ZooKeeper and for a RegionServer by itself."""
         flags = (f"-Xmx{MASTER_HEAP_MIB}m", "-XX:+UseG1GC")
         self._start("master", flags, MASTER)
 
     def site(self, server: LabServer) -> Site:
-        """Return what that RegionServer is configured with."""
+        """Return the configuration of that RegionServer."""
         at = ServerIdentity(number=server.number, volume=self.volume(server))
         site = server_site(self.launch, self.place, self.miniature.cache_mib, at)
         return replace(site, varied=server.varied)
@@ -99,7 +99,7 @@ class LabCluster:
         return server.volume or self.place.volumes / str(server.number)
 
     def start_server(self, server: LabServer) -> RunningProcess:
-        """Starts it and waits until its own page answers; regions come later. Raises OperationFailed with its log."""
+        """Start it and wait until its JMX page answers; regions open later. Raises OperationFailed with its log."""
         for directory in ("cache", "index"):
             (self.volume(server) / directory).mkdir(parents=True, exist_ok=True)
         site = self.site(server)
@@ -116,7 +116,7 @@ class LabCluster:
         return running
 
     def stop_server(self, number: int = 0) -> float:
-        """Ends it as `systemctl stop` does; returns the seconds it took."""
+        """End the server as `systemctl stop` does; return the seconds."""
         return self.running[f"server-{number}"].stop(STOP_SECONDS)
 
     @property
@@ -125,53 +125,53 @@ class LabCluster:
         return any(name.startswith("server-") and running.is_alive for name, running in self.running.items())
 
     def kill_server(self, number: int = 0) -> None:
-        """Ends it as `kill -9` does."""
+        """End the server as `kill -9` does."""
         self.running[f"server-{number}"].kill()
 
     def clear_cache(self, number: int = 0) -> None:
-        """Removes a stopped server's cache file and its index: it will start cold."""
+        """Remove a stopped server's cache file and index, so that it starts cold."""
         for file in (self.place.volumes / str(number)).glob("*/*"):
             if file.is_file():
                 file.unlink()
 
     def counters(self, number: int = 0) -> CacheCounters | None:
-        """Return what a RegionServer has counted; None while it does not answer."""
+        """Return a RegionServer's counters, None while it does not answer."""
         return cache_counters(self.place.ports.servers_info[number])
 
     def answered(self, number: int = 0) -> CacheCounters:
-        """What it has counted, once it answers. Raises OperationFailed with the line of its log that says why not."""
-        found: list[CacheCounters] = []
+        """Wait for its counters and return them. Raises OperationFailed with the decisive line of its log."""
+        answers: list[CacheCounters] = []
 
         def ready() -> bool:
-            found.extend(filter(None, [self.counters(number)]))
-            return bool(found)
+            answers.extend(filter(None, [self.counters(number)]))
+            return bool(answers)
 
         self.wait_for(f"server-{number}", ready, "answer of its counters")
-        return found[0]
+        return answers[0]
 
     def wait_for_master(self) -> float:
-        """Until the master is active and has a RegionServer; returns the seconds."""
+        """Wait until the master is active and has a RegionServer; return the seconds."""
 
         def ready() -> bool:
-            found = bean(self.place.ports.master_info, MASTER_BEAN)
-            return found.get("tag.isActiveMaster") == "true" and found.get("numRegionServers", 0) >= 1
+            attributes = bean(self.place.ports.master_info, MASTER_BEAN)
+            return attributes.get("tag.isActiveMaster") == "true" and attributes.get("numRegionServers", 0) >= 1
 
         return self.wait_for("master", ready, "active master with a RegionServer")
 
     def wait_for(self, name: str, ready: Callable[[], bool], what: str) -> float:
-        """Until it is ready. Raises OperationFailed with the line of its log that says why not."""
+        """Wait until the process is ready. Raises OperationFailed with the line of its log that gives the cause."""
         try:
             return self.running[name].wait_until(ready, START_SECONDS, what)
         except OperationFailed as error:
             raise OperationFailed(f"{error}\n  {self.decisive_line(name)}\n  its log: {self.place.log(name)}") from None
 
     def decisive_line(self, name: str) -> str:
-        """The line of its log, since it was last started, that says why it ended; else of what it printed."""
+        """Return the line of its log since its last start, or of its output, that gives the cause of its end."""
         files = (self.place.log(name), self.place.output(name))
         return next(filter(None, (decisive_line(file, self.begun.get(file, 0)) for file in files)), "")
 
     def end(self) -> None:
-        """Ends every process; the master first, for it would hold the regions of servers that go.
+        """End every process; the master goes first, because it would hold the regions of servers that stop.
 
         Raises OperationFailed for one that does not end, once all have been asked to.
         """
@@ -211,7 +211,7 @@ REGION_SERVER: Final = "org.apache.hadoop.hbase.regionserver.HRegionServer"
 
 
 def decisive_line(log: Path, begins: int = 0) -> str:
-    """The first line of a log, from that byte on, that says why a process ended, with the exception under it.
+    """Return the first line of a log, from that byte on, that gives the cause of an end, with the exception under it.
 
     Else its last; empty without one.
     """

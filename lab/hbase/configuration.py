@@ -22,7 +22,7 @@ METRICS: Final = "*.period=1\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What one daemon is configured with: `rendered` for its group, the lab's `overlay`, what an experiment varies."""
+    """One daemon's configuration: `rendered` for its group, the lab's `overlay`, and an experiment's variations."""
 
     rendered: tuple[Classification, ...]
     overlay: Overlay
@@ -30,45 +30,45 @@ class Site:
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """`hbase-site` as it is here."""
+        """Return the properties of `hbase-site` in the lab."""
         return (self.overlay | self.varied).laid_over(site_properties(self.rendered))
 
     @property
     def as_rendered(self) -> int:
-        """How many rendered properties of `hbase-site` are here exactly as on EMR."""
+        """Return how many rendered properties of `hbase-site` are the same here as on EMR."""
         mine = self.properties
         return sum(mine.get(key) == value for key, value in site_properties(self.rendered).items())
 
     @property
     def substitutions(self) -> tuple[Substitution, ...]:
-        """Return what the lab sets otherwise; what an experiment varies is not among it."""
+        """Return the properties that the lab changes, without those that an experiment varies."""
         return self.overlay.substitutions(site_properties(self.rendered))
 
     @property
     def tried(self) -> tuple[Substitution, ...]:
-        """Return what an experiment varies, beside what the lab has without it."""
+        """Return the properties that an experiment varies, beside the lab's own values."""
         return self.varied.substitutions(self.overlay.laid_over(site_properties(self.rendered)))
 
 
 def master_site(launch: Launch, place: LabPaths) -> Site:
-    """The primary node's."""
+    """Return the configuration of the primary node."""
     overlay = master_overlay(place, launch.plan.mode)
     return Site(rendered=launch.settings.effective("primary"), overlay=overlay)
 
 
 def server_site(launch: Launch, place: LabPaths, cache_mib: int, at: ServerIdentity) -> Site:
-    """A core node's."""
+    """Return the configuration of a core node."""
     overlay = server_overlay(place, launch.plan.mode, cache_mib, at)
     return Site(rendered=launch.settings.effective("core"), overlay=overlay)
 
 
 def write_site(site: Site, place: LabPaths, name: str) -> None:
-    """Writes the directory of one daemon: its sites, logging, metrics, and where its pages would be."""
+    """Write the directory of one daemon: its sites, logging, metrics, and empty directories for its web pages."""
     directory = place.configuration(name)
     for pages in ("master", "regionserver", "static"):
         # The info server asks for its pages' directories before it answers for JMX; the jars carry none.
         (directory / "hbase-webapps" / pages).mkdir(parents=True, exist_ok=True)
-    files = {each.name: each for each in site.rendered}
+    files = {classification.name: classification for classification in site.rendered}
     (directory / "hbase-site.xml").write_text(_xml("hbase-site", site.properties), encoding="utf-8")
     if core := files.get("core-site"):
         (directory / "core-site.xml").write_text(_xml("hbase-site", core.properties), encoding="utf-8")
@@ -78,7 +78,7 @@ def write_site(site: Site, place: LabPaths, name: str) -> None:
 
 
 def write_client(place: LabPaths) -> None:
-    """Writes the directory of load generators and the admin process."""
+    """Write the directory of load generators and of the admin process."""
     directory = place.configuration("client")
     directory.mkdir(parents=True, exist_ok=True)
     properties = client_overlay(place).laid_over({})

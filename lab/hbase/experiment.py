@@ -1,4 +1,4 @@
-"""What every scenario shares: the bench, the table it reads, how long it looks, and how its findings are written."""
+"""The parts that scenarios share: the bench, the table, the length of a window, targets and chart data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY_CLIENTS: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioResult:
-    """What a scenario found, and what it does not show."""
+    """A scenario's figures, charts and recordings, and the limits of what they show."""
 
     figures: tuple[Measurement, ...]
     charts: tuple[Chart, ...] = ()
@@ -37,7 +37,7 @@ class ScenarioResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One scenario's means. `seconds` is how long a window is, `cores` those of this machine."""
+    """One scenario's equipment; `seconds` is the length of a window, `cores` counts this machine's cores."""
 
     bench: Bench
     release: Release
@@ -50,31 +50,31 @@ class Experiment:
     """What a gp3 at its default throughput is limited to."""
 
     def filled(self) -> Experiment:
-        """The same with the table filled, and with predictions from the blocks that its store files hold."""
+        """Return the same with the table filled, and with predictions from the blocks of its store files."""
         return self.with_measured_blocks(self.table, self.miniature, self.family)
 
     def with_measured_blocks(self, table: YcsbTable, miniature: ScaledPlan, family: TableFamily) -> Experiment:
-        """The same with another table, filled, and with what its store files hold of that miniature's blocks."""
+        """Return the same with another table, filled, and with predictions from the blocks of its store files."""
         blocks = self.bench.table(table, family)
         lengths = blocks.compressed_lengths if miniature.workload.compressed else blocks.lengths
         return replace(self, table=table, miniature=miniature.with_measured_blocks(lengths))
 
     @property
     def family(self) -> TableFamily:
-        """How the table's column family is stored."""
+        """Return the table's column family."""
         return family_of(self.table, self.miniature)
 
     def load(self, **changes: object) -> YcsbLoad:
-        """Reads by a few clients for one window."""
+        """Return a load of a few clients that read for one window."""
         return replace(YcsbLoad(seconds=self.seconds, threads=CLIENTS, seed=self.seed), **changes)  # type: ignore[arg-type]
 
     def quick(self, seconds: float, **changes: object) -> YcsbLoad:
-        """Reads by many clients, to bring the cache to where it is to be."""
+        """Return a load of many clients, which brings the cache to a steady state quickly."""
         return self.load(seconds=seconds, threads=MANY_CLIENTS, seed=self.seed + 1000, **changes)
 
 
 def family_of(table: YcsbTable, miniature: ScaledPlan) -> TableFamily:
-    """The column family of a table that is stored as the miniature's workload says."""
+    """Return the column family that stores a table as the scaled workload says."""
     workload = miniature.workload
     return TableFamily(
         name=table.family,
@@ -85,39 +85,39 @@ def family_of(table: YcsbTable, miniature: ScaledPlan) -> TableFamily:
 
 
 def at_least(bound: float) -> MeasurementTarget:
-    """The measured figure is no less."""
+    """Return a target that the measured figure must reach."""
     return MeasurementTarget(kind=TargetKind.AT_LEAST, bound=bound)
 
 
 def at_most(bound: float) -> MeasurementTarget:
-    """The measured figure is no more."""
+    """Return a target that the measured figure must not exceed."""
     return MeasurementTarget(kind=TargetKind.AT_MOST, bound=bound)
 
 
 def within(fraction: float) -> MeasurementTarget:
-    """It is within that share of the prediction."""
+    """Return a target that allows this relative difference from the prediction."""
     return MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=fraction)
 
 
 def performance_figures(case: str, window: Window, why: str) -> tuple[Measurement, ...]:
-    """Return what clients saw, and how idle the cores were."""
+    """Return the clients' throughput and latencies, and the idle share of the cores."""
     measured = window.measured
     unit = "reads/s" if window.load.reads == 1 else "operations/s"
-    found = [
+    figures = [
         Measurement(case=case, name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
         Measurement(
             case=case, name="mean latency", unit="ms", measured=measured.mean_ms, because="as YCSB's clients saw it"
         ),
     ]
     if (tail := measured.percentiles_ms.get("99")) is not None:
-        found.append(
+        figures.append(
             Measurement(case=case, name="p99 latency", unit="ms", measured=tail, because="as YCSB's clients saw it")
         )
     if window.idle is not None:
-        found.append(
+        figures.append(
             Measurement(case=case, name="idle cores", unit="", measured=window.idle, because=_idle(window.idle))
         )
-    return tuple(found)
+    return tuple(figures)
 
 
 def _idle(fraction: float) -> str:
@@ -134,7 +134,7 @@ def over_time(title: str, y: str, lines: Iterable[tuple[str, Sequence[tuple[floa
 
 
 def hit_ratios(samples: Sequence[Sample], step: int = 4) -> list[tuple[float, float]]:
-    """Hit ratio between samples `step` apart, by the later one's time; gaps without a read are left out."""
+    """Return the hit ratio between samples `step` apart, by the later one's time; gaps without a read are left out."""
     points = []
     for before, after in zip(samples, samples[step:], strict=False):
         hits = after.cache.l2_hits - before.cache.l2_hits
@@ -145,7 +145,7 @@ def hit_ratios(samples: Sequence[Sample], step: int = 4) -> list[tuple[float, fl
 
 
 def gets_per_second(samples: Sequence[Sample], step: int = 4) -> list[tuple[float, float]]:
-    """GETs of store files a second between samples `step` apart."""
+    """Return the store-file GETs per second between samples `step` apart."""
     return [
         (after.seconds, (after.store.store_file_gets - before.store.store_file_gets) / (after.seconds - before.seconds))
         for before, after in zip(samples, samples[step:], strict=False)
@@ -153,5 +153,5 @@ def gets_per_second(samples: Sequence[Sample], step: int = 4) -> list[tuple[floa
 
 
 def fill(samples: Sequence[Sample], blocks: float) -> list[tuple[float, float]]:
-    """Share of so many blocks that are cached."""
+    """Return the share of so many blocks that is cached, over time."""
     return [(sample.seconds, sample.cache.l2_blocks / blocks) for sample in samples]

@@ -47,7 +47,7 @@ PRINTER: Final = "org.apache.hadoop.hbase.io.hfile.HFilePrettyPrinter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """So many files and how long they took; CPU is of who reads, not of the store. The others are for one file."""
+    """The time that so many files took, and for one file the readers' CPU time, its requests and its bytes."""
 
     what: str
     files: int
@@ -59,13 +59,13 @@ class Timed:
 
     @property
     def files_per_second(self) -> float:
-        """Of all that were read side by side."""
+        """Return how many files were read in a second."""
         return self.files / self.seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadShare:
-    """How much was read of one large file, with the heads of answers."""
+    """The bytes that were read of one large file, with the heads of the answers."""
 
     what: str
     size_bytes: int
@@ -74,13 +74,13 @@ class ReadShare:
 
     @property
     def fraction(self) -> float:
-        """Of the file."""
+        """Return the share of the file that was read."""
         return self.read_bytes / self.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A figure, and what it has to be at least, or at most."""
+    """A figure with its lower or upper bound."""
 
     what: str
     value: float
@@ -89,38 +89,38 @@ class Ratio:
 
     @property
     def is_met(self) -> bool:
-        """Return whether it is."""
+        """Return whether the figure is within its bounds."""
         return self.least <= self.value <= self.most
 
 
 @dataclass(frozen=True, slots=True)
 class InspectionBench:
-    """Who reads the root."""
+    """Readers of the sample root, each timed over the same files."""
 
     sample: SampleRoot
 
     def ours(self, what: str, files: Sequence[FileEntry], read: Callable[[Readable], object]) -> Timed:
-        """Our reader, as many files side by side as it has threads."""
+        """Time our reader, which reads one file in each of its threads."""
 
         def run() -> None:
             with ThreadPoolExecutor(THREADS) as pool:
-                list(pool.map(lambda each: read(self.sample.root.readable(each)), files))
+                list(pool.map(lambda file: read(self.sample.root.readable(file)), files))
 
         return self._timed(what, len(files), run)
 
     def one_by_one(self, files: Sequence[FileEntry]) -> Timed:
-        """A JVM for each. Raises OperationFailed where what it prints is not what we read."""
+        """Time one JVM for each file. Raises OperationFailed where it prints another cell count than we read."""
 
         def run() -> None:
-            for number, each in enumerate(files):
-                told = self.sample.java(f"printer-{number}", PRINTER, "-m", "-f", self.sample.url(each))
-                if f"entryCount={opened(self.sample.root.readable(each)).trailer.cells}" not in told:
-                    raise OperationFailed(f"hbase hfile -m of {each.path} is otherwise: {told}")
+            for number, file in enumerate(files):
+                printed = self.sample.java(f"printer-{number}", PRINTER, "-m", "-f", self.sample.url(file))
+                if f"entryCount={opened(self.sample.root.readable(file)).trailer.cells}" not in printed:
+                    raise OperationFailed(f"hbase hfile -m of {file.path} is otherwise: {printed}")
 
         return self._timed("hbase hfile -m, a JVM for each file", len(files), run)
 
     def warm(self, files: Sequence[FileEntry]) -> Timed:
-        """One JVM, its last pass over all of them; CPU, requests and bytes are the mean of all passes."""
+        """Time the last pass of one JVM over all files; CPU, requests and bytes are the mean of all passes."""
 
         def run() -> float:
             printed = self.sample.java("warm", SAMPLES, "loop", str(PASSES), *map(self.sample.url, files))
@@ -130,7 +130,7 @@ class InspectionBench:
         return self._timed("HFilePrettyPrinter -m, one warm JVM", len(files), run, PASSES)
 
     def share(self, what: str, stored: FileEntry, read: Callable[[Readable], object]) -> ReadShare:
-        """Of a large file."""
+        """Return how much of one large file the reader fetches."""
         before = self.sample.store.counters()
         read(self.sample.root.readable(stored))
         window = self.sample.store.counters() - before
@@ -155,7 +155,7 @@ class InspectionBench:
 
 
 def main() -> None:
-    """Prints a table, and where it is told to writes all of it as JSON. Ends with 3 where a target is missed."""
+    """Print a table and, with --write, store the figures as JSON. Exits with 3 where a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m lab.hbase.inspection_bench", description=__doc__)
     parser.add_argument("--write", type=Path, help="where to, as JSON")
     write = parser.parse_args().write
@@ -164,12 +164,12 @@ def main() -> None:
         sample_root(Path(directory), Settings(latency_ms=LATENCY_MS), _say) as sample,
     ):
         bench, stored = InspectionBench(sample), sorted(sample.root.files())
-        files = [each for each in stored if each.size_bytes < LEAST_LARGE_BYTES]
+        files = [file for file in stored if file.size_bytes < LEAST_LARGE_BYTES]
         timed = _timed(bench, files)
         shares = [
-            bench.share(what, each, read)
-            for each in stored
-            if each.size_bytes >= LEAST_LARGE_BYTES
+            bench.share(what, file, read)
+            for file in stored
+            if file.size_bytes >= LEAST_LARGE_BYTES
             for what, read in zip(OURS, (opened, _sampled), strict=True)
         ]
     ratios = _ratios(timed, shares)
@@ -194,36 +194,36 @@ def _sampled(readable: Readable) -> object:
 
 
 def _ratios(timed: Sequence[Timed], shares: Sequence[ReadShare]) -> list[Ratio]:
-    """Opening a file reads what the printer does; the sample of it is more."""
+    """Return the ratios: opening a file reads what the printer reads; sampling it reads more."""
     *ours, one_by_one, warm = timed
-    found = []
+    ratios = []
     for our in ours:
         speed, cpu = our.files_per_second, our.cpu_seconds
         least = 300 if our.what == OURS[0] else 0
-        found += [
+        ratios += [
             Ratio(f"{our.what}: files/s to a JVM for each", speed / one_by_one.files_per_second, least=least),
             Ratio(f"{our.what}: files/s to a warm JVM", speed / warm.files_per_second, least=3),
             Ratio(f"{our.what}: CPU of a JVM for each to it", one_by_one.cpu_seconds / cpu),
         ]
     most = {OURS[0]: 0.001, OURS[1]: 0.005}
-    return found + [
+    return ratios + [
         Ratio(f"{share.what}: bytes read of {share.size_bytes / MIB:.0f} MiB", share.fraction, most=most[share.what])
         for share in shares
     ]
 
 
 def _cpu_seconds() -> float:
-    """Ours, and that of children that have ended; the store's go on."""
+    """Return the CPU seconds of this process and of ended children; the store's processes are still running."""
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in spent)
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 def _table(timed: Sequence[Timed], shares: Sequence[ReadShare], ratios: Sequence[Ratio]) -> str:
     lines = [f"{'':38}{'files':>6}{'files/s':>9}{'CPU ms':>8}{'GET':>6}{'HEAD':>6}{'KiB':>8}   of one file"]
     lines += [
-        f"{each.what:38}{each.files:>6}{each.files_per_second:>9.2f}{1e3 * each.cpu_seconds:>8.1f}{each.gets:>6.1f}"
-        f"{each.heads:>6.1f}{each.read_bytes / KIB:>8.0f}"
-        for each in timed
+        f"{row.what:38}{row.files:>6}{row.files_per_second:>9.2f}{1e3 * row.cpu_seconds:>8.1f}{row.gets:>6.1f}"
+        f"{row.heads:>6.1f}{row.read_bytes / KIB:>8.0f}"
+        for row in timed
     ]
     lines += ["", f"{'of one large file':38}{'MiB':>6}{'GET':>9}{'KiB':>8}"]
     lines += [
@@ -235,10 +235,10 @@ def _table(timed: Sequence[Timed], shares: Sequence[ReadShare], ratios: Sequence
 
 
 def _line(ratio: Ratio) -> str:
-    said = "met" if ratio.is_met else "MISSED"
+    verdict = "met" if ratio.is_met else "MISSED"
     if ratio.most < 1:
-        return f"{ratio.what:66}{ratio.value:>9.4%}   at most {ratio.most:.1%}: {said}"
-    return f"{ratio.what:66}{ratio.value:>9.1f}" + (f"   at least {ratio.least:g}: {said}" if ratio.least else "")
+        return f"{ratio.what:66}{ratio.value:>9.4%}   at most {ratio.most:.1%}: {verdict}"
+    return f"{ratio.what:66}{ratio.value:>9.1f}" + (f"   at least {ratio.least:g}: {verdict}" if ratio.least else "")
 
 
 def _json(
@@ -250,7 +250,7 @@ def _json(
         "threads": THREADS,
         "files": len(files),
         "size_bytes": sum(file.size_bytes for file in files),
-        "timed": [{**asdict(each), "files_per_second": each.files_per_second} for each in timed],
+        "timed": [{**asdict(row), "files_per_second": row.files_per_second} for row in timed],
         "large": [{**asdict(share), "fraction": share.fraction} for share in shares],
         "ratios": [{"what": ratio.what, "value": ratio.value, "is_met": ratio.is_met} for ratio in ratios],
     }

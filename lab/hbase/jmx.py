@@ -1,4 +1,4 @@
-"""What daemons of HBase say of themselves over HTTP: their JMX beans as JSON."""
+"""The JMX beans that HBase's daemons serve over HTTP as JSON."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SERVER_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
 
 
 def hit_ratio(hits: int, misses: int) -> float:
-    """Share of block reads that the BucketCache answered, of counters as HBase has them; 0 of none."""
+    """Return the share of block reads that the BucketCache answered, from HBase's counters; 0 without reads."""
     read = hits + misses / MISSES_FOR_ONE
     return hits / read if read else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheCounters:
-    """What a RegionServer has counted since it started. `count` and bytes are as of now."""
+    """A RegionServer's counters since its start. Counts of blocks and bytes are as of now."""
 
     l2_hits: int
     l2_misses: int
@@ -40,12 +40,12 @@ class CacheCounters:
 
     @property
     def lookups(self) -> int:
-        """Blocks that were looked for in the BucketCache."""
+        """Return the number of blocks that were looked up in the BucketCache."""
         return self.l2_hits + self.l2_misses // MISSES_FOR_ONE
 
 
 def bean(port: int, name: str) -> Mapping[str, Any]:
-    """The attributes of one bean; empty while nobody answers, or when there is no such bean."""
+    """Return the attributes of one bean; empty while nothing answers, or without such a bean."""
     connection = HTTPConnection(HOST, port, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", f"/jmx?qry={quote(name, safe=':=,*')}")
@@ -58,18 +58,18 @@ def bean(port: int, name: str) -> Mapping[str, Any]:
 
 
 def cache_counters(port: int) -> CacheCounters | None:
-    """The cache counters of a RegionServer; None while it does not answer."""
-    found = bean(port, SERVER_BEAN)
-    if "regionCount" not in found:
+    """Return the cache counters of a RegionServer, None while it does not answer."""
+    attributes = bean(port, SERVER_BEAN)
+    if "regionCount" not in attributes:
         return None
     return CacheCounters(
-        l2_hits=int(found.get("l2CacheHitCount", 0)),
-        l2_misses=int(found.get("l2CacheMissCount", 0)),
-        l2_blocks=int(found.get("l2CacheCount", 0)),
-        l2_bytes=int(found.get("l2CacheSize", 0)),
-        l2_evictions=int(found.get("l2CacheEvictionCount", 0)),
-        failed_insertions=int(found.get("blockCacheFailedInsertionCount", 0)),
-        l1_blocks=int(found.get("l1CacheCount", 0)),
-        reads=int(found.get("readRequestCount", 0)),
-        regions=int(found["regionCount"]),
+        l2_hits=int(attributes.get("l2CacheHitCount", 0)),
+        l2_misses=int(attributes.get("l2CacheMissCount", 0)),
+        l2_blocks=int(attributes.get("l2CacheCount", 0)),
+        l2_bytes=int(attributes.get("l2CacheSize", 0)),
+        l2_evictions=int(attributes.get("l2CacheEvictionCount", 0)),
+        failed_insertions=int(attributes.get("blockCacheFailedInsertionCount", 0)),
+        l1_blocks=int(attributes.get("l1CacheCount", 0)),
+        reads=int(attributes.get("readRequestCount", 0)),
+        regions=int(attributes["regionCount"]),
     )

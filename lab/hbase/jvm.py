@@ -1,4 +1,4 @@
-"""Command lines of the lab's Java processes: what `bin/hbase` passes, and the flags that were rendered."""
+"""Command lines of the lab's Java processes, with the options of `bin/hbase` and the rendered flags."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PATTERN: Final = "%d{ISO8601} %-5p [%t] %c{2}: %m%n%ex{6}%n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
-    """One JVM: flags, class path in front of the jars, where its temporary files go, main class."""
+    """One JVM: its flags, the directory in front of its class path, its temporary directory and its main class."""
 
     software: Software
     configuration: Path
@@ -66,21 +66,21 @@ class Java:
     flags: Sequence[str]
 
     def arguments(self, *main: str) -> tuple[str, ...]:
-        """Return the command line: with a main class and its arguments, or up to there."""
+        """Return the command line, with a main class and its arguments if any are given."""
         class_path = ":".join((str(self.configuration), *self.software.class_path))
         temporary = f"-Djava.io.tmpdir={self.scratch}"
         return (str(self.software.java), *self.flags, temporary, *OPENED, "-cp", class_path, *main)
 
 
 def rendered_flags(variables: Mapping[str, str], *, heap_mib: int, direct_mib: int, log: Path) -> tuple[str, ...]:
-    """Flags of a RegionServer as rendered for `hbase-env`, with sizes and paths of this machine."""
+    """Return a RegionServer's flags as rendered for `hbase-env`, with this machine's sizes and paths."""
     flags = [flag for flag in region_server_flags(variables) if not SCALED_FLAGS.fullmatch(flag)]
     sizes = (f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m", f"-XX:MaxDirectMemorySize={direct_mib}m")
     return (*flags, *sizes, f"-Xlog:gc*=info:file={log}:time,uptime,level,tags")
 
 
 def logging_file(levels: Mapping[str, str], *, to_file: bool) -> str:
-    """`log4j2.properties`: to the file that `lab.log` names, or to stderr; `levels` are rendered loggers."""
+    """Return `log4j2.properties` that log to the file `lab.log` names, or to stderr; `levels` are rendered loggers."""
     lines = ["status = error", "name = lab", f"rootLogger = {'INFO' if to_file else 'WARN'}, out"]
     lines += (
         ["appender.out.type = File", "appender.out.fileName = ${sys:lab.log}"]

@@ -1,4 +1,4 @@
-"""A lab from nothing: place, store, HBase and bench for one environment, all gone when it ends."""
+"""A new lab for one environment: directories, store, HBase and bench, which all end together; and its scale."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADMIN_FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", *FIRST_TIER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laboratory:
-    """What a lab of that launch is made of."""
+    """The parts of a lab for one launch."""
 
     launch: Launch
     release: Release
@@ -40,7 +40,7 @@ class Laboratory:
 
 
 def small_of(launch: Launch, small: Small, latency: Settings) -> Laboratory:
-    """The launch at the scale of this machine. Raises InvalidInput where the lab is not set up."""
+    """Return the launch at the scale of this machine. Raises InvalidInput where the lab is not set up."""
     release = releases()[launch.environment.release]
     return Laboratory(
         launch=launch,
@@ -53,28 +53,28 @@ def small_of(launch: Launch, small: Small, latency: Settings) -> Laboratory:
 
 
 @contextmanager
-def laboratory(made_of: Laboratory, root: Path, say: Callable[[str], None]) -> Iterator[Bench]:
-    """ZooKeeper, master and store up within the block; RegionServers are the scenarios' to start."""
+def laboratory(parts: Laboratory, root: Path, say: Callable[[str], None]) -> Iterator[Bench]:
+    """Run ZooKeeper, master and store within the block; scenarios start the RegionServers."""
     place = LabPaths(root=root, ports=free_ports())
     place.make()
     with ExitStack() as stack:
-        program = Program(java=made_of.software.java, class_path=made_of.software.store_class_path)
+        program = Program(java=parts.software.java, class_path=parts.software.store_class_path)
         running = stack.enter_context(store(place, program))
-        cluster = LabCluster(software=made_of.software, place=place, launch=made_of.launch, miniature=made_of.miniature)
+        cluster = LabCluster(software=parts.software, place=place, launch=parts.launch, miniature=parts.miniature)
         stack.callback(cluster.end)
         cluster.begin()
         yield Bench(
             cluster=cluster,
             store=running,
-            admin=stack.enter_context(Admin(admin_command(made_of.software, place))),
-            ycsb=Ycsb(software=made_of.software, place=place),
+            admin=stack.enter_context(Admin(admin_command(parts.software, place))),
+            ycsb=Ycsb(software=parts.software, place=place),
             say=say,
-            latency=made_of.latency,
+            latency=parts.latency,
         )
 
 
 def admin_command(programs: Software, place: LabPaths) -> AdminCommand:
-    """How the admin process of that lab is started."""
+    """Return the command that starts the lab's admin process."""
     logging = place.configuration("client") / CLIENT_LOGGING
     flags = (*ADMIN_FLAGS, f"-Dlog4j2.configurationFile={logging}")
     java = Java(software=programs, configuration=place.configuration("client"), scratch=place.scratch, flags=flags)
@@ -82,7 +82,7 @@ def admin_command(programs: Software, place: LabPaths) -> AdminCommand:
 
 
 def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
-    """What, in the plan, here."""
+    """Return each quantity as (name, in the plan, in the lab)."""
     plan, small, workload = of.launch.plan, of.miniature, of.launch.environment.workload
     mine = small.workload
     rows = [

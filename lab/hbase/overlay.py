@@ -1,4 +1,4 @@
-"""What the lab sets otherwise than rendered, each with its reason: addresses, paths, the store, and the scale.
+"""The properties that the lab changes, each with its reason: addresses, paths, the store and the scale.
 
 Everything else of the rendered files is given to HBase as it is.
 """
@@ -53,11 +53,11 @@ class Overlay:
     entries: Mapping[str, tuple[str | None, str]]
 
     def __or__(self, above: Overlay) -> Overlay:
-        """Both, `above` winning."""
+        """Return both overlays as one; `above` wins."""
         return Overlay({**self.entries, **above.entries})
 
     def laid_over(self, rendered: Mapping[str, str]) -> dict[str, str]:
-        """The properties that HBase gets."""
+        """Return the properties that HBase gets."""
         both = {**rendered, **{key: value for key, (value, _) in self.entries.items()}}
         return {key: value for key, value in both.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Where one lab runs: its directories, and ports of the loopback interface that nobody uses."""
+"""The places of a lab: its directories, its unused loopback ports, and the home of the lab's software."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class LabPaths:
 
     @property
     def scratch(self) -> Path:
-        """`hbase.tmp.dir` and S3A's buffers."""
+        """Return the directory of `hbase.tmp.dir` and of S3A's buffers."""
         return self.root / "scratch"
 
     @property
@@ -91,9 +91,9 @@ def free_ports() -> Ports:
     A server is stopped and started again on its port. Raises OperationFailed where too few are free.
     """
     wanted, numbers = 6 + 2 * SERVERS, list[int]()
-    with ExitStack() as held:
+    with ExitStack() as sockets:
         for number in random.sample(LISTENING, len(LISTENING)):
-            listener = held.enter_context(socket.socket())
+            listener = sockets.enter_context(socket.socket())
             with suppress(OSError):
                 listener.bind((HOST, number))
                 numbers.append(number)
@@ -116,7 +116,7 @@ def free_ports() -> Ports:
 
 
 def home() -> Path:
-    """`$XDG_CACHE_HOME/warmbase/lab`, else `~/.cache/warmbase/lab`; it need not exist."""
+    """Return `$XDG_CACHE_HOME/warmbase/lab`, else `~/.cache/warmbase/lab`, which need not exist."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     # A relative one is to be ignored, says the XDG Base Directory Specification.
     cache = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"

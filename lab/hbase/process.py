@@ -18,15 +18,15 @@ from sizing.problem import OperationFailed
 __all__ = ["Command", "RunningProcess", "began", "die_with", "start"]
 
 PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
-LOOK_SECONDS: Final = 0.05
+POLL_SECONDS: Final = 0.05
 KILL_SECONDS: Final = 10.0
-KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
+INHERITED_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
 """What a process of the lab gets of our environment: HBase logs all of its own when it starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to run: its output goes to `output`. With `stays`, it outlives the process that starts it."""
+    """A command to run, whose output goes to `output`. With `stays`, it outlives the process that starts it."""
 
     name: str
     arguments: Sequence[str]
@@ -92,14 +92,14 @@ class RunningProcess:
                 raise OperationFailed(f"{self.command.name} ended with {self.process.returncode} before {what}")
             if waited > seconds:
                 raise OperationFailed(f"{self.command.name}: no {what} in {seconds:.0f} s")
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return time.monotonic() - began
 
 
 def start(command: Command) -> RunningProcess:
     """Starts it in a session of its own. Raises OperationFailed when it cannot be started."""
     command.output.parent.mkdir(parents=True, exist_ok=True)
-    variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    variables = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     owner = os.getpid()
     try:
         with command.output.open("ab") as output:

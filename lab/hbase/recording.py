@@ -23,14 +23,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What was going on, and the samples; while a server is away there are none."""
+    """A named series of samples; it has gaps where the server did not answer."""
 
     name: str
     samples: tuple[Sample, ...]
 
 
 def recordings_to_json(recordings: Sequence[Recording]) -> str:
-    """Return a sample to a line, each counter in the order that `counters` names."""
+    """Return the recordings as JSON, one sample on each line, its counters in the order of `counters`."""
     cache, store = list(CacheCounters.__slots__), ["store_file_gets", "bytes_down"]
     head = {"cache": cache, "store": store}
     lines = []
@@ -41,7 +41,7 @@ def recordings_to_json(recordings: Sequence[Recording]) -> str:
 
 
 def recordings_of_json(text: str) -> tuple[Recording, ...]:
-    """Recordings as they were written; of the store's counters those that were kept, the others 0."""
+    """Return the recordings in the text; store counters that were not recorded are 0."""
     value = json.loads(text)
     cache, store = value["counters"]["cache"], value["counters"]["store"]
     return tuple(

@@ -1,4 +1,4 @@
-"""What a run of the lab found: figures beside their predictions, curves over time, and what was shown with what.
+"""The result of a run: figures beside their predictions, curves over time, and the set-up of each scenario.
 
 Plain data, written as JSON and read back; pages are made from it and from nothing else.
 """
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class TargetKind(StrEnum):
-    """What a target asks of a measured figure."""
+    """The condition that a target sets for a measured figure."""
 
     AT_LEAST = "at least"
     AT_MOST = "at most"
@@ -42,7 +42,7 @@ class MeasurementTarget:
     bound: float = 0.0
 
     def holds(self, measured: float | str, predicted: float | str | None) -> bool:
-        """Whether the measurement is within it. Raises ValueError where a prediction is asked for and there is none."""
+        """Return whether the measurement meets the target. Raises ValueError where a needed prediction is missing."""
         if self.kind is TargetKind.SAME:
             return measured == predicted
         if isinstance(measured, str):
@@ -102,7 +102,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substitution:
-    """A property that the lab sets otherwise than rendered, and why. None: not rendered, or left out here."""
+    """A property that the lab changes, and why; None means that it was not rendered, or is left out here."""
 
     key: str
     rendered: str | None
@@ -112,7 +112,7 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One experiment: what it asks, what came of it, and what it does not show."""
+    """One experiment: its question, its figures and charts, and the limits of what they show."""
 
     name: str
     title: str
@@ -128,13 +128,13 @@ class Scenario:
 
     @property
     def missed(self) -> tuple[Measurement, ...]:
-        """The figures whose target is not met."""
+        """Return the figures whose target is not met."""
         return tuple(figure for figure in self.figures if figure.holds is False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Where it was measured."""
+    """The machine that ran the scenarios, and the limits that it could set."""
 
     cores: int
     memory_bytes: int
@@ -145,7 +145,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """All scenarios of one run, and what they ran on. `scale` is (what, in the plan, here)."""
+    """All scenarios of one run with their set-up; `scale` is (quantity, in the plan, here)."""
 
     environment: str
     release: str
@@ -159,12 +159,12 @@ class Run:
     scenarios: tuple[Scenario, ...]
 
     def to_json(self) -> str:
-        """As text that `of_json` reads back. Raises ValueError for a number that is none, or without end."""
+        """Return the run as text that `of_json` reads back. Raises ValueError for a number that is not finite."""
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def of_json(cls, text: str) -> Run:
-        """A run as it was written. Raises ValueError, KeyError or TypeError for what no run wrote."""
+        """Return the run in the text. Raises ValueError, KeyError or TypeError for any other text."""
         value = json.loads(text)
         return cls(
             **value
@@ -185,17 +185,17 @@ def _scenario(value: dict[str, Any]) -> Scenario:
             "figures": tuple(_figure(figure) for figure in value["figures"]),
             "charts": tuple(_chart(chart) for chart in value["charts"]),
             "limits": tuple(value["limits"]),
-            "tried": tuple(Substitution(**each) for each in value["tried"]),
+            "tried": tuple(Substitution(**substitution) for substitution in value["tried"]),
         }
     )
 
 
 def _figure(value: dict[str, Any]) -> Measurement:
     target = value["target"]
-    asked = MeasurementTarget(kind=TargetKind(target["kind"]), bound=target["bound"]) if target else None
-    return Measurement(**value | {"target": asked})
+    bound = MeasurementTarget(kind=TargetKind(target["kind"]), bound=target["bound"]) if target else None
+    return Measurement(**value | {"target": bound})
 
 
 def _chart(value: dict[str, Any]) -> Chart:
-    lines = (Series(name=each["name"], points=tuple((x, y) for x, y in each["points"])) for each in value["series"])
+    lines = (Series(name=line["name"], points=tuple((x, y) for x, y in line["points"])) for line in value["series"])
     return Chart(**value | {"series": tuple(lines)})

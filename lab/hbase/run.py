@@ -1,4 +1,4 @@
-"""A run of the lab: the scenarios one after the other, and what they found, written after each."""
+"""A run of the lab: one scenario after another, with the results written after each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What to run: scenarios by name, how long a window is, and which seed draws the keys."""
+    """A request for a run: scenarios by name, the length of a window, and the seed that draws the keys."""
 
     of: Laboratory
     scenarios: Sequence[str]
@@ -80,32 +80,32 @@ class RunFiles:
         return self.directory / f"{self.name}.html"
 
     def logs(self, scenario: str) -> Path:
-        """Where the logs of a scenario that failed are kept."""
+        """Return the directory for the logs of a scenario that failed."""
         return self.directory / f"{self.name}-{scenario}-logs"
 
-    def write(self, made: Run) -> None:
-        """Both files, each whole or not at all."""
+    def write(self, finished: Run) -> None:
+        """Write both files, each completely or not at all."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        for file, text in ((self.data, made.to_json()), (self.page, page_html(made))):
+        for file, text in ((self.data, finished.to_json()), (self.page, page_html(finished))):
             half = file.with_suffix(f"{file.suffix}.part")
             half.write_text(text, encoding="utf-8")
             half.replace(file)
 
     def record(self, scenario: str, recordings: Sequence[Recording]) -> None:
-        """Return the counters that a scenario recorded, as `ENV-SCENARIO-recorded.json`."""
+        """Write the counters that a scenario recorded to `ENV-SCENARIO-recorded.json`."""
         self.directory.mkdir(parents=True, exist_ok=True)
         file = self.directory / f"{self.name}-{scenario}-recorded.json"
         file.write_text(recordings_to_json(recordings), encoding="utf-8")
 
     def scenarios(self) -> tuple[str, ...]:
-        """Those that an earlier run has found something of; none where there was no run, or nothing can be read."""
+        """Return the scenarios that an earlier run finished; none without a readable run."""
         try:
             return tuple(scenario.name for scenario in self.read().scenarios)
         except InvalidInput:
             return ()
 
     def read(self) -> Run:
-        """Return what an earlier run wrote. Raises InvalidInput where there is nothing that can be gone on with."""
+        """Return the earlier run. Raises InvalidInput where there is none that can be resumed."""
         try:
             return Run.of_json(self.data.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -121,32 +121,32 @@ class RunFiles:
             ) from None
 
 
-def run(asked: RunRequest, results: RunFiles, say: Say, *, resume: bool = False) -> Run:
-    """All scenarios that were asked for; those of an earlier run are kept where it is gone on with.
+def run(request: RunRequest, results: RunFiles, say: Say, *, resume: bool = False) -> Run:
+    """Run the requested scenarios; with `resume`, the results of an earlier run are kept.
 
     Raises InvalidInput where this machine is too small or the earlier run was another, OperationFailed at the end
     where scenarios failed: what the others found is written all the same.
     """
-    check_room(asked.of)
-    made = _header(asked)
+    check_room(request.of)
+    record = _header(request)
     if resume:
-        made = _resumed(asked, made, results)
-    elif asked.named and (lost := [each for each in results.scenarios() if each not in asked.scenarios]):
+        record = _resumed(request, record, results)
+    elif request.named and (lost := [earlier for earlier in results.scenarios() if earlier not in request.scenarios]):
         raise InvalidInput([_check_overwrite(results.data, lost)])
-    done = {each.name for each in made.scenarios}
+    finished = {earlier.name for earlier in record.scenarios}
     with run_directory() as root:
-        pending = [name for name in SCENARIOS if name in asked.scenarios and name not in done]
-        session = Session(asked, results, say, root, pending)
+        pending = [name for name in SCENARIOS if name in request.scenarios and name not in finished]
+        session = Session(request, results, say, root, pending)
         for scenario in session.scenarios():
-            made = replace(made, scenarios=_ordered((*made.scenarios, scenario)))
-            results.write(made)
+            record = replace(record, scenarios=_ordered((*record.scenarios, scenario)))
+            results.write(record)
     if session.failed:
         raise OperationFailed("\n".join(session.failed))
-    return made
+    return record
 
 
 def check_room(of: Laboratory) -> None:
-    """Raises InvalidInput with all that this machine lacks for such a lab."""
+    """Raise InvalidInput with everything that this machine lacks for such a lab."""
     data_bytes = of.miniature.workload.stored_bytes
     lacks = machine.needs(of.memory_bytes, COPIES_ON_DISK * data_bytes + SPARE_DISK_BYTES, home())
     if lacks:
@@ -162,15 +162,15 @@ def _check_overwrite(file: Path, scenarios: Sequence[str]) -> Problem:
     )
 
 
-def _header(asked: RunRequest) -> Run:
-    of = asked.of
+def _header(request: RunRequest) -> Run:
+    of = request.of
     place = LabPaths(root=Path("/lab"), ports=free_ports())
     site = LabCluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature).site(LabServer())
     limited_memory = groups.unavailable() is None
     return Run(
         environment=of.launch.environment.name,
         release=of.release.label,
-        command=asked.command,
+        command=request.command,
         software=of.software.versions,
         substitution=of.software.substitution,
         machine=Machine(
@@ -180,24 +180,24 @@ def _header(asked: RunRequest) -> Run:
             disk_is_limited=limited_memory and volume.unavailable() is None,
             memory_is_limited=limited_memory,
         ),
-        scale=(*scale(of), *_windows(asked)),
+        scale=(*scale(of), *_windows(request)),
         properties=site.as_rendered,
         substitutions=site.substitutions,
         scenarios=(),
     )
 
 
-def _windows(asked: RunRequest) -> tuple[tuple[str, str, str], ...]:
+def _windows(request: RunRequest) -> tuple[tuple[str, str, str], ...]:
     return (
-        ("a window of reads", "", f"{asked.seconds:g} s"),
-        ("a gp3 at its default", "125 MiB/s", f"{asked.volume_mib_s} MiB/s, where the volume is limited"),
+        ("a window of reads", "", f"{request.seconds:g} s"),
+        ("a gp3 at its default", "125 MiB/s", f"{request.volume_mib_s} MiB/s, where the volume is limited"),
     )
 
 
-def _resumed(asked: RunRequest, made: Run, results: RunFiles) -> Run:
-    """The earlier run, where it was of the same plan at the same scale, without what is to be run again."""
+def _resumed(request: RunRequest, record: Run, results: RunFiles) -> Run:
+    """Return the earlier run, if it has the same plan and scale, without the scenarios to run again."""
     earlier = results.read()
-    if _ran_on(made) != _ran_on(earlier):
+    if _ran_on(record) != _ran_on(earlier):
         raise InvalidInput(
             [
                 Problem(
@@ -208,22 +208,22 @@ def _resumed(asked: RunRequest, made: Run, results: RunFiles) -> Run:
                 )
             ]
         )
-    again = set(asked.scenarios) if asked.named else set()
+    again = set(request.scenarios) if request.named else set()
     return replace(earlier, scenarios=tuple(scenario for scenario in earlier.scenarios if scenario.name not in again))
 
 
-def _ran_on(made: Run) -> object:
-    """Return what must be the same in two parts of one run."""
-    return made.environment, made.release, made.scale, made.software, made.machine
+def _ran_on(record: Run) -> object:
+    """Return the properties that two parts of one run must share."""
+    return record.environment, record.release, record.scale, record.software, record.machine
 
 
 def _ordered(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
-    return tuple(sorted(scenarios, key=lambda each: SCENARIOS.index(each.name)))
+    return tuple(sorted(scenarios, key=lambda scenario: SCENARIOS.index(scenario.name)))
 
 
 @dataclass(slots=True)
 class Session:
-    """Scenarios at work: those that are `pending`, in order, and what is to be said of those that failed."""
+    """The scenarios of a run: those still `pending`, in order, and a message for each that failed."""
 
     request: RunRequest
     results: RunFiles
@@ -233,7 +233,7 @@ class Session:
     failed: list[str] = field(default_factory=list)
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Each that succeeds. One that fails may leave anything behind: those after it get a lab of their own."""
+        """Yield each scenario that succeeds. The scenarios after a failed one get a lab of their own."""
         while self.pending:
             directory = self.root / self.pending[0]
             try:
@@ -262,15 +262,17 @@ class Session:
             while self.pending and self.pending[0] in BENCHED:
                 yield self._next(lambda name: benched(name)(experiment), bench.cluster.tried)
 
-    def _next(self, found: Callable[[str], ScenarioResult], tried: dict[Substitution, None] | None = None) -> Scenario:
-        """The first of those that are pending, which it then no longer is."""
+    def _next(
+        self, experiment: Callable[[str], ScenarioResult], tried: dict[Substitution, None] | None = None
+    ) -> Scenario:
+        """Run the first pending scenario and remove it from the list."""
         name = self.pending[0]
         what = question(name)
         self.say(f"{name}: {what.question}")
         tried = {} if tried is None else tried
         tried.clear()
         at, began = datetime.now(UTC), time.monotonic()
-        findings = found(name)
+        findings = experiment(name)
         del self.pending[0]
         if findings.recorded:
             self.results.record(name, findings.recorded)
@@ -289,10 +291,10 @@ class Session:
 
     def _failed(self, name: str, error: Exception, directory: Path) -> None:
         why = str(error) if isinstance(error, OperationFailed) else repr(error)
-        kept = self.results.logs(name)
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(directory, kept, ignore=shutil.ignore_patterns(*BULKY))
+        logs = self.results.logs(name)
+        shutil.rmtree(logs, ignore_errors=True)
+        shutil.copytree(directory, logs, ignore=shutil.ignore_patterns(*BULKY))
         # The directory is gone when this is read.
-        why = why.replace(str(directory), str(kept))
-        self.failed.append(f"{name}: {why}\n  its logs are kept in {kept}")
+        why = why.replace(str(directory), str(logs))
+        self.failed.append(f"{name}: {why}\n  its logs are kept in {logs}")
         self.say(f"{name} failed: {why}")

@@ -1,4 +1,4 @@
-"""Directories for labs that end with the command that began them."""
+"""Directories of labs that end with the command that started them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["clean_abandoned", "remove_directory", "run_directory", "running"]
 
 @contextmanager
 def run_directory() -> Iterator[Path]:
-    """A new directory of this process, gone afterwards; those that killed commands left are removed first."""
+    """Yield a directory that is removed afterwards; leftovers of killed commands are removed first."""
     clean_abandoned()
     directory = _runs() / f"{os.getpid()}-{began(os.getpid())}"
     directory.mkdir(parents=True)
@@ -28,21 +28,21 @@ def run_directory() -> Iterator[Path]:
 
 
 def clean_abandoned() -> tuple[Path, ...]:
-    """Removes the directories, and unmounts the volumes, of commands that are gone; returns them."""
-    found = tuple(path for path in sorted(_runs().glob("*")) if not _is_alive(path.name))
-    for directory in found:
+    """Remove the directories, and unmount the volumes, of commands that have ended; return them."""
+    abandoned = tuple(path for path in sorted(_runs().glob("*")) if not _is_alive(path.name))
+    for directory in abandoned:
         remove_directory(directory)
     groups.remove_abandoned()
-    return found
+    return abandoned
 
 
 def running() -> tuple[int, ...]:
-    """Process ids of the commands whose labs run now."""
+    """Return the process ids of the commands whose labs run now."""
     return tuple(int(path.name.partition("-")[0]) for path in sorted(_runs().glob("*")) if _is_alive(path.name))
 
 
 def remove_directory(directory: Path) -> None:
-    """Removes one with all that is mounted in it."""
+    """Remove a directory with everything that is mounted in it."""
     volume.clean(directory)
     shutil.rmtree(directory, ignore_errors=True)
 
@@ -52,6 +52,6 @@ def _runs() -> Path:
 
 
 def _is_alive(name: str) -> bool:
-    """Return whether the command that made it still runs; another process of the same id began at another time."""
+    """Return whether the command that created it still runs; a reused process id has another start time."""
     number, _, ticks = name.partition("-")
     return number.isdecimal() and ticks == str(began(int(number)))

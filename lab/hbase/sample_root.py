@@ -1,4 +1,4 @@
-"""An HBase root of real store files in the lab's S3 server: what readers of store files are measured with.
+"""An HBase root of real store files in the lab's S3 server, on which readers of store files are measured.
 
 HBase's own writer makes one file of each shape, and the root's files are copies of these; beside them are two large
 ones. JVMs have the flags that let them start soonest here.
@@ -51,13 +51,13 @@ LARGE: Final = (
 LEAST_LARGE_BYTES: Final = 256 * MIB
 JVM_FLAGS: Final = ("-Xmx512m", "-XX:+UseSerialGC", *FIRST_TIER)
 SAMPLES: Final = "warmbase.lab.SampleFiles"
-TOLD: Final = 2000  # characters of what a JVM printed that failed
+PRINTED_CHARACTERS: Final = 2000  # characters of what a JVM printed that failed
 JAVA_SECONDS: Final = 600.0  # judgement: a pass takes half a minute on an idle machine
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRoot:
-    """The root, the store that it lies in, and the software that reads it besides us."""
+    """A root, the store that holds it, and the software that reads it besides warmbase."""
 
     place: LabPaths
     software: Software
@@ -65,17 +65,17 @@ class SampleRoot:
     root: S3Root
 
     def url(self, stored: FileEntry) -> str:
-        """As S3A names it."""
+        """Return the file's S3A address."""
         return f"s3a://{BUCKET}/{PREFIX}/{stored.path}"
 
     def java(self, name: str, *main: str) -> str:
-        """Return what a JVM prints, to its end. Raises OperationFailed where it fails, or takes too long."""
+        """Run a JVM to its end and return its output. Raises OperationFailed where it fails or takes too long."""
         return _run(self.place, self.software, name, main)
 
 
 @contextmanager
 def sample_root(directory: Path, settings: Settings, say: Callable[[str], None]) -> Iterator[SampleRoot]:
-    """Stored and to be read under these settings; the store has ended when the block has."""
+    """Yield a root that is read under these settings; the store ends with the block."""
     place = LabPaths(root=directory, ports=free_ports())
     place.make()
     programs = software(releases()[RELEASE])
@@ -98,32 +98,34 @@ def _aws(port: int) -> Aws:
 
 
 def _configure(place: LabPaths) -> None:
-    """Return what the JVMs have to know of the store, as the lab's HBase knows it."""
+    """Write the configuration that tells the JVMs where the store is."""
     everything = master_overlay(place, S3_PLAIN).laid_over({})
-    known = {key: value for key, value in everything.items() if key.startswith(("fs.", "hbase.io.", "hbase.rootdir"))}
+    properties = {
+        key: value for key, value in everything.items() if key.startswith(("fs.", "hbase.io.", "hbase.rootdir"))
+    }
     directory = place.configuration("client")
     directory.mkdir(parents=True)
-    site = hbase_site_xml([Classification(name="hbase-site", properties=known)])
+    site = hbase_site_xml([Classification(name="hbase-site", properties=properties)])
     (directory / "hbase-site.xml").write_text(site, encoding="utf-8")
     (directory / CLIENT_LOGGING).write_text(logging_file({}, to_file=False), encoding="utf-8")
 
 
 def _fill(place: LabPaths, programs: Software, say: Callable[[str], None]) -> None:
-    """Writes a file of each shape, and puts the copies; past the proxy, to the server itself."""
-    made = [(place.scratch / f"sample-{number}", shape) for number, shape in enumerate((*SHAPES, *LARGE))]
+    """Write a file of each shape and upload copies, past the proxy to the server itself."""
+    samples = [(place.scratch / f"sample-{number}", shape) for number, shape in enumerate((*SHAPES, *LARGE))]
     listed = place.scratch / "samples"
-    listed.write_text("".join(f"{file} {shape}\n" for file, shape in made), encoding="utf-8")
+    listed.write_text("".join(f"{file} {shape}\n" for file, shape in samples), encoding="utf-8")
     began = time.monotonic()
     _run(place, programs, "samples", (SAMPLES, "write-all", str(listed)))
-    say(f"{len(made)} files written in {time.monotonic() - began:.0f} s")
-    small = [file for file, _ in made[: len(SHAPES)]]
-    copies = [small[number % len(small)] for number in range(FILES)] + [file for file, _ in made[len(SHAPES) :]]
+    say(f"{len(samples)} files written in {time.monotonic() - began:.0f} s")
+    small = [file for file, _ in samples[: len(SHAPES)]]
+    copies = [small[number % len(small)] for number in range(FILES)] + [file for file, _ in samples[len(SHAPES) :]]
     s3 = _aws(place.ports.store).s3
     for number, file in enumerate(copies):
         region, name = f"{number % REGIONS:032x}", f"{number + 1:032x}"
         s3.upload_file(str(file), BUCKET, f"{PREFIX}/data/default/bench/{region}/f/{name}")
     say(f"{len(copies)} files stored in {time.monotonic() - began:.0f} s")
-    for file, _ in made:
+    for file, _ in samples:
         file.unlink()
 
 
@@ -138,5 +140,5 @@ def _run(place: LabPaths, programs: Software, name: str, main: Sequence[str]) ->
         running.stop(0)
     printed = output.read_text(encoding="utf-8", errors="replace")
     if running.process.returncode:
-        raise OperationFailed(f"{name} ended with {running.process.returncode}: {printed[-TOLD:]}")
+        raise OperationFailed(f"{name} ended with {running.process.returncode}: {printed[-PRINTED_CHARACTERS:]}")
     return printed

@@ -38,7 +38,7 @@ class YcsbTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YcsbLoad:
-    """What clients do: so many threads for so long, choosing keys by `distribution`, a share of them only reading."""
+    """A load: so many threads for so long, keys chosen by `distribution`, and the shares of reads and updates."""
 
     seconds: float
     threads: int
@@ -56,7 +56,7 @@ class YcsbLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YcsbResult:
-    """What YCSB saw: operations a second of all kinds, reads done, latency of reads in ms, failed operations."""
+    """YCSB's result: operations a second of all kinds, reads done, read latencies in ms, and failed operations."""
 
     operations_per_second: float
     reads: int
@@ -67,7 +67,7 @@ class YcsbResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ycsb:
-    """YCSB for one place."""
+    """YCSB in the directories of one lab."""
 
     software: Software
     place: LabPaths
@@ -89,14 +89,14 @@ class Ycsb:
         return self._start(name, ("-t", *pace(load)), properties)
 
     def finish(self, running: RunningProcess, load: YcsbLoad) -> YcsbResult:
-        """What the load measured. Raises OperationFailed when it ended badly, does not end, or an operation failed."""
-        found = measured(self._report(running, load.seconds + SLACK_SECONDS))
-        if found.failed:
-            raise OperationFailed(f"{found.failed:,} operations of the load failed; see {running.command.output}")
-        return found
+        """Return the load's result. Raises OperationFailed when it failed, does not end, or an operation failed."""
+        result = measured(self._report(running, load.seconds + SLACK_SECONDS))
+        if result.failed:
+            raise OperationFailed(f"{result.failed:,} operations of the load failed; see {running.command.output}")
+        return result
 
     def run(self, table: YcsbTable, load: YcsbLoad) -> YcsbResult:
-        """The whole load."""
+        """Run the whole load and return its result."""
         return self.finish(self.start(table, load), load)
 
     def _start(self, name: str, options: tuple[str, ...], properties: dict[str, str]) -> RunningProcess:
@@ -118,24 +118,24 @@ class Ycsb:
     def _report(self, running: RunningProcess, seconds: float) -> str:
         running.wait_for_end(seconds)
         output: Path = running.command.output
-        said = output.read_text(encoding="utf-8", errors="replace")
-        if running.process.returncode or "OVERALL" not in _results(said):
+        report = output.read_text(encoding="utf-8", errors="replace")
+        if running.process.returncode or "OVERALL" not in _results(report):
             raise OperationFailed(f"{running.command.name} ended with {running.process.returncode}; see {output}")
-        return said
+        return report
 
 
 def measured(report: str) -> YcsbResult:
     """Return what a report of YCSB says. Raises KeyError for a text that is none."""
-    found = _results(report)
-    reads = found.get("READ", {})
+    sections = _results(report)
+    reads = sections.get("READ", {})
     failed = sum(
         int(value)
-        for kind in found.values()
+        for kind in sections.values()
         for key, value in kind.items()
         if key.startswith("Return=") and key not in WRITTEN
     )
     return YcsbResult(
-        operations_per_second=found["OVERALL"]["Throughput(ops/sec)"],
+        operations_per_second=sections["OVERALL"]["Throughput(ops/sec)"],
         reads=int(reads.get("Return=OK", 0)),
         mean_ms=reads.get("AverageLatency(us)", 0.0) / 1000,
         percentiles_ms={
@@ -146,10 +146,10 @@ def measured(report: str) -> YcsbResult:
 
 
 def _results(report: str) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    sections: dict[str, dict[str, float]] = {}
     for kind, key, value in RESULT.findall(report):
-        found.setdefault(kind, {})[key] = float(value)
-    return found
+        sections.setdefault(kind, {})[key] = float(value)
+    return sections
 
 
 SHORTER_KEY_BYTES: Final = 1
@@ -159,7 +159,7 @@ WORKLOAD: Final = "warmbase.lab.SeededWorkload"
 
 
 def rows_of(table: YcsbTable) -> dict[str, str]:
-    """YCSB's properties of a table."""
+    """Return YCSB's properties of a table."""
     return {
         "workload": WORKLOAD,
         "table": table.name,
@@ -176,7 +176,7 @@ def rows_of(table: YcsbTable) -> dict[str, str]:
 
 
 def operations(load: YcsbLoad) -> dict[str, str]:
-    """YCSB's properties of a load."""
+    """Return YCSB's properties of a load."""
     hot = {} if load.hot is None else {"hotspotdatafraction": str(load.hot[0]), "hotspotopnfraction": str(load.hot[1])}
     return hot | {
         "operationcount": str(ENDLESS),

@@ -1,4 +1,4 @@
-"""How many blocks a cache holds when it first evicts, where chance has the order in which they come.
+"""The number of blocks in a cache at its first eviction, when blocks come in random order.
 
 `BucketAllocator.blocks_held` has each length come in its proportion. In a cache of few buckets it matters how many of a
 rare length come before the others: each size that is begun takes a whole bucket.
@@ -32,7 +32,7 @@ class Filled:
 def filled_by_chance(
     allocator: BucketAllocator, blocks: LengthHistogram, there: LengthHistogram | None = None, orders: int = ORDERS
 ) -> Filled:
-    """Return the histogram's blocks, each once, in so many orders drawn by chance (seeded); all of them where all fit.
+    """Return how many blocks the cache holds at its first eviction, over seeded orders; all of them where all fit.
 
     `there` are blocks that the cache holds from before; they are not counted, and take their slots. Blocks longer than
     the largest size count for nothing.
@@ -41,14 +41,14 @@ def filled_by_chance(
     slots = np.repeat(np.array(list(claims)), list(claims.values()))
     first = allocator.claims(there) if there else {}
     draws = np.random.default_rng(SEED)
-    held = [_blocks_until_full(allocator, draws.permutation(slots), first) for _ in range(orders)]
-    return Filled(mean=float(np.mean(held)), deviation=float(np.std(held)))
+    counts = [_blocks_until_full(allocator, draws.permutation(slots), first) for _ in range(orders)]
+    return Filled(mean=float(np.mean(counts)), deviation=float(np.std(counts)))
 
 
 def _blocks_until_full(
     allocator: BucketAllocator, slots: np.ndarray[tuple[int], np.dtype[np.int64]], first: Mapping[int, int]
 ) -> int:
-    """How many of them, one after the other, before one finds neither slot nor bucket, or too much is used."""
+    """Return how many slots fit, one after the other, before one finds neither slot nor bucket or the cache is full."""
     used = np.cumsum(slots) + sum(slot * blocks for slot, blocks in first.items())
     buckets = np.full(len(slots), len(allocator.sizes))
     for slot in {*np.unique(slots).tolist(), *first}:

@@ -1,4 +1,4 @@
-"""What one RegionServer in small is expected to do: the calculator's own rules, asked for one server and one load."""
+"""Predictions for one scaled RegionServer under one load, made with the calculator's own rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LOOPBACK_GBIT_PER_SECOND: Final = 100.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabNode:
-    """What the RegionServer runs on, and how many clients read at once."""
+    """The RegionServer's machine, and the number of clients that read at once."""
 
     vcpus: int
     handlers: int
@@ -55,38 +55,38 @@ class LabNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """A closed load on it, and what limits it."""
+    """The result of a closed load, and the resource that limits it."""
 
     load: LoadResult
     bottleneck: str
 
 
 def popularity_of(miniature: ScaledPlan, rows: RowPopularity) -> Popularity:
-    """How reads that spread so over rows spread over its blocks."""
+    """Return the popularity of blocks that follows from the popularity of rows."""
     blocks = miniature.demand.blocks
     return block_popularity(rows, blocks.count, blocks.rows / blocks.count)
 
 
 def swing_of(miniature: ScaledPlan, cache_mib: int, sizes: Sequence[int]) -> OccupancyRange:
-    """How many blocks a cache of that size and those slots swings between."""
+    """Return the range between which the number of blocks in such a cache moves."""
     allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
     return OccupancyRange.of(allocator, miniature.demand.blocks.lengths, promotes=miniature.demand.swing.promotes)
 
 
 def expected_hit_ratio(miniature: ScaledPlan, popularity: Popularity, cache_mib: int, sizes: Sequence[int]) -> float:
-    """Share of block reads that the warm cache answers."""
+    """Return the share of block reads that the warm cache answers."""
     return hit_ratio(popularity, swing_of(miniature, cache_mib, sizes))
 
 
 def slot_bytes(miniature: ScaledPlan, cache_mib: int, sizes: Sequence[int]) -> float:
-    """The mean slot of a cached block, where blocks of all lengths are cached in their proportions."""
+    """Return the mean slot of a cached block, where blocks of all lengths are cached in their proportions."""
     lengths = miniature.demand.blocks.lengths
     allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(sizes))
     return lengths.mean_bytes / allocator.slot_efficiency_fraction(lengths)
 
 
 def read_of(miniature: ScaledPlan, rows: int = 1) -> Read:
-    """Return one request of so many single-cell rows, here and there in the table."""
+    """Return one request for so many single-cell rows that lie anywhere in the table."""
     blocks, workload = miniature.demand.blocks, miniature.workload
     return Read(
         blocks=rows * blocks.per_read,
@@ -99,7 +99,7 @@ def read_of(miniature: ScaledPlan, rows: int = 1) -> Read:
 
 
 def expected(node: LabNode, read: Read, hits: Hits, timings: Timings) -> Expected:
-    """The throughput and latency of that many clients, and the resource with the least to give."""
+    """Return the throughput and latency of that many clients, and the resource that limits them."""
     cluster = ServingCluster(
         servers=1,
         vcpus=node.vcpus,
@@ -107,11 +107,11 @@ def expected(node: LabNode, read: Read, hits: Hits, timings: Timings) -> Expecte
         handlers=node.handlers,
         disk=node.disk,
     )
-    found = resources(cluster, read, hits, timings)
+    capacities = resources(cluster, read, hits, timings)
     alone = concurrency(node.clients, seconds_alone(cluster, read, hits, timings))
-    stations = network(found, 1, node.vcpus, delay_seconds(cluster, read, hits, timings))
+    stations = network(capacities, 1, node.vcpus, delay_seconds(cluster, read, hits, timings))
     load = closed_load(stations, node.clients, Handlers(servers=1, per_server=node.handlers))
-    return Expected(load=load, bottleneck=bottleneck((*found, alone)).name)
+    return Expected(load=load, bottleneck=bottleneck((*capacities, alone)).name)
 
 
 def timings_of(miniature: ScaledPlan) -> Timings:

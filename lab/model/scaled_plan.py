@@ -34,7 +34,7 @@ CLIENTS: Final = 4  # judgement: on two cores, so that what is measured is waiti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Small:
-    """What the smaller machine gives: memory for everything that runs there, and how much data is loaded."""
+    """The limits of a scaled plan: memory for everything that runs, and the amount of data to load."""
 
     memory_bytes: int
     data_bytes: int
@@ -55,7 +55,7 @@ class ScaledPlan:
 
     @property
     def rows(self) -> int:
-        """Rows to load: one cell each."""
+        """Return how many rows to load, of one cell each."""
         return self.demand.blocks.rows
 
     @property

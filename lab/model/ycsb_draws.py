@@ -30,12 +30,12 @@ HASHED_RANKS: Final = 1 << 21
 
 
 def hashed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """FNV-1 with 64 bits over eight octets, the lowest first; its absolute value."""
-    found, left = np.full(numbers.shape, OFFSET), numbers.copy()
+    """Return the absolute value of FNV-1 with 64 bits over eight octets, the lowest first."""
+    hashes, rest = np.full(numbers.shape, OFFSET), numbers.copy()
     for _ in range(8):
-        found = (found ^ (left & OCTET)) * PRIME
-        left = left >> np.uint64(8)
-    return np.asarray(np.abs(found.view(np.int64)))
+        hashes = (hashes ^ (rest & OCTET)) * PRIME
+        rest = rest >> np.uint64(8)
+    return np.asarray(np.abs(hashes.view(np.int64)))
 
 
 @cache
@@ -68,9 +68,11 @@ def drawn_below(ranks: Floats) -> Floats:
 
 
 def _of_blocks(weights: Floats, blocks: int) -> Popularity:
-    """Rows by number in blocks of neighbouring keys, each of as many rows."""
+    """Return the popularity of blocks of neighbouring keys, each with as many rows."""
     rows = len(weights)
     keys = hashed(np.arange(rows, dtype=np.uint64)).astype(str)
     of_block = np.arange(rows) * blocks // rows
-    found = np.sort(np.bincount(of_block, weights=weights[np.argsort(keys, kind="stable")], minlength=blocks))[::-1]
-    return Popularity(weights=found / found.sum(), blocks=np.ones(blocks))
+    block_weights = np.sort(np.bincount(of_block, weights=weights[np.argsort(keys, kind="stable")], minlength=blocks))[
+        ::-1
+    ]
+    return Popularity(weights=block_weights / block_weights.sum(), blocks=np.ones(blocks))

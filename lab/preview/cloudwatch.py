@@ -1,4 +1,4 @@
-"""What CloudWatch makes of an expression, a query, an alarm and a rule: just what our dashboards and alarms use of it.
+"""CloudWatch's evaluation of expressions, queries, alarms and rules, as far as warmbase's dashboards use them.
 
 For the proof that they tell the truth, and for pictures of a dashboard before there is a cluster. Sources: CloudWatch
 User Guide, using-metric-math, using-search-expressions, cloudwatch-metrics-insights-querylanguage, alarm-evaluation;
@@ -72,15 +72,15 @@ class Published:
 
 @dataclass(slots=True)
 class MetricStore:
-    """All that was published."""
+    """A store of published metric data."""
 
     points: dict[tuple[str, str, tuple[tuple[str, str], ...]], dict[int, list[float]]] = field(default_factory=dict)
 
     def put(self, published: Iterable[Published]) -> None:
         """Take these, too."""
-        for each in published:
-            key = (each.namespace, each.name, tuple(sorted(each.dimensions.items())))
-            self.points.setdefault(key, {}).setdefault(each.second, []).append(each.value)
+        for datum in published:
+            key = (datum.namespace, datum.name, tuple(sorted(datum.dimensions.items())))
+            self.points.setdefault(key, {}).setdefault(datum.second, []).append(datum.value)
 
     def matching_series(
         self, namespace: str, name: str, of: Mapping[str, str], keys: set[str] | None = None
@@ -97,10 +97,10 @@ class MetricStore:
 
 
 def _by_period(points: Mapping[int, Sequence[float]], period: int) -> dict[int, list[float]]:
-    found: dict[int, list[float]] = {}
+    periods: dict[int, list[float]] = {}
     for second, values in points.items():
-        found.setdefault(second // period * period, []).extend(values)
-    return found
+        periods.setdefault(second // period * period, []).extend(values)
+    return periods
 
 
 def _statistic(points: Mapping[int, Sequence[float]], statistic: str, period: int) -> Series:
@@ -117,67 +117,67 @@ def exact(of: Exact, store: MetricStore, period: int) -> Series:
 
 def queried(query: str, store: MetricStore, period: int) -> Series:
     """A Metrics Insights query: all data points of a period, of all series that it finds, made one."""
-    found = QUERY.fullmatch(query)
-    if found is None:
+    match = QUERY.fullmatch(query)
+    if match is None:
         raise ValueError(f"not a query that is known here: {query}")
-    keys = {part.strip() for part in found["dimensions"].split(",")}
+    keys = {part.strip() for part in match["dimensions"].split(",")}
     together: dict[int, list[float]] = {}
-    for _, points in store.matching_series(found["namespace"], found["name"], {found["key"]: found["value"]}, keys):
+    for _, points in store.matching_series(match["namespace"], match["name"], {match["key"]: match["value"]}, keys):
         for second, values in _by_period(points, period).items():
             together.setdefault(second, []).extend(values)
-    return {second: AGGREGATES[found["aggregate"]](values) for second, values in sorted(together.items())}
+    return {second: AGGREGATES[match["aggregate"]](values) for second, values in sorted(together.items())}
 
 
-def evaluated(expression: str, store: MetricStore, known: Mapping[str, Value]) -> Value:
+def evaluated(expression: str, store: MetricStore, names: Mapping[str, Value]) -> Value:
     """A metric-math expression; `known` are the graph's other lines by id.
 
     Raises ValueError for what is not known here, TypeError for what CloudWatch does not do with arrays of series.
     """
-    return _value(ast.parse(expression, mode="eval").body, store, known)
+    return _value(ast.parse(expression, mode="eval").body, store, names)
 
 
-def _value(node: ast.expr, store: MetricStore, known: Mapping[str, Value]) -> Value:
+def _value(node: ast.expr, store: MetricStore, names: Mapping[str, Value]) -> Value:
     match node:
         case ast.Constant(value=int() | float() as number):
             return float(number)
         case ast.Name(id=name):
-            return known[name]
+            return names[name]
         case ast.BinOp(left=left, op=operator, right=right):
-            return _arithmetic(OPERATORS[type(operator)], _value(left, store, known), _value(right, store, known))
+            return _arithmetic(OPERATORS[type(operator)], _value(left, store, names), _value(right, store, names))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return _arithmetic(OPERATORS[type(operator)], _value(left, store, known), _value(right, store, known))
+            return _arithmetic(OPERATORS[type(operator)], _value(left, store, names), _value(right, store, names))
         case ast.Call(func=ast.Name(id="SEARCH"), args=[ast.Constant(str(what)), ast.Constant(str(how)), period]):
             return _searched(what, how, int(ast.literal_eval(period)), store)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return FUNCTIONS[name](*(_value(argument, store, known) for argument in arguments))
+            return FUNCTIONS[name](*(_value(argument, store, names) for argument in arguments))
     raise ValueError(f"not an expression that is known here: {ast.unparse(node)}")
 
 
 def _searched(what: str, statistic: str, period: int, store: MetricStore) -> list[Named]:
-    found = SEARCHED.fullmatch(what)
-    if found is None:
+    match = SEARCHED.fullmatch(what)
+    if match is None:
         raise ValueError(f"not a search that is known here: {what}")
-    namespace, *keys = (part.strip('"') for part in found["schema"].split(","))
-    matching = store.matching_series(namespace, found["name"], {found["key"]: found["value"]}, set(keys))
+    namespace, *keys = (part.strip('"') for part in match["schema"].split(","))
+    matching = store.matching_series(namespace, match["name"], {match["key"]: match["value"]}, set(keys))
     return [(name, _statistic(points, statistic, period)) for name, points in matching]
 
 
-def _arithmetic(act: Callable[[float, float], float | None], left: Value, right: Value) -> Value:
-    if isinstance(left, list) and isinstance(right, list):
+def _arithmetic(act: Callable[[float, float], float | None], first: Value, second: Value) -> Value:
+    if isinstance(first, list) and isinstance(second, list):
         raise TypeError("CloudWatch has no arithmetic of two arrays of series")
-    if isinstance(left, list):
-        return [(name, _of_series(act, series, right)) for name, series in left]
-    if isinstance(right, list):
-        return [(name, _of_series(act, left, series)) for name, series in right]
-    if isinstance(left, float) and isinstance(right, float):
-        return act(left, right) or 0.0
-    return _of_series(act, left, right)
+    if isinstance(first, list):
+        return [(name, _of_series(act, series, second)) for name, series in first]
+    if isinstance(second, list):
+        return [(name, _of_series(act, first, series)) for name, series in second]
+    if isinstance(first, float) and isinstance(second, float):
+        return act(first, second) or 0.0
+    return _of_series(act, first, second)
 
 
-def _of_series(act: Callable[[float, float], float | None], left: Value, right: Value) -> Series:
-    seconds = [set(each) for each in (left, right) if isinstance(each, Mapping)]
-    made = {second: act(_at(left, second), _at(right, second)) for second in sorted(set.intersection(*seconds))}
-    return {second: value for second, value in made.items() if value is not None}
+def _of_series(act: Callable[[float, float], float | None], first: Value, second: Value) -> Series:
+    times = [set(series) for series in (first, second) if isinstance(series, Mapping)]
+    values = {time: act(_at(first, time), _at(second, time)) for time in sorted(set.intersection(*times))}
+    return {time: value for time, value in values.items() if value is not None}
 
 
 def _at(value: Value, second: int) -> float:
@@ -188,28 +188,28 @@ def _at(value: Value, second: int) -> float:
     return value[second]
 
 
-def _quotient(left: float, right: float) -> float | None:
-    return left / right if right else None
+def _quotient(dividend: float, divisor: float) -> float | None:
+    return dividend / divisor if divisor else None
 
 
 OPERATORS: Final[Mapping[type[ast.AST], Callable[[float, float], float | None]]] = {
-    ast.Add: lambda left, right: left + right,
-    ast.Sub: lambda left, right: left - right,
-    ast.Mult: lambda left, right: left * right,
+    ast.Add: lambda first, second: first + second,
+    ast.Sub: lambda first, second: first - second,
+    ast.Mult: lambda first, second: first * second,
     ast.Div: _quotient,
-    ast.Gt: lambda left, right: float(left > right),
-    ast.Lt: lambda left, right: float(left < right),
+    ast.Gt: lambda first, second: float(first > second),
+    ast.Lt: lambda first, second: float(first < second),
 }
 
 
-def _array(made: Callable[[Sequence[float]], float]) -> Callable[[Value], Series]:
+def _array(function: Callable[[Sequence[float]], float]) -> Callable[[Value], Series]:
     """A function that makes one series of an array: at each second of those that have a value then."""
 
     def of(array: Value) -> Series:
         if not isinstance(array, list):
             raise TypeError("one series or a number where an array of series is wanted")
         seconds = sorted({second for _, series in array for second in series})
-        return {second: made([series[second] for _, series in array if second in series]) for second in seconds}
+        return {second: function([series[second] for _, series in array if second in series]) for second in seconds}
 
     return of
 
@@ -228,13 +228,13 @@ def _rate_of(series: Series) -> Series:
     return {second: (series[second] - series[before]) / (second - before) for before, second in pairwise(seconds)}
 
 
-def _if(condition: Value, then: Value, otherwise: Value) -> Value:
+def _if(condition: Value, value: Value, otherwise: Value) -> Value:
     if not isinstance(condition, Mapping):
         raise TypeError("IF wants one series as its condition")
     return {
-        second: _at(then, second) if asked else _at(otherwise, second)
-        for second, asked in condition.items()
-        if all(not isinstance(each, Mapping) or second in each for each in (then, otherwise))
+        second: _at(value, second) if holds else _at(otherwise, second)
+        for second, holds in condition.items()
+        if all(not isinstance(branch, Mapping) or second in branch for branch in (value, otherwise))
     }
 
 
@@ -258,20 +258,20 @@ class Drawn:
 
 def drawn(graph: Graph, store: MetricStore) -> list[Drawn]:
     """Return what the graph's visible lines show: a curve, or one for each series of an array."""
-    known: dict[str, Value] = {}
+    names: dict[str, Value] = {}
     for line in graph.lines:
         of = line.of
-        known[line.id] = (
-            exact(of, store, graph.period_seconds) if isinstance(of, Exact) else evaluated(of, store, known)
+        names[line.id] = (
+            exact(of, store, graph.period_seconds) if isinstance(of, Exact) else evaluated(of, store, names)
         )
-    found: list[Drawn] = []
+    graphs: list[Drawn] = []
     for line in graph.lines:
-        value = known[line.id]
+        value = names[line.id]
         if line.visible and isinstance(value, list):
-            found += [Drawn(label=" ".join(filter(None, (line.label, name))), series=each) for name, each in value]
+            graphs += [Drawn(label=" ".join(filter(None, (line.label, name))), series=values) for name, values in value]
         elif line.visible and isinstance(value, Mapping):
-            found.append(Drawn(label=line.label, series=value))
-    return found
+            graphs.append(Drawn(label=line.label, series=value))
+    return graphs
 
 
 BREACHES: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -288,20 +288,20 @@ def in_alarm(alarm: Alarm, store: MetricStore, now: int) -> bool:
     of = alarm.watched
     series = exact(of, store, period) if isinstance(of, Exact) else queried(of, store, period)
     end = now // period * period
-    looked_at = [end - period * (back + 1) for back in range(alarm.periods + EVALUATION_EXTRA)]
-    found = [BREACHES[alarm.comparison](series[second], alarm.threshold) for second in looked_at if second in series]
-    found = found[: alarm.periods]
-    found += [alarm.missing == "breaching"] * (alarm.periods - len(found))
-    return sum(found) >= alarm.breaching
+    starts = [end - period * (back + 1) for back in range(alarm.periods + EVALUATION_EXTRA)]
+    breaches = [BREACHES[alarm.comparison](series[second], alarm.threshold) for second in starts if second in series]
+    breaches = breaches[: alarm.periods]
+    breaches += [alarm.missing == "breaching"] * (alarm.periods - len(breaches))
+    return sum(breaches) >= alarm.breaching
 
 
 def rule_holds(rule: str, states: Mapping[str, bool]) -> bool:
     """Return whether a composite alarm's rule holds; `states` says of each alarm whether it is in ALARM."""
     names: dict[str, bool] = {}
 
-    def placed(found: re.Match[str]) -> str:
+    def placed(match: re.Match[str]) -> str:
         name = f"a{len(names)}"
-        names[name] = states[found[1]]
+        names[name] = states[match[1]]
         return name
 
     text = re.sub(r'ALARM\("([^"]+)"\)', placed, rule)
@@ -317,7 +317,7 @@ def _holds(node: ast.expr, names: Mapping[str, bool]) -> bool:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return not _holds(operand, names)
         case ast.BoolOp(op=ast.And(), values=values):
-            return all(_holds(each, names) for each in values)
+            return all(_holds(value, names) for value in values)
         case ast.BoolOp(op=ast.Or(), values=values):
-            return any(_holds(each, names) for each in values)
+            return any(_holds(value, names) for value in values)
     raise ValueError(f"not a rule that is known here: {ast.unparse(node)}")

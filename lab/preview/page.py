@@ -114,12 +114,12 @@ def _graph(graph: Graph, curves: Sequence[Drawn]) -> alt.LayerChart | alt.FacetC
 
 def _curves(graph: Graph, rows: Sequence[Spec]) -> alt.Chart:
     names = list(dict.fromkeys(row["series"] for row in rows))
-    colour = alt.Color("series:N").scale(alt.Scale(domain=names, range=list(PALETTE[: max(1, len(names))])))
+    color = alt.Color("series:N").scale(alt.Scale(domain=names, range=list(PALETTE[: max(1, len(names))])))
     lines = alt.Chart(alt.InlineData(values=list(rows))).mark_line(strokeWidth=1.8, strokeJoin="round")
     chart: alt.Chart = lines.encode(
         alt.X("minute:Q").title("minutes").scale(alt.Scale(nice=False, zero=True)),
         _axis(graph, rows),
-        colour.legend(None if names in ([], ["all"]) else alt.Legend()),
+        color.legend(None if names in ([], ["all"]) else alt.Legend()),
     )
     return chart
 

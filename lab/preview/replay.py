@@ -1,4 +1,4 @@
-"""Recordings of a real HBase played as a cluster of three servers, and what its nodes would publish of that.
+"""Recordings of a real HBase, replayed as a cluster of three servers, and the metrics that its nodes would publish.
 
 Its id is the placeholder of dashboards and alarms, so that these find it as they are.
 
@@ -39,14 +39,14 @@ HISTORY_SECONDS: Final = 1_200
 
 def recording(file: str, name: str) -> Recording:
     """One of those that are kept. Raises ValueError where there is none of that name."""
-    found = recordings_of_json((RECORDED / f"{file}.json").read_text(encoding="utf-8"))
-    [one] = [each for each in found if each.name == name]
+    recordings = recordings_of_json((RECORDED / f"{file}.json").read_text(encoding="utf-8"))
+    [one] = [candidate for candidate in recordings if candidate.name == name]
     return one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What a server has counted at that second since it was started, which was so often.
+    """A server's counters at one second since its last start, and the number of its starts.
 
     `reads` are requests, `gets` those of S3, which are counted from the beginning on.
     """
@@ -95,12 +95,12 @@ class ReplayedServer:
         """One recording after the other: counters go on where the one before ended, and begin anew at a restart."""
         moments: list[Moment] = []
         begins, starts, last = 0.0, 0, Counted()
-        for each in recordings:
-            first = each.samples[0]
+        for part in recordings:
+            first = part.samples[0]
             offset = last.less(_counted(first)) if moments else Counted()
             gets = (moments[-1].gets if moments else 0) - first.store.store_file_gets
             before = first.cache.l2_hits
-            for sample in each.samples:
+            for sample in part.samples:
                 if sample.cache.l2_hits < before:
                     starts, offset = starts + 1, Counted()
                 before = sample.cache.l2_hits
@@ -128,7 +128,7 @@ class ReplayedServer:
 
     @property
     def seconds(self) -> int:
-        """How long it plays."""
+        """Return how long the server plays, in seconds."""
         return int(self.moments[-1].second)
 
 
@@ -143,7 +143,7 @@ def three_servers() -> tuple[ReplayedServer, ...]:
 
 
 def replay(servers: Sequence[ReplayedServer], root_bucket: str = "") -> MetricStore:
-    """What is published of these servers by the minute, as long as the first plays; and that they were there before."""
+    """Return the metrics that nodes would publish for these servers each minute, while the first one plays."""
     store = MetricStore()
     for server in servers:
         store.put(_of_node(server, servers[0].seconds))
@@ -160,25 +160,25 @@ def _of_node(server: ReplayedServer, seconds: int) -> Iterator[Published]:
         figures = [node.Figure("Answering", float(moment is not None or second <= 0), "Count")]
         if moment is not None:
             counted = _counters(node, moment)
-            kept = node.recalled(memory, counted, float(second), RECORDED / "no-such-index")
+            previous = node.recalled(memory, counted, float(second), RECORDED / "no-such-index")
             if memory is not None and second - memory.at <= node.LONGEST_WINDOW_SECONDS:
                 figures += node.window(memory.counters, counted, MISSES_FOR_ONE)
-            started = next(each.second for each in server.moments if each.starts == moment.starts)
+            started = next(earlier.second for earlier in server.moments if earlier.starts == moment.starts)
             up = second - started + (0 if moment.starts else server.up_before)
             figures.append(node.Figure("UpSeconds", up, "Seconds"))
-            figures.append(node.Figure("CacheLost", float(node.cache_lost(kept, up)), "Count"))
-            memory = kept
-        for figure in (each for each in figures if each.name not in NOT_RECORDED):
+            figures.append(node.Figure("CacheLost", float(node.cache_lost(previous, up)), "Count"))
+            memory = previous
+        for figure in (earlier for earlier in figures if earlier.name not in NOT_RECORDED):
             # A look at the end of a minute is of that minute.
             yield _point(figure.name, server.instance, second - 1, figure.value)
 
 
 def _point(name: str, instance: str, second: int, value: float) -> Published:
-    found = metric(name)
+    definition = metric(name)
     named = {"ClusterId": CLUSTER_ID, "InstanceId": instance, "cluster.id": CLUSTER_ID, "instance.id": instance}
-    dimensions = {key: named.get(key, "recorded") for key in found.dimensions}
+    dimensions = {key: named.get(key, "recorded") for key in definition.dimensions}
     return Published(
-        namespace=found.namespace, name=found.cloudwatch, dimensions=dimensions, second=second, value=value
+        namespace=definition.namespace, name=definition.cloudwatch, dimensions=dimensions, second=second, value=value
     )
 
 
@@ -239,7 +239,7 @@ MISSES_COUNTED = 2  # of HBase, for one
 
 
 def true_ratio(servers: Sequence[ReplayedServer], begins: int) -> float | None:
-    """Of all block reads that the servers counted in that minute, from one sample to the next; None of none."""
+    """Return the hit ratio over all block reads in that minute, sample to sample; None without reads."""
     hits = misses = 0.0
     for server in servers:
         for before, after in pairwise(server.moments):
@@ -252,7 +252,7 @@ def true_ratio(servers: Sequence[ReplayedServer], begins: int) -> float | None:
 
 
 def lifetime_ratio(servers: Sequence[ReplayedServer], second: int) -> float | None:
-    """Return what a graph of `l2CacheHitRatio`, averaged over servers, would show."""
-    moments = [found for server in servers if (found := server.at(second)) is not None]
+    """Return the value that a graph of `l2CacheHitRatio`, averaged over servers, would show."""
+    moments = [sample for server in servers if (sample := server.at(second)) is not None]
     ratios = [moment.hits / (moment.hits + moment.misses) if moment.hits + moment.misses else 0.0 for moment in moments]
     return sum(ratios) / len(ratios) if ratios else None

@@ -1,4 +1,4 @@
-"""When alarms are in ALARM and calls are made while recorded servers play."""
+"""The minutes in which alarms and composite alarms are in ALARM while recorded servers play."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["timeline"]
 
 
 def timeline(servers: Sequence[ReplayedServer], plan: Plan, root_bucket: str) -> Mapping[str, Sequence[int]]:
-    """The minutes in which each was, by name; those that never were are left out. Each is looked at once a minute."""
+    """Return the minutes in which each alarm was in ALARM, evaluated once a minute; others are left out."""
     store = replay(servers, root_bucket)
-    found: dict[str, list[int]] = {}
+    minutes: dict[str, list[int]] = {}
     for now in range(0, servers[0].seconds + 1, MINUTE):
         states = {alarm.name: in_alarm(alarm, store, now) for alarm in alarms(plan, root_bucket)}
         calling = {call.name: rule_holds(call.rule, states) for call in composite_alarms(plan, root_bucket)}
         for name, holds in {**states, **calling}.items():
             if holds:
-                found.setdefault(name, []).append(now // MINUTE)
-    return found
+                minutes.setdefault(name, []).append(now // MINUTE)
+    return minutes

@@ -21,39 +21,39 @@ FLEETS = frozenset({"MasterInstanceFleet", "CoreInstanceFleet", "TaskInstanceFle
 
 
 class ClusterType(ApiType):
-    """Makes clusters by RunJobFlow; an update in place uses the operation that each property has."""
+    """A type that creates clusters by RunJobFlow, and updates each property by its own operation."""
 
     attributes = frozenset({"Id", "MasterPublicDNS"})
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new cluster, WAITING; raises ValidationError when its bootstrap failed."""
-        made = api.call("emr", request.region, "run_job_flow", **job_flow(request.properties))
-        cluster = emr_backends[request.account_id][request.region].clusters[made["JobFlowId"]]
+        """Return the new cluster, WAITING; raises ValidationError when its bootstrap failed."""
+        answer = api.call("emr", request.region, "run_job_flow", **job_flow(request.properties))
+        cluster = emr_backends[request.account_id][request.region].clusters[answer["JobFlowId"]]
         if cluster.state == "TERMINATED_WITH_ERRORS":
             raise ValidationError(message=f"Cluster {cluster.id} failed: {cluster.last_state_change_reason}")
-        cluster.launched_properties = request.properties
+        cluster.template_properties = request.properties
         return cluster
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same cluster with its tags, policies, protections and counts as requested."""
-        old, new = resource.launched_properties, request.properties
+        old, new = resource.template_properties, request.properties
         _update_flags(resource.id, request.region, old, new)
         _update_policies(resource.id, request.region, new)
         _update_tags(resource.id, request.region, old, new)
         for change in count_changes(resource, old.get("Instances", {}), new.get("Instances", {})):
             api.call("emr", request.region, "modify_instance_groups", ClusterId=resource.id, InstanceGroups=[change])
             settle(resource, resource.emr_backend.instance_groups[change["InstanceGroupId"]])
-        resource.launched_properties = new
+        resource.template_properties = new
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Terminates the cluster; EMR refuses while it is termination protected."""
+        """Terminate the cluster; EMR refuses while it is termination protected."""
         if resource.state not in ENDED:
             api.call("emr", request.region, "terminate_job_flows", JobFlowIds=[resource.id])
 
 
 def cluster_attribute(cluster: Untyped, name: str) -> str:
-    """Return what Fn::GetAtt gives for a cluster."""
+    """Return an attribute of a cluster for Fn::GetAtt."""
     if name == "Id":
         return str(cluster.id)
     if name == "MasterPublicDNS":
@@ -63,27 +63,29 @@ def cluster_attribute(cluster: Untyped, name: str) -> str:
 
 def job_flow(properties: Json) -> Json:
     """Return the parameters of RunJobFlow for the properties of a template."""
-    asked = {key: value for key, value in properties.items() if key not in {"Instances", "Configurations", "Steps"}}
-    asked["Configurations"] = api_configurations(properties.get("Configurations", []))
-    asked["Steps"] = [step(one) for one in properties.get("Steps", [])]
-    asked["Instances"] = _instances(properties["Instances"])
-    return asked
+    parameters = {
+        key: value for key, value in properties.items() if key not in {"Instances", "Configurations", "Steps"}
+    }
+    parameters["Configurations"] = api_configurations(properties.get("Configurations", []))
+    parameters["Steps"] = [step(one) for one in properties.get("Steps", [])]
+    parameters["Instances"] = _instances(properties["Instances"])
+    return parameters
 
 
 def step(properties: Json) -> Json:
-    """One step in the API's spelling: `Properties` where CloudFormation says `StepProperties`."""
+    """Return one step in the API's spelling: `Properties` where CloudFormation says `StepProperties`."""
     jar = dict(properties["HadoopJarStep"])
     pairs = jar.pop("StepProperties", [])
-    asked = {key: value for key, value in properties.items() if key != "JobFlowId"}
-    return {**asked, "HadoopJarStep": {**jar, "Properties": pairs} if pairs else jar}
+    parameters = {key: value for key, value in properties.items() if key != "JobFlowId"}
+    return {**parameters, "HadoopJarStep": {**jar, "Properties": pairs} if pairs else jar}
 
 
 def instance_group(role: str, properties: Json) -> Json:
     """Return one instance group in the API's spelling."""
-    asked = {**properties, "InstanceRole": role}
+    parameters = {**properties, "InstanceRole": role}
     if "Configurations" in properties:
-        asked["Configurations"] = api_configurations(properties["Configurations"])
-    return asked
+        parameters["Configurations"] = api_configurations(properties["Configurations"])
+    return parameters
 
 
 def _instances(properties: Json) -> Json:
@@ -91,11 +93,11 @@ def _instances(properties: Json) -> Json:
     if fleets:
         raise ValidationError(message=f"the local AWS runs instance groups, not {', '.join(fleets)}")
     subnets = properties.get("Ec2SubnetIds", [])
-    asked = {key: value for key, value in properties.items() if key not in ROLES and key != "Ec2SubnetIds"}
+    parameters = {key: value for key, value in properties.items() if key not in ROLES and key != "Ec2SubnetIds"}
     if subnets:
-        asked["Ec2SubnetId"] = subnets[0]
-    asked["InstanceGroups"] = [instance_group(role, one) for role, one in _groups(properties)]
-    return asked
+        parameters["Ec2SubnetId"] = subnets[0]
+    parameters["InstanceGroups"] = [instance_group(role, one) for role, one in _groups(properties)]
+    return parameters
 
 
 def _groups(properties: Json) -> list[tuple[str, Json]]:
@@ -117,7 +119,7 @@ def count_changes(cluster: Untyped, old: Json, new: Json) -> list[Json]:
 
 
 def _update_flags(cluster_id: str, region: str, old: Json, new: Json) -> None:
-    """Return what the template does not change stays as somebody has set it meanwhile."""
+    """Set the flags that the template changes; others keep the value that an operator gave them."""
     instances = new.get("Instances", {})
     protected = instances.get("TerminationProtected", False)
     was_protected = old.get("Instances", {}).get("TerminationProtected", False)
@@ -142,11 +144,11 @@ def _update_policies(cluster_id: str, region: str, new: Json) -> None:
 
 
 def _update_tags(cluster_id: str, region: str, old: Json, new: Json) -> None:
-    kept = {tag["Key"] for tag in new.get("Tags", [])}
-    gone = [tag["Key"] for tag in old.get("Tags", []) if tag["Key"] not in kept]
-    if gone:
-        api.call("emr", region, "remove_tags", ResourceId=cluster_id, TagKeys=gone)
-    if kept:
+    keys = {tag["Key"] for tag in new.get("Tags", [])}
+    removed = [tag["Key"] for tag in old.get("Tags", []) if tag["Key"] not in keys]
+    if removed:
+        api.call("emr", region, "remove_tags", ResourceId=cluster_id, TagKeys=removed)
+    if keys:
         api.call("emr", region, "add_tags", ResourceId=cluster_id, Tags=new["Tags"])
 
 
@@ -154,12 +156,14 @@ class InstanceGroupConfig(ApiType):
     """A task group added to a cluster; EMR cannot remove one, so its deletion sets it to no instances."""
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new group."""
-        asked = {name: value for name, value in request.properties.items() if name not in {"JobFlowId", "InstanceRole"}}
-        group = instance_group(request.properties["InstanceRole"], asked)
+        """Return the new group."""
+        properties = {
+            name: value for name, value in request.properties.items() if name not in {"JobFlowId", "InstanceRole"}
+        }
+        group = instance_group(request.properties["InstanceRole"], properties)
         parameters = {"JobFlowId": request.properties["JobFlowId"], "InstanceGroups": [group]}
-        made = api.call("emr", request.region, "add_instance_groups", **parameters)
-        return emr_backends[request.account_id][request.region].instance_groups[made["InstanceGroupIds"][0]]
+        answer = api.call("emr", request.region, "add_instance_groups", **parameters)
+        return emr_backends[request.account_id][request.region].instance_groups[answer["InstanceGroupIds"][0]]
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same group with the requested count."""
@@ -167,7 +171,7 @@ class InstanceGroupConfig(ApiType):
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Empties the group, unless its cluster is gone."""
+        """Empty the group, unless its cluster has ended."""
         if resource.state != "TERMINATED":
             _resize(resource, request, 0)
 
@@ -178,10 +182,10 @@ class EmrStep(ApiType):
     attributes = frozenset({"Id"})
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The new step."""
-        asked = {"JobFlowId": request.properties["JobFlowId"], "Steps": [step(request.properties)]}
-        made = api.call("emr", request.region, "add_job_flow_steps", **asked)["StepIds"][0]
-        return ApiResource(physical_resource_id=made, attributes={"Id": made})
+        """Return the new step."""
+        parameters = {"JobFlowId": request.properties["JobFlowId"], "Steps": [step(request.properties)]}
+        step_id = api.call("emr", request.region, "add_job_flow_steps", **parameters)["StepIds"][0]
+        return ApiResource(physical_resource_id=step_id, attributes={"Id": step_id})
 
 
 class SecurityConfiguration(ApiType):
@@ -196,7 +200,7 @@ class SecurityConfiguration(ApiType):
         return ApiResource(physical_resource_id=name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
-        """Deletes the security configuration."""
+        """Delete the security configuration."""
         api.call("emr", request.region, "delete_security_configuration", Name=resource.physical_resource_id)
 
 
@@ -204,7 +208,7 @@ class WalWorkspace(ApiType):
     """A workspace of EMR's write-ahead logs: no API of it is public, so it is a name and nothing more."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """Return its name, as asked for."""
+        """Return the requested name."""
         return ApiResource(physical_resource_id=str(request.properties["WALWorkspaceName"]))
 
 

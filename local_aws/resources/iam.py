@@ -36,7 +36,7 @@ class RoleType(MotoType):
         super().__init__(Role)
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new role; its managed policies must exist."""
+        """Return the new role; its managed policies must exist."""
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
@@ -52,16 +52,16 @@ class RoleType(MotoType):
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Takes every policy off the role and deletes it."""
+        """Detach every policy from the role and delete it."""
         listed = api.call("iam", request.region, "list_attached_role_policies", RoleName=resource.name)
         for one in listed["AttachedPolicies"]:
-            asked = {"RoleName": resource.name, "PolicyArn": one["PolicyArn"]}
-            api.call("iam", request.region, "detach_role_policy", **asked)
+            attachment = {"RoleName": resource.name, "PolicyArn": one["PolicyArn"]}
+            api.call("iam", request.region, "detach_role_policy", **attachment)
         super().delete(resource, request)
 
 
 class ManagedPolicyType(MotoType):
-    """A customer-managed policy."""
+    """A customer-managed policy, which follows the template."""
 
     def __init__(self) -> None:
         super().__init__(ManagedPolicy)
@@ -83,13 +83,13 @@ class ManagedPolicyType(MotoType):
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Detaches and deletes the policy."""
+        """Detach and delete the policy."""
         for role in sorted(_attached_roles(resource.arn, request.region)):
             api.call("iam", request.region, "detach_role_policy", RoleName=role, PolicyArn=resource.arn)
         for version in api.call("iam", request.region, "list_policy_versions", PolicyArn=resource.arn)["Versions"]:
             if not version["IsDefaultVersion"]:
-                asked = {"PolicyArn": resource.arn, "VersionId": version["VersionId"]}
-                api.call("iam", request.region, "delete_policy_version", **asked)
+                parameters = {"PolicyArn": resource.arn, "VersionId": version["VersionId"]}
+                api.call("iam", request.region, "delete_policy_version", **parameters)
         api.call("iam", request.region, "delete_policy", PolicyArn=resource.arn)
 
 
@@ -103,11 +103,11 @@ class InstanceProfileType(MotoType):
         """Return the same profile with the requested role."""
         profile = resource.name
         for role in list(resource.roles):
-            asked = {"InstanceProfileName": profile, "RoleName": role.name}
-            api.call("iam", request.region, "remove_role_from_instance_profile", **asked)
+            parameters = {"InstanceProfileName": profile, "RoleName": role.name}
+            api.call("iam", request.region, "remove_role_from_instance_profile", **parameters)
         for name in request.properties["Roles"]:
-            asked = {"InstanceProfileName": profile, "RoleName": name}
-            api.call("iam", request.region, "add_role_to_instance_profile", **asked)
+            parameters = {"InstanceProfileName": profile, "RoleName": name}
+            api.call("iam", request.region, "add_role_to_instance_profile", **parameters)
         return resource
 
 
@@ -115,8 +115,8 @@ def _follow_inline(role: Untyped, region: str, properties: Json) -> None:
     # Only those written inside the role: AWS::IAM::Policy keeps its own.
     wanted = {one["PolicyName"]: one["PolicyDocument"] for one in properties.get("Policies", [])}
     for name, document in wanted.items():
-        asked = {"RoleName": role.name, "PolicyName": name, "PolicyDocument": json.dumps(document)}
-        api.call("iam", region, "put_role_policy", **asked)
+        parameters = {"RoleName": role.name, "PolicyName": name, "PolicyDocument": json.dumps(document)}
+        api.call("iam", region, "put_role_policy", **parameters)
     for name in sorted(getattr(role, "template_policies", set()) - wanted.keys()):
         api.call("iam", region, "delete_role_policy", RoleName=role.name, PolicyName=name)
     role.template_policies = set(wanted)
@@ -142,7 +142,7 @@ PREFIX = ":iam::aws:policy/"
 
 
 def install() -> None:
-    """Lets roles attach any managed policy that AWS has; a misspelt one is refused as in AWS."""
+    """Let roles attach any managed policy of AWS; a misspelt one is refused as in AWS."""
     wrap(IAMBackend, "attach_role_policy", _attach)
 
 

@@ -1,4 +1,4 @@
-"""What moto's VPC resources cannot do by themselves: keep their attributes, change in place, or be deleted."""
+"""VPC resources with what moto's lack: their attributes, changes in place, and deletion."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ VPC_ATTRIBUTES: Final = ("EnableDnsSupport", "EnableDnsHostnames")
 
 
 class TaggedOnly(MotoType):
-    """A type of which nothing but the tags changes in place; the stack itself writes the tags."""
+    """A type whose resources change only their tags in place; the stack itself writes the tags."""
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:  # noqa: ARG002 - tags are written by the stack
-        """The same resource."""
+        """Return the same resource."""
         return resource
 
 
@@ -36,15 +36,15 @@ class VpcType(TaggedOnly):
         super().__init__(VPC)
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new VPC."""
+        """Return the new VPC."""
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same VPC with the requested DNS attributes."""
         for name in VPC_ATTRIBUTES:
             if name in request.properties:
-                asked = {"VpcId": resource.id, name: {"Value": request.properties[name]}}
-                api.call("ec2", request.region, "modify_vpc_attribute", **asked)
+                parameters = {"VpcId": resource.id, name: {"Value": request.properties[name]}}
+                api.call("ec2", request.region, "modify_vpc_attribute", **parameters)
         return resource
 
 
@@ -55,14 +55,14 @@ class SubnetType(TaggedOnly):
         super().__init__(Subnet)
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new subnet."""
+        """Return the new subnet."""
         return self.update(super().create(request), request)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same subnet with the requested attribute."""
         mapped = {"Value": request.properties.get("MapPublicIpOnLaunch", False)}
-        asked = {"SubnetId": resource.id, "MapPublicIpOnLaunch": mapped}
-        api.call("ec2", request.region, "modify_subnet_attribute", **asked)
+        parameters = {"SubnetId": resource.id, "MapPublicIpOnLaunch": mapped}
+        api.call("ec2", request.region, "modify_subnet_attribute", **parameters)
         return resource
 
 
@@ -73,7 +73,7 @@ class RouteTableType(TaggedOnly):
         super().__init__(RouteTable)
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the route table; EC2 refuses while a subnet is associated with it."""
+        """Delete the route table; EC2 refuses while a subnet is associated with it."""
         api.call("ec2", request.region, "delete_route_table", RouteTableId=resource.id)
 
 
@@ -83,12 +83,12 @@ class SubnetRouteTableAssociation(ApiType):
     attributes = frozenset({"Id"})
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The new association."""
-        made = api.call("ec2", request.region, "associate_route_table", **request.properties)["AssociationId"]
-        return ApiResource(physical_resource_id=made, attributes={"Id": made})
+        """Return the new association."""
+        association = api.call("ec2", request.region, "associate_route_table", **request.properties)["AssociationId"]
+        return ApiResource(physical_resource_id=association, attributes={"Id": association})
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
-        """Ends the association."""
+        """End the association."""
         association = resource.physical_resource_id
         api.call("ec2", request.region, "disassociate_route_table", AssociationId=association)
 
@@ -115,27 +115,27 @@ class VpcEndpointType(MotoType):
         return name in {"Id", "DnsEntries", "NetworkInterfaceIds"}
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new endpoint."""
-        asked = {name: value for name, value in request.properties.items() if name != "Tags"}
-        asked.update(_policy(request.properties))
-        made = api.call("ec2", request.region, "create_vpc_endpoint", **asked)["VpcEndpoint"]
-        return _endpoint(request, made["VpcEndpointId"])
+        """Return the new endpoint."""
+        parameters = {name: value for name, value in request.properties.items() if name != "Tags"}
+        parameters.update(_policy(request.properties))
+        endpoint = api.call("ec2", request.region, "create_vpc_endpoint", **parameters)["VpcEndpoint"]
+        return _endpoint(request, endpoint["VpcEndpointId"])
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same endpoint with the requested policy, route tables, subnets and groups."""
-        asked: Json = {"VpcEndpointId": resource.id, **_policy(request.properties)}
+        parameters: Json = {"VpcEndpointId": resource.id, **_policy(request.properties)}
         for noun, before in {
             "RouteTableIds": resource.route_table_ids,
             "SubnetIds": resource.subnet_ids,
             "SecurityGroupIds": resource.security_group_ids,
         }.items():
             old, new = set(before or []), set(request.properties.get(noun, []))
-            asked[f"Add{noun}"], asked[f"Remove{noun}"] = sorted(new - old), sorted(old - new)
-        api.call("ec2", request.region, "modify_vpc_endpoint", **asked)
+            parameters[f"Add{noun}"], parameters[f"Remove{noun}"] = sorted(new - old), sorted(old - new)
+        api.call("ec2", request.region, "modify_vpc_endpoint", **parameters)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the endpoint."""
+        """Delete the endpoint."""
         api.call("ec2", request.region, "delete_vpc_endpoints", VpcEndpointIds=[resource.id])
 
 

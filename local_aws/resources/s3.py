@@ -39,13 +39,13 @@ FIRST: Final = {"VersioningConfiguration": 0, "OwnershipControls": 0}
 
 
 class BucketType(MotoType):
-    """Makes buckets and keeps their whole configuration."""
+    """A type that creates buckets and keeps their whole configuration."""
 
     def __init__(self) -> None:
         super().__init__(FakeBucket)
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new bucket."""
+        """Return the new bucket."""
         name = self.name(request)
         _check_properties(request.properties)
         location = {} if request.region == "us-east-1" else {"LocationConstraint": request.region}
@@ -55,7 +55,7 @@ class BucketType(MotoType):
         return s3_backends[request.account_id]["aws"].get_bucket(name)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """The same bucket with the requested properties; what is no longer requested is removed."""
+        """Return the same bucket with the requested properties; others are removed."""
         _check_properties(request.properties)
         for key, (_, _, removal) in OPERATIONS.items():
             if removal and key not in request.properties:
@@ -65,7 +65,7 @@ class BucketType(MotoType):
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the bucket; S3 refuses while there is an object in it."""
+        """Delete the bucket; S3 refuses while it holds an object."""
         api.call("s3", request.region, "delete_bucket", Bucket=resource.name)
 
 
@@ -84,8 +84,8 @@ def _configure(name: str, request: ResourceRequest) -> None:
         canned = re.sub(r"(?<!^)(?=[A-Z])", "-", request.properties["AccessControl"]).lower()
         api.call("s3", request.region, "put_bucket_acl", Bucket=name, ACL=canned)
     for metrics in request.properties.get("MetricsConfigurations", []):
-        asked = {"Bucket": name, "Id": metrics["Id"], "MetricsConfiguration": _metrics(metrics)}
-        api.call("s3", request.region, "put_bucket_metrics_configuration", **asked)
+        parameters = {"Bucket": name, "Id": metrics["Id"], "MetricsConfiguration": _metrics(metrics)}
+        api.call("s3", request.region, "put_bucket_metrics_configuration", **parameters)
 
 
 def _remove_metrics(name: str, request: ResourceRequest) -> None:
@@ -143,7 +143,7 @@ NONCURRENT_DAYS = {
 
 
 def api_lifecycle(properties: Json) -> Json:
-    """The rules as PutBucketLifecycleConfiguration takes them."""
+    """Return the rules as PutBucketLifecycleConfiguration takes them."""
     return {"Rules": [_rule(rule) for rule in properties["Rules"]]}
 
 
@@ -192,19 +192,19 @@ def _filter(properties: Json) -> Json:
 
 
 class BucketPolicy(ApiType):
-    """The one policy of a bucket."""
+    """The bucket policy, of which each bucket has at most one."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The policy, put."""
+        """Put the policy on its bucket and return it."""
         bucket = request.properties["Bucket"]
         document = json.dumps(request.properties["PolicyDocument"])
         api.call("s3", request.region, "put_bucket_policy", Bucket=bucket, Policy=document)
         return ApiResource(physical_resource_id=bucket)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - a put replaces
-        """The policy, put again."""
+        """Put the policy again and return it."""
         return self.create(request)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
-        """Takes the policy off the bucket."""
+        """Remove the policy from the bucket."""
         api.call("s3", request.region, "delete_bucket_policy", Bucket=resource.physical_resource_id)

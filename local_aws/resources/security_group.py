@@ -36,10 +36,10 @@ class SecurityGroupType(MotoType):
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new group with its rules."""
         properties = request.properties
-        asked = {"GroupName": self.name(request), "Description": properties["GroupDescription"]}
+        parameters = {"GroupName": self.name(request), "Description": properties["GroupDescription"]}
         if "VpcId" in properties:
-            asked["VpcId"] = properties["VpcId"]
-        group = api.call("ec2", request.region, "create_security_group", **asked)["GroupId"]
+            parameters["VpcId"] = properties["VpcId"]
+        group = api.call("ec2", request.region, "create_security_group", **parameters)["GroupId"]
         _write_rules(group, request)
         return ec2_backends[request.account_id][request.region].get_security_group_from_id(group)
 
@@ -50,44 +50,44 @@ class SecurityGroupType(MotoType):
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the group, and first every rule of other groups that names it (EMR adds such rules by itself)."""
+        """Delete the group, and first every rule of other groups that names it (EMR adds such rules by itself)."""
         groups = api.call("ec2", request.region, "describe_security_groups")["SecurityGroups"]
         for other in groups:
             for direction, permissions in _naming(other, resource.id):
-                asked = {"GroupId": other["GroupId"], "IpPermissions": permissions}
-                api.call("ec2", request.region, f"revoke_security_group_{direction}", **asked)
+                parameters = {"GroupId": other["GroupId"], "IpPermissions": permissions}
+                api.call("ec2", request.region, f"revoke_security_group_{direction}", **parameters)
         api.call("ec2", request.region, "delete_security_group", GroupId=resource.id)
 
 
 class SecurityGroupRule(ApiType):
-    """One rule of a group, in one direction."""
+    """One rule of a group, which applies to one direction."""
 
     def __init__(self, direction: str) -> None:
         self.direction = direction
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The new rule."""
+        """Return the new rule."""
         group = request.properties["GroupId"]
         _change("authorize", self.direction, group, request.region, permission(request.properties))
         return ApiResource(physical_resource_id=request.generated_name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:  # noqa: ARG002 - the rule is its properties
-        """Takes the rule off the group."""
+        """Remove the rule from the group."""
         group = request.properties["GroupId"]
         _change("revoke", self.direction, group, request.region, permission(request.properties))
 
 
 def permission(rule: Json) -> Json:
-    """One rule as the EC2 API spells it."""
-    asked: Json = {"IpProtocol": str(rule["IpProtocol"])}
+    """Return one rule as the EC2 API spells it."""
+    parameters: Json = {"IpProtocol": str(rule["IpProtocol"])}
     for name in ("FromPort", "ToPort"):
         if name in rule:
-            asked[name] = rule[name]
+            parameters[name] = rule[name]
     described = {"Description": rule["Description"]} if "Description" in rule else {}
     for name, (member, key) in PEERS.items():
         if name in rule:
-            asked.setdefault(member, []).append({key: rule[name], **described})
-    return asked
+            parameters.setdefault(member, []).append({key: rule[name], **described})
+    return parameters
 
 
 def _change(verb: str, direction: str, group: str, region: str, rule: Json) -> None:

@@ -1,4 +1,4 @@
-"""AWS::SNS::Topic, AWS::SNS::TopicPolicy and AWS::SNS::Subscription."""
+"""SNS topics, the policies on them, and their subscriptions."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class TopicType(MotoType):
         return name in {"TopicArn", "TopicName"}
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """The new topic."""
-        given = {name: str(request.properties[name]) for name in ATTRIBUTES if name in request.properties}
-        topic = {"Name": self.name(request), "Attributes": given, "Tags": request.properties.get("Tags", [])}
+        """Return the new topic."""
+        attributes = {name: str(request.properties[name]) for name in ATTRIBUTES if name in request.properties}
+        topic = {"Name": self.name(request), "Attributes": attributes, "Tags": request.properties.get("Tags", [])}
         arn = api.call("sns", request.region, "create_topic", **topic)["TopicArn"]
         for one in request.properties.get("Subscription", []):
             subscribe(arn, request.region, one["Protocol"], one["Endpoint"])
@@ -48,38 +48,38 @@ class TopicType(MotoType):
         arn = resource.physical_resource_id
         for name in ATTRIBUTES:
             value = str(request.properties.get(name, ""))
-            asked = {"TopicArn": arn, "AttributeName": name, "AttributeValue": value}
-            api.call("sns", request.region, "set_topic_attributes", **asked)
+            parameters = {"TopicArn": arn, "AttributeName": name, "AttributeValue": value}
+            api.call("sns", request.region, "set_topic_attributes", **parameters)
         api.call("sns", request.region, "tag_resource", ResourceArn=arn, Tags=request.properties.get("Tags", []))
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Deletes the topic."""
+        """Delete the topic."""
         api.call("sns", request.region, "delete_topic", TopicArn=resource.physical_resource_id)
 
 
 class TopicPolicy(ApiType):
-    """One policy put on one or more topics; deleting it leaves the topics' policy, as nothing else can be put there."""
+    """One policy on one or more topics, which stays when it is deleted because a topic always has a policy."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The policy, put on every topic."""
+        """Put the policy on every topic and return it."""
         document = json.dumps(request.properties["PolicyDocument"])
         for topic in request.properties["Topics"]:
-            asked = {"TopicArn": topic, "AttributeName": "Policy", "AttributeValue": document}
-            api.call("sns", request.region, "set_topic_attributes", **asked)
+            parameters = {"TopicArn": topic, "AttributeName": "Policy", "AttributeValue": document}
+            api.call("sns", request.region, "set_topic_attributes", **parameters)
         return ApiResource(physical_resource_id=request.generated_name)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
-        """The policy, put again."""
+        """Put the policy again and return it."""
         self.create(request)
         return resource
 
 
 class Subscription(ApiType):
-    """One subscription of a topic; an e-mail address is never asked to confirm."""
+    """One subscription of a topic; an e-mail address receives no request to confirm."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
-        """The new subscription."""
+        """Return the new subscription."""
         properties = request.properties
         arn = subscribe(properties["TopicArn"], request.region, properties["Protocol"], properties["Endpoint"])
         resource = ApiResource(physical_resource_id=arn)
@@ -90,20 +90,20 @@ class Subscription(ApiType):
         for name in SUBSCRIPTION_ATTRIBUTES:
             if name in request.properties:
                 value = request.properties[name]
-                asked = {
+                parameters = {
                     "AttributeName": name,
                     "AttributeValue": value if isinstance(value, str) else json.dumps(value),
                 }
                 arn = resource.physical_resource_id
-                api.call("sns", request.region, "set_subscription_attributes", SubscriptionArn=arn, **asked)
+                api.call("sns", request.region, "set_subscription_attributes", SubscriptionArn=arn, **parameters)
         return resource
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
-        """Ends the subscription."""
+        """End the subscription."""
         api.call("sns", request.region, "unsubscribe", SubscriptionArn=resource.physical_resource_id)
 
 
 def subscribe(topic: str, region: str, protocol: str, endpoint: str) -> str:
     """Return the ARN of a new subscription."""
-    asked = {"TopicArn": topic, "Protocol": protocol, "Endpoint": endpoint, "ReturnSubscriptionArn": True}
-    return str(api.call("sns", region, "subscribe", **asked)["SubscriptionArn"])
+    parameters = {"TopicArn": topic, "Protocol": protocol, "Endpoint": endpoint, "ReturnSubscriptionArn": True}
+    return str(api.call("sns", region, "subscribe", **parameters)["SubscriptionArn"])

@@ -1,4 +1,4 @@
-"""What is booted: the environment files, and one of them in every mode and role on the releases of each HBase."""
+"""The launches to boot: every environment file, and one environment in every mode and role on each HBase's releases."""
 
 from __future__ import annotations
 
@@ -35,50 +35,50 @@ DECOMPRESSED: Final = Override(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootContext:
-    """What boots share: a version of HBase, and where the data lies."""
+    """The parts that several boots share: a version of HBase, and a place for the data."""
 
     jars: str
     in_s3: bool
 
     @property
     def directory(self) -> str:
-        """Of its processes."""
+        """Return the name of its processes' directory."""
         return f"{self.jars}-{'s3' if self.in_s3 else 'files'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootCase:
-    """One launch: `name` says what is booted, without the instance group."""
+    """One launch to boot; `name` describes it without the instance group."""
 
     name: str
     launch: Launch
 
     @property
     def ground(self) -> BootContext:
-        """Where it can be booted."""
+        """Return the context in which the launch can boot."""
         plan = self.launch.plan
         return BootContext(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.keeps_data_in_s3)
 
 
 def environment_files() -> tuple[Path, ...]:
-    """The environments that come with the project, and the examples of its tests where they are there too."""
+    """Return the project's environment files, and the examples of its tests where they exist."""
     return tuple(file for folder in FOLDERS for file in sorted((PROJECT / folder).glob("*.yaml")))
 
 
 def cases() -> tuple[BootCase, ...]:
-    """Return all of them, each rendering once."""
+    """Return all launches to boot, each distinct rendering once."""
     return tuple(distinct([*_of_files(), *_varied(read_environment(VARIED))], "core"))
 
 
-def distinct(found: Iterable[BootCase], group: str) -> Iterator[BootCase]:
-    """Those whose `hbase-site`, Java and HBase no earlier one has."""
-    seen: set[tuple[object, ...]] = set()
-    for case in found:
+def distinct(candidates: Iterable[BootCase], group: str) -> Iterator[BootCase]:
+    """Yield the cases whose `hbase-site`, Java and HBase differ from every earlier one's."""
+    keys: set[tuple[object, ...]] = set()
+    for case in candidates:
         settings = case.launch.settings.effective(group)
         others = [setting for setting in settings if setting.name == "hbase-env"]
         key = (case.ground, tuple(sorted(site_properties(settings).items())), str(others))
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             yield case
 
 

@@ -1,4 +1,4 @@
-"""What daemons say of themselves: lines of their logs, their JMX beans, and the configuration that they serve."""
+"""The settings that daemons report: lines of their logs, their JMX beans, and the configuration that they serve."""
 
 from __future__ import annotations
 
@@ -76,44 +76,44 @@ class DaemonReport:
 
 
 def server_figures(witness: DaemonReport) -> Mapping[str, Reported]:
-    """Of a RegionServer; what it did not say is not there."""
-    found = {**_heap(witness), **_handlers(witness), **_switches(witness), **_bucket_cache(witness)}
+    """Return the figures that a RegionServer reports; a figure that it does not report is absent."""
+    figures = {**_heap(witness), **_handlers(witness), **_switches(witness), **_bucket_cache(witness)}
     if connections := witness.configuration.get("fs.s3a.connection.maximum"):
-        found["S3 connections"] = Reported(float(connections), SERVED)
-    return found
+        figures["S3 connections"] = Reported(float(connections), SERVED)
+    return figures
 
 
 def master_figures(witness: DaemonReport) -> Mapping[str, Reported]:
-    """Of a master that waits for RegionServers."""
-    found, stated = {}, witness.configuration
+    """Return the figures of a master that waits for RegionServers."""
+    figures, site = {}, witness.configuration
     if line := witness.match(BALANCER):
         aware = CACHE_AWARE in line["functions"]
         name = "CacheAwareLoadBalancer" if aware else "StochasticLoadBalancer"
-        found["balancer"] = Reported(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
+        figures["balancer"] = Reported(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
     if line := witness.match(MASTER_WAITS):
-        found["RegionServers waited for"] = Reported(_count(line["most"]), f"its log: {line[0]}")
-        found["wait for RegionServers"] = Reported(float(line["timeout"]), f"its log: {line[0]}")
-    if stated:
-        path = stated.get("hbase.bucketcache.persistent.path")
-        found["persistence path"] = Reported(witness.path(path) if path else "none", SERVED)
-        found["retained assignment"] = Reported(_retained(stated), SERVED)
-    return found
+        figures["RegionServers waited for"] = Reported(_count(line["most"]), f"its log: {line[0]}")
+        figures["wait for RegionServers"] = Reported(float(line["timeout"]), f"its log: {line[0]}")
+    if site:
+        path = site.get("hbase.bucketcache.persistent.path")
+        figures["persistence path"] = Reported(witness.path(path) if path else "none", SERVED)
+        figures["retained assignment"] = Reported(_retained(site), SERVED)
+    return figures
 
 
 def _heap(witness: DaemonReport) -> dict[str, Reported]:
-    found = {}
+    figures = {}
     if witness.heap_bytes and "l1CacheFreeSize" in witness.server:
         l1_bytes = witness.server["l1CacheFreeSize"] + witness.server["l1CacheSize"]
-        found["L1"] = Reported(
+        figures["L1"] = Reported(
             round(l1_bytes / witness.heap_bytes, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize"
         )
     if witness.heap_bytes and (line := witness.match(MEMSTORE)):
         share = bytes_of(line["limit"]) / witness.heap_bytes
-        found["memstore"] = Reported(round(share, DECIMALS), f"its log: {line[0]}")
+        figures["memstore"] = Reported(round(share, DECIMALS), f"its log: {line[0]}")
     if witness.collector:
         name = {"ZGC": "zgc", "G1": "g1"}.get(witness.collector.split()[0], witness.collector)
-        found["collector"] = Reported(name, f"{JMX}: {witness.collector}")
-    return found
+        figures["collector"] = Reported(name, f"{JMX}: {witness.collector}")
+    return figures
 
 
 def _handlers(witness: DaemonReport) -> dict[str, Reported]:
@@ -134,8 +134,10 @@ def _switches(witness: DaemonReport) -> dict[str, Reported]:
     line = witness.match(CACHE_CONFIG)
     if line is None:
         return {}
-    stated = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
-    return {name: Reported(stated[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in stated}
+    switches = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
+    return {
+        name: Reported(switches[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in switches
+    }
 
 
 def _bucket_cache(witness: DaemonReport) -> dict[str, Reported]:
@@ -143,7 +145,7 @@ def _bucket_cache(witness: DaemonReport) -> dict[str, Reported]:
     if line is None:
         return {"engine": Reported("none", "its log: no bucket cache is started")}
     started = "its log: Started bucket cache"
-    found = {
+    figures = {
         "engine": Reported(witness.path(line["engine"]), started),
         "capacity": Reported(line["capacity"], started),
         "nominal block": Reported(line["block"], started),
@@ -152,26 +154,26 @@ def _bucket_cache(witness: DaemonReport) -> dict[str, Reported]:
         "persistence path": Reported(witness.path(line["path"]), started),
     }
     if witness.cache_file_bytes is not None:
-        found["BucketCache"] = Reported(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
+        figures["BucketCache"] = Reported(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
     if "l2CacheFreeSize" in witness.server:
         whole = witness.server["l2CacheFreeSize"] + witness.server["l2CacheSize"]
-        found["whole buckets"] = Reported(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
+        figures["whole buckets"] = Reported(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
     if allocator := witness.match(ALLOCATOR):
-        found["largest bucket size"] = Reported(float(allocator["largest"]), f"its log: {allocator[0]}")
+        figures["largest bucket size"] = Reported(float(allocator["largest"]), f"its log: {allocator[0]}")
     if persister := witness.match(PERSISTER):
-        found["index interval"] = Reported(float(persister["interval"]), f"its log: {persister[0]}")
-    return found | _served(witness.configuration)
+        figures["index interval"] = Reported(float(persister["interval"]), f"its log: {persister[0]}")
+    return figures | _served(witness.configuration)
 
 
 def _served(configuration: Mapping[str, str]) -> dict[str, Reported]:
-    found = {}
+    figures = {}
     if sizes := configuration.get("hbase.bucketcache.bucket.sizes"):
-        found["bucket sizes"] = Reported(sizes, SERVED)
+        figures["bucket sizes"] = Reported(sizes, SERVED)
     if chunk := configuration.get("hbase.bucketcache.persistence.chunksize"):
-        found["chunk of the index"] = Reported(float(chunk), SERVED)
+        figures["chunk of the index"] = Reported(float(chunk), SERVED)
     if threads := configuration.get("hbase.hfile.thread.prefetch"):
-        found["prefetch threads"] = Reported(float(threads), SERVED)
-    return found
+        figures["prefetch threads"] = Reported(float(threads), SERVED)
+    return figures
 
 
 def _count(text: str) -> Value:

@@ -38,7 +38,7 @@ __all__ = ["Daemons", "as_rendered", "daemons"]
 
 SMALL: Final = Small(memory_bytes=2 * GIB, data_bytes=64 * MIB)
 HEARD_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 0.2
 MEMORY_BEAN: Final = "java.lang:type=Memory"
 COLLECTOR_BEANS: Final = "java.lang:type=GarbageCollector,*"
 AS_RENDERED: Final = (
@@ -55,7 +55,7 @@ SERVER: Final = "server-0"
 
 @dataclass(frozen=True, kw_only=True)
 class Daemons:
-    """What runs on one ground, and whose files the next daemon gets."""
+    """The running processes of one boot context, which starts the next daemon with another launch's files."""
 
     cluster: LabCluster
     admin: Admin
@@ -89,8 +89,8 @@ class Daemons:
 
     def end(self, name: str) -> None:
         """Kills a daemon, and forgets what it said."""
-        if found := self.cluster.running.pop(name, None):
-            found.kill()
+        if process := self.cluster.running.pop(name, None):
+            process.kill()
         self.cluster.place.log(name).unlink(missing_ok=True)
         self.cluster.place.output(name).unlink(missing_ok=True)
 
@@ -132,7 +132,7 @@ class Daemons:
         while not ready():
             if not self.cluster.running[name].is_alive or time.monotonic() > end:
                 raise OperationFailed(f"{name}: no {what}")
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def is_alive(self, name: str) -> bool:
         """Return whether a daemon that was started has not ended."""
@@ -161,13 +161,13 @@ class Daemons:
 def as_rendered(launch: Launch, group: str, volume: Path) -> Overlay:
     """Return what the lab would have scaled, as it was rendered; a directory stands for the volume of the cache."""
     site = site_properties(launch.settings.effective(group))
-    stated = {key: site[key].replace(layout.CACHE, str(volume)) if key in site else None for key in AS_RENDERED}
-    return varied(stated, "nothing is loaded here, so the plan's own figure is had")
+    properties = {key: site[key].replace(layout.CACHE, str(volume)) if key in site else None for key in AS_RENDERED}
+    return varied(properties, "nothing is loaded here, so the plan's own figure is had")
 
 
 @contextmanager
 def daemons(case: BootCase, root: Path) -> Iterator[Daemons]:
-    """ZooKeeper, a master and a store for launches like this one, within the block."""
+    """Run ZooKeeper, a master and a store for launches like this one within the block."""
     launch = case.launch
     release = releases()[launch.plan.release]
     programs = software(release)
@@ -197,4 +197,4 @@ def configuration(port: int) -> Mapping[str, str]:
         return {}
     finally:
         connection.close()
-    return {str(each["key"]): str(each["value"]) for each in properties}
+    return {str(entry["key"]): str(entry["value"]) for entry in properties}

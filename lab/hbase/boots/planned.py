@@ -39,7 +39,7 @@ STOCHASTIC: Final = "StochasticLoadBalancer"
 
 
 def planned_of_core(launch: Launch) -> Mapping[str, Value]:
-    """Of a RegionServer."""
+    """Return the figures that a RegionServer should report."""
     plan, site = launch.plan, site_properties(launch.settings.effective("core"))
     switches = {name: site.get(key, default) for name, (key, default) in CACHE_SWITCHES.items()}
     return {
@@ -55,7 +55,7 @@ def planned_of_core(launch: Launch) -> Mapping[str, Value]:
 
 
 def planned_of_primary(launch: Launch) -> Mapping[str, Value]:
-    """Of a master."""
+    """Return the figures that a master should report."""
     plan = launch.plan
     waits: dict[str, Value] = {
         "RegionServers waited for": float(plan.region_servers_to_start),
@@ -71,7 +71,7 @@ def planned_of_primary(launch: Launch) -> Mapping[str, Value]:
 
 
 def _bucket_cache(plan: Plan) -> Mapping[str, Value]:
-    cache, kept = plan.cache, plan.persistence
+    cache, persistence = plan.cache, plan.persistence
     allocator = BucketAllocator(capacity_bytes=cache.size_bytes, sizes=cache.bucket_sizes)
     return {
         "engine": f"files:{layout.CACHE_FILE}",
@@ -84,8 +84,8 @@ def _bucket_cache(plan: Plan) -> Mapping[str, Value]:
         "writer threads": float(cache.writer_threads),
         "writer queue": float(cache.writer_queue_length),
         "persistence path": layout.INDEX_FILE,
-        "index interval": float(kept.interval_ms),
-        "chunk of the index": float(kept.chunk_blocks),
+        "index interval": float(persistence.interval_ms),
+        "chunk of the index": float(persistence.chunk_blocks),
         "prefetch threads": float(plan.prefetch_threads),
     }
 
@@ -96,7 +96,7 @@ WRITTEN: Final = re.compile(r"([\d.]+) ?([KMGTPE]?)B?")
 
 
 def byte_text(size_bytes: int) -> str:
-    """As Hadoop's StringUtils.byteDesc has it: two decimals unless whole, the prefix binary, the unit B."""
+    """Return the size as Hadoop's StringUtils.byteDesc writes it: two decimals unless whole, with a binary unit."""
     power = 0
     while size_bytes >= KIBI ** (power + 1):
         power += 1
@@ -109,9 +109,9 @@ def byte_text(size_bytes: int) -> str:
 
 
 def bytes_of(text: str) -> float:
-    """Return what was written: `69.1 M` or `2.08 TB`. Raises ValueError for what is no size."""
-    found = WRITTEN.fullmatch(text.strip())
-    if found is None:
+    """Return the bytes of a logged size such as `69.1 M` or `2.08 TB`. Raises ValueError for any other text."""
+    match = WRITTEN.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is no size of HBase's log")
-    power = PREFIXES.index(found[2]) if found[2] else 0
-    return float(found[1]) * float(KIBI) ** power
+    power = PREFIXES.index(match[2]) if match[2] else 0
+    return float(match[1]) * float(KIBI) ** power

@@ -1,4 +1,4 @@
-"""Files that lint refuses are booted: HBase fails or misbehaves as the rule says."""
+"""Boots files that lint refuses, to show that HBase fails or misbehaves as the rule says."""
 
 from __future__ import annotations
 
@@ -35,71 +35,71 @@ ALLOCATES_L1: Final = "Allocating BlockCache"
 
 
 def run(root: Path, say: Callable[[str], None]) -> ScenarioResult:
-    """Return each fault in the same right files, on the HBase of their release."""
+    """Boot each fault in otherwise correct files, on the HBase of their release."""
     environment = read_environment(VARIED)
     case = BootCase(name=environment.name, launch=launch_of(environment, environment.active))
     figures = []
     with daemons(case, root) as running:
-        for wrong in sorted(FAULTS, key=lambda each: each.group):
-            say(wrong.case)
-            did = _did(running, case, wrong)
-            figures.append(_figure(wrong, did, decisive(_log(running, wrong), wrong.sign)))
+        for fault in sorted(FAULTS, key=lambda candidate: candidate.group):
+            say(fault.case)
+            did = _did(running, case, fault)
+            figures.append(_figure(fault, did, decisive(_log(running, fault), fault.sign)))
     return ScenarioResult(figures=tuple(figures), limits=unproven_rules())
 
 
 def decisive(log: str, sign: str) -> str:
-    """Return what the first line of that sign says from there on; empty where there is none."""
-    found = re.search(sign, log)
-    return found[0].strip()[:LONGEST] if found else ""
+    """Return the first log line that matches the sign, from the match on; empty without one."""
+    match = re.search(sign, log)
+    return match[0].strip()[:LONGEST] if match else ""
 
 
-def _figure(wrong: Fault, did: Outcome, line: str) -> Measurement:
+def _figure(fault: Fault, did: Outcome, line: str) -> Measurement:
     return Measurement(
-        case=wrong.case,
+        case=fault.case,
         name="HBase",
         unit="",
         measured=did.value if line else f"{did}, but its log does not say why",
-        predicted=wrong.outcome.value,
-        because=line or f"no line of its log has {wrong.sign}",
+        predicted=fault.outcome.value,
+        because=line or f"no line of its log has {fault.sign}",
         target=MeasurementTarget(kind=TargetKind.SAME),
     )
 
 
-def _log(running: Daemons, wrong: Fault) -> str:
-    log = running.log("server-0" if wrong.group == "core" else "master")
+def _log(running: Daemons, fault: Fault) -> str:
+    log = running.log("server-0" if fault.group == "core" else "master")
     return log.replace(str(running.volume), layout.CACHE)
 
 
-def _did(running: Daemons, case: BootCase, wrong: Fault) -> Outcome:
-    launch = faulty_launch(case.launch, wrong)
+def _did(running: Daemons, case: BootCase, fault: Fault) -> Outcome:
+    launch = faulty_launch(case.launch, fault)
     try:
-        if wrong.group == "primary":
+        if fault.group == "primary":
             running.master(launch)
-            return _waited(running, wrong)
-        running.start_server(launch, index=wrong.index)
+            return _waited(running, fault)
+        running.start_server(launch, index=fault.index)
     except OperationFailed:
-        if running.is_alive("master" if wrong.group == "primary" else "server-0"):
+        if running.is_alive("master" if fault.group == "primary" else "server-0"):
             raise
         return Outcome.DID_NOT_START
-    return _started(running, wrong)
+    return _started(running, fault)
 
 
-def _started(running: Daemons, wrong: Fault) -> Outcome:
+def _started(running: Daemons, fault: Fault) -> Outcome:
     log = running.log()
     if ALLOCATES_L1 not in log:
         return Outcome.NO_CACHE
     if CACHE_STARTED.search(log) is None:
         return Outcome.NO_BUCKET_CACHE
-    if wrong.trigger is Trigger.WRITE:
+    if fault.trigger is Trigger.WRITE:
         return _wrote(running)
-    if wrong.trigger is Trigger.STOP:
+    if fault.trigger is Trigger.STOP:
         running.cluster.stop_server()
         return Outcome.STARTED if running.index_file.exists() else Outcome.KEPT_NO_INDEX
     return Outcome.STARTED
 
 
 def _wrote(running: Daemons) -> Outcome:
-    """After rows were flushed, whose blocks would be cached as they are written; short ones may fit all the same."""
+    """Flush rows, whose blocks should be cached as they are written; short blocks may fit all the same."""
     running.wait("first store", lambda: CACHE_CONFIG.search(running.log()) is not None)
     running.admin.create(TABLE)
     running.admin.smoke(TABLE.name, TABLE.families[0].name, ROWS)
@@ -109,14 +109,14 @@ def _wrote(running: Daemons) -> Outcome:
     return Outcome.STARTED if cached_bytes >= BLOCK_BYTES else Outcome.CACHED_NOTHING
 
 
-def _waited(running: Daemons, wrong: Fault) -> Outcome:
-    """Return what a master did that waits for RegionServers, of which there are none."""
-    if wrong.outcome is not Outcome.WAITED_ON:
-        return Outcome.IGNORED if decisive(running.log("master"), wrong.sign) else Outcome.STARTED
+def _waited(running: Daemons, fault: Fault) -> Outcome:
+    """Return how a master behaved that waits for RegionServers while there are none."""
+    if fault.outcome is not Outcome.WAITED_ON:
+        return Outcome.IGNORED if decisive(running.log("master"), fault.sign) else Outcome.STARTED
     time.sleep(WAIT_SECONDS)
-    beyond = [found for found in MASTER_WAITS.finditer(running.log("master")) if _is_late(found)]
+    beyond = [line for line in MASTER_WAITS.finditer(running.log("master")) if _is_late(line)]
     return Outcome.WAITED_ON if beyond else Outcome.STARTED
 
 
-def _is_late(found: re.Match[str]) -> bool:
-    return int(found["waited"]) > int(found["timeout"])
+def _is_late(line: re.Match[str]) -> bool:
+    return int(line["waited"]) > int(line["timeout"])

@@ -1,4 +1,4 @@
-"""Rendered files boot: every mode and role over a spread of plans, and each daemon says of itself what was planned."""
+"""Boots rendered files: every mode and role over a range of plans, comparing each daemon's report with the plan."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ LIMITS: Final = (
 
 
 def run(root: Path, say: Callable[[str], None]) -> ScenarioResult:
-    """Each distinct rendering booted once, on the HBase that is nearest to its release's."""
-    found = cases()
+    """Boot each distinct rendering once, on the HBase version that is nearest to its release's."""
+    candidates = cases()
     figures: list[Measurement] = []
     scripts: set[str] = set()
-    for ground, members in groupby(sorted(found, key=_ground), key=lambda case: case.ground):
+    for ground, members in groupby(sorted(candidates, key=_ground), key=lambda case: case.ground):
         figures += _booted(ground, tuple(members), root, say, scripts)
     return ScenarioResult(figures=tuple(figures), limits=LIMITS)
 
 
-def facts(case: str, planned: Mapping[str, Value], said: Mapping[str, Reported]) -> Iterator[Measurement]:
-    """Yield what was planned beside what was said."""
+def facts(case: str, planned: Mapping[str, Value], reported: Mapping[str, Reported]) -> Iterator[Measurement]:
+    """Yield each planned figure beside the reported one."""
     for name, value in planned.items():
-        heard = said.get(name, Reported("not said", "neither its log nor JMX says so"))
+        heard = reported.get(name, Reported("not said", "neither its log nor JMX says so"))
         yield Measurement(
             case=case,
             name=name,
@@ -83,27 +83,27 @@ def _booted(
 def _core(running: Daemons, case: BootCase) -> Iterator[Measurement]:
     name = f"{case.name}, core"
     try:
-        said = server_figures(running.serve(case.launch))
+        reported = server_figures(running.serve(case.launch))
     except OperationFailed as error:
         yield _start(name, str(error))
         return
     yield _start(name)
-    yield from facts(name, planned_of_core(case.launch), said)
+    yield from facts(name, planned_of_core(case.launch), reported)
 
 
 def _primary(running: Daemons, case: BootCase) -> Iterator[Measurement]:
     name = f"{case.name}, primary"
     try:
-        said = master_figures(running.master(case.launch))
+        reported = master_figures(running.master(case.launch))
     except OperationFailed as error:
         yield _start(name, str(error))
         return
     yield _start(name)
-    yield from facts(name, planned_of_primary(case.launch), said)
+    yield from facts(name, planned_of_primary(case.launch), reported)
 
 
 def _tables(running: Daemons, case: BootCase, scripts: set[str]) -> Iterator[Measurement]:
-    """Tables of a definition that was not checked yet."""
+    """Check the table definitions that no earlier case had."""
     tables = defined_tables(table_ddl(case.launch))
     if repr(tables) in scripts:
         return
@@ -140,23 +140,23 @@ SETTING: Final = re.compile(r"^\s*(?P<name>[A-Z_]+) => '(?P<value>[^']*)'", re.M
 def defined_tables(script: str) -> tuple[TableSpec, ...]:
     """Return the tables that a script for HBase's shell alters, each with all its families."""
     families: dict[str, list[TableFamily]] = {}
-    for found in ALTER.finditer(script):
-        attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(found["settings"])}
+    for statement in ALTER.finditer(script):
+        attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(statement["settings"])}
         family = TableFamily(name=attributes.pop("NAME"), attributes=attributes)
-        families.setdefault(found["table"], []).append(family)
-    return tuple(TableSpec(name=name, families=tuple(each)) for name, each in families.items())
+        families.setdefault(statement["table"], []).append(family)
+    return tuple(TableSpec(name=name, families=tuple(members)) for name, members in families.items())
 
 
 def table_figures(case: str, table: TableSpec, described: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Yield each attribute beside what the cluster made of it."""
-    held = {family["name"]: family for family in described["families"]}
+    """Yield each attribute beside the value that the cluster stored."""
+    by_name = {family["name"]: family for family in described["families"]}
     for family in table.families:
         for name, value in (family.attributes or {}).items():
             yield Measurement(
                 case=f"{case}, {table.name}:{family.name}",
                 name=name,
                 unit="",
-                measured=str(held.get(family.name, {}).get(name, "not there")),
+                measured=str(by_name.get(family.name, {}).get(name, "not there")),
                 predicted=value,
                 because="the table's descriptor, as the master gives it back",
                 target=MeasurementTarget(kind=TargetKind.SAME),

@@ -1,4 +1,4 @@
-"""A control group of ours: what runs in it has a memory and a disk of the size and speed that we say.
+"""Control groups that limit the memory and the disk speed of the processes in them.
 
 A JVM's limit is more than its heap. Charged to the group are heap (all of it: ZGC touches it early), metaspace and
 code (150-250 MiB for a RegionServer), direct buffers, thread stacks, what it has in a tmpfs, and every page of the
@@ -52,7 +52,7 @@ __all__ = ["ControlGroups", "DiskLimits", "remove_abandoned", "unavailable"]
 
 # judgement: processes that were killed are reaped within this, even with a heap of gigabytes to give back.
 EMPTY_SECONDS: Final = 10.0
-LOOK_SECONDS: Final = 0.1
+POLL_SECONDS: Final = 0.1
 V1_FILES: Final = {
     "read_bytes_per_second": "blkio.throttle.read_bps_device",
     "write_bytes_per_second": "blkio.throttle.write_bps_device",
@@ -69,7 +69,7 @@ V2_KEYS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskLimits:
-    """What a volume gives to a group; None is without a limit."""
+    """The disk rates that a group may use of a volume; None sets no limit."""
 
     read_bytes_per_second: int | None = None
     write_bytes_per_second: int | None = None
@@ -78,7 +78,7 @@ class DiskLimits:
 
     @classmethod
     def of_volume(cls, bytes_per_second: int, iops: int) -> DiskLimits:
-        """The same for both directions, as a volume's throughput and IOPS are stated."""
+        """Return limits that are the same in both directions, as EBS states throughput and IOPS."""
         return cls(
             read_bytes_per_second=bytes_per_second,
             write_bytes_per_second=bytes_per_second,
@@ -88,10 +88,10 @@ class DiskLimits:
 
 
 def _layout() -> GroupLayout:
-    found = layout_of()
-    if isinstance(found, str):
-        raise OperationFailed(found)
-    return found
+    layout = layout_of()
+    if isinstance(layout, str):
+        raise OperationFailed(layout)
+    return layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +120,21 @@ class ControlGroups:
 
     @property
     def memory_bytes(self) -> int:
-        """Return what is charged to it now, page cache included."""
+        """Return the memory that is charged to the group now, page cache included."""
         name = "memory.usage_in_bytes" if self.layout.version == 1 else "memory.current"
         return int((self.paths[0] / name).read_text(encoding="ascii"))
 
     @property
     def anonymous_bytes(self) -> int:
-        """Of that, what no limit can drop: heap, stacks, and what is in a tmpfs, as all of ZGC's heap is (a memfd)."""
-        held = self._statistics
-        return held["rss" if self.layout.version == 1 else "anon"] + held["shmem"]
+        """Return the memory that no limit can reclaim: heap (all of ZGC's is a memfd), stacks and tmpfs files."""
+        statistics = self._statistics
+        return statistics["rss" if self.layout.version == 1 else "anon"] + statistics["shmem"]
 
     @property
     def page_cache_bytes(self) -> int:
-        """Of that, pages of files on a disk; the kernel counts a tmpfs among them, and here it is not."""
-        held = self._statistics
-        return held["cache" if self.layout.version == 1 else "file"] - held["shmem"]
+        """Return the pages of files on a disk. The kernel includes tmpfs pages in its figure; this one does not."""
+        statistics = self._statistics
+        return statistics["cache" if self.layout.version == 1 else "file"] - statistics["shmem"]
 
     @property
     def _statistics(self) -> dict[str, int]:
@@ -142,7 +142,7 @@ class ControlGroups:
         return {name: int(value) for name, value in rows}
 
     def limit_memory(self, limit_bytes: int) -> None:
-        """Holds it to this much memory, swap not used; see the module for what is charged.
+        """Limit the group to this much memory, without swap; the module lists what is charged.
 
         May be changed at run time: a lower limit drops page cache, and fails where that is not enough.
         """
@@ -155,7 +155,7 @@ class ControlGroups:
             write(self.paths[0] / "memory.swap.max", "0")
 
     def limit_disk(self, volume: LimitedVolume, limits: DiskLimits) -> None:
-        """Holds it to these rates on this volume, at once; an earlier limit is forgotten."""
+        """Limit the group to these rates on this volume at once, replacing an earlier limit."""
         if self.layout.version == 1:
             for name, file in V1_FILES.items():
                 write(self.paths[-1] / file, f"{volume.numbers} {getattr(limits, name) or 0}")
@@ -164,7 +164,7 @@ class ControlGroups:
         write(self.paths[-1] / "io.max", f"{volume.numbers} {' '.join(words)}")
 
     def __enter__(self) -> Self:
-        """Makes it. Raises OperationFailed when it may not, or when processes of another run are in it."""
+        """Create the group. Raises OperationFailed without permission, or when processes of another run are in it."""
         if self.processes:
             raise OperationFailed(f"{self.paths[0]} has processes {sorted(self.processes)}\n  fix: end them")
         self._remove()
@@ -186,7 +186,7 @@ class ControlGroups:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Removes it once it is empty."""
+        """Remove the group once it is empty."""
         _waited(lambda: not self.processes, EMPTY_SECONDS)
         self._remove()
 
@@ -200,30 +200,30 @@ class ControlGroups:
 
 
 def unavailable(proc: Path | None = None) -> str | None:
-    """Why no group with limits can be made on this machine, tried by making one; None when one can."""
-    found = layout_of(proc) if proc else layout_of()
-    if isinstance(found, str):
-        return found
+    """Return why this machine cannot limit a group, found by creating one; None when it can."""
+    layout = layout_of(proc) if proc else layout_of()
+    if isinstance(layout, str):
+        return layout
     try:
-        with ControlGroups(id="try", layout=found) as tried:
+        with ControlGroups(id="try", layout=layout) as tried:
             if not all((path / "cgroup.procs").exists() for path in tried.paths):
-                return f"{found.memory} holds no control groups"
+                return f"{layout.memory} holds no control groups"
     except OperationFailed as error:
         return f"{error}: root may, and a container with --privileged"
     return None
 
 
 def remove_abandoned() -> None:
-    """Those of owners that are gone, where there can be any."""
-    found = layout_of()
-    if isinstance(found, str):
+    """Remove the groups whose owner has ended, if control groups exist here."""
+    layout = layout_of()
+    if isinstance(layout, str):
         return
-    with suppress(OSError), alone(found):
-        _remove_abandoned(found)
+    with suppress(OSError), alone(layout):
+        _remove_abandoned(layout)
 
 
 def _remove_abandoned(layout: GroupLayout) -> None:
-    """Of groups whose owner is gone; what still has processes the kernel keeps."""
+    """Remove the groups whose owner has ended; the kernel keeps a group that still has processes."""
     for parent in layout.parents:
         for group in parent.glob(f"{PREFIX}*-*"):
             owner = group.name.rpartition("-")[2]
@@ -231,8 +231,8 @@ def _remove_abandoned(layout: GroupLayout) -> None:
                 removed(group)
 
 
-def _waited(done: Callable[[], bool], seconds: float) -> bool:
+def _waited(condition: Callable[[], bool], seconds: float) -> bool:
     until = time.monotonic() + seconds
-    while not (so := done()) and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)
+    while not (so := condition()) and time.monotonic() < until:
+        time.sleep(POLL_SECONDS)
     return so

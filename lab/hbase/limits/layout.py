@@ -1,4 +1,4 @@
-"""Where on this machine control groups can be made: cgroup v1 has a hierarchy per controller, v2 one for all.
+"""The place for control groups on this machine: cgroup v1 has a hierarchy for each controller, v2 one for all.
 
 A group is made below the one that this process is in, so that limits already set on us still hold. In v2 a group
 that has processes cannot pass controllers on ("no internal processes", cgroup-v2.rst), so it is the nearest one above
@@ -51,12 +51,12 @@ class GroupLayout:
 
     @property
     def parents(self) -> tuple[Path, ...]:
-        """Each once."""
+        """Return the parent groups, each once."""
         return (self.memory,) if self.memory == self.disk else (self.memory, self.disk)
 
 
 def layout_of(proc: Path = PROC) -> GroupLayout | str:
-    """Where groups can be made, by the mounts and groups that `proc` tells of; else the sentence that says why not."""
+    """Return where groups can be created according to `proc`, or else a sentence that says why they cannot."""
     try:
         mounts = _mounts((proc / "mountinfo").read_text(encoding="utf-8"))
         own = _own((proc / "cgroup").read_text(encoding="utf-8"))
@@ -72,7 +72,7 @@ def layout_of(proc: Path = PROC) -> GroupLayout | str:
 
 
 def written(file: Path) -> frozenset[str]:
-    """The words of a group's file; none where it is not there."""
+    """Return the words of a group's file; none where the file does not exist."""
     try:
         return frozenset(file.read_text(encoding="ascii").split())
     except OSError:
@@ -81,7 +81,7 @@ def written(file: Path) -> frozenset[str]:
 
 @contextmanager
 def alone(layout: GroupLayout) -> Iterator[None]:
-    """Has other labs wait with making groups there, and with taking the controllers back, until the block has ended."""
+    """Keep other labs from creating groups there, or taking controllers back, until the block ends."""
     directory = os.open(layout.memory, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
@@ -91,7 +91,7 @@ def alone(layout: GroupLayout) -> Iterator[None]:
 
 
 def pass_on_controllers(layout: GroupLayout) -> None:
-    """Lets groups below it have both controllers, its own processes being out of the way."""
+    """Give groups below it both controllers, after moving its own processes out of the way."""
     above = layout.memory
     lacking = CONTROLLERS - written(above / "cgroup.subtree_control")
     if not lacking:
@@ -103,7 +103,7 @@ def pass_on_controllers(layout: GroupLayout) -> None:
 
 
 def take_back_controllers(layout: GroupLayout) -> None:
-    """As it was before the first of our groups was made; only once the last is gone."""
+    """Restore the controllers as they were before our first group, once our last group is gone."""
     above, aside = layout.memory, layout.memory / ASIDE
     if not aside.exists() or any(group != aside for group in above.glob(f"{PREFIX}*")):
         return
@@ -123,14 +123,14 @@ def _move(source: Path, target: Path) -> None:
 
 
 def removed(group: Path) -> bool:
-    """Return whether a group is gone, having tried to remove it: the kernel refuses while there are processes in it."""
+    """Remove the group and return whether it is gone: the kernel refuses while it has processes."""
     with suppress(OSError):
         group.rmdir()
     return not group.exists()
 
 
 def write(file: Path, text: str) -> None:
-    """Says it to the kernel. Raises OperationFailed, with its answer, when it refuses."""
+    """Write the text to a kernel file. Raises OperationFailed with the kernel's answer when it refuses."""
     try:
         file.write_text(text, encoding="ascii")
     except OSError as error:
@@ -138,7 +138,7 @@ def write(file: Path, text: str) -> None:
 
 
 def _unified(own: Path, top: Path) -> GroupLayout | str:
-    """The nearest group from our own upwards that can have children with both controllers."""
+    """Return the nearest group, from our own upwards, that can have children with both controllers."""
     above = [group for group in (own, *own.parents) if group == top or top in group.parents]
     for group in above:
         if written(group / "cgroup.subtree_control") >= CONTROLLERS:
@@ -153,27 +153,27 @@ def _unified(own: Path, top: Path) -> GroupLayout | str:
 
 
 def _mounts(table: str) -> dict[str, tuple[str, Path]]:
-    """Root and mount point of each v1 controller; "" is the unified hierarchy (v2). proc(5) has the fields."""
-    found: dict[str, tuple[str, Path]] = {}
+    """Return root and mount point of each v1 controller; "" is the unified hierarchy (v2). proc(5) lists the fields."""
+    mounts: dict[str, tuple[str, Path]] = {}
     for line in table.splitlines():
-        left, _, right = line.partition(" - ")
-        root, mount_point = left.split()[3:5]
+        mount, _, right = line.partition(" - ")
+        root, mount_point = mount.split()[3:5]
         kind, _, options = right.split(maxsplit=2)
         if kind == "cgroup2":
-            found.setdefault("", (root, Path(mount_point)))
+            mounts.setdefault("", (root, Path(mount_point)))
         elif kind == "cgroup":
-            found |= {name: (root, Path(mount_point)) for name in options.split(",") if name in {"memory", "blkio"}}
-    return found
+            mounts |= {name: (root, Path(mount_point)) for name in options.split(",") if name in {"memory", "blkio"}}
+    return mounts
 
 
 def _own(table: str) -> dict[str, str]:
-    """The group that this process is in, by v1 controller; "" is the unified hierarchy's."""
+    """Return the group of this process by v1 controller; "" is the unified hierarchy's."""
     rows = (line.split(":", 2) for line in table.splitlines())
     return {name: path for _, names, path in rows for name in names.split(",")}
 
 
 def _place(root: str, mount_point: Path, own: str) -> Path:
-    """Our group under the mount point; that itself where a container does not show it."""
+    """Return our group under the mount point, or the mount point where a container hides the group."""
     base = "" if root == "/" else root
     inside = own.removeprefix(base).lstrip("/") if own == root or own.startswith(f"{base}/") else ""
     return mount_point / inside if (mount_point / inside).is_dir() else mount_point

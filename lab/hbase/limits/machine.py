@@ -1,4 +1,4 @@
-"""What this machine has and what it is doing: cores, memory, disk, idle processor time.
+"""The machine's resources and load: cores, memory, disk and idle processor time.
 
 Linux tells it in /proc. Elsewhere what cannot be read is None, and a run says so instead of guessing.
 """
@@ -37,14 +37,14 @@ ALL_FIELDS: Final = slice(0, 8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineMemory:
-    """Of the whole machine; what is available is None where the system does not say."""
+    """The machine's memory; what is available is None where the system does not report it."""
 
     total_bytes: int
     available_bytes: int | None
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -56,16 +56,16 @@ def kernel() -> str:
 
 
 def memory(proc: Path = PROC) -> MachineMemory:
-    """The machine's, of which page cache that can be dropped counts as available."""
+    """Return the machine's memory; page cache that can be dropped counts as available."""
     rows = (line.split() for line in _text(proc / "meminfo").splitlines())
-    found = {row[0].rstrip(":"): int(row[1]) * KIB for row in rows}
-    if "MemTotal" in found:
-        return MachineMemory(total_bytes=found["MemTotal"], available_bytes=found.get("MemAvailable"))
+    fields = {row[0].rstrip(":"): int(row[1]) * KIB for row in rows}
+    if "MemTotal" in fields:
+        return MachineMemory(total_bytes=fields["MemTotal"], available_bytes=fields.get("MemAvailable"))
     return MachineMemory(total_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), available_bytes=None)
 
 
 def free_disk_bytes(path: Path) -> int:
-    """Free room on the file system of a path that need not be there yet."""
+    """Return the free bytes on the file system of a path, which need not exist yet."""
     there = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
     return shutil.disk_usage(there).free
 
@@ -81,16 +81,16 @@ class IdleCpu:
         self._last = _idle_and_all(self.proc)
 
     def fraction(self) -> float | None:
-        """From 0 to 1, since it was made or last asked; None elsewhere than on Linux, or where no time has passed."""
+        """Return the idle share since the last call, from 0 to 1; None outside Linux, or where no time has passed."""
         before, self._last = self._last, _idle_and_all(self.proc)
         if before is None or self._last is None:
             return None
-        idle, all_ = (now - then for now, then in zip(self._last, before, strict=True))
+        idle, all_ = (now - earlier for now, earlier in zip(self._last, before, strict=True))
         return min(max(idle / all_, 0.0), 1.0) if all_ > 0 else None
 
 
 def needs(memory_bytes: int, disk_bytes: int, directory: Path) -> tuple[Problem, ...]:
-    """All that this machine lacks for a run with so much memory, and so much disk below `directory`."""
+    """Return everything that this machine lacks for a run with so much memory, and so much disk below `directory`."""
     return (*_too_few_cores(), *_too_little_memory(memory_bytes), *_too_little_disk(disk_bytes, directory))
 
 
@@ -128,12 +128,12 @@ def _gib(amount_bytes: int) -> str:
 
 def _idle_and_all(proc: Path) -> tuple[int, int] | None:
     fields = _text(proc / "stat").partition("\n")[0].split()[1:]
-    ticks = [int(each) for each in fields]
+    ticks = [int(field) for field in fields]
     return (sum(ticks[IDLE_FIELDS]), sum(ticks[ALL_FIELDS])) if ticks else None
 
 
 def _text(file: Path) -> str:
-    """A file of /proc; empty where there is none, as for a process that has ended."""
+    """Return the text of a file of /proc; empty where it does not exist, as after a process ends."""
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except (OSError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A disk of our own: a file system on a loop device over a sparse file.
+"""A disk of the lab's own: a file system on a loop device over a sparse file.
 
 The device is what a control group's throttle names, so that one volume is slow and the machine's disk is not. It
 reads and writes its file past the page cache (direct I/O): otherwise that file's pages, which no group of ours is
@@ -28,7 +28,7 @@ LEAST_XFS_BYTES: Final = 300 << 20  # mkfs.xfs refuses less since xfsprogs 5.19
 COMMAND_SECONDS: Final = 60.0
 # judgement: a RegionServer that has just been killed lets go of its files within this.
 BUSY_SECONDS: Final = 10.0
-LOOK_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,32 +46,32 @@ class LimitedVolume:
 
     @property
     def image(self) -> Path:
-        """The sparse file."""
+        """Return the path of the sparse file."""
         return self.directory.resolve() / f"{self.mount_point.name}{SUFFIX}"
 
     @property
     def device(self) -> Path:
-        """Its loop device. Raises OperationFailed when it is not attached."""
+        """Return its loop device. Raises OperationFailed when it is not attached."""
         for device in attached(self.image):
             return Path("/dev") / device.name
         raise OperationFailed(f"{self.image} is attached to no loop device; is the volume in use outside its `with`?")
 
     @property
     def numbers(self) -> str:
-        """The device's major:minor, which is its name in a control group."""
+        """Return the device's major:minor, which names it in a control group."""
         return (BLOCK_DEVICES / self.device.name / "dev").read_text(encoding="ascii").strip()
 
     def switch_read_ahead_off(self) -> None:
-        """Files that are opened from now on are read as asked for, and no further; by default up to 128 KiB more."""
+        """Turn read-ahead off for files that are opened from now on; the default is up to 128 KiB."""
         (BLOCK_DEVICES / self.device.name / "queue" / "read_ahead_kb").write_text("0", encoding="ascii")
 
     @property
     def traffic(self) -> Traffic:
-        """What the device itself has done: without what the page cache answered, so that a rate can be checked."""
+        """Return the device's own totals, without reads that the page cache answered."""
         return traffic_of(BLOCK_DEVICES / self.device.name)
 
     def __enter__(self) -> Self:
-        """Makes it. Raises OperationFailed, and leaves nothing, when a command refuses."""
+        """Create the volume. Raises OperationFailed, and leaves nothing, when a command fails."""
         _remove(self.image)
         try:
             self._make()
@@ -83,7 +83,7 @@ class LimitedVolume:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Unmounts, detaches and deletes it."""
+        """Unmount, detach and delete the volume."""
         _remove(self.image)
 
     def _make(self) -> None:
@@ -102,7 +102,7 @@ class LimitedVolume:
 
 
 def clean(directory: Path) -> tuple[Path, ...]:
-    """Return the files of volumes that a killed run left below `directory`: now unmounted, detached and deleted.
+    """Unmount, detach and delete the volumes that a killed run left below `directory`; return their files.
 
     Only ours: a loop device is touched when its backing file lay below this directory and has our ending, be the file
     deleted since or not. A volume in use goes too; call it where no other lab uses the directory.
@@ -117,7 +117,7 @@ def clean(directory: Path) -> tuple[Path, ...]:
 
 
 def unavailable() -> str | None:
-    """Why no volume can be made on this machine; None when one can."""
+    """Return why no volume can be created on this machine; None when one can."""
     if sys.platform != "linux":
         return "a disk of a chosen speed needs Linux: loop devices and control groups"
     if os.geteuid() != 0:
@@ -132,14 +132,14 @@ def unavailable() -> str | None:
 
 
 def _make_file_system(size_bytes: int) -> tuple[str, ...]:
-    """xfs, as on a cluster's nodes, else ext4 without what it would go on writing after it is mounted."""
+    """Return the command that makes xfs, as on a cluster's nodes, or else ext4 without deferred initialisation."""
     if shutil.which("mkfs.xfs") and size_bytes >= LEAST_XFS_BYTES:
         return ("mkfs.xfs", "-q", "-K")
     return ("mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0")
 
 
 def _remove(image: Path) -> None:
-    """Unmounts and detaches what is on this file, then deletes it. Done twice, it does nothing the second time."""
+    """Unmount and detach everything on this file, then delete it; a second call does nothing."""
     for device in attached(image):
         for mount_point in mount_points(device):
             _unmount(mount_point)
@@ -154,7 +154,7 @@ def _unmount(mount_point: str) -> None:
         try:
             return _run("umount", mount_point)
         except OperationFailed:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
     return _run("umount", "--lazy", mount_point)
 
 
@@ -162,8 +162,8 @@ def _run(*command: str) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS)
     except subprocess.CalledProcessError as error:
-        said = (error.stderr or error.stdout).strip()
-        raise OperationFailed(f"`{' '.join(command)}` ended with {error.returncode}: {said}") from None
+        output = (error.stderr or error.stdout).strip()
+        raise OperationFailed(f"`{' '.join(command)}` ended with {error.returncode}: {output}") from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise OperationFailed(f"`{' '.join(command)}` could not be run: {error}") from None
 
@@ -175,7 +175,7 @@ SECTOR_BYTES: Final = 512  # Documentation/block/stat.rst, whatever the device's
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """What a device has done since the machine started: take differences. The page cache's share is not in it."""
+    """A device's totals since the machine started, so take differences; reads from the page cache are not included."""
 
     reads: int
     read_bytes: int
@@ -184,7 +184,7 @@ class Traffic:
 
 
 def traffic_of(device: Path) -> Traffic:
-    """Of a directory of /sys/block; the fields are those of Documentation/block/stat.rst."""
+    """Return the totals of a directory of /sys/block; Documentation/block/stat.rst lists the fields."""
     fields = [int(part) for part in (device / "stat").read_text(encoding="ascii").split()]
     reads, _, read_sectors, _, writes, _, written_sectors, *_ = fields
     return Traffic(
@@ -196,17 +196,17 @@ def traffic_of(device: Path) -> Traffic:
 
 
 def attached(image: Path) -> list[Path]:
-    """The devices whose backing file this is, were it deleted meanwhile."""
+    """Return the devices whose backing file this is, even if it has been deleted."""
     return [device for device in loop_devices() if backing_file(device) == image]
 
 
 def loop_devices() -> Iterator[Path]:
-    """Return those with a backing file, as directories of /sys/block."""
+    """Return the loop devices with a backing file, as directories of /sys/block."""
     return (device for device in sorted(BLOCK_DEVICES.glob("loop*")) if (device / "loop" / "backing_file").exists())
 
 
 def backing_file(device: Path) -> Path:
-    """Of a loop device; the empty path when it has just lost it."""
+    """Return the backing file of a loop device; the empty path when it has just been detached."""
     try:
         name = (device / "loop" / "backing_file").read_text(encoding="utf-8").rstrip("\n")
     except OSError:  # detached meanwhile
@@ -215,12 +215,12 @@ def backing_file(device: Path) -> Path:
 
 
 def mount_points(device: Path) -> list[str]:
-    """Where it is mounted, the last first; proc(5): the third field is major:minor, the fifth the mount point."""
+    """Return where it is mounted, the last first; in proc(5), field 3 is major:minor, field 5 the mount point."""
     numbers = (device / "dev").read_text(encoding="ascii").strip()
     rows = (line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines())
     return [_unescaped(row[4]) for row in rows if row[2] == numbers][::-1]
 
 
 def _unescaped(name: str) -> str:
-    r"""A name as proc(5) writes it, where a blank is \040."""
+    r"""Return the name that proc(5) writes with escapes, where a blank is \040."""
     return name.encode("latin-1", "backslashreplace").decode("unicode_escape") if "\\" in name else name

@@ -1,4 +1,4 @@
-"""Figures, ratios and targets as people read them, the same on every page."""
+"""Figures, ratios and targets as text, the same on every page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def number_text(value: float) -> str:
 
 
 def amount_text(value: float | str, unit: str) -> str:
-    """A number with its unit, bytes in a binary one; a word as it is."""
+    """Return a number with its unit, bytes with a binary one; text stays unchanged."""
     if isinstance(value, str):
         return value
     if not math.isfinite(value):
@@ -47,17 +47,17 @@ def amount_text(value: float | str, unit: str) -> str:
 
 
 def measured_text(figure: Measurement) -> str:
-    """Return what was measured."""
+    """Return the measured figure with its unit."""
     return amount_text(figure.measured, figure.unit)
 
 
 def predicted_text(figure: Measurement) -> str:
-    """Return what was predicted; a dash for nothing."""
+    """Return the predicted figure with its unit; a dash without a prediction."""
     return NOTHING if figure.predicted is None else amount_text(figure.predicted, figure.unit)
 
 
 def ratio_text(figure: Measurement) -> str:
-    """Measured over predicted; a dash where one of them is no number, or nothing was expected."""
+    """Return measured over predicted; a dash where one of them is no number, or nothing was predicted."""
     measured, predicted = figure.measured, figure.predicted
     if isinstance(measured, str) or isinstance(predicted, str) or not predicted:
         return NOTHING
@@ -70,7 +70,7 @@ def ratio_text(figure: Measurement) -> str:
 
 
 def target_text(figure: Measurement) -> str:
-    """Return what was asked of the measurement: `at least 0.95`, `within 10 %`; a dash for nothing."""
+    """Return the target of the measurement, such as `at least 0.95` or `within 10 %`; a dash without one."""
     return NOTHING if figure.target is None else _target_text(figure.target, figure.unit)
 
 

@@ -80,16 +80,16 @@ def picture(chart: Chart) -> str:
 
 
 def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """At most MOST_POINTS of the finite points in the order of x, among them first, last, lowest and highest."""
+    """Return at most MOST_POINTS finite points in the order of x, with the first, last, lowest and highest."""
     finite = sorted(point for point in points if all(map(math.isfinite, point)))
     if len(finite) <= MOST_POINTS:
         return finite
     inner, buckets = finite[1:-1], MOST_POINTS // 2 - 1
-    kept = [finite[0]]
+    thin = [finite[0]]
     for number in range(buckets):
         part = inner[len(inner) * number // buckets : len(inner) * (number + 1) // buckets]
-        kept += sorted({min(part, key=_y), max(part, key=_y)})
-    return [*kept, finite[-1]]
+        thin += sorted({min(part, key=_y), max(part, key=_y)})
+    return [*thin, finite[-1]]
 
 
 def _y(point: tuple[float, float]) -> float:
@@ -99,13 +99,13 @@ def _y(point: tuple[float, float]) -> float:
 def _layers(chart: Chart) -> dict[str, Any]:
     names = list(dict.fromkeys(series.name for series in chart.series))
     # Predictions first: what was measured is drawn over them.
-    series = sorted(chart.series, key=lambda each: not _is_prediction(each.name))
-    points = [(each.name, thinned(each.points)) for each in series]
-    few = [(name, kept) for name, kept in points if len(kept) <= FEW]
-    place = _axes(chart, max((abs(y) for _, kept in points for _, y in kept), default=0.0))
-    colour, *strokes = _styles(names)
-    lines = alt.Chart(_rows(points)).mark_line(strokeJoin="round").encode(*place, colour, *strokes)
-    dots = alt.Chart(_rows(few)).mark_point(filled=True, size=36, opacity=1).encode(*place, colour)
+    series = sorted(chart.series, key=lambda line: not _is_prediction(line.name))
+    points = [(line.name, thinned(line.points)) for line in series]
+    few = [(name, values) for name, values in points if len(values) <= FEW]
+    place = _axes(chart, max((abs(y) for _, values in points for _, y in values), default=0.0))
+    color, *strokes = _styles(names)
+    lines = alt.Chart(_rows(points)).mark_line(strokeJoin="round").encode(*place, color, *strokes)
+    dots = alt.Chart(_rows(few)).mark_point(filled=True, size=36, opacity=1).encode(*place, color)
     return alt.layer(lines, dots).properties(width=WIDTH, height=HEIGHT).to_dict()
 
 
@@ -122,22 +122,22 @@ def _styles(names: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash, alt.Stroke
     expected = [_is_prediction(name) for name in names]
     legend = alt.Legend(columns=_columns(names))
 
-    def each(values: Sequence[Any]) -> alt.Scale:
+    def scale(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(type="ordinal", domain=names, range=values)
 
     return (
-        alt.Color("series:N").legend(legend).scale(each(_colours(names))),
-        alt.StrokeDash("series:N").legend(legend).scale(each([[6, 4] if dashed else [1, 0] for dashed in expected])),
-        alt.StrokeWidth("series:N").legend(legend).scale(each([4.5 if dashed else 1.8 for dashed in expected])),
-        alt.StrokeOpacity("series:N").legend(legend).scale(each([0.65 if dashed else 1 for dashed in expected])),
+        alt.Color("series:N").legend(legend).scale(scale(_line_colors(names))),
+        alt.StrokeDash("series:N").legend(legend).scale(scale([[6, 4] if dashed else [1, 0] for dashed in expected])),
+        alt.StrokeWidth("series:N").legend(legend).scale(scale([4.5 if dashed else 1.8 for dashed in expected])),
+        alt.StrokeOpacity("series:N").legend(legend).scale(scale([0.65 if dashed else 1 for dashed in expected])),
     )
 
 
 def _rows(points: Iterable[tuple[str, list[tuple[float, float]]]]) -> alt.InlineData:
-    return alt.InlineData(values=[{"series": name, "x": x, "y": y} for name, kept in points for x, y in kept])
+    return alt.InlineData(values=[{"series": name, "x": x, "y": y} for name, values in points for x, y in values])
 
 
-def _colours(names: Sequence[str]) -> list[str]:
+def _line_colors(names: Sequence[str]) -> list[str]:
     """A colour for each name; a prediction has that of what it predicts."""
     subjects = list(dict.fromkeys(map(_subject, names)))
     return [PALETTE[subjects.index(_subject(name)) % len(PALETTE)] for name in names]

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing but itself: no network, no script, no other file."""
+"""A run as one self-contained HTML page, without network access, scripts or other files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TEMPLATE: Final = "page.html.j2"
 
 
 def page_html(run: Run) -> str:
-    """The page. Raises ValueError or TypeError for a target that its figure cannot be held to."""
+    """Return the page. Raises ValueError or TypeError for a target that cannot apply to its figure."""
     return _templates().get_template(TEMPLATE).render(run=run, amounts=amounts, wording=wording)
 
 
 def prose(text: str) -> Markup:
-    """The text escaped; what stands between backticks is set as code."""
+    """Return the text escaped, with the parts between backticks set as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -42,20 +42,20 @@ def _alternating(parts: list[str]) -> list[tuple[bool, str]]:
 
 
 def _drawn(chart: Chart) -> Markup:
-    """Vega escapes the names that it draws; nothing else of a run is in the element."""
+    """Return the chart as SVG; Vega escapes names, and nothing else in it comes from the run."""
     return Markup(picture(chart))  # noqa: S704 - drawn here, see above
 
 
 def _templates() -> jinja2.Environment:
-    found = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["prose"] = prose
-    found.filters["bound"] = bound
-    found.filters["drawn"] = _drawn
-    found.filters["slug"] = wording.slug
-    return found
+    templates.filters["prose"] = prose
+    templates.filters["bound"] = bound
+    templates.filters["drawn"] = _drawn
+    templates.filters["slug"] = wording.slug
+    return templates

@@ -1,4 +1,4 @@
-"""What every page says of a run, in the same words: the verdict, when, on what, and which properties differ."""
+"""Sentences about a run that every page shares: the verdict, the time, the machine, and the changed properties."""
 
 from __future__ import annotations
 
@@ -29,49 +29,49 @@ __all__ = [
 
 
 def by_case(figures: Iterable[Measurement]) -> dict[str, list[Measurement]]:
-    """Figures under what was varied, in the order in which the cases were given."""
-    found: dict[str, list[Measurement]] = {}
+    """Return the figures under their case, in the order in which the cases came."""
+    cases: dict[str, list[Measurement]] = {}
     for figure in figures:
-        found.setdefault(figure.case, []).append(figure)
-    return found
+        cases.setdefault(figure.case, []).append(figure)
+    return cases
 
 
 def targets_text(figures: Iterable[Measurement]) -> str:
-    """How many targets held, such as `2 of 3 targets held`; facts that were to be as said are counted by themselves."""
-    asked = [figure for figure in figures if figure.target is not None]
-    facts = [figure.holds for figure in asked if figure.target and figure.target.kind is TargetKind.SAME]
-    measured = [figure.holds for figure in asked if figure.target and figure.target.kind is not TargetKind.SAME]
-    said = [_verdict(measured, "target") if measured else "", _verdict(facts, "fact") if facts else ""]
-    return ", ".join(filter(None, said)) or "no target was set"
+    """Return how many targets held, such as `2 of 3 targets held`; facts that must match are counted separately."""
+    targets = [figure for figure in figures if figure.target is not None]
+    facts = [figure.holds for figure in targets if figure.target and figure.target.kind is TargetKind.SAME]
+    measured = [figure.holds for figure in targets if figure.target and figure.target.kind is not TargetKind.SAME]
+    parts = [_verdict(measured, "target") if measured else "", _verdict(facts, "fact") if facts else ""]
+    return ", ".join(filter(None, parts)) or "no target was set"
 
 
-def _verdict(held: Sequence[bool | None], what: str) -> str:
+def _verdict(outcomes: Sequence[bool | None], what: str) -> str:
     verb = "held" if what == "target" else "as said"
-    if not all(held):
-        return f"{held.count(True):,} of {len(held):,} {what}s {verb}"
-    return f"all {len(held):,} {what}s {verb}" if len(held) > 1 else f"the one {what} {verb}"
+    if not all(outcomes):
+        return f"{outcomes.count(True):,} of {len(outcomes):,} {what}s {verb}"
+    return f"all {len(outcomes):,} {what}s {verb}" if len(outcomes) > 1 else f"the one {what} {verb}"
 
 
 def verdict(run: Run) -> str:
     """Return the outcome of the whole run as a sentence."""
-    said = targets_text(figure for scenario in run.scenarios for figure in scenario.figures)
-    return f"{said[0].upper()}{said[1:]}."
+    text = targets_text(figure for scenario in run.scenarios for figure in scenario.figures)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def missed_text(figure: Measurement) -> str:
-    """Return one missed target: what, where, how far off."""
+    """Return one missed target with its figure, prediction and bound."""
     what = ", ".join(filter(None, (figure.case, figure.name)))
     predicted = "" if figure.predicted is None else f", predicted was {predicted_text(figure)}"
     return f"{what}: {measured_text(figure)}{predicted}, asked was {target_text(figure)}"
 
 
 def outcome(figure: Measurement) -> str:
-    """`held` or `missed`, and nothing without a target."""
+    """Return `held` or `missed`, or nothing without a target."""
     return {True: "held", False: "missed", None: ""}[figure.holds]
 
 
 def when(run: Run) -> str:
-    """When its first scenario began, and how long all took."""
+    """Return when the first scenario began, and how long all of them took."""
     if not run.scenarios:
         return "no scenario was run"
     seconds = sum(scenario.seconds for scenario in run.scenarios)
@@ -79,12 +79,12 @@ def when(run: Run) -> str:
 
 
 def times_of(scenario: Scenario) -> str:
-    """When a scenario began, how long it took, and the seed that would repeat its load."""
+    """Return when a scenario began, how long it took, and the seed that repeats its load."""
     return f"Began {_moment(scenario.began)}, took {format_duration(scenario.seconds)}, seed {scenario.seed}."
 
 
 def _moment(text: str) -> str:
-    """A time of ISO 8601 to the minute; anything else as it is."""
+    """Return an ISO 8601 time to the minute, and any other text unchanged."""
     try:
         return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M %Z").rstrip()
     except ValueError:
@@ -92,13 +92,13 @@ def _moment(text: str) -> str:
 
 
 def machine_text(machine: Machine) -> str:
-    """Cores, memory and kernel."""
+    """Return the machine's cores, memory and kernel."""
     cores = f"{machine.cores} core{'s' * (machine.cores != 1)}"
     return f"{cores}, {format_size(machine.memory_bytes)} of memory, kernel {machine.kernel}"
 
 
 def limits_of_the_machine(machine: Machine) -> str:
-    """Return what could be limited here, and what reads of the cache's file are elsewhere."""
+    """Return which resources could be limited here, and what answers reads of the cache file otherwise."""
     cached = (
         "reads of the BucketCache's file come from the page cache, so how fast they are says nothing of an EBS volume"
     )
@@ -114,7 +114,7 @@ def limits_of_the_machine(machine: Machine) -> str:
 
 
 def properties_text(run: Run) -> str:
-    """How many properties are as rendered, and how many are not."""
+    """Return how many properties are as rendered, and how many are not."""
     others = len(run.substitutions)
     same = f"{run.properties:,} {'property is' if run.properties == 1 else 'properties are'} exactly as rendered"
     if not others:
@@ -123,22 +123,22 @@ def properties_text(run: Run) -> str:
 
 
 def tried_text(substitutions: Iterable[Substitution]) -> Iterator[str]:
-    """Yield what a scenario set otherwise than the lab does, a line for each reason: key = value, …: why."""
+    """Yield the properties that a scenario changed, one line for each reason: key = value, …: why."""
     for why, group in differences_by_reason(substitutions).items():
-        each = (f"{one.key} = {'not set' if one.lab is None else one.lab}" for one in group)
-        yield f"{', '.join(each)}: {why}"
+        settings = (f"{one.key} = {'not set' if one.lab is None else one.lab}" for one in group)
+        yield f"{', '.join(settings)}: {why}"
 
 
 def differences_by_reason(substitutions: Iterable[Substitution]) -> dict[str, list[Substitution]]:
-    """Substitutions under their reason, in the order in which they were given."""
-    found: dict[str, list[Substitution]] = {}
+    """Return the substitutions under their reason, in the order in which they came."""
+    reasons: dict[str, list[Substitution]] = {}
     for substitution in substitutions:
-        found.setdefault(substitution.why, []).append(substitution)
-    return found
+        reasons.setdefault(substitution.why, []).append(substitution)
+    return reasons
 
 
 def difference(substitution: Substitution) -> Sequence[tuple[str, str]]:
-    """Lines of a diff as (sign, text): the key, what was rendered, what the lab sets."""
+    """Return the lines of a diff as (sign, text): the key, the rendered value, the lab's value."""
     sides = (("-", substitution.rendered), ("+", substitution.lab))
     values = ((sign, line) for sign, value in sides if value is not None for line in value.splitlines() or [""])
     return ((" ", substitution.key), *values)

@@ -69,7 +69,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What a server found in its index after a restart, and how long it took to."""
+    """The blocks that a server restored from its index after a restart, and the time it took."""
 
     blocks: int
     seconds: float
@@ -86,14 +86,14 @@ def _of_small_blocks(lab: Experiment) -> ScaledPlan:
     workload = replace(lab.miniature.workload, block_bytes=BLOCK_BYTES, codec="none", compression_ratio=1.0)
     small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=lab.miniature.workload.stored_bytes)
     demand = miniature_demand(workload, lab.release, small)
-    found = replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
-    return replace(found, cache_mib=found.sized(1.0))
+    scaled = replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
+    return replace(scaled, cache_mib=scaled.sized(1.0))
 
 
 def _figures(
-    lab: Experiment, small: ScaledPlan, seen: tuple[Histogram, Histogram], few: Restored, full: Restored
+    lab: Experiment, small: ScaledPlan, histograms: tuple[Histogram, Histogram], few: Restored, full: Restored
 ) -> tuple[Measurement, ...]:
-    bench, (empty, cached), blocks = lab.bench, seen, full.blocks
+    bench, (empty, cached), blocks = lab.bench, histograms, full.blocks
     index = bench.cluster.place.volumes / "0" / "index" / "bucketcache.index"
     block_bytes = round(small.demand.blocks.cached_bytes)
     numbers = Numbers(
@@ -143,16 +143,16 @@ def restored(log: Path) -> Restored:
 
     Raises OperationFailed where the log does not say.
     """
-    began = found = None
+    began = matched = None
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         if allocated := RESTORING.match(line):
             began = datetime.strptime(allocated[1], STAMP)  # noqa: DTZ007
         elif (ended := RESTORED.match(line)) and began:
             seconds = (datetime.strptime(ended[1], STAMP) - began).total_seconds()  # noqa: DTZ007
-            found = Restored(blocks=int(ended[2]), seconds=seconds)
-    if found is None:
+            matched = Restored(blocks=int(ended[2]), seconds=seconds)
+    if matched is None:
         raise OperationFailed(f"{log}: no lines that tell how long the index took to read back")
-    return found
+    return matched
 
 
 LINE: Final = re.compile(r"^\s*\d+:\s+(\d+)\s+(\d+)\s+(\S+)", re.MULTILINE)
@@ -165,12 +165,12 @@ TABLE: Final = "[Ljava.util.concurrent.ConcurrentHashMap$Node;"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Instances and bytes by class name."""
+    """The objects on a RegionServer's heap by class: instances and bytes."""
 
     classes: Mapping[str, tuple[int, int]]
 
     def growth_bytes(self, earlier: Histogram, blocks: int) -> int:
-        """Bytes of classes that have grown by one for each of so many blocks, or a good part of that, and of tables."""
+        """Return the growth in bytes of hash tables, and of classes that grew by about one instance for each block."""
         grown = 0
         for name, (count, size) in self.classes.items():
             before, bytes_before = earlier.classes.get(name, (0, 0))
@@ -180,11 +180,11 @@ class Histogram:
 
 
 def class_histogram(cluster: LabCluster, number: int = 0) -> Histogram:
-    """Return what lives on that server's heap. Raises OperationFailed when the JVM does not say."""
+    """Return the classes on that server's heap after a full collection. Raises OperationFailed when the JVM fails."""
     process_id = cluster.running[f"server-{number}"].id
     command = (str(cluster.software.java), "-m", "jdk.jcmd/sun.tools.jcmd.JCmd", str(process_id), "GC.class_histogram")
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=COLLECTION_SECONDS, check=True).stdout
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=COLLECTION_SECONDS, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise OperationFailed(f"no class histogram of server {number}: {error}") from None
-    return Histogram(classes={name: (int(count), int(size)) for count, size, name in LINE.findall(said)})
+    return Histogram(classes={name: (int(count), int(size)) for count, size, name in LINE.findall(printed)})

@@ -21,7 +21,7 @@ MIXES: Final = {
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Zipfian, as YCSB has them; the one that only reads comes first, for updates change the table."""
+    """Run YCSB's mixes with Zipfian keys; the read-only mix comes first, because updates change the table."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
     bench.serve(LabServer(), cold=False)

@@ -34,7 +34,7 @@ QUESTION: Final = (
 SHARES: Final = (0.2, 0.35, 0.5, 0.65, 0.8)
 HOT: Final = (0.1, 0.9)
 SETTLING_SECONDS: Final = 240.0
-SETTLED: Final = 1.5
+SETTLING_ROUNDS: Final = 1.5
 """Of the table's blocks, asked for in a new way until the cache holds what is asked for so."""
 STAGES: Final = ((0.8, 0.1), (0.965, 0.015), (1.1, 0.0025))
 """To which share of what it is to hold, at which pace: new blocks a second, of the same. The last ends by evicting."""
@@ -74,7 +74,7 @@ READINGS: Final = (
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Each cache size from empty: filled until the first eviction, then read in three ways until nothing changes."""
+    """Fill each cache size from empty until the first eviction, then read in three ways until nothing changes."""
     figures: list[Measurement] = []
     measured: dict[str, list[tuple[float, float]]] = {reading.name: [] for reading in READINGS}
     lab = lab.filled()
@@ -83,9 +83,9 @@ def run(lab: Experiment) -> ScenarioResult:
         lab.bench.serve(LabServer(varied=_cold(cache_mib)), cold=True)
         figures += _blocks_before_eviction(lab, share, cache_mib)
         for reading in READINGS:
-            found = _read(lab, share, cache_mib, reading)
-            figures += found
-            measured[reading.name].append((share, float(found[0].measured)))
+            result = _read(lab, share, cache_mib, reading)
+            figures += result
+            measured[reading.name].append((share, float(result[0].measured)))
     return ScenarioResult(
         figures=tuple(figures),
         charts=tuple(_chart(lab, reading, tuple(measured[reading.name])) for reading in READINGS),
@@ -156,7 +156,7 @@ def _filling(lab: Experiment, load: YcsbLoad) -> Iterator[None]:
 def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase) -> list[Measurement]:
     load = lab.load(threads=FEW_CLIENTS, distribution=reading.distribution, hot=reading.hot)
     settling = lab.quick(SETTLING_SECONDS, distribution=reading.distribution, hot=reading.hot)
-    lab.bench.settle(lab.table, settling, SETTLED * lab.miniature.demand.blocks.count)
+    lab.bench.settle(lab.table, settling, SETTLING_ROUNDS * lab.miniature.demand.blocks.count)
     window = lab.bench.measure(lab.table, load)
     predicted = expected_hit_ratio(lab.miniature, reading.falls(lab.miniature), cache_mib, lab.miniature.demand.sizes)
     case = f"cache of {share:g} of the data, {reading.name}"

@@ -18,7 +18,7 @@ PREFETCHED_SECONDS: Final = 600.0
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Single gets, then ten rows in each request, from a warm cache."""
+    """Read single rows, then ten rows in each request, from a warm cache."""
     lab = lab.filled()
     table, bench = lab.table, lab.bench
     bench.serve(LabServer(), cold=False)

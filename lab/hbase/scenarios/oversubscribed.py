@@ -70,16 +70,16 @@ class BucketCase:
 
 def run(lab: Experiment) -> ScenarioResult:
     """Uniform reads of cells of 2 KiB: a block of 64 KiB is longer than the default list's slot of 65 KiB."""
-    asked = _of_cells(lab)
-    table = YcsbTable(name="cells2k", rows=asked.rows, value_bytes=CELL_BYTES)
-    family = TableFamily(name=table.family, compression="NONE", block_bytes=asked.workload.block_bytes)
-    small = lab.with_measured_blocks(table, asked, family).miniature
+    cells = _of_cells(lab)
+    table = YcsbTable(name="cells2k", rows=cells.rows, value_bytes=CELL_BYTES)
+    family = TableFamily(name=table.family, compression="NONE", block_bytes=cells.workload.block_bytes)
+    small = lab.with_measured_blocks(table, cells, family).miniature
     cache_mib = small.sized(SHARE)
     cases = _cases(small, cache_mib)
     windows: dict[str, list[Window]] = {}
     charts: list[Chart] = []
     slots: list[Measurement] = []
-    held: list[Measurement] = []
+    figures: list[Measurement] = []
     for case in cases:
         lab.bench.serve(LabServer(varied=case.overlay), cold=True)
         warming = lab.bench.measure(table, lab.quick(WARMING_SECONDS))
@@ -92,9 +92,9 @@ def run(lab: Experiment) -> ScenarioResult:
         cached = lab.bench.sample(0.0).cache
         slots.append(_slot_figure(case, small, cache_mib, cached.l2_bytes / max(1, cached.l2_blocks)))
         windows[case.name] = [lab.bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
-        held.append(_capacity_figure(case, small, cache_mib, windows[case.name]))
+        figures.append(_capacity_figure(case, small, cache_mib, windows[case.name]))
     return ScenarioResult(
-        figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *held, *slots),
+        figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *figures, *slots),
         charts=tuple(charts),
         limits=(f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; uniform reads, so that nothing is hot.",),
     )
@@ -156,7 +156,7 @@ def _figures(
     ratios = [window.hit_ratio for window in windows[case.name]]
     even = popularity_of(small, UNIFORM)
     predicted = expected_hit_ratio(small, even, cache_mib, case.sizes)
-    found = [
+    figures = [
         Measurement(
             case=f"{case.name}, seed {seed}",
             name="hit ratio",
@@ -171,7 +171,7 @@ def _figures(
     if case.name == "our plan":
         recipe = [window.hit_ratio for window in windows["published recipe"]]
         worst = min(mine / theirs for mine, theirs in zip(ratios, recipe, strict=True))
-        found.append(
+        figures.append(
             Measurement(
                 case=f"our plan against the published recipe, worst of {len(SEEDS)} seeds",
                 name="bytes hit",
@@ -182,4 +182,4 @@ def _figures(
                 target=at_least(BETTER),
             )
         )
-    return tuple(found)
+    return tuple(figures)

@@ -27,7 +27,7 @@ QUESTION: Final = (
 FIRST_MINUTE_SECONDS: Final = 60.0
 PREFETCHED_SECONDS: Final = 600.0
 SYSTEM_REGIONS: Final = 2  # hbase:meta and hbase:namespace
-FOUND: Final = 0.995
+RESTORED_FRACTION: Final = 0.995
 AS_FAST: Final = 0.97
 FORGETFUL: Final = varied(
     {"hbase.bucketcache.persistent.path": None, "hbase.rs.prefetchblocksonopen": "false"},
@@ -65,11 +65,11 @@ def run(lab: Experiment) -> ScenarioResult:
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(table, lab.load())
     before = bench.measure(table, lab.load())
-    found = [_restarted(lab, case, before) for case in CASES]
+    restarts = [_restarted(lab, case, before) for case in CASES]
     return ScenarioResult(
-        figures=tuple(figure for each in found for figure in each.figures),
-        charts=tuple(chart for each in found for chart in each.charts),
-        recorded=tuple(recording for each in found for recording in each.recorded),
+        figures=tuple(figure for item in restarts for figure in item.figures),
+        charts=tuple(chart for item in restarts for chart in item.charts),
+        recorded=tuple(recording for item in restarts for recording in item.recorded),
         limits=(
             "The index is written more often here than is rendered: a crash of a real server forgets more.",
             "The file system's page cache outlives a killed process; a node that loses power is another case.",
@@ -128,7 +128,7 @@ def _figures(
             measured=float(recovered),
             predicted=float(cached),
             because="read back from the index, says its log; predicted is what was cached when it ended",
-            target=within(1 - FOUND),
+            target=within(1 - RESTORED_FRACTION),
         )
         if case.keeps
         else Measurement(
@@ -161,7 +161,7 @@ def _reading_figures(case: RestartCase, before: Window, first: Window, after: Wi
             measured=first.hit_ratio,
             predicted=1.0 if case.keeps else None,
             because="nothing is lost" if case.keeps else "filled by the reads of that minute",
-            target=at_least(FOUND) if case.keeps else None,
+            target=at_least(RESTORED_FRACTION) if case.keeps else None,
         ),
         figure(
             name="GETs per 1,000 reads in the first minute",
@@ -187,7 +187,7 @@ def _reading_figures(case: RestartCase, before: Window, first: Window, after: Wi
 
 def _away_seconds(lab: Experiment, cached: int) -> float:
     """The calculator's restart at the latency that S3 has here."""
-    found = restart(
+    estimate = restart(
         RestartLoad(
             heap_bytes=lab.miniature.heap_mib << 20,
             cached_blocks=cached,
@@ -198,4 +198,4 @@ def _away_seconds(lab: Experiment, cached: int) -> float:
             restores_in_background=False,
         )
     )
-    return found.seconds - found.stop_seconds
+    return estimate.seconds - estimate.stop_seconds

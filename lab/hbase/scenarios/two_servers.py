@@ -42,14 +42,14 @@ def _prefetched(lab: Experiment) -> None:
     HBase drops blocks of a prefetch whose writers are behind, when the volume is slow for a moment. Then it begins
     again. Raises OperationFailed where that happens each time.
     """
-    blocks, held = lab.miniature.demand.blocks.count, 0
+    blocks, cached = lab.miniature.demand.blocks.count, 0
     for _ in range(TIMES):
         lab.bench.serve(LabServer(), cold=True)
         lab.bench.wait_until_still(PREFETCHED_SECONDS)
-        held = lab.bench.sample(0.0).cache.l2_blocks
-        if held >= blocks:
+        cached = lab.bench.sample(0.0).cache.l2_blocks
+        if cached >= blocks:
             return
-    raise OperationFailed(f"a prefetch has brought {held:,} of {blocks:,} blocks, and no more in {TIMES} times")
+    raise OperationFailed(f"a prefetch has brought {cached:,} of {blocks:,} blocks, and no more in {TIMES} times")
 
 
 def _moved(lab: Experiment, table: str) -> ScenarioResult:
@@ -61,7 +61,7 @@ def _moved(lab: Experiment, table: str) -> ScenarioResult:
     second = next(server for server in bench.admin.servers() if server != home)
     away = _move(lab, half, second)
     time.sleep(FRESH_SECONDS)
-    kept = bench.sample(0.0).cache.l2_blocks
+    remaining = bench.sample(0.0).cache.l2_blocks
     back = _move(lab, half, home)
     gets = bench.store.counters().store_file_gets
     window = bench.measure(lab.table, lab.load())
@@ -72,7 +72,7 @@ def _moved(lab: Experiment, table: str) -> ScenarioResult:
                 case="while half of the regions are elsewhere",
                 name="blocks that stay on their old server",
                 unit="",
-                measured=float(kept),
+                measured=float(remaining),
                 predicted=float(before),
                 because="hbase.rs.evictblocksonclose is false, and blocks are known by the name of their store file",
                 target=at_least(0.99 * before),

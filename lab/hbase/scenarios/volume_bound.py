@@ -70,9 +70,9 @@ def run(lab: Experiment) -> ScenarioResult:
         bench.cluster.stop_server()
         volume.switch_read_ahead_off()
         name, mib_s = _throughputs(lab)[0]
-        found = _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
+        figures_without_read_ahead = _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
         # What it does to reads of a file, the calculator does not know: measured, for who thinks of switching it off.
-        figures += tuple(replace(each, predicted=None, target=None) for each in found)
+        figures += tuple(replace(figure, predicted=None, target=None) for figure in figures_without_read_ahead)
     return ScenarioResult(
         figures=figures,
         limits=(
@@ -102,8 +102,8 @@ def _served(
             bench.measure(lab.table, lab.quick(lab.seconds / 3))
             before = volume.traffic
             window = bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=WINDOWS * lab.seconds))
-            given = _device_usage(window, (before, volume.traffic), limits)
-            figures += _figures(lab, name, window, given, _expected(lab, mib_s))
+            usage = _device_usage(window, (before, volume.traffic), limits)
+            figures += _figures(lab, name, window, usage, _expected(lab, mib_s))
     return figures
 
 
@@ -144,7 +144,7 @@ def _expected(lab: Experiment, mib_s: int) -> Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceUsage:
-    """What the device gave while the load ran, and what was used up of it all."""
+    """The device's traffic while the load ran, and the share of each limit that it used."""
 
     bytes_per_second: float
     reads_per_second: float
@@ -166,7 +166,7 @@ def _device_usage(window: Window, traffic: tuple[Traffic, Traffic], limits: Disk
 
 
 def _figures(
-    lab: Experiment, case: str, window: Window, given: DeviceUsage, predicted: Expected
+    lab: Experiment, case: str, window: Window, usage: DeviceUsage, predicted: Expected
 ) -> tuple[Measurement, ...]:
     return (
         Measurement(
@@ -183,7 +183,7 @@ def _figures(
             case=case,
             name="bottleneck",
             unit="",
-            measured=given.limit,
+            measured=usage.limit,
             predicted=predicted.bottleneck,
             because="of which nine tenths and more were used: the device's own counters, the cores' idle time",
             target=MeasurementTarget(kind=TargetKind.SAME),
@@ -192,14 +192,14 @@ def _figures(
             case=case,
             name="read from the device",
             unit="MiB/s",
-            measured=given.bytes_per_second / MIB,
+            measured=usage.bytes_per_second / MIB,
             because="its own counters, while the load ran",
         ),
         Measurement(
             case=case,
             name="of the device for a read",
             unit="kB",
-            measured=given.bytes_per_second / window.measured.operations_per_second / KB,
+            measured=usage.bytes_per_second / window.measured.operations_per_second / KB,
             predicted=disk_bytes_per_read(read_of(lab.miniature), ALL_HIT) / KB,
             because="a block, and the rest of its first and last page",
         ),
@@ -207,7 +207,7 @@ def _figures(
             case=case,
             name="operations of the device",
             unit="IO/s",
-            measured=given.reads_per_second,
+            measured=usage.reads_per_second,
             because="its own counters, while the load ran",
         ),
         *performance_figures(case, window, "from the limited volume")[1:],
@@ -220,7 +220,7 @@ EVERY_SECONDS: Final = 0.05
 
 @contextmanager
 def uncached(file: Path, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
-    """Drops the file's clean pages again and again while the block runs. Raises OSError where it cannot be opened."""
+    """Drop the file's clean pages repeatedly while the block runs. Raises OSError where the file cannot be opened."""
     ended = threading.Event()
     handle = os.open(file, os.O_RDONLY)
 

@@ -40,7 +40,7 @@ EDGE_SAMPLES: Final = 6
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Both, from an empty cache each."""
+    """Warm the cache by prefetch and by reads, each from an empty cache."""
     read = _by_reads(lab)
     prefetched = _by_prefetch(lab)
     return ScenarioResult(
@@ -121,12 +121,12 @@ def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[fl
     miniature = lab.miniature
     popularity = popularity_of(miniature, UNIFORM)
     swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
-    kept = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.blocks_after_eviction
+    resident = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.blocks_after_eviction
     course = WarmUpLoad(
         accesses_per_second=rate_between(cold, warm), prefetched_blocks_per_second=0.0, hours=seconds / SECONDS_PER_HOUR
     )
     return curve(
-        popularity, CacheCapacity.of(slots=swing.full_blocks / ACCEPT_FACTOR, blocks_after_eviction=kept), course
+        popularity, CacheCapacity.of(slots=swing.full_blocks / ACCEPT_FACTOR, blocks_after_eviction=resident), course
     )
 
 
@@ -140,10 +140,10 @@ def _by_prefetch(lab: Experiment) -> ScenarioResult:
     bench.cluster.start_server(LabServer())
     with bench.sampled() as samples:
         seconds = bench.wait_until_still(PREFETCHED_SECONDS)
-    made = bench.store.counters() - before
+    requests = bench.store.counters() - before
     cached = samples[-1].cache.l2_blocks if samples else 0
     return ScenarioResult(
-        figures=_prefetch_figures(lab, cached, seconds, made.store_file_gets),
+        figures=_prefetch_figures(lab, cached, seconds, requests.store_file_gets),
         charts=(
             over_time("Share of the blocks cached while prefetching", "share", [("measured", fill(samples, blocks))]),
         ),

@@ -59,27 +59,27 @@ class Compilation:
         self.classes.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(dir=self.classes, prefix=f"{target.name}."))
         try:
-            if found := sources(self.directory):
-                self._run(scratch, found)
+            if files := sources(self.directory):
+                self._run(scratch, files)
             scratch.chmod(0o755)
             _put(scratch, target)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return target
 
-    def _run(self, output: Path, found: Sequence[Path]) -> None:
+    def _run(self, output: Path, files: Sequence[Path]) -> None:
         compiler = (self.jars / jar.path for jar in jar_sets()[COMPILER])
         class_path = os.pathsep.join(str(self.jars / jar.path) for jar in jar_sets()[self.name])
         command = [str(self.java), *JVM_FLAGS, "-cp", os.pathsep.join(map(str, compiler))]
         command += ["org.eclipse.jdt.internal.compiler.batch.Main", *FLAGS, "-cp", class_path, "-d", str(output)]
-        command += map(str, found)
+        command += map(str, files)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+            process = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise OperationFailed(f"{self.directory}: not compiled: {error}\n  fix: run `warmbase lab setup`") from None
-        if done.returncode:
-            said = (done.stderr or done.stdout).strip().replace("\n", "\n  ")
-            raise OperationFailed(f"{self.directory} does not compile against {self.name}:\n  {said}")
+        if process.returncode:
+            messages = (process.stderr or process.stdout).strip().replace("\n", "\n  ")
+            raise OperationFailed(f"{self.directory} does not compile against {self.name}:\n  {messages}")
 
 
 def _put(scratch: Path, target: Path) -> None:

@@ -64,9 +64,9 @@ def download(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         fetched = {pool.submit(_fetch, jar, directory / jar.path, source, stopped): jar for jar in jars}
         try:
-            for done in as_completed(fetched):
-                done.result()
-                progress.add(fetched[done])
+            for future in as_completed(fetched):
+                future.result()
+                progress.add(fetched[future])
         except BaseException:
             # What is under way ends at its next chunk, and takes its half file with it.
             stopped.set()
@@ -80,18 +80,18 @@ class DownloadProgress:
 
     say: Callable[[str], None]
     total_bytes: int
-    done_bytes: int = 0
+    fetched_bytes: int = 0
     jars: int = 0
     reported: float = field(default_factory=time.monotonic)
 
     def add(self, jar: Jar) -> None:
         """One more jar is there."""
-        self.done_bytes += jar.size_bytes
+        self.fetched_bytes += jar.size_bytes
         self.jars += 1
-        last = self.done_bytes == self.total_bytes
+        last = self.fetched_bytes == self.total_bytes
         if last or time.monotonic() - self.reported > REPORT_SECONDS:
             self.reported = time.monotonic()
-            self.say(f"{self.jars} jars, {self.done_bytes / 1e6:.0f} of {self.total_bytes / 1e6:.0f} MB")
+            self.say(f"{self.jars} jars, {self.fetched_bytes / 1e6:.0f} of {self.total_bytes / 1e6:.0f} MB")
 
 
 def _fetch(jar: Jar, target: Path, source: Repository, stopped: Event) -> None:

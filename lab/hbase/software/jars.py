@@ -33,19 +33,19 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """Its file name."""
+        """Return its file name."""
         ending = f"-{self.classifier}" if self.classifier else ""
         return f"{self.artifact}-{self.version}{ending}.jar"
 
     @property
     def path(self) -> str:
-        """Where every Maven repository has it."""
+        """Return its path in a Maven repository."""
         return "/".join((*self.group.split("."), self.artifact, self.version, self.name))
 
 
 @cache
 def jar_sets() -> Mapping[str, tuple[Jar, ...]]:
-    """The jars of each set, by its name; a jar of several sets is the same one in each."""
+    """Return the jars of each set by name; a jar of several sets is the same object in each."""
     sets: dict[str, list[Jar]] = {}
     for row in rows(LOCK):
         jar = Jar(
@@ -62,10 +62,10 @@ def jar_sets() -> Mapping[str, tuple[Jar, ...]]:
 
 
 def hbase_sets() -> tuple[str, ...]:
-    """The names of the sets that hold an HBase."""
+    """Return the names of the sets that hold an HBase."""
     return tuple(name for name in jar_sets() if name.startswith(HBASE))
 
 
 def version_of(artifact: str, name: str) -> str:
-    """The version of an artifact in a set. Raises KeyError where it is not in it."""
+    """Return the version of an artifact in a set. Raises KeyError for an artifact that the set lacks."""
     return {jar.artifact: jar.version for jar in jar_sets()[name]}[artifact]

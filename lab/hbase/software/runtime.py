@@ -40,8 +40,8 @@ def unsupported() -> str | None:
     system, machine = platform.system(), platform.machine()
     if (system, machine) in PLATFORMS:
         return None
-    known = ", ".join(f"{system} {machine}" for system, machine in sorted(PLATFORMS))
-    return f"there is no Java runtime for {system} {machine}, only for {known}"
+    supported = ", ".join(f"{system} {machine}" for system, machine in sorted(PLATFORMS))
+    return f"there is no Java runtime for {system} {machine}, only for {supported}"
 
 
 def runtime() -> Runtime | None:
@@ -54,8 +54,8 @@ def runtime() -> Runtime | None:
     java, release = root / "bin" / "java", root / "release"
     if not os.access(java, os.X_OK) or not release.exists():
         return None
-    said = dict(line.split("=", 1) for line in release.read_text(encoding="utf-8").splitlines() if "=" in line)
-    return Runtime(java=java, version=said["JAVA_VERSION"].strip('"'))
+    properties = dict(line.split("=", 1) for line in release.read_text(encoding="utf-8").splitlines() if "=" in line)
+    return Runtime(java=java, version=properties["JAVA_VERSION"].strip('"'))
 
 
 def install_runtime(say: Callable[[str], None]) -> None:
@@ -85,7 +85,7 @@ def _sync(uv: Path) -> None:
     # Inexact and nothing but that group: what else is installed stays as it is, Node's package for instance.
     command = [str(uv), "sync", "--quiet", "--frozen", "--system-certs", "--inexact", "--only-group", "lab"]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=PROJECT,
             env={**os.environ, "UV_PROJECT_ENVIRONMENT": sys.prefix},
@@ -98,6 +98,6 @@ def _sync(uv: Path) -> None:
         raise OperationFailed(
             f"{' '.join(command)}: not done in {INSTALL_SECONDS:.0f} s\n  fix: run it by itself, then set up again"
         ) from None
-    if done.returncode:
-        said = done.stderr.strip().replace("\n", "\n  ")
-        raise OperationFailed(f"{' '.join(command)}\n  {said}\n  fix: mend that, and set up again")
+    if process.returncode:
+        messages = process.stderr.strip().replace("\n", "\n  ")
+        raise OperationFailed(f"{' '.join(command)}\n  {messages}\n  fix: mend that, and set up again")

@@ -18,7 +18,7 @@ __all__ = ["Software", "nearest_set", "software"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Software:
-    """What the lab runs, as it lies on this machine."""
+    """The lab's programs as they are installed on this machine."""
 
     hbase: str
     hadoop: str
@@ -38,19 +38,19 @@ def software(release: Release) -> Software:
 
     Compiles the lab's Java where it has changed since the set-up. Raises InvalidInput where the lab is not set up.
     """
-    found = runtime()
-    if found is None or problems():
+    installed = runtime()
+    if installed is None or problems():
         raise _not_set_up()
     name, jars = nearest_set(release.hbase), jars_directory()
-    classes = Compilation(java=found.java, jars=jars, classes=classes_directory(), name=name).compile()
+    classes = Compilation(java=installed.java, jars=jars, classes=classes_directory(), name=name).compile()
     return Software(
         hbase=name.removeprefix(HBASE),
         hadoop=version_of("hadoop-common", name),
-        java=found.java,
-        java_version=found.version,
+        java=installed.java,
+        java_version=installed.version,
         class_path=(str(classes), *(str(jars / jar.path) for jar in jar_sets()[name])),
         store_class_path=tuple(str(jars / jar.path) for jar in jar_sets()[STORE]),
-        versions=(*_versions(name), ("Java", f"{found.version} (Eclipse Temurin)")),
+        versions=(*_versions(name), ("Java", f"{installed.version} (Eclipse Temurin)")),
         substitution=_substitution(release, name),
     )
 
@@ -59,8 +59,10 @@ def nearest_set(hbase: Version) -> str:
     """The name of the set whose HBase is the nearest; of two as near, the newer."""
 
     def distance(name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        found = parse_version(name.removeprefix(HBASE))
-        return tuple(abs(ours - theirs) for ours, theirs in zip(found, hbase, strict=True)), tuple(-n for n in found)
+        candidate = parse_version(name.removeprefix(HBASE))
+        return tuple(abs(ours - theirs) for ours, theirs in zip(candidate, hbase, strict=True)), tuple(
+            -n for n in candidate
+        )
 
     return min(hbase_sets(), key=distance)
 

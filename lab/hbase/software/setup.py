@@ -1,4 +1,4 @@
-"""What `warmbase lab setup` does: the runtime, the jars, the classes; and its undoing."""
+"""The work of `warmbase lab setup`: it installs the runtime, the jars and the classes, and removes them again."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ CLASSES_BYTES: Final = 10_000_000  # judgement: some 60 kB each time that a sour
 
 
 def jars_directory() -> Path:
-    """Where the jars lie, as in a Maven repository."""
+    """Return the directory of the jars, laid out as a Maven repository."""
     return home() / "jars"
 
 
 def classes_directory() -> Path:
-    """Where our own compiled Java lies, one directory for each state of it."""
+    """Return the directory of the lab's compiled Java, with one subdirectory for each version of it."""
     return home() / "classes"
 
 
 def missing_jars() -> tuple[Jar, ...]:
-    """The locked jars that are not there, or not as long as they must be."""
+    """Return the locked jars that are missing or have the wrong length."""
     directory = jars_directory()
     return tuple(
         jar
@@ -44,7 +44,7 @@ def missing_jars() -> tuple[Jar, ...]:
 
 
 def problems() -> tuple[str, ...]:
-    """Why the lab cannot run here, as sentences; none where it can."""
+    """Return why the lab cannot run here, as sentences; none where it can."""
     return tuple(_problems())
 
 
@@ -98,17 +98,17 @@ def remove() -> int:
 
 
 def _sweep() -> None:
-    """Deletes what a killed set-up left half-made; nobody else is at work, for the directory is locked."""
+    """Delete the partial files of a killed set-up; the lock keeps everybody else out."""
     for partial in jars_directory().rglob(f"*{PARTIAL}"):
         partial.unlink(missing_ok=True)
 
 
 def _compile(say: Callable[[str], None]) -> None:
-    found = runtime()
-    if found is None:
+    installed = runtime()
+    if installed is None:
         raise OperationFailed("the Java runtime is gone\n  fix: set up again")
     for name in hbase_sets():
-        work = Compilation(java=found.java, jars=jars_directory(), classes=classes_directory(), name=name)
+        work = Compilation(java=installed.java, jars=jars_directory(), classes=classes_directory(), name=name)
         if not work.target.exists():
             say(f"compiling the lab's Java against {name}")
             work.compile()
@@ -140,7 +140,7 @@ def _size_bytes(file: Path) -> int:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Keeps every other set-up and removal out of the directory within the block; makes it where it is missing.
+    """Lock the directory against other set-ups and removals within the block; create it where it is missing.
 
     Raises OperationFailed when somebody else is in it, or when it cannot be written.
     """

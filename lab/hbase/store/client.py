@@ -26,7 +26,7 @@ PARTS: Final = re.compile(rb"(^|&)uploadId=")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCounters:
-    """Requests by kind, bytes with their heads, and the proxy's own CPU. One minus an earlier one is a window."""
+    """Requests by kind, bytes with their heads, and the proxy's own CPU time. The difference of two is a window."""
 
     gets: int = 0
     """GETs of objects, including those of store files."""
@@ -49,22 +49,22 @@ class StoreCounters:
 
     @property
     def requests(self) -> int:
-        """All of them."""
+        """Return the number of requests of all kinds."""
         return self.gets + self.heads + self.lists + self.puts + self.posts + self.deletes + self.others
 
     def __sub__(self, earlier: Self) -> StoreCounters:
-        """Return what came between the two."""
+        """Return the counts between the two."""
         before = asdict(earlier) | {"open_connections": 0}
         return StoreCounters(**{name: value - before[name] for name, value in asdict(self).items()})
 
     @classmethod
     def of(cls, values: Mapping[str, float]) -> StoreCounters:
-        """Counters as the proxy tells them. Raises TypeError or KeyError for what no proxy of this kind told."""
+        """Return the counters that the proxy reports. Raises TypeError or KeyError for any other answer."""
         return cls(**{field.name: values[field.name] for field in fields(cls)})  # type: ignore[arg-type]
 
 
 class Tally:
-    """Counters that grow."""
+    """The proxy's running counters, one entry for each field of StoreCounters."""
 
     __slots__ = ("counts",)
 
@@ -72,7 +72,7 @@ class Tally:
         self.counts = dict.fromkeys((field.name for field in fields(StoreCounters)), 0)
 
     def request(self, method: bytes, target: bytes) -> None:
-        """Counts one request."""
+        """Count one request."""
         path, _, query = target.partition(b"?")
         kind = _kind(method, path, query)
         self.counts[kind] += 1
@@ -80,9 +80,9 @@ class Tally:
             self.counts["store_file_gets"] += STORE_FILES in path and SYSTEM_TABLES not in path
 
     def reset(self) -> None:
-        """Begins at nothing again; what is open stays open."""
-        kept = self.counts["open_connections"]
-        self.counts = dict.fromkeys(self.counts, 0) | {"open_connections": kept}
+        """Start counting from zero again; open connections stay counted."""
+        open_connections = self.counts["open_connections"]
+        self.counts = dict.fromkeys(self.counts, 0) | {"open_connections": open_connections}
 
 
 KINDS: Final = {b"HEAD": "heads", b"PUT": "puts", b"POST": "posts", b"DELETE": "deletes"}
@@ -99,14 +99,14 @@ ANSWER_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreClient:
-    """A store that runs. Every method raises OperationFailed when its proxy does not answer."""
+    """A running store. Every method raises OperationFailed when its proxy does not answer."""
 
     port: int
     control_port: int
 
     @property
     def endpoint(self) -> str:
-        """For `fs.s3a.endpoint`."""
+        """Return the address for `fs.s3a.endpoint`."""
         return f"http://{HOST}:{self.port}"
 
     @property
@@ -119,19 +119,19 @@ class StoreClient:
         return True
 
     def counters(self) -> StoreCounters:
-        """Return what was counted since the start or the last reset."""
+        """Return the counts since the start or the last reset."""
         return StoreCounters.of(self._ask("GET", "/counters"))
 
     def settings(self) -> Settings:
-        """Return what holds now."""
+        """Return the settings in force."""
         return Settings.of(self._ask("GET", "/settings"))
 
     def set(self, settings: Settings) -> None:
-        """Lets these hold from the next request on; draws begin anew from the seed."""
+        """Apply the settings from the next request on; random draws restart from the seed."""
         self._ask("POST", "/settings", asdict(settings))
 
     def reset(self) -> None:
-        """Counts from nothing."""
+        """Reset every counter to zero."""
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str, value: object = None) -> dict[str, Any]:
@@ -139,10 +139,10 @@ class StoreClient:
         try:
             connection.request(method, path, body=json.dumps(value).encode())
             answer = connection.getresponse()
-            said = answer.read()
+            body = answer.read()
             if answer.status != HTTPStatus.OK:
-                raise OperationFailed(f"the store's proxy refused {method} {path}: {said.decode(errors='replace')}")
-            return dict(json.loads(said))
+                raise OperationFailed(f"the store's proxy refused {method} {path}: {body.decode(errors='replace')}")
+            return dict(json.loads(body))
         except (OSError, HTTPException, ValueError) as error:
             raise OperationFailed(f"the store's proxy does not answer {method} {path}: {error}") from None
         finally:

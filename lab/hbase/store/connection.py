@@ -1,4 +1,4 @@
-"""One client's connection through the proxy: requests one after the other, each passed on, or refused here."""
+"""One client's connection through the proxy, whose requests are forwarded or refused one after another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSAL: Final = (
 
 
 class Proxied:
-    """What all connections share: where to, what is counted, and the conditions of this moment."""
+    """The state that all connections share: the server's address, the counters, and the current conditions."""
 
     __slots__ = ("conditions", "host", "loop", "port", "tally")
 
@@ -41,7 +41,7 @@ class Proxied:
 
 
 class Client(Protocol):
-    """A client's side, which drives the other.
+    """The client's side of a connection, which drives the server's side.
 
     Pipelined requests wait, unread, until the one before is answered: an answer has its own delay.
     """
@@ -54,7 +54,7 @@ class Client(Protocol):
         self._reading: ReadGate | None = None
         self._upstream: _Upstream | None = None
         self._connecting: asyncio.Task[object] | None = None
-        self._come = b""
+        self._pending = b""
         """From the client: an unfinished head, or what came before its turn."""
         self._answered = b""
         """From the server: an unfinished head."""
@@ -67,7 +67,7 @@ class Client(Protocol):
         """Whether the answer has gone out whole."""
 
     def connection_made(self, transport: BaseTransport) -> None:
-        """A client has come."""
+        """Accept a client."""
         self._transport = cast("Transport", transport)
         self._reading = ReadGate(self._transport)
         self._up.source = self._reading
@@ -75,49 +75,49 @@ class Client(Protocol):
         self._proxied.tally.counts["open_connections"] += 1
 
     def connection_lost(self, _: Exception | None) -> None:
-        """The client has gone, or was sent away; so does its connection to the server."""
+        """Close the connection to the server, because the client's has ended."""
         self._proxied.tally.counts["open_connections"] -= 1
         self._transport = None
         self._down.stop()
         self._leave_upstream()
 
     def pause_writing(self) -> None:
-        """Return the client reads more slowly than the server answers."""
+        """Pause, because the client reads more slowly than the server answers."""
         self._down.fill(is_full=True)
 
     def resume_writing(self) -> None:
-        """The client has caught up."""
+        """Resume, because the client has caught up."""
         self._down.fill(is_full=False)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the client."""
+        """Take bytes from the client."""
         self._proxied.tally.counts["bytes_up"] += len(data)
-        self._come = self._come + data if self._come else data
+        self._pending = self._pending + data if self._pending else data
         if self._request and self._request.body.is_complete:
             self._wait_for_turn()
         else:
             self._guarded(self._take_requests)
 
     def _wait_for_turn(self) -> None:
-        if self._come and self._reading:
+        if self._pending and self._reading:
             self._reading.hold("turn")
 
     def _take_requests(self) -> None:
-        data, self._come = self._come, b""
+        data, self._pending = self._pending, b""
         at = 0
         if self._request is None:
             at = _end_of_head(data)
             if not at:
-                self._come = data
+                self._pending = data
                 return
             self._begin(RequestHead.of(data[:at]))
         request = cast("RequestHead", self._request)
         rest = memoryview(data)[at:]
-        taken = request.body.take(rest)
-        self._is_continued |= taken > 0
-        self._come = bytes(rest[taken:])
+        size = request.body.take(rest)
+        self._is_continued |= size > 0
+        self._pending = bytes(rest[size:])
         if not self._is_refused:
-            self._up.send(memoryview(data)[: at + taken])
+            self._up.send(memoryview(data)[: at + size])
         if request.body.is_complete:
             self._wait_for_turn()
             if self._is_refused:
@@ -194,7 +194,7 @@ class Client(Protocol):
 
     def _go_on(self) -> None:
         self._request = None
-        if self._come:
+        if self._pending:
             # Not from here: pipelined refusals would nest as deep as there are requests.
             self._proxied.loop.call_soon(self._take_next)
 
@@ -221,22 +221,22 @@ class Client(Protocol):
             return
         self._close()
 
-    def upstream_made(self, transport: Transport) -> None:
-        """The server takes requests."""
+    def upstream_connected(self, transport: Transport) -> None:
+        """Send the waiting requests, because the server is connected."""
         self._down.source = ReadGate(transport)
         self._up.sink = transport
         self._up.drain()
 
     def upstream_received(self, data: bytes) -> None:
-        """Bytes from the server."""
+        """Take bytes from the server."""
         self._guarded(lambda: self._take_answer(data))
 
     def upstream_filled(self, *, is_full: bool) -> None:
-        """The server reads more slowly than the client sends, or has caught up."""
+        """Pause or resume the client, as the server reads more slowly or has caught up."""
         self._up.fill(is_full=is_full)
 
     def upstream_lost(self) -> None:
-        """The server has closed: ends an answer of unknown length, or breaks one off. Between requests nobody minds."""
+        """Finish or abort the answer, because the server has closed; between requests nothing happens."""
         self._leave_upstream()
         if self._request is None or self._is_refused:
             return
@@ -244,9 +244,9 @@ class Client(Protocol):
             self._down.finish(self._close)
 
     def _leave_upstream(self) -> None:
-        left, self._upstream = self._upstream, None
-        if left and left.transport:
-            left.transport.abort()
+        upstream, self._upstream = self._upstream, None
+        if upstream and upstream.transport:
+            upstream.transport.abort()
         elif self._connecting:
             self._connecting.cancel()
         self._up.stop()
@@ -268,42 +268,42 @@ class Client(Protocol):
 
 
 class _Upstream(Protocol):
-    """The server's side of one client's connection, as long as it is that client's."""
+    """The server's side of one client's connection, while it belongs to that client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self.transport: Transport | None = None
 
     @property
-    def _is_left(self) -> bool:
+    def _is_abandoned(self) -> bool:
         return self._client._upstream is not self  # noqa: SLF001 - two halves of one connection
 
     def connection_made(self, transport: BaseTransport) -> None:
         self.transport = cast("Transport", transport)
-        if self._is_left:
+        if self._is_abandoned:
             self.transport.abort()
         else:
-            self._client.upstream_made(self.transport)
+            self._client.upstream_connected(self.transport)
 
     def data_received(self, data: bytes) -> None:
-        if not self._is_left:
+        if not self._is_abandoned:
             self._client.upstream_received(data)
 
     def pause_writing(self) -> None:
-        if not self._is_left:
+        if not self._is_abandoned:
             self._client.upstream_filled(is_full=True)
 
     def resume_writing(self) -> None:
-        if not self._is_left:
+        if not self._is_abandoned:
             self._client.upstream_filled(is_full=False)
 
     def connection_lost(self, _: Exception | None) -> None:
-        if not self._is_left:
+        if not self._is_abandoned:
             self._client.upstream_lost()
 
 
 def _end_of_head(data: bytes, start: int = 0) -> int:
-    """Where the head that begins at `start` ends; 0: not yet."""
+    """Return where the head that begins at `start` ends, 0 while it is incomplete."""
     end = data.find(b"\r\n\r\n", start)
     if end < 0 and len(data) - start > HEAD_BYTES:
         raise Malformed("a head that does not end")

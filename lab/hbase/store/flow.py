@@ -1,4 +1,4 @@
-"""One direction of a connection: what was read on one side goes out on the other, not too soon and not too fast."""
+"""One direction of a connection, which forwards bytes with a delay and at most at a given rate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLICE_SECONDS: Final = 0.01  # judgement: a paced connection wakes a hundred tim
 
 
 class ReadGate:
-    """Whether a transport is read: only while nobody has a reason against it."""
+    """A gate on a transport, which is read only while nobody has a reason against it."""
 
     __slots__ = ("_reasons", "_transport")
 
@@ -24,13 +24,13 @@ class ReadGate:
         self._reasons: set[str] = set()
 
     def hold(self, reason: str) -> None:
-        """Reads no more until every reason is gone."""
+        """Stop reading until every reason is released."""
         if not self._reasons:
             self._transport.pause_reading()
         self._reasons.add(reason)
 
     def release(self, reason: str) -> None:
-        """One reason is gone."""
+        """Release one reason."""
         if reason in self._reasons:
             self._reasons.remove(reason)
             if not self._reasons and not self._transport.is_closing():
@@ -38,7 +38,7 @@ class ReadGate:
 
 
 class Flow:
-    """Bytes on their way to `sink`, which may not be there yet; holds `source` while too many wait."""
+    """Bytes on their way to `sink`, which may not be connected yet; holds `source` while too many wait."""
 
     __slots__ = (
         "_began", "_count", "_due", "_is_full", "_loop", "_not_before", "_queue", "_queued", "_timer", "_when_empty",
@@ -62,7 +62,7 @@ class Flow:
         self.source: ReadGate | None = None
 
     def send(self, data: memoryview) -> None:
-        """Sends it after all that waits."""
+        """Send the data after everything that waits."""
         if not self._queue and self.rate is None and self.sink and self._not_before <= self._loop.time():
             self.sink.write(data)
             self._count(len(data))
@@ -77,19 +77,19 @@ class Flow:
             self._balance()
 
     def hold(self, seconds: float) -> None:
-        """Sends nothing more for so long. Nothing may wait."""
+        """Send nothing for so many seconds. Nothing may be waiting."""
         if seconds:
             self._not_before = self._loop.time() + seconds
 
-    def finish(self, then: Callable[[], None]) -> None:
-        """Calls `then` once, when nothing waits any more."""
+    def finish(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once, when nothing waits any more."""
         if self._queue:
-            self._when_empty = then
+            self._when_empty = callback
         else:
-            then()
+            callback()
 
     def fill(self, *, is_full: bool) -> None:
-        """Says whether the sink takes more, as its transport told."""
+        """Record whether the sink accepts more data."""
         self._is_full = is_full
         if not is_full:
             self._began = self._loop.time()
@@ -98,7 +98,7 @@ class Flow:
         self._balance()
 
     def drain(self) -> None:
-        """Sends what may go now, and comes back when more may."""
+        """Send the data that may go now, and schedule the rest."""
         self._timer = None
         now = self._loop.time()
         if self.sink is None:
@@ -111,11 +111,11 @@ class Flow:
             self._write_paced(self.sink, now, self.rate)
         self._balance()
         if self._when_empty and not self._queue:
-            then, self._when_empty = self._when_empty, None
-            then()
+            callback, self._when_empty = self._when_empty, None
+            callback()
 
     def stop(self) -> None:
-        """Forgets what waits."""
+        """Discard everything that waits."""
         if self._timer:
             self._timer.cancel()
         self._timer = self._when_empty = self.sink = self.source = None
@@ -130,7 +130,7 @@ class Flow:
         self._queued = 0
 
     def _write_paced(self, sink: Transport, now: float, rate: float) -> None:
-        """A slice goes when its time on the line is over, so that its last byte is neither early nor late."""
+        """Send slices at the given rate, each when its time on the line is over, so that its last byte is on time."""
         while self._queue and not self._is_full:
             size = min(len(self._queue[0]), max(1, int(rate * SLICE_SECONDS)))
             due = max(self._due, self._began) + size / rate

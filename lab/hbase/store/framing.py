@@ -1,4 +1,4 @@
-"""Where HTTP/1.1 messages end in a stream of bytes: heads, and bodies by length, in chunks, or until the end.
+"""The framing of HTTP/1.1 messages in a stream of bytes: heads, and bodies by length, in chunks, or until the end.
 
 Nothing is changed or kept but unfinished lines. `aws-chunked` is an encoding of the content inside these frames, so it
 needs no rule here. Source: RFC 9112, sections 2, 6 and 7.
@@ -18,38 +18,38 @@ HTTP_1_0: Final = b"HTTP/1.0"
 
 
 class Malformed(Exception):
-    """What came is not HTTP/1.1 as these frames know it; only the connection ends."""
+    """A message that is not valid HTTP/1.1; it ends only its own connection."""
 
 
 class Body(Protocol):
-    """The rest of one message."""
+    """The body of one message."""
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all of it has come."""
+        """Return whether all of the body has arrived."""
 
     def take(self, data: memoryview) -> int:
-        """How many of these bytes, from the first, are its own. Raises Malformed."""
+        """Return how many of these bytes, from the first, belong to the body. Raises Malformed."""
 
 
 class Sized:
     """A body of a known length; of none where a message has no body."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_remaining",)
 
     def __init__(self, length: int) -> None:
-        self._left = length
+        self._remaining = length
 
     @property
     def is_complete(self) -> bool:
         """Return whether nothing is left."""
-        return not self._left
+        return not self._remaining
 
     def take(self, data: memoryview) -> int:
-        """Up to what is left."""
-        taken = min(self._left, len(data))
-        self._left -= taken
-        return taken
+        """Take at most the bytes that remain."""
+        size = min(self._remaining, len(data))
+        self._remaining -= size
+        return size
 
 
 class UntilClosed:
@@ -59,28 +59,28 @@ class UntilClosed:
     is_complete: Final = False
 
     def take(self, data: memoryview) -> int:
-        """All."""
+        """Take every byte."""
         return len(data)
 
 
 class Chunked:
     """`Transfer-Encoding: chunked`: chunks, each with its size in a line before and an empty line after; trailers."""
 
-    __slots__ = ("_in_trailer", "_left", "_line", "is_complete")
+    __slots__ = ("_in_trailer", "_line", "_remaining", "is_complete")
 
     def __init__(self) -> None:
-        self._left = 0
+        self._remaining = 0
         self._line = b""
         self._in_trailer = False
         self.is_complete = False
 
     def take(self, data: memoryview) -> int:
-        """Up to the line that ends the trailers."""
+        """Take bytes up to the line that ends the trailers."""
         at = 0
         while at < len(data) and not self.is_complete:
-            if self._left:
-                skipped = min(self._left, len(data) - at)
-                self._left -= skipped
+            if self._remaining:
+                skipped = min(self._remaining, len(data) - at)
+                self._remaining -= skipped
                 at += skipped
             else:
                 at += self._take_line(bytes(data[at : at + LINE_BYTES]))
@@ -105,12 +105,12 @@ class Chunked:
             raise Malformed(f"{line[:40]!r} is no size of a chunk")
         size = int(digits, 16)
         self._in_trailer = not size
-        self._left = size + len(b"\r\n") if size else 0
+        self._remaining = size + len(b"\r\n") if size else 0
 
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """The head of a request."""
+    """The head of a request, with the body that follows."""
 
     method: bytes
     target: bytes
@@ -120,7 +120,7 @@ class RequestHead:
 
     @classmethod
     def of(cls, head: bytes) -> RequestHead:
-        """The request that a whole head describes. Raises Malformed."""
+        """Return the request that a complete head describes. Raises Malformed."""
         line, fields = _split(head)
         method, _, rest = line.partition(b" ")
         target, _, version = rest.partition(b" ")
@@ -150,7 +150,7 @@ class Response:
 
     @classmethod
     def of(cls, head: bytes, method: bytes) -> Response:
-        """The response to a request of that method. Raises Malformed."""
+        """Return the response to a request of that method. Raises Malformed."""
         line, fields = _split(head)
         version, _, rest = line.partition(b" ")
         if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
@@ -163,7 +163,7 @@ class Response:
 
 
 def _split(head: bytes) -> tuple[bytes, bytes]:
-    """First line, and all fields in lower case, each behind a line break."""
+    """Return the first line, and all fields in lower case, each after a line break."""
     line, _, _ = head.partition(b"\r\n")
     return line, head[len(line) :].lower()
 
@@ -191,5 +191,5 @@ def _body(fields: bytes) -> Body | None:
 
 
 def _ends(fields: bytes, version: bytes) -> bool:
-    said = _field(fields, b"connection") or b""
-    return b"close" in said or (version == HTTP_1_0 and b"keep-alive" not in said)
+    options = _field(fields, b"connection") or b""
+    return b"close" in options or (version == HTTP_1_0 and b"keep-alive" not in options)

@@ -43,14 +43,14 @@ LOGGING: Final = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """S3Proxy's jars, and the `java` that runs them."""
+    """S3Proxy's jars, and the `java` executable that runs them."""
 
     java: Path
     class_path: Sequence[str]
 
 
 def start_server(place: LabPaths, program: Program, *, stays: bool = False) -> RunningProcess:
-    """Starts it with the bucket made; returns when that answers. Raises OperationFailed."""
+    """Start the server with an empty bucket and wait until that answers. Raises OperationFailed."""
     directory = place.configuration("store")
     directory.mkdir(parents=True, exist_ok=True)
     (place.objects / BUCKET).mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def start_server(place: LabPaths, program: Program, *, stays: bool = False) -> R
 
 
 def answers(port: int) -> bool:
-    """Return whether the bucket is there."""
+    """Return whether the server answers and the bucket exists."""
     connection = HTTPConnection(HOST, port, timeout=ANSWER_SECONDS)
     try:
         connection.request("HEAD", f"/{BUCKET}")
@@ -101,7 +101,7 @@ def _properties(place: LabPaths) -> str:
 
 
 def _escaped(value: str) -> str:
-    """As java.util.Properties reads it: backslashes double, what is not ASCII as UTF-16 escapes."""
+    """Return the text as java.util.Properties reads it: backslashes doubled, other than ASCII as UTF-16 escapes."""
     units = value.replace("\\", "\\\\").encode("utf-16-be")
     codes = [int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2)]
     return "".join(chr(code) if code < 0x7F else f"\\u{code:04x}" for code in codes)  # noqa: PLR2004 - ASCII
@@ -115,25 +115,25 @@ STOP_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningStore:
-    """A store, and its processes."""
+    """A running store and its two processes."""
 
     store: StoreClient
     proxy: RunningProcess
     server: RunningProcess
 
     def stop(self) -> None:
-        """Ends the proxy, then the server; what was stored stays."""
+        """End the proxy, then the server; stored objects stay."""
         self.proxy.stop(STOP_SECONDS)
         self.server.stop(STOP_SECONDS)
 
 
 def store_at(ports: Ports) -> StoreClient:
-    """Return the store that somebody started on these ports."""
+    """Return the client of a store that runs on these ports."""
     return StoreClient(port=ports.endpoint, control_port=ports.control)
 
 
 def start_store(place: LabPaths, program: Program, *, seed: int = 0, stays: bool = False) -> RunningStore:
-    """Starts both; returns when they answer. Raises OperationFailed, with nothing left running."""
+    """Start both and wait until they answer. Raises OperationFailed, with nothing left running."""
     server = start_server(place, program, stays=stays)
     try:
         proxy = start_proxy(place, seed=seed, stays=stays)
@@ -145,7 +145,7 @@ def start_store(place: LabPaths, program: Program, *, seed: int = 0, stays: bool
 
 @contextmanager
 def store(place: LabPaths, program: Program, *, seed: int = 0) -> Iterator[StoreClient]:
-    """A store that has ended when the block has."""
+    """Run a store within the block."""
     running = start_store(place, program, seed=seed)
     try:
         yield running.store
@@ -154,7 +154,7 @@ def store(place: LabPaths, program: Program, *, seed: int = 0) -> Iterator[Store
 
 
 def start_proxy(place: LabPaths, *, seed: int = 0, stays: bool = False) -> RunningProcess:
-    """Starts the proxy alone, before whatever listens on `place.ports.store`. Raises OperationFailed."""
+    """Start the proxy alone, in front of whatever listens on `place.ports.store`. Raises OperationFailed."""
     ports = place.ports
     arguments = (
         *(sys.executable, "-m", "lab.hbase.store.proxy"),

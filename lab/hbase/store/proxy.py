@@ -27,7 +27,7 @@ CONTROL_BYTES: Final = 64 * 1024  # judgement: settings are a few hundred
 
 
 class Control:
-    """What the control port answers."""
+    """The control port, which reports counters and takes settings."""
 
     def __init__(self, proxied: Proxied, seed: int) -> None:
         self._proxied = proxied
@@ -35,7 +35,7 @@ class Control:
         self._cpu_before = 0.0
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Return one request, then the connection ends."""
+        """Answer one request and close the connection."""
         try:
             async with asyncio.timeout(CONTROL_SECONDS):
                 status, value = await self._answer(reader)
@@ -79,12 +79,12 @@ class Control:
                 raise KeyError(path)
 
 
-async def _serve(asked: argparse.Namespace) -> None:
+async def _serve(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
-    proxied = Proxied(loop, HOST, asked.upstream_port, Conditions(Settings(), asked.seed))
-    control = Control(proxied, asked.seed)
-    await loop.create_server(lambda: Client(proxied), HOST, asked.listen_port, backlog=WAITING_CONNECTIONS)
-    await asyncio.start_server(control.serve, HOST, asked.control_port)
+    proxied = Proxied(loop, HOST, options.upstream_port, Conditions(Settings(), options.seed))
+    control = Control(proxied, options.seed)
+    await loop.create_server(lambda: Client(proxied), HOST, options.listen_port, backlog=WAITING_CONNECTIONS)
+    await asyncio.start_server(control.serve, HOST, options.control_port)
     await asyncio.Event().wait()
 
 
@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Serves until it is ended."""
+    """Serve until the process is ended."""
     asyncio.run(_serve(_parser().parse_args()))
 
 

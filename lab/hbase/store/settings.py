@@ -1,4 +1,4 @@
-"""How the proxy makes a local server like S3: latency, bandwidth of one connection, and refusals."""
+"""Settings that make a local server behave like S3: latency, bandwidth of one connection, and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BURST_SECONDS: Final = 0.1  # judgement: requests come in volleys; what ten voll
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the proxy does to each response; as made, nothing.
+    """The delays, limits and refusals of the proxy; the defaults change nothing.
 
     Latency is added to the server's own time before a response's first byte: constant, or with `latency_p99_ms` a
     lognormal whose median is `latency_ms`. Raises ValueError for what makes no sense.
@@ -50,7 +50,7 @@ class Settings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Settings:
-        """Settings as they were sent. Raises ValueError for a key that is none."""
+        """Return the settings in a JSON object. Raises ValueError for an unknown key."""
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"{', '.join(unknown)}: no such setting")
@@ -58,7 +58,7 @@ class Settings:
 
 
 class Conditions:
-    """Settings at work: what each request draws. The same settings and seed draw the same, request by request."""
+    """Settings in use: the same settings and seed give the same draws, request by request."""
 
     __slots__ = ("_allowance", "_as_of", "_latencies", "_mu", "_refusals", "_sigma", "settings")
 
@@ -73,13 +73,13 @@ class Conditions:
         self._as_of: float | None = None
 
     def latency_seconds(self) -> float:
-        """Of the next response."""
+        """Return the latency of the next response."""
         if self.settings.latency_p99_ms is None:
             return self.settings.latency_ms / 1e3
         return self._latencies.lognormvariate(self._mu, self._sigma) / 1e3
 
     def refuses(self, now: float) -> bool:
-        """Return whether the request that came `now` (seconds, of a clock that never goes back) is slowed."""
+        """Return whether to refuse the request that came `now`, in seconds of a monotonic clock."""
         fraction = self.settings.slowed_fraction
         # One draw for each request while any are refused: the rate does not move which ones.
         if fraction and self._refusals.random() < fraction:
