@@ -1,4 +1,4 @@
-"""The README: its commands print what it shows, its links lead somewhere, its environment is the one that ships."""
+"""The README and the pages by task: their commands print what is shown, their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
+from click.testing import CliRunner
 
-from cli.main import COMMANDS
+from cli.main import COMMANDS, warmbase
 from lint.rules import RULES
 from local_aws.server import is_healthy
 
 PROJECT = Path(__file__).parents[1]
-README = (PROJECT / "README.md").read_text(encoding="utf-8")
+README = PROJECT / "README.md"
+DOCS = PROJECT / "docs"
+PAGES: Final = (README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("decisions/*.md")))
+MAX_README_LINES: Final = 200
 ELLIPSIS = "…"
-# What differs from run to run: times, ports, processes, ids.
+WARMBASE: Final = ".venv/bin/warmbase"
+OFFLINE: Final = {"plan", "explain", "compare", "render", "lint", "diff", "lab scenarios", "--help"}
+"""Commands that print the same everywhere. The blocks of others were recorded on the emulated AWS."""
+# Times, ports, processes and ids differ from run to run.
 VARYING = (
     (re.compile(r"\d+\.\d s$"), "TIME"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
@@ -27,16 +35,17 @@ VARYING = (
 )
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+def blocks(page: Path, language: str) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def sessions() -> Iterator[tuple[str, list[str]]]:
-    """Each command of a console block with the lines that it is shown to print."""
-    for block in blocks("console"):
+def sessions(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each command of a console block with the lines that the page shows below it."""
+    for block in blocks(page, "console"):
         for part in block.split("$ ")[1:]:
-            command, _, shown = part.partition("\n")
-            yield command, shown.splitlines()
+            command, _, output = part.partition("\n")
+            yield command, output.splitlines()
 
 
 def normal(line: str) -> str:
@@ -45,12 +54,51 @@ def normal(line: str) -> str:
     return line.rstrip()
 
 
-def assert_printed_in_order(shown: list[str], printed: list[str]) -> None:
-    """Every shown line is printed, in the order shown; an ellipsis skips lines."""
+def assert_printed_in_order(lines: list[str], printed: list[str]) -> None:
+    """Every line of the page is printed, in the order of the page; an ellipsis skips lines."""
     rest = iter([normal(line) for line in printed])
-    for line in shown:
-        if line != ELLIPSIS and line.strip():
+    for line in lines:
+        if ELLIPSIS not in line and line.strip():
             assert normal(line) in rest, f"not printed, or not in this place: {line!r}"
+
+
+def is_offline(command: str) -> bool:
+    words = command.partition("#")[0].removeprefix(f"{WARMBASE} ")
+    live = re.search(r"--against (launch|live)", words)
+    return command.startswith(WARMBASE) and not live and any(f"{words} ".startswith(f"{name} ") for name in OFFLINE)
+
+
+def printed_by(command: str) -> list[str]:
+    """Return the lines that a command prints; in this process, or in one of its own if it ends with an error."""
+    arguments = shlex.split(command, comments=True)
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(warmbase, arguments[1:], prog_name="warmbase")
+    if result.exception is None:
+        return result.output.splitlines()
+    variables = {"PATH": os.environ["PATH"], "COLUMNS": "80"}
+    process = subprocess.run(
+        arguments, cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+    return (process.stdout + process.stderr).splitlines()
+
+
+EXAMPLES = [
+    pytest.param(command, lines, id=f"{page.stem}: {command}")
+    for page in PAGES
+    for command, lines in sessions(page)
+    if is_offline(command)
+]
+
+
+@pytest.mark.parametrize(("command", "lines"), EXAMPLES)
+def test_a_command_prints_what_the_page_shows(command: str, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    assert_printed_in_order(lines, printed_by(command))
+
+
+def test_commands_of_every_task_are_run() -> None:
+    pages = {str(example.id).partition(":")[0] for example in EXAMPLES}
+    assert pages >= {"README", "size", "check", "proof"}
+    assert len(EXAMPLES) >= 10
 
 
 # A caller's own account must lead nowhere, nor may its variables stand for options of the CDK.
@@ -60,59 +108,74 @@ REAL_ACCOUNT = {
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
     "CDK_PROFILE": "production",
 }
-QUICK = [(command, shown) for command, shown in sessions() if "demo" not in command]
-
-
-@pytest.mark.parametrize(("command", "shown"), QUICK, ids=[command for command, _ in QUICK])
-def test_a_command_prints_what_is_shown(command: str, shown: list[str]) -> None:
-    variables = {"PATH": os.environ["PATH"], "COLUMNS": "80"}
-    done = subprocess.run(
-        shlex.split(command), cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert_printed_in_order(shown, (done.stdout + done.stderr).splitlines())
 
 
 @pytest.mark.e2e
-def test_the_demo_deploys_compares_removes_and_prints_what_is_shown() -> None:
+def test_the_demo_deploys_compares_removes_and_prints_what_the_page_shows() -> None:
     """`make demo` after set-up; stderr is the conversation, stdout the answer."""
-    [shown] = [shown for command, shown in sessions() if command == "make demo"]
+    [lines] = [lines for command, lines in sessions(DOCS / "proof.md") if command == "make demo"]
     # The variables of the make that runs these tests are not the demo's.
-    its_own = {"MAKEFLAGS", "MAKEOVERRIDES", "ARGS"}
-    variables = {name: value for name, value in os.environ.items() if name not in its_own} | REAL_ACCOUNT
-    done = subprocess.run(
+    of_this_make = {"MAKEFLAGS", "MAKEOVERRIDES", "ARGS"}
+    variables = {name: value for name, value in os.environ.items() if name not in of_this_make} | REAL_ACCOUNT
+    process = subprocess.run(
         ["make", "demo"], cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=400, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert "no difference" in done.stderr
-    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", done.stderr)
+    assert process.returncode == 0, process.stderr
+    assert "no difference" in process.stderr
+    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", process.stderr)
     assert not is_healthy(endpoint)
-    answer = shown.index("Cluster j-4WNS9KN6AM0Z8, as the services described it:")
-    steps = [line for line in shown[:answer] if not line.startswith(("setup:", "prod blue"))]
-    assert_printed_in_order(steps, done.stderr.splitlines())
-    assert_printed_in_order(["prod blue: s3-cached on emr-7.12.0", *shown[answer:]], done.stdout.splitlines())
+    answer = next(number for number, line in enumerate(lines) if line.startswith("Cluster j-"))
+    steps = [line for line in lines[:answer] if not line.startswith(("setup:", "prod blue"))]
+    assert_printed_in_order(steps, process.stderr.splitlines())
+    assert_printed_in_order(["prod blue: s3-cached on emr-7.12.0", *lines[answer:]], process.stdout.splitlines())
 
 
-def test_every_command_of_warmbase_is_in_the_readme() -> None:
-    assert {command for command in COMMANDS if f"warmbase {command}" in README} == set(COMMANDS)
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= MAX_README_LINES
 
 
-def test_only_commands_that_exist_are_named() -> None:
-    assert set(re.findall(r"(?:bin/|`)warmbase (\w+)", README)) <= set(COMMANDS)
+def test_the_readme_answers_before_it_logs() -> None:
+    [first, *_] = [command for command, _ in sessions(README)]
+    assert first == f"{WARMBASE} plan prod"
 
 
-def test_the_rules_are_as_many_as_it_says() -> None:
-    assert f"[{len(RULES)} rules]" in README
+def test_every_command_is_explained_on_a_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {command for command in COMMANDS if f"warmbase {command}" in text} == set(COMMANDS)
 
 
-def test_the_environment_shown_is_the_one_that_ships() -> None:
-    shipped = (PROJECT / "environments/prod.yaml").read_text()
-    assert blocks("yaml")[0] in shipped
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_only_commands_that_exist_are_named(page: Path) -> None:
+    assert set(re.findall(r"(?:bin/|`)warmbase ([a-z]\w*)", page.read_text(encoding="utf-8"))) <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)]+)\)", README))))
-def test_links_lead_somewhere(target: str) -> None:
-    if target.startswith("#"):
-        headings = re.findall(r"^#+ (.*)$", README, flags=re.MULTILINE)
-        assert target[1:] in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    else:
-        assert (PROJECT / target).exists()
+@pytest.mark.parametrize("page", [README, DOCS / "check.md"], ids=lambda page: page.stem)
+def test_the_rules_are_as_many_as_it_says(page: Path) -> None:
+    assert re.findall(r"(\d+)\s+(?:\[?rules)", page.read_text(encoding="utf-8")) == [str(len(RULES))]
+
+
+def test_the_environment_on_the_page_is_the_one_that_ships() -> None:
+    shipped = (PROJECT / "environments/prod.yaml").read_text(encoding="utf-8")
+    assert blocks(DOCS / "size.md", "yaml")[0] in shipped
+
+
+def test_the_smallest_environment_is_planned(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(blocks(README, "yaml")[0], encoding="utf-8")
+    assert CliRunner().invoke(warmbase, ["plan", str(file)]).exit_code == 0
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not link.startswith("https://"):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not anchor or anchor in anchors(target), f"{page.name}: {link}"

@@ -1,4 +1,4 @@
-"""README, Deploy and Remove everything: held against the templates and the CDK command line."""
+"""The pages on deploying and removing are compared with the templates and the CDK command line."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from operations.cdk import COMMAND
 from tests.stacks.template import Templates
 
 PROJECT = Path(__file__).parents[2]
-README = (PROJECT / "README.md").read_text(encoding="utf-8")
+README, DEPLOY, OPERATIONS = (
+    (PROJECT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/deploy.md", "docs/operations.md")
+)
 SERVICES = {"Logs": "CloudWatch Logs"}
 WITH_ALL = {"deploy", "destroy"}
 
 
-def section(heading: str) -> str:
+def section(page: str, heading: str) -> str:
     """Return what stands below a heading, up to the next one, as one line."""
-    found = re.search(rf"^#+ {heading}\n(.*?)^#", README, flags=re.DOTALL | re.MULTILINE)
+    found = re.search(rf"^#+ {heading}\n(.*?)^#{{1,6}} ", page, flags=re.DOTALL | re.MULTILINE)
     assert found
     return " ".join(found[1].split())
 
 
 def test_every_service_of_the_templates_is_in_the_list_of_permissions(templates: Callable[[str], Templates]) -> None:
-    listed = re.search(r"naming a policy for (.*?)\.", section("Deploy"))
+    listed = re.search(r"naming a policy for (.*?)\.", section(DEPLOY, "Deploy"))
     assert listed
     used = {
         resource["Type"].split("::")[1]
@@ -48,7 +50,7 @@ def test_every_service_of_the_templates_is_in_the_list_of_permissions(templates:
     ],
 )
 def test_what_stays_is_named_and_what_follows_from_it(said: str) -> None:
-    assert said in section("Remove everything")
+    assert said in section(OPERATIONS, "Remove everything")
 
 
 @pytest.mark.parametrize("said", ["network access", "1.2 GB of disk", "The AWS command line"])
@@ -57,7 +59,7 @@ def test_prerequisites_are_named_before_the_first_section(said: str) -> None:
 
 
 def test_all_is_given_only_to_the_commands_of_cdk_that_have_it() -> None:
-    commands = re.findall(r"npx cdk (\w+)([^`\n#]*)", README)
+    commands = re.findall(r"npx cdk (\w+)([^`\n#]*)", README + DEPLOY)
     assert {"deploy", "diff"} <= {command for command, _ in commands}
     for command, rest in commands:
         assert ("--all" in rest) == (command in WITH_ALL), f"cdk {command}{rest}"
