@@ -7,8 +7,8 @@ import json
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument
-from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch, launch_of
+from configurations.node_files import hbase_site_xml
 from configurations.planned_spec import planned_spec
 from configurations.table_ddl import table_ddl
 from emr.codecs.api import write_classifications, write_run_job_flow

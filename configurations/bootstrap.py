@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from configurations import layout
-from configurations.exported import exported, region_server_flags
 from configurations.launch import Launch
 from configurations.metrics import MISSES_FOR_ONE
+from configurations.node_files import exported, region_server_flags
 from environments.environment import Environment
 from facts.releases import releases
 from sizing.plan import Plan

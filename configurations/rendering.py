@@ -1,55 +1,39 @@
-"""Plan to classifications: templates filled in, parsed back, and held against the catalogue."""
+"""Render a plan as classifications: fill in the templates, parse the result, and check it against the catalogue."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import jinja2
 
 from configurations import layout
-from configurations.compaction_window import compaction_window
 from configurations.jvm import jvm
 from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, MetricSource, metrics_of
 from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, PropertyScope
+from configurations.properties.bucket_cache import QUEUE_WAIT_MS
+from configurations.properties.compaction import compaction_window
+from configurations.properties.hadoop import BLOCK_LOCATION_REFRESH_MS, THROTTLE_INTERVAL_MS, THROTTLE_TRIES
+from configurations.properties.java import PRIMARY_HEAP_MIB
 from emr.classification import Classification, Classifications, flattened
 from emr.codecs.api import read_classifications
 from environments.environment import Environment, Wal
 from facts.releases import releases
 from sizing.plan import Plan
+from sizing.release import Release
 
 __all__ = ["RenderingError", "classifications", "is_rendered", "templates"]
 
-# judgement: a master holds regions and assignments, no blocks; half of the smallest node listed, 8 GiB.
-PRIMARY_HEAP_MIB: Final = 4_096
-# judgement: prefetch, flush and compaction wait a second for room in a writer's queue, at 5 ms for an fsync many
-# batches, rather than leave their block out of the cache. Reads do not wait.
-QUEUE_WAIT_MS: Final = 1_000
-BLOCK_LOCATION_REFRESH_MS: Final = 30_000  # HubSpot's interval (HDFS-16262)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Throttle:
-    """How a request that S3 told to slow down is tried again: waits that double from the first.
-
-    judgement: 500 ms doubled nine times are four minutes, in which S3 splits a prefix. Hadoop's 20 doublings of 100 ms
-    are 29 hours for which a handler would be gone.
-    """
-
-    interval_ms: int = 500
-    tries: int = 9
-
 
 def classifications(environment: Environment, plan: Plan) -> Classifications:
-    """Return what a cluster is launched with: storage identity for all nodes, everything tunable by instance group.
+    """Return the classifications of a launch: storage identity for all nodes, all other settings by instance group.
 
-    The environment's overrides are laid over what the plan gives. Raises InvalidInput for an override of what is no
-    tuning, RenderingError when a template makes something that the catalogue does not know.
+    The environment's overrides replace planned values. Raises InvalidInput for an override of a property that is not
+    tuning, and RenderingError when a template renders a property that the catalogue does not know.
     """
     release = releases()[plan.release]
     emr_wal = environment.wal is Wal.EMR_WAL and _role(environment, plan) == "active"
@@ -62,7 +46,8 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "layout": layout,
         "jvm": jvm(plan, release),
         "compactions": compaction_window(environment.region),
-        "throttle": Throttle(),
+        "throttle_interval_ms": THROTTLE_INTERVAL_MS,
+        "throttle_tries": THROTTLE_TRIES,
         "daemons": (MetricSource.REGION_SERVER, MetricSource.MASTER),
         "system": MetricSource.SYSTEM,
         "metrics_of": metrics_of,
@@ -71,7 +56,7 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "queue_wait_ms": QUEUE_WAIT_MS,
         "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
     }
-    planned = Classifications(*(_group(group, values) for group in PropertyScope))
+    planned = Classifications(*(_group(group, release, values) for group in PropertyScope))
     return overridden(planned, environment.overrides)
 
 
@@ -80,34 +65,36 @@ def _role(environment: Environment, plan: Plan) -> str:
 
 
 class RenderingError(AssertionError):
-    """A template and the catalogue disagree: a fault of ours, not of the input."""
+    """A template and the catalogue disagree, which is a fault of warmbase and not of the input."""
 
 
 @cache
 def templates() -> jinja2.Environment:
-    """The templates of this room, each compiled once; an undefined name is an error."""
+    """Return the templates of this room, each compiled once; an undefined name in one is an error."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
     # Nothing here is HTML: these are JSON files for EMR, and parsing them back is their check.
     return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
 
 
-def _group(group: PropertyScope, values: Mapping[str, Any]) -> tuple[Classification, ...]:
+def _group(group: PropertyScope, release: Release, values: Mapping[str, object]) -> tuple[Classification, ...]:
     text = templates().get_template(f"{group}.json.j2").render(values)
     parsed = json.loads(text, object_pairs_hook=_check_duplicates)
-    found = read_classifications(parsed)
-    for path, key, value in flattened(found):
-        _checked(group, path, key, value, values["release"])
-    return found
+    rendered = read_classifications(parsed)
+    for path, key, value in flattened(rendered):
+        if (fault := _fault(group, release, (path, key), value)) is not None:
+            raise RenderingError(f"{group}: {fault}")
+    return rendered
 
 
-def _checked(group: PropertyScope, path: str, key: str, value: str, release: Any) -> None:  # noqa: ANN401
-    known = CATALOGUE.get((path, key))
-    if known is None or group not in known.groups:
-        raise RenderingError(f"{group}: {path} {key} is not in the catalogue for that group")
-    if not known.exists_in(release):
-        raise RenderingError(f"{group}: {release.label} does not know {path} {key}")
-    if (why := known.values.refusal(value)) is not None:
-        raise RenderingError(f"{group}: {path} {key}: {why}")
+def _fault(group: PropertyScope, release: Release, entry: tuple[str, str], value: str) -> str | None:
+    """Return why the catalogue does not allow the value, None where it does."""
+    name, catalogued = " ".join(entry), CATALOGUE.get(entry)
+    if catalogued is None or group not in catalogued.groups:
+        return f"{name} is not in the catalogue for that group"
+    if not catalogued.exists_in(release):
+        return f"{release.label} does not know {name}"
+    refusal = catalogued.values.refusal(value)
+    return f"{name}: {refusal}" if refusal is not None else None
 
 
 def _check_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -117,7 +104,7 @@ def _check_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_rendered(path: str, key: str) -> bool:
-    """Return whether some cluster is rendered with it; what is known besides is left to the software's own default."""
+    """Return whether a template renders the property; the others of the catalogue keep the software's default."""
     beans = {(f"emr-metrics/{metric.source}", metric.bean) for metric in METRICS if metric.source in OF_AGENT}
     return (path, key) in beans or any(f'"{key}"' in text for text in _template_texts())
 

@@ -1,6 +1,6 @@
-"""The closed list of what we set, and what we know of what we leave alone.
+"""The closed catalogue of properties: those that warmbase sets, and those that it knows and leaves at their default.
 
-A property that is not here cannot be rendered; docs/properties.md is made from it.
+A property that is not in it cannot be rendered; docs/properties.md is generated from it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 from configurations.properties.assignment import ASSIGNMENT
 from configurations.properties.bucket_cache import BUCKET_CACHE
 from configurations.properties.caching import CACHING
+from configurations.properties.compaction import COMPACTION
 from configurations.properties.hadoop import HADOOP
 from configurations.properties.java import JAVA
 from configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
@@ -24,6 +25,7 @@ __all__ = ["CATALOGUE", "TOPICS", "Applied", "Property", "PropertyScope"]
 
 TOPICS: Final[Mapping[str, tuple[Property, ...]]] = {
     "Storage": STORAGE,
+    "Compactions": COMPACTION,
     "The BucketCache": BUCKET_CACHE,
     "What gets cached, and when": CACHING,
     "L1 and memstore": L1_AND_MEMSTORE,
@@ -35,5 +37,5 @@ TOPICS: Final[Mapping[str, tuple[Property, ...]]] = {
 }
 
 CATALOGUE: Final[Mapping[tuple[ClassificationPath, str], Property]] = {
-    (known.classification, known.key): known for topic in TOPICS.values() for known in topic
+    (entry.classification, entry.key): entry for topic in TOPICS.values() for entry in topic
 }

@@ -18,9 +18,15 @@ from configurations.properties.sources import (
 )
 from configurations.properties.values import LONG, Decimal, ListOf, Matching, Switch, Whole
 
-__all__ = ["HADOOP"]
+__all__ = ["BLOCK_LOCATION_REFRESH_MS", "HADOOP", "THROTTLE_INTERVAL_MS", "THROTTLE_TRIES"]
 
 DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
+BLOCK_LOCATION_REFRESH_MS: Final = 30_000
+"""HubSpot's interval (HDFS-16262)."""
+# judgement: these waits add up to the time in which S3 splits a prefix; see the property's reason.
+THROTTLE_INTERVAL_MS: Final = 500
+THROTTLE_TRIES: Final = 9
+THROTTLE_MINUTES: Final = THROTTLE_INTERVAL_MS * (2**THROTTLE_TRIES - 1) / 60_000
 _hdfs = partial(Property, classification="hdfs-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HADOOP_341)
 _client = partial(_hdfs, classification="hbase-site", groups=CORE)
 _yarn = partial(Property, classification="yarn-site", groups=CORE, applied=Applied.ROLLING_RESTART)
@@ -31,7 +37,7 @@ HADOOP: Final = (
         key="dfs.replication",
         values=Whole(unit="copies", least=1, most=512),
         figure="hdfs_replication",
-        reason="the write-ahead log lies in HDFS, and in HDFS mode the data; one copy would be lost with a node",
+        reason="HDFS has the write-ahead log and, in mode hdfs, the data; a single copy would be lost with its node",
         source=EMR_STORAGE,
     ),
     _hdfs(
@@ -45,7 +51,8 @@ HADOOP: Final = (
         key="dfs.datanode.max.transfer.threads",
         groups=CORE,
         values=Whole(unit="threads", least=1),
-        reason="blocks that a DataNode serves at once; dfs.datanode.max.xcievers by its older name",
+        reason="the number of blocks that a DataNode serves at the same time; its older name is "
+        "dfs.datanode.max.xcievers",
         source=f"{HADOOP_341}; {INTEL}",
     ),
     _hdfs(
@@ -57,66 +64,67 @@ HADOOP: Final = (
     _hdfs(
         key="dfs.domain.socket.path",
         values=Matching(form=r"/.+", described="a whole path"),
-        reason="where DataNode and RegionServer hand each other open files; both sides need it",
+        reason="the socket over which the DataNode passes open files to the RegionServer; both need it",
     ),
     _client(
         key="dfs.client.read.shortcircuit.streams.cache.size",
         values=Whole(unit="files"),
-        reason="open files that are kept",
+        reason="the number of open files that the client caches",
     ),
     _client(
         key="dfs.client.read.shortcircuit.streams.cache.expiry.ms",
         values=Whole(unit="ms", most=LONG),
-        reason="and for how long",
+        reason="the time for which an open file stays cached",
     ),
     _client(
         key="dfs.client.read.shortcircuit.buffer.size",
         values=Whole(unit="bytes", least=1, most=LONG),
-        reason="buffer of such a read; HBase lowers it by hbase.dfs.client.read.shortcircuit.buffer.size",
+        reason="the buffer of a short-circuit read; HBase lowers it to hbase.dfs.client.read.shortcircuit.buffer.size",
     ),
     _client(
         key="hbase.dfs.client.read.shortcircuit.buffer.size",
         values=Whole(unit="bytes", least=1, most=LONG),
-        reason="that buffer, as HBase has it",
+        reason="the buffer of a short-circuit read in HBase",
     ),
     _client(
         key="dfs.client.short.circuit.num",
         values=Whole(unit="caches", least=1),
-        reason="caches of open files side by side",
+        reason="the number of caches of open files",
     ),
     _client(
         key="dfs.client.hedged.read.threadpool.size",
         values=Whole(unit="threads"),
-        reason="a second replica is asked when the first is slow; 0 is off",
+        reason="threads that read a second replica when the first is slow; 0 switches it off",
     ),
     _client(
         key="dfs.client.hedged.read.threshold.millis",
         values=Whole(unit="ms", least=1, most=LONG),
-        reason="when it is slow",
+        reason="the time after which a replica counts as slow",
     ),
     _client(
         key="dfs.client.deadnode.detection.enabled",
         values=Switch(),
-        reason="open files share what they know of dead DataNodes",
+        reason="all open files share the list of dead DataNodes",
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.ms",
         hadoop=Span(since=(3, 3, 0)),
         values=Whole(unit="ms", most=LONG),
-        reason="a file that stays open for months learns that a block has become local again; 0 is off",
+        reason=f"a file that stays open for months learns within {BLOCK_LOCATION_REFRESH_MS // 1000} s that a block is "
+        "local again; HubSpot's interval. 0 switches it off",
         source=f"{HADOOP_341}; {HUBSPOT}",
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.register-automatically",
         hadoop=Span(since=(3, 4, 0)),
         values=Switch(),
-        reason="every open file does, not only those that ask",
+        reason="applies to every open file, and not only to those that register",
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.threads",
         hadoop=Span(since=(3, 4, 0)),
         values=Whole(unit="threads", least=1),
-        reason="files that ask the NameNode at once",
+        reason="the number of files that ask the NameNode at the same time",
     ),
     _client(
         key="dfs.client.retry.window.base",
@@ -126,14 +134,14 @@ HADOOP: Final = (
     _yarn(
         key="yarn.nodemanager.local-dirs",
         values=DIRECTORIES,
-        reason="YARN stays off the cache volume: it calls a disk over 90 % unhealthy, and EMR replaces the node",
+        reason="YARN stays off the cache volume: it marks a disk over 90 % as unhealthy, and EMR replaces the node",
         source=f"{BEST_PRACTICES}; {EMR_REPLACEMENT}",
     ),
     _yarn(
         key="yarn.nodemanager.resource.memory-mb",
         values=Whole(unit="MiB", least=-1),
         figure="yarn_mib",
-        reason="the rest of the memory is the RegionServer's",
+        reason="the rest of the memory belongs to the RegionServer",
         source=EMR_TASKS,
     ),
     _yarn(
@@ -141,50 +149,50 @@ HADOOP: Final = (
         groups=BOTH,
         values=Whole(unit="MiB", least=1),
         figure="yarn_mib",
-        reason="no container may be asked for that no node can hold",
+        reason="YARN refuses a container that no node can hold",
         source=EMR_TASKS,
     ),
     _yarn(
         key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
         values=Decimal(unit="percent", most=100),
-        reason="from there on YARN calls a disk unhealthy, and EMR the node",
+        reason="above this YARN marks a disk as unhealthy, and EMR replaces the node",
         source=EMR_REPLACEMENT,
     ),
     _core_site(
         key="fs.s3a.retry.throttle.limit",
         values=Whole(unit="tries", least=1),
-        reason="a request that S3 told to slow down is tried again for four minutes, while S3 splits the prefix; the "
-        "default of 20 doublings would hold a handler for a day",
+        reason=f"S3A repeats a throttled request {THROTTLE_TRIES} times, for about {THROTTLE_MINUTES:.0f} minutes in "
+        "all, in which S3 splits the prefix; the default of 20 doublings would block a handler for a day",
         source=HADOOP_341,
     ),
     _core_site(
         key="fs.s3a.retry.throttle.interval",
         values=Matching(form=r"\d+ *(ms|s|m)?", described="a time such as 500ms"),
-        reason="the first of those waits; each doubles, with jitter, and spreads what S3 wants spread",
+        reason="the first of those waits; each one doubles, with jitter, which spreads the requests",
         source=HADOOP_341,
     ),
     _core_site(
         key="fs.s3a.retry.limit",
         values=Whole(unit="tries"),
-        reason="how often another failed request is tried again before the error reaches HBase",
+        reason="the number of repeats of another failed request before HBase gets the error",
         source=f"{HADOOP_341}; {EMR_S3A}",
     ),
     _core_site(
         key="fs.s3a.retry.interval",
         values=Matching(form=r"\d+ *(ms|s|m)?", described="a time such as 500ms"),
-        reason="the first wait of those tries, which doubles",
+        reason="the first wait between those repeats; each one doubles",
         source=HADOOP_341,
     ),
     _core_site(
         key="fs.s3a.emrfs.compatibility.enable",
         values=Switch(),
-        reason="whether S3A takes the EMRFS keys for its own where it has none",
+        reason="S3A reads the EMRFS keys where its own are missing",
         source=EMR_S3A,
     ),
     _core_site(
         key="io.file.buffer.size",
         values=Whole(unit="bytes", least=1, most=LONG),
-        reason="buffer of Hadoop's own streams",
+        reason="the buffer of Hadoop's own streams",
         source=f"{HADOOP_341}; {INTEL}",
     ),
     Property(
@@ -194,7 +202,7 @@ HADOOP: Final = (
         values=Whole(unit="connections", least=1),
         figure="s3_connections",
         applied=Applied.ROLLING_RESTART,
-        reason="a prefetch thread, a handler and a compaction each hold a connection; one that finds none waits",
+        reason="each prefetch thread, handler and compaction needs a connection, and waits when none is free",
         source=EMR_S3A,
     ),
     Property(
@@ -203,7 +211,7 @@ HADOOP: Final = (
         groups=BOTH,
         values=Whole(unit="tries"),
         applied=Applied.ROLLING_RESTART,
-        reason="how often EMRFS tries a failed request again",
+        reason="the number of times that EMRFS repeats a failed request",
         source=EMR_S3A,
     ),
 )

@@ -20,66 +20,67 @@ L1_AND_MEMSTORE: Final = (
         key="hfile.block.cache.size",
         values=Decimal(unit=HEAP, least=0.0, most=1.0, above=0.0001),
         figure="heap.l1_fraction",
-        reason="L1 holds every leaf index and Bloom chunk; 0 would switch the BucketCache off as well, silently",
+        reason="L1 holds every leaf index and Bloom chunk; 0 would silently switch off the BucketCache too",
     ),
     _core(
         key="hbase.regionserver.global.memstore.size",
         values=Decimal(unit=HEAP, most=0.8, above=0.0),
         figure="heap.memstore_fraction",
-        reason="what writes may fill before a flush; with L1 at most 0.8, and outside its range HBase takes 0.4",
+        reason="the fraction of heap that writes may fill before they flush; with L1 at most 0.8, and outside its "
+        "range HBase uses 0.4",
     ),
     _core(
         key="hbase.regionserver.global.memstore.size.lower.limit",
         values=Decimal(unit="fraction of the memstore", most=1.0, above=0.0),
-        reason="flushes begin at this share of the memstore; above 1 HBase takes 1",
+        reason="flushes start at this fraction of the memstore; HBase treats more than 1 as 1",
     ),
     _core(
         key="hfile.block.cache.memory.size",
         values=SIZE,
-        reason="L1 in bytes; it overrides the fraction",
+        reason="the size of L1 in bytes; it overrides the fraction",
         hbase=Span(since=(2, 6, 2)),
     ),
     _core(
         key="hfile.onheap.block.cache.fixed.size",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
-        reason="caps L1 where it is smaller than the fraction",
+        reason="an upper limit of L1, where it is smaller than the fraction",
     ),
     _core(
         key="hfile.block.cache.policy",
         hbase=Span(since=(2, 4, 17)),
         values=OneOf(names=("LRU", "IndexOnlyLRU", "TinyLFU", "AdaptiveLRU"), any_case=True),
-        reason="how L1 evicts; another name stops the RegionServer",
+        reason="the eviction policy of L1; an unknown name stops the RegionServer",
     ),
     _core(
         key="hbase.lru.blockcache.min.factor",
         values=Decimal(unit="fraction of L1", most=1.0, above=0.0),
-        reason="L1 evicts down to it",
+        reason="the fill of L1 at which eviction stops",
     ),
     _core(
         key="hbase.lru.blockcache.acceptable.factor",
         values=Decimal(unit="fraction of L1", most=1.0, above=0.0),
-        reason="L1 evicts from it on",
+        reason="the fill of L1 at which eviction starts",
     ),
     _core(
         key="hbase.lru.blockcache.hard.capacity.limit.factor",
         values=Decimal(unit="acceptable sizes", least=1.0),
-        reason="beyond it L1 takes no more blocks",
+        reason="the fill above which L1 accepts no more blocks",
     ),
     _core(
         key="hbase.lru.blockcache.single.percentage",
         values=Decimal(unit="fraction of L1", most=1.0),
-        reason="L1 for blocks read once; with the next two exactly 1",
+        reason="the share of L1 for blocks read once; it and the next two must add up to exactly 1",
     ),
     _core(
         key="hbase.lru.blockcache.multi.percentage",
         values=Decimal(unit="fraction of L1", most=1.0),
-        reason="L1 for blocks read more than once",
+        reason="the share of L1 for blocks read more than once",
     ),
     _core(
         key="hbase.lru.blockcache.memory.percentage",
         values=Decimal(unit="fraction of L1", most=1.0),
-        reason="L1 for families that are IN_MEMORY",
+        reason="the share of L1 for column families with IN_MEMORY",
     ),
     _core(
         key="hbase.lru.max.block.size",
@@ -90,7 +91,7 @@ L1_AND_MEMSTORE: Final = (
         key="hbase.regionserver.offheap.global.memstore.size",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="MiB"),
-        reason="memstore outside the heap; without MSLAB it does nothing",
+        reason="the size of a memstore outside the heap; without MSLAB it has no effect",
     ),
     _core(
         key="hbase.regionserver.free.heap.min.memory.size",
@@ -102,14 +103,15 @@ L1_AND_MEMSTORE: Final = (
     _core(
         key="hbase.regionserver.global.memstore.memory.size",
         values=SIZE,
-        reason="memstore in bytes",
+        reason="the size of the memstore in bytes",
         source=HBASE_265,
         hbase=Span(since=(2, 6, 5)),
     ),
     _core(
         key="hfile.block.cache.size.min.range",
         values=Decimal(unit=HEAP, most=1.0),
-        reason="a range lets HBase move memory between L1 and memstore every minute; without one sizes stay as planned",
+        reason="a range lets HBase move memory between L1 and memstore every minute; without one, the sizes stay as "
+        "planned",
     ),
     _core(
         key="hfile.block.cache.size.max.range",
@@ -129,32 +131,33 @@ L1_AND_MEMSTORE: Final = (
     _core(
         key="hbase.blockcache.use.external",
         values=Switch(),
-        reason="memcached in place of the BucketCache",
+        reason="memcached replaces the BucketCache",
     ),
     _core(
         key="hbase.blockcache.external.class",
         values=AnyText(described="memcached, or a class"),
-        reason="which cache that is",
+        reason="the class of that external cache",
     ),
     _core(
         key="hbase.blockcache.minblocksize",
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="bucket_cache.nominal_block_bytes",
-        reason="the nominal block, by which maps and eviction queues are laid out; no minimum in spite of its name",
+        reason="the nominal block size, for which maps and eviction queues are laid out; despite its name it is no "
+        "minimum",
     ),
     _core(
         key="hbase.regionserver.checksum.verify",
         values=Switch(),
-        reason="HBase checks blocks itself, once, and HDFS does not check them again",
+        reason="HBase verifies checksums of blocks itself, and HDFS does not verify them again",
     ),
     _core(
         key="hbase.hstore.checksum.algorithm",
         values=OneOf(names=("CRC32C", "CRC32", "NULL")),
-        reason="how store files are checked; never stored in the cache",
+        reason="the checksum of store files; it is never stored in the cache",
     ),
     _core(
         key="hbase.hstore.bytes.per.checksum",
         values=Whole(unit="bytes", least=1, most=LONG),
-        reason="how many bytes share one checksum of 4",
+        reason="the number of bytes that share one checksum of 4 bytes",
     ),
 )

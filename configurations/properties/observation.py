@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from configurations.metrics import EXPORT_INTERVAL_MS
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_AGENT, HBASE_262
 from configurations.properties.values import LONG, AnyText, ListOf, Matching, OneOf, Whole
@@ -27,19 +28,20 @@ _interval = partial(
     _metrics,
     key="otel.metric.export.interval",
     values=Whole(unit="ms", least=1, most=LONG),
-    reason="once a minute, which is as fine as a standard metric is kept; the recipe's 30 s would be folded into it",
+    reason=f"metrics are exported every {EXPORT_INTERVAL_MS // 1000} s, the finest resolution of a standard metric; "
+    "CloudWatch would merge the recipe's 30 s into it",
 )
 
 OBSERVATION: Final = (
     _metrics(
         classification="emr-metrics/emr-hbase-region-server-metrics",
         key="Hadoop:service=HBase,name=RegionServer,sub=Server",
-        reason="what the dashboard draws: each costs by node and month",
+        reason="the attributes that the dashboards draw; each costs money for each node and month",
     ),
     _metrics(
         classification="emr-metrics/emr-hbase-region-server-metrics",
         key="Hadoop:service=HBase,name=RegionServer,sub=IPC",
-        reason="handlers in use: when all are, reads queue",
+        reason="handlers in use; when all are in use, reads queue",
     ),
     _metrics(
         classification="emr-metrics/emr-hbase-region-server-metrics",
@@ -55,14 +57,14 @@ OBSERVATION: Final = (
     _metrics(
         classification="emr-metrics/emr-hbase-master-metrics",
         key="Hadoop:service=HBase,name=Master,sub=Server",
-        reason="RegionServers that the master has given up",
+        reason="RegionServers that the master has declared dead",
     ),
     _interval(classification="emr-metrics/emr-hbase-master-metrics"),
     _metrics(
         classification="emr-metrics/emr-system-metrics",
         key="metrics_collection_interval",
         values=Whole(unit="seconds", least=1),
-        reason="as often as HBase's",
+        reason="the same interval as for HBase's metrics",
     ),
     _system(classification="emr-metrics/emr-system-metrics/cpu", key="metrics"),
     _system(classification="emr-metrics/emr-system-metrics/mem", key="metrics"),
@@ -71,23 +73,23 @@ OBSERVATION: Final = (
         classification="emr-metrics",
         key="metrics_destination",
         values=OneOf(names=("CLOUDWATCH", "PROMETHEUS"), any_case=True),
-        reason="where metrics go; the dashboard is CloudWatch's",
+        reason="the destination of the metrics; the dashboards use CloudWatch",
     ),
     _metrics(
         classification="emr-metrics",
         key="prometheus_endpoint",
         values=Matching(form=r"https://.+", described="an https address"),
-        reason="where Prometheus takes them",
+        reason="the endpoint to which metrics for Prometheus are written",
     ),
     _log4j2(
         key="logger.bucketallocator.name",
         values=OneOf(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
-        reason="every five minutes it says for each slot size what is used and what is wasted: the best evidence for "
-        "other bucket sizes",
+        reason="every five minutes this logger reports, for each slot size, the space that is used and wasted: the "
+        "best evidence for other bucket sizes",
     ),
     _log4j2(
         key="logger.bucketallocator.level",
         values=OneOf(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
-        reason="it says so at DEBUG only",
+        reason="the logger reports at DEBUG only",
     ),
 )

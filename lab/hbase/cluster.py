@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from configurations.exported import exported
 from configurations.launch import Launch
+from configurations.node_files import exported
 from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_site, write_client, write_site
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
 from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from configurations.hbase_site import hbase_site_xml, site_properties
 from configurations.launch import Launch
+from configurations.node_files import hbase_site_xml, site_properties
 from emr.classification import Classification
 from lab.hbase.jvm import CLIENT_LOGGING, logging_file
 from lab.hbase.overlay import Overlay, ServerIdentity, client_overlay, master_overlay, server_overlay

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from configurations.exported import region_server_flags
+from configurations.node_files import region_server_flags
 from lab.hbase.software import Software
 
 __all__ = ["CLIENT_LOGGING", "FIRST_TIER", "Java", "logging_file", "rendered_flags"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from configurations.hbase_site import hbase_site_xml
+from configurations.node_files import hbase_site_xml
 from emr.classification import Classification
 from facts.releases import releases
 from hfile.layout import FileEntry

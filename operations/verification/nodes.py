@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from changes.equivalence import is_equivalent
-from configurations.exported import exported, region_server_flags
 from configurations.layout import GC_LOG
+from configurations.node_files import exported, region_server_flags
 from configurations.properties import CATALOGUE
 from emr.classification import flattened
 from operations.verification.check import Check, CheckResult, Facts, Observed

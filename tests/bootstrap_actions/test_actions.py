@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from configurations.bootstrap import DIRECTORY, Action, actions, program, script
-from configurations.exported import exported
 from configurations.launch import Launch
+from configurations.node_files import exported
 from sizing.modes import HDFS, S3_PLAIN, Mode
 from tests.configurations.variants import Variant, variant_launch
 

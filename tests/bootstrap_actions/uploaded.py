@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from configurations.bootstrap import actions, program, script
-from configurations.exported import exported, region_server_flags
+from configurations.node_files import exported, region_server_flags
 from lab.hbase.software.runtime import runtime
 from tests.conftest import launch_of
 

@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from configurations.compaction_window import compaction_window
-from configurations.hbase_site import hbase_site_xml
 from configurations.launch import Launch
 from configurations.metrics import METRICS
+from configurations.node_files import hbase_site_xml
 from configurations.properties import CATALOGUE, PropertyScope
+from configurations.properties.compaction import compaction_window
 from configurations.rendering import RenderingError, classifications
 from emr.classification import Classification, flattened, merged
 from emr.codecs.api import write_classifications

@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from cli.verify import _page, _report
-from configurations.exported import exported, region_server_flags
+from configurations.node_files import exported, region_server_flags
 from emr.classification import flattened
 from local_aws.extension import install
 from operations import verification as module

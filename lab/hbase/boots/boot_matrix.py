@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from configurations.hbase_site import site_properties
 from configurations.launch import Launch, launch_of
+from configurations.node_files import site_properties
 from configurations.rendering import classifications
 from environments.environment import Environment
 from environments.override import Override

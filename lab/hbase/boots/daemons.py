@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from configurations import layout
-from configurations.hbase_site import site_properties
 from configurations.launch import Launch
+from configurations.node_files import site_properties
 from facts.releases import releases
 from lab.hbase.admin import Admin
 from lab.hbase.boots.boot_matrix import BootCase

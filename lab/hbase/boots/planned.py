@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from configurations import layout
-from configurations.hbase_site import site_properties
 from configurations.launch import Launch
+from configurations.node_files import site_properties
 from sizing.allocator import BucketAllocator
 from sizing.plan import Plan
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from configurations.hbase_site import site_properties
 from configurations.launch import Launch
+from configurations.node_files import site_properties
 from lab.hbase.configuration import server_site, write_site
 from lab.hbase.jvm import rendered_flags
 from lab.hbase.overlay import Overlay, ServerIdentity, varied

@@ -1,0 +1,143 @@
+"""Compactions: large ones wait for the night of the region, because the blocks that one replaces leave the cache.
+
+HBase's off-peak hours alone make no compaction wait: they raise the ratio by which files are selected, and lift the
+limit on throughput. So by day the size of a minor compaction is limited, and at night its throughput. HBase runs one
+off-peak compaction at a time on a RegionServer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from configurations.properties.property import CORE, Applied, Property
+from configurations.properties.sources import HBASE_262, HBASE_CONFIGURATION
+from configurations.properties.values import LONG, Decimal, Whole
+from facts.regions import utc_offset_hours
+from sizing.units import GIB, MIB
+
+__all__ = ["COMPACTION", "CompactionWindow", "compaction_window"]
+
+# judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
+NIGHT_BEGINS: Final = 1
+NIGHT_ENDS: Final = 5
+HOURS: Final = 24
+# judgement: enough for flushes of 128 MiB, and for a few rounds of merging them; a larger file waits for the night.
+DAY_LIMIT_BYTES: Final = 2 * GIB
+NIGHT_BYTES_PER_SECOND: Final = 50 * MIB
+"""The default of hbase.hstore.compaction.throughput.lower.bound, the rate of a quiet day."""
+
+_core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionWindow:
+    """The hours in which large compactions run, and the limits by day and by night.
+
+    Hours are UTC, as nodes count them, and the window may pass midnight.
+    """
+
+    start_hour: int
+    end_hour: int
+    day_limit_bytes: int = DAY_LIMIT_BYTES
+    night_limit_bytes: int = LONG
+    night_bytes_per_second: int = NIGHT_BYTES_PER_SECOND
+
+
+def compaction_window(region: str) -> CompactionWindow:
+    """Return the window of a region, by its winter time; half hours of an offset are cut off."""
+    offset = int(utc_offset_hours(region))
+    return CompactionWindow(start_hour=(NIGHT_BEGINS - offset) % HOURS, end_hour=(NIGHT_ENDS - offset) % HOURS)
+
+
+COMPACTION: Final = (
+    _core(
+        key="hbase.hregion.majorcompaction",
+        values=Whole(unit="ms", least=0, most=LONG),
+        reason="a major compaction replaces every cached block, so it runs when you start it, and not by the calendar",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+    _core(
+        key="hbase.hregion.majorcompaction.jitter",
+        values=Decimal(unit="fractions of the interval", least=0, most=1),
+        reason="spreads the calendar's major compactions; without a calendar it has no effect",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+    _core(
+        key="hbase.offpeak.start.hour",
+        values=Whole(unit="o'clock UTC", least=-1, most=23),
+        reason=f"large compactions wait until {NIGHT_BEGINS} o'clock by the region's winter time, because the blocks "
+        "that one replaces drop out of the cache, and most services have the fewest reads then",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+    _core(
+        key="hbase.offpeak.end.hour",
+        values=Whole(unit="o'clock UTC", least=-1, most=23),
+        reason=f"large compactions start until {NIGHT_ENDS} o'clock by the region's winter time",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+    _core(
+        key="hbase.hstore.compaction.ratio.offpeak",
+        values=Decimal(unit="ratio", above=0),
+        reason="the ratio by which files are selected for compaction in the off-peak hours",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+    _core(
+        key="hbase.hstore.compaction.max.size",
+        values=Whole(unit="bytes", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason=f"by day a minor compaction reads at most {DAY_LIMIT_BYTES / GIB:.0f} GiB, enough for flushes and a few "
+        "rounds of merging them; a store with too many files is compacted in any case",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compaction.max.size.offpeak",
+        values=Whole(unit="bytes", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason="at night one compaction at a time on a RegionServer reads files of any size",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compaction.throughput.offpeak",
+        values=Whole(unit="bytes/s", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason=f"{NIGHT_BYTES_PER_SECOND / MIB:.0f} MiB/s, as on a quiet day: without a limit, compactions at night "
+        "would take the whole throughput of the cache volume",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compaction.throughput.higher.bound",
+        values=Whole(unit="bytes/s", least=1, most=LONG),
+        applied=Applied.LIVE,
+        reason="the highest rate at which compactions write by day, when stores have many files",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    ),
+    _core(
+        key="hbase.hstore.compactionThreshold",
+        values=Whole(unit="store files", least=2),
+        applied=Applied.LIVE,
+        reason="the number of files that starts a compaction; its newer name is hbase.hstore.compaction.min",
+        source=HBASE_262,
+    ),
+    _core(
+        key="hbase.regionserver.thread.compaction.large",
+        values=Whole(unit="threads", least=1),
+        reason="the number of large compactions at the same time; each reads S3 and writes the cache while reads are "
+        "served",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+    _core(
+        key="hbase.regionserver.thread.compaction.small",
+        values=Whole(unit="threads", least=1),
+        reason="the number of small compactions at the same time",
+        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+        applied=Applied.LIVE,
+    ),
+)
