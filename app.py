@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from changes.replan import pinned_to_record
+from changes.planned_cluster import PlannedCluster, deployable_clusters
 from environments.environment import Environment
-from environments.launch_record import LaunchRecord, in_recorded_zones
+from environments.launch_record import in_recorded_zones
 from environments.reader import read_environment
-from environments.record_files import launch_records
-from lint.deployable import deployable_launch
 from sizing.problem import WarmbaseError
 from stacks.app import App, new_app
 from stacks.cluster import ClusterStack
@@ -30,7 +28,7 @@ class Synthesised(NamedTuple):
 def environment_app(name: str, outdir: str | None = None) -> App:
     """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty file or launch record."""
     environment = read_environment(name)
-    return _stacks(environment, launch_records(environment), outdir)
+    return _stacks(environment, deployable_clusters(environment), outdir)
 
 
 def synthesise(name: str, outdir: str | None = None) -> Synthesised:
@@ -39,26 +37,23 @@ def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     Raises InvalidInput as `environment_app`, and Refused where they would replace a cluster that runs.
     """
     environment = read_environment(name)
-    records = launch_records(environment)
-    assembly = Path(_stacks(environment, records, outdir).synth().directory)
-    for record in records.values():
-        check_not_replaced(assembly, record)
-    return Synthesised(
-        assembly, tuple(cluster_name for cluster_name in environment.clusters if cluster_name not in records)
-    )
+    clusters = deployable_clusters(environment)
+    assembly = Path(_stacks(environment, clusters, outdir).synth().directory)
+    for cluster in clusters.values():
+        if cluster.record is not None:
+            check_not_replaced(assembly, cluster.record)
+    return Synthesised(assembly, tuple(name for name, cluster in clusters.items() if cluster.record is None))
 
 
-def _stacks(environment: Environment, records: Mapping[str, LaunchRecord], outdir: str | None) -> App:
-    environment = in_recorded_zones(environment, records.values())
+def _stacks(environment: Environment, clusters: Mapping[str, PlannedCluster], outdir: str | None) -> App:
+    records = [cluster.record for cluster in clusters.values() if cluster.record is not None]
+    environment = in_recorded_zones(environment, records)
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
-    for cluster_name in environment.clusters:
-        record = records.get(cluster_name)
-        seen = pinned_to_record(environment, record)
-        launch = deployable_launch(seen, seen.clusters[cluster_name])
-        cluster = ClusterStack(app, launch, network, storage, record)
-        MonitoringStack(app, launch, cluster)
+    for cluster in clusters.values():
+        stack = ClusterStack(app, cluster.launch, network, storage, cluster.record)
+        MonitoringStack(app, cluster.launch, stack)
     return app
 
 

@@ -1,4 +1,4 @@
-"""The environment as a running cluster sees it: what its launch decided for good stays, and the rest is today's.
+"""Today's plan of a running cluster: what its launch decided for good stays, and the rest is today's.
 
 Whatever the environment file asks for by now, the nodes keep the type, the volumes and the release that they were
 launched with: a plan for other nodes would set a cache that does not fit.
@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from changes.legacy_plan import legacy_plan
+from configurations.launch import Launch, launch_of, launch_with
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, RecordedPlan, in_recorded_zones
 from environments.planning import plan_of
@@ -18,7 +19,7 @@ from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.warning import MISSED_TARGET
 
-__all__ = ["pinned_to_record", "recorded_plan"]
+__all__ = ["recorded_plan", "replanned"]
 
 
 def recorded_plan(record: LaunchRecord) -> RecordedPlan:
@@ -26,23 +27,33 @@ def recorded_plan(record: LaunchRecord) -> RecordedPlan:
     return record.plan or legacy_plan(record)
 
 
-def pinned_to_record(environment: Environment, record: LaunchRecord | None) -> Environment:
-    """Return the environment with the zone, the release and the nodes of that cluster; unchanged without a record.
+def replanned(environment: Environment, record: LaunchRecord) -> Launch:
+    """Return today's launch of a recorded cluster: with its zone, its release and its nodes.
 
     The number of core nodes is the one that the file states. Where it states none, it is the number at launch if that
     meets the targets, else the smallest number that does. Where no number does, it is the number at launch, and the
-    plan warns of each target that it misses.
+    plan warns of each target that it misses. Raises Infeasible and InvalidInput as `launch_of`.
     """
-    if record is None:
-        return environment
-    cluster_name, plan = record.identity.cluster, recorded_plan(record)
+    plan = recorded_plan(record)
     pinned = replace(in_recorded_zones(environment, [record]), release=plan.release)
-    choice = _recorded_choice(pinned, pinned.clusters[cluster_name], plan)
-    return replace(pinned, clusters={**pinned.clusters, cluster_name: choice})
+    choice = _recorded_choice(pinned.clusters[record.identity.cluster], plan)
+    if choice.core.count is not None:
+        return _launch(pinned, choice)
+    at_launch = _with_count(choice, plan.core.count)
+    with suppress(Infeasible):
+        today = plan_of(pinned, at_launch)
+        if today.feasible and not _misses(today):
+            return launch_with(_with_choice(pinned, at_launch), today)
+    with suppress(Infeasible):
+        resized = plan_of(pinned, choice)
+        if resized.feasible:
+            return _launch(pinned, _with_count(choice, resized.core.count))
+    return _launch(pinned, at_launch)
 
 
-def _recorded_choice(environment: Environment, choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice:
-    pinned = replace(
+def _recorded_choice(choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice:
+    """The nodes of the launch, and as many of them as the environment file says."""
+    return replace(
         choice,
         primaries=plan.primary.count,
         primary_type=plan.primary.instance_type,
@@ -54,21 +65,18 @@ def _recorded_choice(environment: Environment, choice: ClusterChoice, plan: Reco
             cache_mib=plan.cache_mib,
         ),
     )
-    if choice.core.count is not None:
-        return pinned
-    return replace(pinned, core=replace(pinned.core, count=_count(environment, pinned, plan.core.count)))
 
 
-def _count(environment: Environment, choice: ClusterChoice, launched: int) -> int:
-    """The number at launch, unless it misses a target that another number would meet."""
-    with suppress(Infeasible):
-        if not _misses(plan_of(environment, replace(choice, core=replace(choice.core, count=launched)))):
-            return launched
-    with suppress(Infeasible):
-        plan = plan_of(environment, choice)
-        if plan.feasible:
-            return plan.core.count
-    return launched
+def _with_count(choice: ClusterChoice, count: int) -> ClusterChoice:
+    return replace(choice, core=replace(choice.core, count=count))
+
+
+def _with_choice(environment: Environment, choice: ClusterChoice) -> Environment:
+    return replace(environment, clusters={**environment.clusters, choice.name: choice})
+
+
+def _launch(environment: Environment, choice: ClusterChoice) -> Launch:
+    return launch_of(_with_choice(environment, choice), choice)
 
 
 def _misses(plan: Plan) -> bool:

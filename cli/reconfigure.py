@@ -6,13 +6,11 @@ import os
 
 import click
 
-from changes.replan import pinned_to_record
+from changes.planned_cluster import deployable_cluster
 from cli.options import chosen_cluster, cluster_option, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
-from environments.record_files import launch_records
-from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
@@ -45,15 +43,14 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     """
     read = read_environment(environment)
     cluster_name = chosen_cluster(read, cluster).name
-    pinned = pinned_to_record(read, launch_records(read).get(cluster_name))
-    launch = deployable_launch(pinned, pinned.clusters[cluster_name])
+    planned = deployable_cluster(read, cluster_name)
     aws = Aws(os.environ | {"AWS_REGION": read.region})
-    tuning = tuning_of(aws, launch, everything=switches["everything"])
+    tuning = tuning_of(aws, planned, everything=switches["everything"])
     if output == "json":
         document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}
         click.echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
     else:
-        click.echo("\n".join(tuning_page(cluster_name, tuning, launch)))
+        click.echo("\n".join(tuning_page(cluster_name, tuning, planned.launch)))
     if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:

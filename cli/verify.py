@@ -11,13 +11,11 @@ from typing import Final
 
 import click
 
-from changes.replan import pinned_to_record
+from changes.planned_cluster import deployable_cluster
 from cli.change_lines import WIDTH
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from configurations.launch import Launch
 from environments.reader import read_environment
-from environments.record_files import launch_records
-from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.verification import CheckResult, unsettled, verification
 from reports.json_text import json_text
@@ -49,8 +47,7 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     """
     read = read_environment(environment)
     cluster_name = chosen_cluster(read, cluster).name
-    pinned = pinned_to_record(read, launch_records(read).get(cluster_name))
-    launch = deployable_launch(pinned, pinned.clusters[cluster_name])
+    launch = deployable_cluster(read, cluster_name).launch
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     findings = verification(aws, launch, lambda line: click.echo(line, err=True))
     report = _write(Path(read.source), cluster_name, launch, findings)

@@ -12,7 +12,7 @@ from environments.planning import feasible_plan_of
 from sizing.cluster import ClusterChoice
 from sizing.plan import Plan
 
-__all__ = ["APPLICATIONS", "Launch", "launch_of"]
+__all__ = ["APPLICATIONS", "Launch", "launch_of", "launch_with"]
 
 APPLICATIONS: Final = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
 """What EMR installs; the agent publishes the metrics."""
@@ -29,5 +29,9 @@ class Launch:
 
 def launch_of(environment: Environment, cluster: ClusterChoice) -> Launch:
     """Raises Infeasible for a cluster that misses its targets, InvalidInput for an override that is none."""
-    plan = feasible_plan_of(environment, cluster)
+    return launch_with(environment, feasible_plan_of(environment, cluster))
+
+
+def launch_with(environment: Environment, plan: Plan) -> Launch:
+    """Return the launch of a plan that is made already."""
     return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))

@@ -19,7 +19,7 @@ from environments.environment import Environment
 from environments.launch_record import BOOTSTRAP, Identity, LaunchRecord, identity_of
 from sizing.problem import InvalidInput, Problem, Refused
 
-__all__ = ["launch_records", "record_directory", "record_of", "write_record"]
+__all__ = ["check_record", "launch_records", "record_directory", "record_of", "write_record"]
 
 FILE: Final = "launch.json"
 OLD: Final = ".old-"
@@ -52,11 +52,14 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
 
 
 def record_of(environment: Environment, cluster_name: str, running: str) -> LaunchRecord:
-    """The record of the cluster that runs by that id, before anything is done to it.
+    """Return the record of the cluster that runs by that id. Raises as `check_record`, and as `launch_records`."""
+    return check_record(environment, cluster_name, launch_records(environment).get(cluster_name), running)
 
-    Raises Refused where there is none, or one of another cluster; InvalidInput as `launch_records`.
-    """
-    record = launch_records(environment).get(cluster_name)
+
+def check_record(
+    environment: Environment, cluster_name: str, record: LaunchRecord | None, running: str
+) -> LaunchRecord:
+    """Return the record if it is one of the cluster that runs by that id. Raises Refused for another, and for none."""
     fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
     if record is None:
         raise Refused(f"nothing says what {running}, cluster {cluster_name}, was launched with\n  fix: {fix}")

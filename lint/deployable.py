@@ -11,7 +11,7 @@ from lint.lint import lint
 from sizing.cluster import ClusterChoice
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["deployable_launch", "refuse_errors"]
+__all__ = ["check_deployable", "deployable_launch", "refuse_errors"]
 
 
 def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
@@ -19,12 +19,17 @@ def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launc
 
     Raises InvalidInput for each error, and for a root that another environment file has too.
     """
-    problems = shared_roots(environment)
+    launch = launch_of(environment, cluster)
+    check_deployable(launch)
+    return launch
+
+
+def check_deployable(launch: Launch) -> None:
+    """Raise InvalidInput for each error that lint finds, and for a root that another environment file has too."""
+    problems = shared_roots(launch.environment)
     if problems:
         raise InvalidInput(problems)
-    launch = launch_of(environment, cluster)
     refuse_errors(launch)
-    return launch
 
 
 def refuse_errors(launch: Launch) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from changes.replan import pinned_to_record
+from changes.planned_cluster import PlannedCluster, deployable_clusters
 from configurations.launch import Launch
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
@@ -21,7 +21,6 @@ from environments.names import cluster_stack, monitoring_stack, network_stack, s
 from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.record_files import launch_records
-from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.cdk import run_cdk, selection
@@ -97,30 +96,30 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     """
     environment = read_environment(work.name)
     with progress.step("read the environment, and plan") as say:
-        records, launches = _planned(environment)
+        clusters = deployable_clusters(environment)
         say(
             ", ".join(
-                f"{cluster_name}: {each.plan.core.count} x {each.plan.core.instance_type}"
-                for cluster_name, each in launches.items()
+                f"{cluster.name}: {cluster.launch.plan.core.count} x {cluster.launch.plan.core.instance_type}"
+                for cluster in clusters.values()
             )
         )
     with progress.step("look at the account") as say:
-        checks = list(preflight(work.aws, environment, launches, records))
+        checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
         refuse_unready(checks)
         say(f"{len(checks)} things looked at, nothing in the way")
-    unrecorded = _unrecorded(work.aws, environment, records)
+    unrecorded = _unrecorded(work.aws, environment, _records(clusters))
     if unrecorded:
         _refuse_dry(environment, unrecorded, dry_run=dry_run)
         for cluster_name in unrecorded:
             with progress.step(f"write down cluster {cluster_name}, which an earlier run launched") as say:
                 say(_recorded(work.aws, environment, cluster_name, say))
-        records, launches = _planned(environment)
+        clusters = deployable_clusters(environment)
     with progress.step(f"cdk synth -c {selection(work.name)}") as say:
         output = str(work.assembly.directory)
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
         say("done")
     with progress.step("compare with what is deployed") as say, _reading(environment):
-        found = _proposed(work, environment, checks, launches, records)
+        found = _proposed(work, environment, checks, clusters)
         say("no difference" if found.empty else f"{sum(1 for stack in found.stacks if _differs(stack))} stacks differ")
     return found
 
@@ -146,14 +145,12 @@ def deployment(work: Work, found: Proposal) -> Iterator[Stage]:
         yield from reconfiguration(aws, planned)
 
 
-def _planned(environment: Environment) -> tuple[Mapping[str, LaunchRecord], Mapping[str, Launch]]:
-    """Recorded clusters are planned with the nodes they have."""
-    records = launch_records(environment)
-    launches = {}
-    for cluster_name in environment.clusters:
-        seen = pinned_to_record(environment, records.get(cluster_name))
-        launches[cluster_name] = deployable_launch(seen, seen.clusters[cluster_name])
-    return records, launches
+def _launches(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, Launch]:
+    return {name: cluster.launch for name, cluster in clusters.items()}
+
+
+def _records(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, LaunchRecord]:
+    return {name: cluster.record for name, cluster in clusters.items() if cluster.record is not None}
 
 
 def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
@@ -179,13 +176,10 @@ def _proposed(
     work: Work,
     environment: Environment,
     checks: list[PreflightCheck],
-    launches: Mapping[str, Launch],
-    records: Mapping[str, LaunchRecord],
+    clusters: Mapping[str, PlannedCluster],
 ) -> Proposal:
-    aws = work.aws
-    tunings = {
-        cluster_name: tuning_of(aws, launch) for cluster_name, launch in launches.items() if cluster_name in records
-    }
+    aws, launches, records = work.aws, _launches(clusters), _records(clusters)
+    tunings = {name: tuning_of(aws, clusters[name]) for name in records}
     return Proposal(
         environment=environment,
         checks=tuple(checks),

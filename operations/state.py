@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from changes.replan import pinned_to_record
-from configurations.launch import Launch, launch_of
+from changes.planned_cluster import planned_cluster
+from configurations.launch import Launch
 from dashboards.alarms import NO_FAULT
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
@@ -114,8 +114,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
     if found.state not in LIVES:
         return _nothing(cluster_name, role, record, f"{found.id} is {found.state}", found)
     try:
-        seen = pinned_to_record(environment, record)
-        launch = launch_of(seen, seen.clusters[cluster_name])
+        launch = planned_cluster(environment, cluster_name, record).launch
     except Infeasible as infeasible:
         return _nothing(cluster_name, role, record, str(infeasible).partition("\n")[0], found)
     with translated(f"the state of cluster {cluster_name} could not be read", "run the same again"):

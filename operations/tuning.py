@@ -8,11 +8,12 @@ from typing import Final
 
 from changes.change import OF_THE_CLUSTER, Change, by_reconfiguration
 from changes.cost import ImpactCost, impact_cost
+from changes.planned_cluster import PlannedCluster
 from configurations.launch import Launch
 from configurations.properties.property import Applied
 from configurations.properties.values import number
 from emr.classification import Classification, flattened, of_settings
-from environments.record_files import record_of
+from environments.record_files import check_record
 from facts.prices import price_table
 from operations.aws import Aws
 from operations.plan_drift import RunningCluster, read_running_cluster
@@ -45,15 +46,16 @@ class Tuning:
     cost: ImpactCost
 
 
-def tuning_of(aws: Aws, launch: Launch, *, everything: bool = False) -> Tuning:
-    """What is to be done to the cluster that runs. `launch` is today's plan for the nodes that it was launched with.
+def tuning_of(aws: Aws, cluster: PlannedCluster, *, everything: bool = False) -> Tuning:
+    """Return the tuning of the cluster that runs.
 
-    Raises Refused where nothing says which these are: a plan for others would set a cache that does not fit.
-    OperationFailed where nothing runs.
+    Raises Refused where its launch record is missing or belongs to another cluster: a plan for other nodes would set a
+    cache that does not fit. Raises OperationFailed where nothing runs.
     """
-    found = read_running_cluster(aws, launch)
-    record_of(launch.environment, launch.plan.cluster, found.cluster.id)
-    return tuning(found, launch, aws.account, everything=everything)
+    launch = cluster.launch
+    running = read_running_cluster(aws, launch)
+    check_record(launch.environment, cluster.name, cluster.record, running.cluster.id)
+    return tuning(running, launch, aws.account, everything=everything)
 
 
 def tuning(running: RunningCluster, launch: Launch, account: str, *, everything: bool = False) -> Tuning:

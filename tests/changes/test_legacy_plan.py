@@ -10,8 +10,7 @@ import pytest
 
 import app
 from changes.legacy_plan import legacy_plan
-from changes.replan import pinned_to_record, recorded_plan
-from configurations.launch import launch_of
+from changes.replan import recorded_plan, replanned
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.reader import read_environment
@@ -49,8 +48,7 @@ def test_the_derived_plan_has_the_figures_of_the_launch(record: LaunchRecord) ->
 
 
 def test_a_later_plan_keeps_the_nodes_of_an_old_record(environment: Environment, record: LaunchRecord) -> None:
-    pinned = pinned_to_record(environment, record)
-    plan = launch_of(pinned, pinned.active).plan
+    plan = replanned(environment, record).plan
     assert (plan.core, plan.primary) == (legacy_plan(record).core, legacy_plan(record).primary)
     assert plan.cache.size_mib == legacy_plan(record).cache_mib
 

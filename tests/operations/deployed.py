@@ -12,12 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import app
-from changes.replan import pinned_to_record
+from changes.planned_cluster import PlannedCluster, deployable_cluster
 from configurations.launch import Launch
 from environments.environment import Environment
 from environments.reader import read_environment
 from environments.record_files import launch_records, write_record
-from lint.deployable import deployable_launch
 from operations.aws import Aws
 from operations.pinning import pin
 from operations.plan_drift import read_running_cluster
@@ -77,8 +76,12 @@ class Deployed:
     @property
     def launch(self) -> Launch:
         """Today's plan for the cluster that runs."""
-        seen = pinned_to_record(self.environment, launch_records(self.environment).get("blue"))
-        return deployable_launch(seen, seen.active)
+        return self.planned.launch
+
+    @property
+    def planned(self) -> PlannedCluster:
+        """The cluster with its record and today's plan."""
+        return deployable_cluster(self.environment, "blue")
 
     @property
     def cluster_id(self) -> str:
@@ -93,7 +96,7 @@ class Deployed:
 
     def tuning(self, *, everything: bool = False) -> Tuning:
         """Return what it would take."""
-        return tuning_of(self.aws, self.launch, everything=everything)
+        return tuning_of(self.aws, self.planned, everything=everything)
 
     def states(self) -> dict[str, str]:
         """Of every cluster there ever was."""

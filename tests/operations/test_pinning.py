@@ -13,7 +13,7 @@ import pytest
 from moto import mock_aws
 
 from changes.legacy_plan import legacy_plan
-from changes.replan import pinned_to_record
+from changes.replan import replanned
 from configurations.launch import launch_of
 from environments.environment import Environment
 from environments.launch_record import RecordedPlan
@@ -83,8 +83,7 @@ def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, 
     assert done.record.plan == made.plan == RecordedPlan.of(before.plan)
     assert legacy_plan(done.record) == done.record.plan
     # And the plan of a recorded cluster is the plan of its launch.
-    seen = pinned_to_record(read(file), done.record)
-    after = launch_of(seen, seen.active)
+    after = replanned(read(file), done.record)
     assert (after.plan.core, after.plan.primary) == (before.plan.core, before.plan.primary)
     assert after.settings == before.settings
 
@@ -94,8 +93,7 @@ def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tm
     before = launch_of(read(file), read(file).active).plan
     pin(aws, read(file), "blue")
     file.write_text(file.read_text().replace("emr-7.12.0", "emr-7.13.0").replace("per_second: 200", "per_second: 5000"))
-    seen = pinned_to_record(read(file), launch_records(read(file))["blue"])
-    after = launch_of(seen, seen.active).plan
+    after = replanned(read(file), launch_records(read(file))["blue"]).plan
     assert after.release == before.release
     assert (after.core.instance_type, after.core.volumes) == (before.core.instance_type, before.core.volumes)
     assert after.cache.size_mib == before.cache.size_mib
