@@ -1,4 +1,4 @@
-"""Reads a stranger's file: EMR's JSON or YAML, a launch command, or Hadoop's XML."""
+"""Reads anybody's file as a ClusterSpec: EMR's JSON or YAML, a launch command, or Hadoop's XML."""
 
 from lint.reader.read import read_subject
 

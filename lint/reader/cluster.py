@@ -1,4 +1,4 @@
-"""What a cluster is launched with, as a Subject: RunJobFlow's object, or CloudFormation's."""
+"""Reads the object of RunJobFlow, or the properties of CloudFormation, as a ClusterSpec."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 from emr.cluster_spec import ClusterSpec
 from lint.reader.fields import Fields
-from lint.reader.findings import ReadProblems
 from lint.reader.groups import node_groups
 from lint.reader.node import Object
+from lint.reader.problems import ReadProblems
 from lint.reader.settings import level_settings
 
 __all__ = ["CLUSTER_KEYS", "cluster_subject"]
@@ -19,34 +19,34 @@ FLEETS: Final = ("InstanceFleets", "MasterInstanceFleet", "CoreInstanceFleet", "
 
 
 def cluster_subject(node: Object, release: str | None) -> ClusterSpec:
-    """Raises InvalidInput with every problem of the file."""
-    findings = ReadProblems()
-    cluster = Fields.of(node, findings)
+    """Return the cluster that an object describes. Raises InvalidInput with every problem of the file."""
+    problems = ReadProblems()
+    cluster = Fields.of(node, problems)
     instances = cluster.fields("Instances")
     configurations = cluster.member("Configurations")
     subject = ClusterSpec(
         source=node.place.source,
         release_label=_release_label(cluster, release),
-        settings=level_settings(configurations.value, findings) if configurations else {},
+        settings=level_settings(configurations.value, problems) if configurations else {},
         groups=tuple(node_groups(instances)) if instances else (),
         applications=tuple(_applications(cluster)),
         fleets=_fleets(instances) if instances else None,
         managed_scaling=cluster.line("ManagedScalingPolicy"),
         key_pair=instances.line("Ec2KeyName") if instances else None,
-        classifications=findings.classifications,
-        twice=tuple(findings.twice),
+        classifications=problems.classifications,
+        twice=tuple(problems.twice),
     )
-    findings.refuse_problems()
+    problems.refuse()
     return subject
 
 
 def _release_label(cluster: Fields, release: str | None) -> str | None:
-    said = cluster.text("ReleaseLabel")
+    label = cluster.text("ReleaseLabel")
     member = cluster.member("ReleaseLabel")
-    if said and member and release and said.strip() != release:
-        why = f"the file says {said.strip()}, and --release says {release}"
-        cluster.findings.wrong(member.place, "ReleaseLabel", why, "leave --release out, or change one of the two")
-    return said.strip() if said else release
+    if label and member and release and label.strip() != release:
+        why = f"the file has {label.strip()}, but --release has {release}"
+        cluster.problems.add(member.place, "ReleaseLabel", why, "omit --release, or change one of the two")
+    return label.strip() if label else release
 
 
 def _applications(cluster: Fields) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _applications(cluster: Fields) -> Iterator[str]:
             yield name
         elif application.object.get("Name") is None:
             why = "an application has no Name"
-            cluster.findings.wrong(application.place, "Applications", why, 'write {"Name": "HBase"}')
+            cluster.problems.add(application.place, "Applications", why, 'write {"Name": "HBase"}')
 
 
 def _fleets(instances: Fields) -> int | None:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from lint.reader.argument import Option
-from lint.reader.findings import ReadProblems
 from lint.reader.node import Object
-from lint.reader.option_members import OPTIONS, launch_object
+from lint.reader.options import OPTIONS, Option, launch_object
+from lint.reader.problems import ReadProblems
 from lint.reader.shell_words import shell_words
 from lint.reader.source_text import SourceText, refusal
 from sizing.problem import Problem
@@ -25,34 +24,37 @@ FARTHEST_AWS: Final = 1_000
 
 
 def command_offsets(text: str) -> list[tuple[int, bool]]:
-    """Where the words of each such command begin, and whether it stands in backticks. A comment holds none."""
-    found = []
+    """Return the offset after each such command, and whether it is in backticks; comments are skipped."""
+    offsets = []
     for command in COMMAND.finditer(text):
         nearby = text[max(0, command.start() - FARTHEST_AWS) : command.start()]
         line = nearby.replace("\\\n", "  ").rpartition("\n")[2]
         before = BEFORE.search(line)
         if before and not COMMENT.search(line[: before.start()]):
-            found.append((command.end(), bool(before["backtick"])))
-    return found
+            offsets.append((command.end(), bool(before["backtick"])))
+    return offsets
 
 
 def command_object(script: SourceText, folder: Path) -> Object:
-    """The one command of a script; `file://` is looked for in `folder`. Raises InvalidInput with all problems."""
+    """Return the object of the one command of a script, whose `file://` paths are relative to `folder`.
+
+    Raises InvalidInput with all problems.
+    """
     (offset, in_backticks), *more = command_offsets(script.text)
     if more:
-        why = f"another create-cluster stands in line {script.place(offset).line}"
+        why = f"another create-cluster is in line {script.place(offset).line}"
         fix = "put each command in a file of its own"
         raise refusal(script.place(more[0][0]), what="is a second cluster", why=why, fix=fix)
-    findings = ReadProblems()
+    collected = ReadProblems()
     words = shell_words(script, offset, in_backticks=in_backticks)
-    options = _options(words, findings.problems)
-    members = launch_object(options, folder, findings.problems)
-    findings.refuse_problems()
+    options = _options(words, collected.problems)
+    members = launch_object(options, folder, collected.problems)
+    collected.refuse()
     return Object(members=members, place=script.place(offset))
 
 
 def _options(words: list[SourceText], problems: list[Problem]) -> dict[str, Option]:
-    """Each option that is read here, with the words that follow it."""
+    """Return each option that lint reads, with the words that follow it."""
     options: dict[str, Option] = {}
     for option in _option_values(words):
         if option.name in OPTIONS:
@@ -62,7 +64,7 @@ def _options(words: list[SourceText], problems: list[Problem]) -> dict[str, Opti
 
 
 def _option_values(words: list[SourceText]) -> Iterator[Option]:
-    """Both spellings: `--option value` and `--option=value`."""
+    """Yield each option in either spelling: `--option value` and `--option=value`."""
     starts = [index for index, word in enumerate(words) if word.text.startswith("--")]
     for start, end in zip(starts, [*starts[1:], len(words)], strict=False):
         word = words[start]
@@ -74,7 +76,9 @@ def _option_values(words: list[SourceText]) -> Iterator[Option]:
 def _option_problems(option: Option, before: Mapping[str, Option]) -> Iterator[Problem]:
     where = str(option.place)
     if not option.values:
-        yield Problem(where=where, what=option.name, why="it has no value", fix="give the value, or leave it out")
+        yield Problem(
+            where=where, what=option.name, why="the option has no value", fix="add the value, or remove the option"
+        )
     if option.name in before:
-        why = f"stands in line {before[option.name].place.line} already, and only the last would count"
+        why = f"the option is already in line {before[option.name].place.line}, and only the last would count"
         yield Problem(where=where, what=option.name, why=why, fix="remove one of the two")

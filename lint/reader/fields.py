@@ -1,4 +1,4 @@
-"""The members of an object that says something of a cluster, each as the type it has to be."""
+"""The members of an object that describes a cluster, each read as the type that it must have."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
-from lint.reader.findings import ReadProblems
 from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
+from lint.reader.problems import ReadProblems
 from lint.reader.source_text import SourceSpan, quoted
 
 __all__ = ["Fields"]
@@ -19,59 +19,59 @@ WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """An object of the file. A gap counts as nothing said, whatever should stand there."""
+    """An object of the file. A placeholder counts as absent, whatever its type should be."""
 
     object: Object
-    findings: ReadProblems
+    problems: ReadProblems
 
     @classmethod
-    def of(cls, node: Object, findings: ReadProblems) -> Self:
-        """Notes the keys that the object says twice."""
+    def of(cls, node: Object, problems: ReadProblems) -> Self:
+        """Return the fields of an object, and add a problem for each key that it has twice."""
         for again, before in node.repeats():
-            why = f"stands in line {before.place.line} already, and only the last would count"
-            findings.wrong(again.place, again.key, why, "remove one of the two")
-        return cls(object=node, findings=findings)
+            why = f"the key is already in line {before.place.line}, and only the last would count"
+            problems.add(again.place, again.key, why, "remove one of the two")
+        return cls(object=node, problems=problems)
 
     @property
     def place(self) -> SourceSpan:
-        """Where the object begins."""
+        """The place where the object begins."""
         return self.object.place
 
     def member(self, key: str) -> Member | None:
-        """The member, unless nothing is said there."""
+        """Return the member, unless it is absent, null or a placeholder."""
         member = self.object.get(key)
         return None if member is None or is_gap(member.value) else member
 
     def line(self, key: str) -> int | None:
-        """The line of a key that is given, with a gap for its value too; empty lists and texts aside."""
+        """Return the line of a key, also if its value is a placeholder; None where the value is empty."""
         member = self.object.get(key)
-        if member is None or not _says_something(member.value):
+        if member is None or _is_empty(member.value):
             return None
         return member.place.linted_line
 
     def text(self, key: str) -> str | None:
-        """A text."""
+        """Return a text; None where it is absent, and where it is not a text, which adds a problem."""
         member = self.member(key)
         if member is None:
             return None
         text = scalar_text(member.value)
         if text is None:
-            self._wrong(member, "it is a list or an object", "write one value")
+            self._problem(member, "the value is a list or an object", "write a single value")
         return text
 
     def whole(self, key: str) -> int | None:
-        """A whole number, in quotes or without."""
+        """Return a whole number, in quotes or without; None as for a text."""
         text = self.text(key)
         member = self.member(key)
         if text is None or member is None:
             return None
         if WHOLE.fullmatch(text):
             return int(text)
-        self._wrong(member, f"{quoted(text)} is not a whole number", "write a whole number")
+        self._problem(member, f"{quoted(text)} is not a whole number", "write a whole number")
         return None
 
     def fields(self, key: str) -> Fields | None:
-        """An object within."""
+        """Return the fields of an object inside this one; None as for a text."""
         member = self.member(key)
         if member is None:
             return None
@@ -83,24 +83,24 @@ class Fields:
         if member is None:
             return
         if not isinstance(member.value, Array):
-            self._wrong(member, "it is not a list", "put it in [ ]")
+            self._problem(member, "the value is not a list", "put it in [ ]")
             return
         for index, item in enumerate(member.value.items):
-            found = None if is_gap(item) else self._fields(item, f"{key}[{index}]")
-            if found:
-                yield found
+            fields = None if is_gap(item) else self._fields(item, f"{key}[{index}]")
+            if fields:
+                yield fields
 
     def _fields(self, node: Node, what: str) -> Fields | None:
         if isinstance(node, Object):
-            return Fields.of(node, self.findings)
-        self.findings.wrong(node.place, what, "it is not an object", "write an object in { }")
+            return Fields.of(node, self.problems)
+        self.problems.add(node.place, what, "the value is not an object", "write an object in { }")
         return None
 
-    def _wrong(self, member: Member, why: str, fix: str) -> None:
-        self.findings.wrong(member.place, member.key, why, fix)
+    def _problem(self, member: Member, why: str, fix: str) -> None:
+        self.problems.add(member.place, member.key, why, fix)
 
 
-def _says_something(node: Node) -> bool:
+def _is_empty(node: Node) -> bool:
     if isinstance(node, Scalar):
-        return not node.is_null and bool(node.text.strip())
-    return bool(node.items if isinstance(node, Array) else node.members)
+        return node.is_null or not node.text.strip()
+    return not (node.items if isinstance(node, Array) else node.members)

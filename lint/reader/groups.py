@@ -16,7 +16,7 @@ ROLES: Final[Mapping[str, str]] = {names.api: role for role, names in GROUPS.ite
 
 
 def node_groups(instances: Fields) -> Iterator[InstanceGroup]:
-    """All groups; those of one type and one count for all nodes only where no group is listed."""
+    """Yield all groups; where none is listed, those that the instance type and count for all nodes make."""
     listed = [*_listed(instances), *_named(instances)]
     yield from listed or _uniform(instances)
 
@@ -29,21 +29,21 @@ def _listed(instances: Fields) -> Iterator[InstanceGroup]:
 
 
 def _role(entry: Fields) -> str | None:
-    """None for a gap, and for what is noted as wrong."""
+    """Return the role of a group; None for a placeholder, and where it adds a problem."""
     key = "InstanceRole" if entry.object.get("InstanceRole") else "InstanceGroupType"
     written = entry.object.get(key)
     text = entry.text(key)
     if text is not None and text.upper() in ROLES:
         return ROLES[text.upper()]
     if text is not None or written is None:
-        why = f"{quoted(text)} is no role" if text else "the group has no role"
+        why = f"{quoted(text)} is not a role" if text else "the group has no role"
         place = written.place if written else entry.place
-        entry.findings.wrong(place, key, why, "write MASTER, CORE or TASK")
+        entry.problems.add(place, key, why, "write MASTER, CORE or TASK")
     return None
 
 
 def _named(instances: Fields) -> Iterator[InstanceGroup]:
-    """CloudFormation has a key for each role."""
+    """Yield the groups of CloudFormation, which has a key for each role."""
     for role in ("primary", "core"):
         group = instances.fields(GROUPS[role].cloudformation)
         if group:
@@ -65,7 +65,7 @@ def _group(entry: Fields, role: str) -> InstanceGroup:
 
 def _settings(entry: Fields) -> Settings:
     member = entry.member("Configurations")
-    return level_settings(member.value, entry.findings) if member else {}
+    return level_settings(member.value, entry.problems) if member else {}
 
 
 def _volumes(entry: Fields) -> Iterator[EbsVolume]:
@@ -75,7 +75,7 @@ def _volumes(entry: Fields) -> Iterator[EbsVolume]:
         if specification is None:
             if device.object.get("VolumeSpecification") is None:
                 why = "the volumes have no VolumeSpecification"
-                device.findings.wrong(device.place, "EbsBlockDeviceConfigs", why, "give VolumeType and SizeInGB in it")
+                device.problems.add(device.place, "EbsBlockDeviceConfigs", why, "add it, with VolumeType and SizeInGB")
             continue
         count = device.whole("VolumesPerInstance")
         yield EbsVolume(

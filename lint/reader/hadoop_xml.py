@@ -1,6 +1,6 @@
-"""Hadoop configuration XML (`hbase-site.xml`) as a Subject, by the rules of Hadoop's own reader.
+"""Hadoop configuration XML (`hbase-site.xml`) as a ClusterSpec, read by the rules of Hadoop's own reader.
 
-The standard library's trees keep no lines, and follow entities.
+expat is used directly, because the standard library's element trees keep no lines and expand entities.
 Source: Hadoop 3 Configuration.Parser, which reads a property's name and value as elements or as attributes.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 from xml.parsers import expat
 
 from emr.cluster_spec import ClusterSpec, Setting
-from lint.reader.findings import ReadProblems
+from lint.reader.problems import ReadProblems
 from lint.reader.settings import Level
 from lint.reader.source_text import SourceSpan, SourceText, quoted, refusal
 from sizing.problem import InvalidInput
@@ -30,30 +30,33 @@ VALUE: Final = re.compile(r"<value>((?:[^<]|<(?!value>)[^<>/!?][^<>]*>)*)</value
 
 
 def hadoop_subject(passage: SourceText, file_name: str, release: str | None) -> ClusterSpec:
-    """Raises InvalidInput where Hadoop would refuse the file, and for what it would skip in silence."""
+    """Return the settings of a file.
+
+    Raises InvalidInput where Hadoop would reject the file, and for what it would silently skip.
+    """
     only = FILES.get(file_name, "hbase-site")
-    findings = ReadProblems()
-    reader = _Reader(passage=passage, only=only, level=Level(findings=findings))
+    problems = ReadProblems()
+    reader = _Reader(passage=passage, only=only, level=Level(problems=problems))
     reader.read()
-    findings.refuse_problems()
+    problems.refuse()
     return ClusterSpec(
         source=passage.source,
         release_label=release,
         settings=reader.level.settings,
         only=only,
-        classifications=findings.classifications,
-        twice=tuple(findings.twice),
+        classifications=problems.classifications,
+        twice=tuple(problems.twice),
     )
 
 
 def _escaped(value: re.Match[str]) -> str:
-    """A `<placeholder>` in a value is text there, and an element to XML."""
+    """Return a value in which a `<placeholder>` is escaped, which XML would take for an element."""
     return f"<value>{value[1].replace('<', '&lt;').replace('>', '&gt;')}</value>"
 
 
 @dataclass(slots=True, kw_only=True)
 class _Property:
-    """What a property element holds so far."""
+    """A property element with the name and value read so far."""
 
     place: SourceSpan
     name: str | None = None
@@ -72,7 +75,7 @@ class _Reader:
     texts: list[str] = field(default_factory=list)
 
     def read(self) -> None:
-        """The whole file."""
+        """Read the whole file."""
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -82,15 +85,17 @@ class _Reader:
             self.parser.Parse(VALUE.sub(_escaped, self.passage.text), True)  # noqa: FBT003
         except expat.ExpatError as error:
             why = expat.ErrorString(error.code)
-            fix = "close every element, and write &amp; and &lt; for & and < in a value"
+            fix = "close every element, and in values write &amp; for & and &lt; for <"
             raise refusal(self._place(error.lineno), what="is not XML", why=why, fix=fix) from None
 
     def _place(self, line: int | None = None) -> SourceSpan:
         return SourceSpan(source=self.passage.source, line=line or self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
-        why = "it has a document type, whose entities could stand for anything"
-        raise refusal(self._place(), what="is not read", why=why, fix="remove <!DOCTYPE …>; Hadoop needs none")
+        why = "it has a document type, whose entities could expand to anything"
+        raise refusal(
+            self._place(), what="cannot be read", why=why, fix="remove <!DOCTYPE …>, which Hadoop does not need"
+        )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.texts.clear()
@@ -98,13 +103,13 @@ class _Reader:
             self._begin(name)
         elif name == "property" and self.property is None:
             place = self._place()
-            given = attributes.get("name"), attributes.get("value")
-            self.property = _Property(place=place, name_place=place, name=given[0], value=given[1])
+            name_and_value = {key: attributes.get(key) for key in ("name", "value")}
+            self.property = _Property(place=place, name_place=place, **name_and_value)
         elif name == "name" and self.property:
             self.property.name_place = self._place()
         elif name.rpartition(":")[2] == "include":
-            fix = "put the included properties in its place"
-            self.level.findings.wrong(self._place(), "is not read", "it includes another file", fix)
+            fix = "replace the include with the properties of that file"
+            self.level.problems.add(self._place(), "cannot be read", "it includes another file", fix)
         self.open.append(name)
 
     def _begin(self, name: str) -> None:
@@ -115,7 +120,7 @@ class _Reader:
     def _not_hadoop(self, name: str) -> InvalidInput:
         fix = "put the properties in <configuration> … </configuration>"
         why = f"its outermost element is {quoted(name)}"
-        return refusal(self._place(), what="is not a configuration of Hadoop", why=why, fix=fix)
+        return refusal(self._place(), what="is not a Hadoop configuration", why=why, fix=fix)
 
     def _end(self, name: str) -> None:
         self.open.pop()
@@ -131,12 +136,14 @@ class _Reader:
             self._put(self.property)
             self.property = None
 
-    def _put(self, found: _Property) -> None:
-        name = (found.name or "").strip()
-        if not name or found.value is None:
+    def _put(self, element: _Property) -> None:
+        name = (element.name or "").strip()
+        if not name or element.value is None:
             missing = "value" if name else "name"
-            why = f"a property has no <{missing}>, and Hadoop skips it in silence"
-            self.level.findings.wrong(found.place, name or "property", why, f"give it a <{missing}>, or remove it")
+            why = f"Hadoop silently skips this property, because it has no <{missing}>"
+            self.level.problems.add(
+                element.place, name or "property", why, f"add a <{missing}>, or remove the property"
+            )
             return
-        line = found.name_place.line
-        self.level.put(Setting(classification=self.only, key=name, value=found.value.strip(), line=line))
+        line = element.name_place.line
+        self.level.put(Setting(classification=self.only, key=name, value=element.value.strip(), line=line))

@@ -1,7 +1,7 @@
 """JSON as nodes with their places.
 
-The standard library's reader gives no lines, and refuses the bare placeholders of a recipe (`"SizeInGB": <size>`).
-YAML's would take both, and with them what the AWS CLI refuses: a comma too many, a word without quotes.
+The standard library's reader gives no lines, and rejects the bare placeholders of a recipe (`"SizeInGB": <size>`).
+A YAML reader would accept both, but also what the AWS CLI rejects: an extra comma, or a word without quotes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lint.reader.cursor import TextCursor
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import SourceText, quoted, refusal
+from lint.reader.source_text import SourceText, TextCursor, quoted, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["MOST_LEVELS", "json_node"]
@@ -28,28 +27,28 @@ STRING: Final = json.JSONDecoder()
 
 
 def json_node(passage: SourceText) -> Node:
-    """The one value of a text. Raises InvalidInput at the first place that is not JSON."""
+    """Return the value that a text is. Raises InvalidInput at the first place that is not JSON."""
     reader = _Reader(passage=passage)
     node = reader.value(level=0)
     if reader.peek():
-        raise reader.wrong("the value ends before this", "remove what follows it, or check the brackets")
+        raise reader.refusal("the JSON value ends before this", "remove the rest, or check the brackets")
     return node
 
 
 @dataclass(slots=True, kw_only=True)
 class _Reader(TextCursor):
-    def wrong(self, why: str, fix: str) -> InvalidInput:
-        """A refusal of what stands here."""
-        found = self.passage.text[self.at : self.at + 20].partition("\n")[0]
-        if found[:1] and found[0] in TYPOGRAPHIC:
-            why, fix = "a typographic quote is no quote to JSON", 'write " in its place'
-        what = f"is not JSON at {quoted(found)}" if found else "is not JSON: it ends too early"
+    def refusal(self, why: str, fix: str) -> InvalidInput:
+        """Return the problem of the text that stands here."""
+        here = self.passage.text[self.at : self.at + 20].partition("\n")[0]
+        if here[:1] and here[0] in TYPOGRAPHIC:
+            why, fix = "JSON does not accept typographic quotes", 'write " instead'
+        what = f"is not JSON at {quoted(here)}" if here else "is not JSON: it ends too early"
         return refusal(self.passage.place(self.at), what=what, why=why, fix=fix)
 
     def value(self, level: int) -> Node:
-        """Whatever comes next."""
+        """Return the value that comes next."""
         if level > MOST_LEVELS:
-            raise self.wrong(f"it nests deeper than {MOST_LEVELS} levels", "give the configurations alone")
+            raise self.refusal(f"it nests deeper than {MOST_LEVELS} levels", "pass only the configurations")
         match self.peek():
             case "{":
                 return self._object(level)
@@ -66,11 +65,11 @@ class _Reader(TextCursor):
         members: list[Member] = []
         while self._goes_on("}", first=not members):
             if self.peek() != '"':
-                raise self.wrong("a key is expected, in double quotes", "put the key in quotes, or remove the comma")
+                raise self.refusal("expected a key in double quotes", "put the key in quotes, or remove the comma")
             here = self.passage.place(self.at)
             key = self._string()
             if self.peek() != ":":
-                raise self.wrong(f"a colon is expected after {quoted(key)}", "check the quotes before it")
+                raise self.refusal(f"expected a colon after {quoted(key)}", "check the quotes before it")
             self.at += 1
             members.append(Member(key=key, value=self.value(level + 1), place=here))
         return Object(members=tuple(members), place=place)
@@ -86,14 +85,16 @@ class _Reader(TextCursor):
         """Return whether another entry follows; takes the bracket or the comma."""
         if first:
             self.at += 1
-        found = self.peek()
-        if found == closing:
+        following = self.peek()
+        if following == closing:
             self.at += 1
             return False
         if first:
             return True
-        if found != ",":
-            raise self.wrong(f"a comma or {closing} is expected", f"put a comma between two entries, {closing} last")
+        if following != ",":
+            raise self.refusal(
+                f"expected a comma or {closing}", f"put a comma between entries, and {closing} at the end"
+            )
         self.at += 1
         return True
 
@@ -103,19 +104,21 @@ class _Reader(TextCursor):
             str(text).encode()
         except json.JSONDecodeError as error:
             self.at = error.pos
-            raise self.wrong(error.msg, "close the quote on its line, and write \\n for a new line") from None
+            raise self.refusal(error.msg, "close the quote on its line, and write \\n for a new line") from None
         except UnicodeEncodeError:
-            raise self.wrong("half of a surrogate pair is no character", "write the character itself") from None
+            raise self.refusal("half of a surrogate pair is not a character", "write the character itself") from None
         self.at = end
         return str(text)
 
     def _bare(self) -> Scalar:
-        """Return a number, a switch, null or a placeholder."""
+        """Return a number, a boolean, null or a placeholder."""
         text = self.passage.text
-        found = PLACEHOLDER.match(text, self.at) or BARE.match(text, self.at)
-        if not found or not (found.re is PLACEHOLDER or LITERAL.fullmatch(found[0])):
-            raise self.wrong("a value is expected", "put text in double quotes, or remove a comma that ends a list")
+        word = PLACEHOLDER.match(text, self.at) or BARE.match(text, self.at)
+        if not word or not (word.re is PLACEHOLDER or LITERAL.fullmatch(word[0])):
+            raise self.refusal(
+                "expected a value", "put text in double quotes, or remove the comma at the end of a list"
+            )
         place = self.passage.place(self.at)
-        self.at = found.end()
-        is_null = found[0] == "null"
-        return Scalar(text=found[0], place=place, is_null=is_null, quoted=is_null or found.re is PLACEHOLDER)
+        self.at = word.end()
+        is_null = word[0] == "null"
+        return Scalar(text=word[0], place=place, is_null=is_null, quoted=is_null or word.re is PLACEHOLDER)

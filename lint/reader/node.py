@@ -1,4 +1,4 @@
-"""What JSON, YAML and the shorthand of the AWS CLI have in common: scalars, arrays and objects, each with its place."""
+"""The nodes of JSON, YAML and the shorthand of the AWS CLI: scalars, arrays and objects, each with its place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Array", "Member", "Node", "Object", "Scalar", "is_gap", "scalar_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar:
-    """A text, a number, a switch or a placeholder, as it was written. `quoted` is false for a number of JSON."""
+    """A text, number, boolean or placeholder as it is written; `quoted` is false for JSON numbers and booleans."""
 
     text: str
     place: SourceSpan
@@ -23,7 +23,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """Nodes in their order."""
+    """The nodes of a list in their order."""
 
     items: tuple[Node, ...]
     place: SourceSpan
@@ -31,7 +31,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A key with its value. `place` is that of the key."""
+    """A key with its value; `place` is where the key stands."""
 
     key: str
     value: Node
@@ -40,21 +40,21 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Object:
-    """Members in their order; a key may stand twice."""
+    """The members of an object in their order; a key may occur twice."""
 
     members: tuple[Member, ...]
     place: SourceSpan
 
     def get(self, key: str) -> Member | None:
-        """The last member of that key, as every JSON reader takes it."""
+        """Return the last member with a key, which is the one that JSON readers keep."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
     def keys(self) -> set[str]:
-        """All keys."""
+        """Return all keys."""
         return {member.key for member in self.members}
 
     def repeats(self) -> Iterator[tuple[Member, Member]]:
-        """Every member whose key stands before, with the one it follows."""
+        """Yield each member whose key occurs before, with that earlier member."""
         before: dict[str, Member] = {}
         for member in self.members:
             if member.key in before:
@@ -66,7 +66,7 @@ Node = Scalar | Array | Object
 
 
 def scalar_text(node: Node) -> str | None:
-    """The text of a scalar, None for what is none. What CloudFormation fills in becomes `${…}`."""
+    """Return the text of a scalar; None for another node. A CloudFormation function becomes `${…}`."""
     if isinstance(node, Scalar):
         return node.text
     if not isinstance(node, Object) or len(node.members) != 1:
@@ -80,6 +80,6 @@ def scalar_text(node: Node) -> str | None:
 
 
 def is_gap(node: Node) -> bool:
-    """Return whether nothing is said there yet."""
+    """Return whether a node is null or a placeholder."""
     text = scalar_text(node)
     return text is not None and (bool(PLACEHOLDER.search(text)) or (isinstance(node, Scalar) and node.is_null))

@@ -1,4 +1,4 @@
-"""From a stranger's file to a Subject. The form is recognised by what the file holds, whatever its name."""
+"""Reads a file as a ClusterSpec. The content of a file, not its name, decides which form it has."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ YAML_KEYS: Final = "|".join(sorted(CLUSTER_KEYS | {"Classification", "Properties
 YAML: Final = re.compile(rf"^(?:---)?[ \t-]*[\"']?(?:{YAML_KEYS})[\"']?[ \t]*:", re.MULTILINE)
 TEMPLATE_TYPE: Final = "AWS::EMR::Cluster"
 FORMS: Final = (
-    "give a list of classifications, RunJobFlow's JSON, a script with `aws emr create-cluster`, or an hbase-site.xml"
+    "pass a list of classifications, the JSON of RunJobFlow, a script with `aws emr create-cluster`, "
+    "or an hbase-site.xml"
 )
 
 
 def read_subject(path: Path, release: str | None) -> ClusterSpec:
-    """Return what a file says of a cluster; `release` stands where the file names none.
+    """Return the cluster that a file describes; `release` applies where the file names none.
 
-    Raises InvalidInput with every problem that was found, each with its line; and for a `release` that is no label.
+    Raises InvalidInput with every problem of the file, each with its line, and for a `release` that is not a label.
     """
     if release is not None and not is_label(release):
-        raise _no_label(release)
+        raise _label_refusal(release)
     passage = load_source(path)
     text = passage.text
     if XML.match(text):
@@ -50,7 +51,7 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
 
 
 def _is_json(passage: SourceText) -> bool:
-    """Return whether it is, where a script could begin with a bracket too."""
+    """Return whether a text is JSON; a script could begin with a bracket too."""
     if not JSON.match(passage.text):
         return False
     try:
@@ -67,8 +68,8 @@ def _node_subject(node: Node, release: str | None) -> ClusterSpec:
         else:
             return cluster_subject(_cluster_object(node), release)
     if isinstance(node, Scalar):
-        why = "it holds one value"
-        raise refusal(node.place, what="is no configuration", why=why, fix=FORMS)
+        why = "the file holds a single value"
+        raise refusal(node.place, what="is not a configuration", why=why, fix=FORMS)
     member = Member(key="Configurations", value=node, place=node.place)
     return cluster_subject(Object(members=(member,), place=node.place), release)
 
@@ -77,17 +78,17 @@ def _cluster_object(node: Object) -> Object:
     """Return the object itself, or the properties of the one cluster in a CloudFormation template."""
     resources = _within(node, "Resources")
     if resources:
-        found = [value for member in resources.members if _is_cluster(value := member.value)]
-        if len(found) != 1 or not isinstance(found[0], Object):
-            why = f"the template has {len(found)} resources of type {TEMPLATE_TYPE}"
-            raise refusal(resources.place, what="Resources", why=why, fix="give the Properties of one of them alone")
-        node = found[0]
+        clusters = [value for member in resources.members if _is_cluster(value := member.value)]
+        if len(clusters) != 1 or not isinstance(clusters[0], Object):
+            why = f"the template has {len(clusters)} resources of type {TEMPLATE_TYPE}"
+            raise refusal(resources.place, what="Resources", why=why, fix="pass the Properties of a single cluster")
+        node = clusters[0]
     properties = _within(node, "Properties")
     if properties and _is_cluster(node):
         return properties
     if not node.keys() & CLUSTER_KEYS:
-        why = f"it has none of the keys {', '.join(sorted(CLUSTER_KEYS))}"
-        raise refusal(node.place, what="is no configuration", why=why, fix=FORMS)
+        why = f"the object has none of the keys {', '.join(sorted(CLUSTER_KEYS))}"
+        raise refusal(node.place, what="is not a configuration", why=why, fix=FORMS)
     return node
 
 
@@ -101,12 +102,12 @@ def _is_cluster(node: Node) -> bool:
     return bool(kind and isinstance(kind.value, Scalar) and kind.value.text == TEMPLATE_TYPE)
 
 
-def _no_label(release: str) -> InvalidInput:
-    why = "a label of EMR is emr- and three numbers with points between"
-    what, fix = f"{quoted(release)} is no release label", f"write {nearest_label(release)}"
+def _label_refusal(release: str) -> InvalidInput:
+    why = "an EMR release label is emr- and three numbers with dots between them"
+    what, fix = f"{quoted(release)} is not a release label", f"write {nearest_label(release)}"
     return refusal("--release", what=what, why=why, fix=fix)
 
 
 def _unknown(passage: SourceText) -> InvalidInput:
-    why = "it is neither JSON, YAML nor XML with settings of EMR, and has no `aws emr create-cluster` with options"
-    return refusal(passage.place(0), what="is no configuration", why=why, fix=FORMS)
+    why = "the file is not JSON, YAML or XML with EMR settings, and has no `aws emr create-cluster` with options"
+    return refusal(passage.place(0), what="is not a configuration", why=why, fix=FORMS)

@@ -1,6 +1,6 @@
-"""The words of one command in a shell script, each with the lines it stands in.
+"""The words of one command in a shell script, each with its lines.
 
-The standard library's shlex gives no lines, and takes a `<placeholder>` for a redirection.
+The standard library's shlex gives no lines, and would take a `<placeholder>` for a redirection.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sizing.problem import InvalidInput
 __all__ = ["shell_words"]
 
 FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`"
-"""What the shell puts in: a variable, or what a command prints."""
+"""Text that the shell replaces: a variable, or the output of a command."""
 UNQUOTED: Final = re.compile(
     rf"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*)"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
     rf"""(?P<filled>{FILLED})|(?P<verbatim><[^<>\n]*>|[^ \t\n;&|)\\'"`$<]+|[$<`])""",
@@ -25,7 +25,7 @@ QUOTED: Final = re.compile(
     rf"""(?P<joined>\\\n)|\\(?P<escaped>[$`"\\])|(?P<filled>{FILLED})|(?P<verbatim>[^\\$`]+|[\\$`])"""
 )
 BETWEEN: Final = re.compile(r"(?:[ \t]|\\\n|>[ \t]+(?=--)|\d*+>{1,2}&?[ \t]*+[^\s;&|]+)*")
-"""Blanks, line continuations, the prompts of a terminal, and redirections of what the command prints."""
+"""Blanks, line continuations, the prompts of a terminal, and redirections of the output."""
 BROKEN: Final = re.compile(r"\\[ \t]+\n")
 SPACES: Final = re.compile("[\u00a0\u2000-\u200b\u202f\u3000]")
 OPTION_LINE: Final = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)*[ \t]*+(?P<option>--[a-z])")
@@ -33,7 +33,7 @@ ENDS: Final = " \t\n;&|)"
 
 
 def shell_words(script: SourceText, offset: int, *, in_backticks: bool = False) -> list[SourceText]:
-    """The words from there to the end of the command. What the shell would fill in is written `${…}`.
+    """Return the words from an offset to the end of the command; `${…}` stands for what the shell would fill in.
 
     Raises InvalidInput for a quote that never ends, and for a command that ends sooner than it seems to.
     """
@@ -43,8 +43,10 @@ def shell_words(script: SourceText, offset: int, *, in_backticks: bool = False) 
         words.append(reader.word())
     option = OPTION_LINE.match(script.text, reader.at)
     if option:
-        why = "the line before does not end in a backslash, so the command ends there"
-        raise reader.wrong(option.start("option"), "is no part of the command", why, "put a backslash before it")
+        why = "the previous line does not end with a backslash, so the command ends there"
+        raise reader.refusal(
+            option.start("option"), "is not part of the command", why, "end the previous line with a backslash"
+        )
     return words
 
 
@@ -60,18 +62,18 @@ class _Word:
     line: int = 0
 
     def add(self, text: str, offset: int) -> None:
-        """Text that stands at an offset of the script."""
+        """Add the text that stands at an offset of the script."""
         self.line = self.line or self.script.place(self.start).line
         while self.line < self.script.place(offset).line:
             self.breaks.append(self.length)
             self.line += 1
-        self.breaks.extend(self.length + found.end() for found in re.finditer("\n", text))
+        self.breaks.extend(self.length + line_end.end() for line_end in re.finditer("\n", text))
         self.line += text.count("\n")
         self.pieces.append(text)
         self.length += len(text)
 
     def passage(self) -> SourceText:
-        """The whole word."""
+        """Return the whole word."""
         return SourceText(
             text="".join(self.pieces),
             source=self.script.source,
@@ -87,8 +89,8 @@ class _Reader:
     at: int
     closing: str
 
-    def wrong(self, offset: int, what: str, why: str, fix: str) -> InvalidInput:
-        """A refusal of what stands there."""
+    def refusal(self, offset: int, what: str, why: str, fix: str) -> InvalidInput:
+        """Return the problem of the text at an offset."""
         return refusal(self.script.place(offset), what=what, why=why, fix=fix)
 
     def more(self) -> bool:
@@ -99,44 +101,46 @@ class _Reader:
         return bool(following) and following not in ENDS + self.closing + "#"
 
     def word(self) -> SourceText:
-        """The word that begins here."""
+        """Return the word that begins here."""
         text = self.script.text
         word = _Word(script=self.script, start=self.at)
         while self.at < len(text) and text[self.at] not in ENDS + self.closing:
-            found = UNQUOTED.match(text, self.at)
-            if not found:
+            piece = UNQUOTED.match(text, self.at)
+            if not piece:
                 why = f"the quote {text[self.at]} is never closed"
-                raise self.wrong(self.at, "is no command", why, "close it, or write \\ before it where it is text")
-            self._refuse_blank(found)
-            self._add(found, word)
-            self.at = found.end()
+                raise self.refusal(
+                    self.at, "is not a command", why, "close it, or put a backslash before it if it is text"
+                )
+            self._refuse_blank(piece)
+            self._add(piece, word)
+            self.at = piece.end()
         return word.passage()
 
-    def _refuse_blank(self, found: re.Match[str]) -> None:
-        if found["escaped"] is not None and BROKEN.match(self.script.text, self.at):
-            why = "blanks follow the backslash, so that it joins no lines and the command ends here"
-            raise self.wrong(self.at, "is no continuation", why, "remove the blanks at the end of the line")
+    def _refuse_blank(self, piece: re.Match[str]) -> None:
+        if piece["escaped"] is not None and BROKEN.match(self.script.text, self.at):
+            why = "blanks follow the backslash, so the command ends here instead of continuing"
+            raise self.refusal(self.at, "is not a line continuation", why, "remove the blanks at the end of the line")
         space = (
-            SPACES.search(found["verbatim"]) if found["verbatim"] and not found["verbatim"].startswith("<") else None
+            SPACES.search(piece["verbatim"]) if piece["verbatim"] and not piece["verbatim"].startswith("<") else None
         )
         if space:
-            why = f"U+{ord(space[0]):04X} looks like a blank, and is a letter to the shell"
-            raise self.wrong(self.at + space.start(), "is no blank", why, "write a plain blank in its place")
+            why = f"U+{ord(space[0]):04X} looks like a blank, but the shell takes it for a letter"
+            raise self.refusal(self.at + space.start(), "is not a blank", why, "write an ordinary blank instead")
 
-    def _add(self, found: re.Match[str], word: _Word) -> None:
-        if found["double"] is None:
-            word.add(_literal(found, found["single"]), _start(found))
+    def _add(self, piece: re.Match[str], word: _Word) -> None:
+        if piece["double"] is None:
+            word.add(_literal(piece, piece["single"]), _start(piece))
             return
-        for piece in QUOTED.finditer(self.script.text, *found.span("double")):
-            word.add(_literal(piece, None), _start(piece))
+        for inner in QUOTED.finditer(self.script.text, *piece.span("double")):
+            word.add(_literal(inner, None), _start(inner))
 
 
-def _literal(found: re.Match[str], single: str | None) -> str:
-    """Return what a piece of a word means."""
-    if found["filled"] is not None:
-        return "${" + found["filled"].strip("$`(){}").replace("{", "").replace("}", "") + "}"
-    return next((text for text in (single, found["escaped"], found["verbatim"]) if text is not None), "")
+def _literal(piece: re.Match[str], single: str | None) -> str:
+    """Return the text that a piece of a word stands for."""
+    if piece["filled"] is not None:
+        return "${" + piece["filled"].strip("$`(){}").replace("{", "").replace("}", "") + "}"
+    return next((text for text in (single, piece["escaped"], piece["verbatim"]) if text is not None), "")
 
 
-def _start(found: re.Match[str]) -> int:
-    return found.start(found.lastgroup or 0)
+def _start(piece: re.Match[str]) -> int:
+    return piece.start(piece.lastgroup or 0)

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lint.reader.cursor import BLANK, TextCursor
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import SourceText, quoted, refusal
+from lint.reader.source_text import BLANK, SourceText, TextCursor, quoted, refusal
 from sizing.problem import InvalidInput
 
 __all__ = ["shorthand_object"]
@@ -21,32 +20,32 @@ ESCAPED: Final = re.compile(r"\\(['\"\\])")
 
 
 def shorthand_object(passage: SourceText) -> Object:
-    """One word of an argument. Raises InvalidInput where it is no shorthand."""
+    """Return the object that one word of an argument is. Raises InvalidInput where it is not shorthand."""
     reader = _Reader(passage=passage)
     node = reader.members(closing="", level=0)
     if reader.at < len(passage.text):
-        raise reader.wrong("a comma is expected")
+        raise reader.refusal("expected a comma")
     return node
 
 
 @dataclass(slots=True, kw_only=True)
 class _Reader(TextCursor):
-    def wrong(self, why: str) -> InvalidInput:
-        """A refusal of what stands here."""
-        found = self.passage.text[self.at : self.at + 20]
-        what = f"is not shorthand of the AWS CLI at {quoted(found)}" if found else "is shorthand that ends too early"
-        fix = "write Key=Value pairs with commas between, or JSON in single quotes"
+    def refusal(self, why: str) -> InvalidInput:
+        """Return the problem of the text that stands here."""
+        here = self.passage.text[self.at : self.at + 20]
+        what = f"is not AWS CLI shorthand at {quoted(here)}" if here else "is AWS CLI shorthand that ends too early"
+        fix = "write Key=Value pairs separated by commas, or JSON in single quotes"
         return refusal(self.passage.place(self.at), what=what, why=why, fix=fix)
 
     def members(self, closing: str, level: int) -> Object:
-        """Pairs up to the closing brace, or to the end."""
+        """Return the pairs up to the closing brace, or to the end."""
         place = self.passage.place(self.at)
         members = []
         while True:
             self.peek()
             key = KEY.match(self.passage.text, self.at)
             if not key:
-                raise self.wrong("Key=Value is expected")
+                raise self.refusal("expected Key=Value")
             here = self.passage.place(self.at)
             self.at = key.end()
             members.append(Member(key=key[1], value=self._values(level + 1), place=here))
@@ -57,7 +56,7 @@ class _Reader(TextCursor):
         return Object(members=tuple(members), place=place)
 
     def _values(self, level: int) -> Node:
-        """Return a value, or several with commas between, as in `Args=a,b`."""
+        """Return a value, or several that commas separate, as in `Args=a,b`."""
         first = self._value(level)
         items = [first]
         while isinstance(first, Scalar) and self.peek() == "," and not self._key_follows():
@@ -71,7 +70,7 @@ class _Reader(TextCursor):
 
     def _value(self, level: int) -> Node:
         if level > MOST_LEVELS:
-            raise self.wrong(f"it nests deeper than {MOST_LEVELS} levels")
+            raise self.refusal(f"it nests deeper than {MOST_LEVELS} levels")
         match self.peek():
             case "{":
                 self.at += 1
@@ -96,14 +95,14 @@ class _Reader(TextCursor):
     def _scalar(self) -> Scalar:
         place = self.passage.place(self.at)
         text = self.passage.text
-        if found := QUOTED.match(text, self.at):
-            self.at = found.end()
-            return Scalar(text=ESCAPED.sub(r"\1", found[1] if found[1] is not None else found[2]), place=place)
+        if quote := QUOTED.match(text, self.at):
+            self.at = quote.end()
+            return Scalar(text=ESCAPED.sub(r"\1", quote[1] if quote[1] is not None else quote[2]), place=place)
         bare = BARE.match(text, self.at)
         self.at = bare.end() if bare else self.at
         return Scalar(text=bare[0].strip() if bare else "", place=place)
 
     def _take(self, closing: str) -> None:
         if self.peek() != closing and closing:
-            raise self.wrong(f"{closing} is expected")
+            raise self.refusal(f"expected {closing}")
         self.at += len(closing)

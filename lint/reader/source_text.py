@@ -10,17 +10,19 @@ from typing import Final
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["SourceSpan", "SourceText", "load_source", "quoted", "refusal"]
+__all__ = ["BLANK", "SourceSpan", "SourceText", "TextCursor", "load_source", "quoted", "refusal"]
 
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
 MOST_BYTES: Final = 4 * 2**20
 NEW_LINE: Final = re.compile("\n")
 LONGEST_QUOTE: Final = 40
+BLANK: Final = re.compile(r"[ \t\r\n]*+")
+"""Blanks of JSON, and of the shorthand of the AWS CLI."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpan:
-    """A line of a file. `cited` is the line of the linted file that names this one, None where this is the linted."""
+    """A line of a file; `cited` is the line of the linted file that names this one, else None."""
 
     source: str
     line: int
@@ -28,17 +30,17 @@ class SourceSpan:
 
     @property
     def linted_line(self) -> int:
-        """The line of the linted file that stands for this place."""
+        """The line of the linted file that leads to this place."""
         return self.line if self.cited is None else self.cited
 
     def __str__(self) -> str:
-        """`file:line`."""
+        """Return `file:line`."""
         return f"{self.source}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """`breaks` are the offsets at which a next line begins; a word may have some that its text does not show."""
+    """A text whose `breaks` are the offsets at which lines begin; in a word they need not show in the text."""
 
     text: str
     source: str
@@ -47,25 +49,39 @@ class SourceText:
     cited: int | None = None
 
     def place(self, offset: int) -> SourceSpan:
-        """Where a character stands; past the end, the last line that has any."""
+        """Return the place of a character; past the end, the last line with text."""
         offset = max(0, min(offset, len(self.text.rstrip()) - 1)) if offset >= len(self.text) else offset
         line = self.first_line + bisect_right(self.breaks, offset)
         return SourceSpan(source=self.source, line=line, cited=self.cited)
 
     def after(self, offset: int) -> SourceText:
-        """Return the rest of it."""
+        """Return the text from an offset on."""
         first = bisect_right(self.breaks, offset)
         return SourceText(
             text=self.text[offset:],
             source=self.source,
-            breaks=tuple(found - offset for found in self.breaks[first:]),
+            breaks=tuple(line_start - offset for line_start in self.breaks[first:]),
             first_line=self.first_line + first,
             cited=self.cited,
         )
 
 
+@dataclass(slots=True, kw_only=True)
+class TextCursor:
+    """A position in a text: `at` is the next character to read."""
+
+    passage: SourceText
+    at: int = 0
+
+    def peek(self) -> str:
+        """Return the next character that is not blank; an empty text at the end."""
+        blank = BLANK.match(self.passage.text, self.at)
+        self.at = blank.end() if blank else self.at
+        return self.passage.text[self.at : self.at + 1]
+
+
 def quoted(text: str) -> str:
-    """A stranger's text as a message quotes it: short, and printable."""
+    """Return a text in the form in which a message quotes it: short and printable."""
     return repr(text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…")
 
 
@@ -75,7 +91,7 @@ def refusal(where: SourceSpan | str, *, what: str, why: str, fix: str) -> Invali
 
 
 def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
-    """A whole file. Raises InvalidInput when it is not there, is no text, or is too long."""
+    """Return a whole file. Raises InvalidInput when it is missing, is not text, or is too long."""
     source = _display_path(path)
     try:
         with path.open("rb") as file:
@@ -83,17 +99,17 @@ def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         where = source if cited is None else cited
-        raise refusal(where, what=f"{source} cannot be read", why=reason, fix="give the path of a file") from None
+        raise refusal(where, what=f"{source} cannot be read", why=reason, fix="pass the path of a file") from None
     text = _text(content, source)
-    breaks = tuple(found.end() for found in NEW_LINE.finditer(text))
+    breaks = tuple(line_end.end() for line_end in NEW_LINE.finditer(text))
     return SourceText(text=text, source=source, breaks=breaks, cited=cited.linted_line if cited else None)
 
 
 def _text(content: bytes, source: str) -> str:
-    """Raises InvalidInput. Every end of line becomes a line feed, as an editor counts them."""
+    """Return the text, with a line feed at the end of each line. Raises InvalidInput where it is not text."""
     where = f"{source}:1"
     if len(content) > MOST_BYTES:
-        raise refusal(where, what="is too long", why="it is over 4 MiB", fix="give the configurations alone")
+        raise refusal(where, what="is too long", why="the file is over 4 MiB", fix="pass only the configurations")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -105,9 +121,9 @@ def _text(content: bytes, source: str) -> str:
             fix="save the file as UTF-8",
         ) from None
     if "\0" in text:
-        raise refusal(where, what="is not text", why="it holds zero bytes", fix="save the file as UTF-8")
+        raise refusal(where, what="is not text", why="the file contains zero bytes", fix="save the file as UTF-8")
     if not text.strip():
-        raise refusal(where, what="is empty", why="there is nothing to read", fix="give a file with settings")
+        raise refusal(where, what="is empty", why="the file has no content", fix="pass a file with settings")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

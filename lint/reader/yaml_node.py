@@ -1,4 +1,4 @@
-"""YAML as the same nodes as JSON, CloudFormation's short functions (`!Ref`) written out."""
+"""YAML as the same nodes as JSON, with CloudFormation's short functions (`!Ref`) written out."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader
 MOST_ENTRIES: Final = 200_000
 NULL: Final = "tag:yaml.org,2002:null"
 MERGE: Final = "tag:yaml.org,2002:merge"
-FIX: Final = "mend the line, or put the value in quotes; two blanks indent, a tab never does"
+FIX: Final = "correct the line, or quote the value; indent with blanks, never with tabs"
 
 
 def yaml_node(passage: SourceText) -> Node:
-    """The one document of a text. Raises InvalidInput where it is not YAML."""
+    """Return the document that a text is. Raises InvalidInput where it is not YAML."""
     try:
         _refuse_depth(passage)
         node = SafeLoader(passage.text).get_single_node()
@@ -35,22 +35,26 @@ def yaml_node(passage: SourceText) -> Node:
         where = passage.place(mark.index if mark else getattr(error, "position", 0))
         raise refusal(where, what="is not YAML", why=str(reason), fix=FIX) from None
     if node is None:
-        raise refusal(passage.place(0), what="is empty", why="it holds comments only", fix="give a file with settings")
+        raise refusal(
+            passage.place(0), what="is empty", why="the file has only comments", fix="pass a file with settings"
+        )
     return _Walk(passage=passage).node(node, 0)
 
 
 def _refuse_depth(passage: SourceText) -> None:
-    """Before anything recurses: libyaml's composer ends the process where brackets nest too deep."""
+    """Raise InvalidInput where brackets nest too deep, which would crash libyaml's composer."""
     level = 0
     for event in yaml.parse(passage.text, Loader=SafeLoader):
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > MOST_LEVELS:
             place = passage.place(event.start_mark.index if event.start_mark else 0)
-            raise _wrong(place, f"it nests deeper than {MOST_LEVELS} levels")
+            raise _refusal(place, f"it nests deeper than {MOST_LEVELS} levels")
 
 
-def _wrong(place: SourceSpan, why: str) -> InvalidInput:
-    return refusal(place, what="is not read", why=why, fix="write the entries out, without anchors, aliases or merges")
+def _refusal(place: SourceSpan, why: str) -> InvalidInput:
+    return refusal(
+        place, what="cannot be read", why=why, fix="write the entries out, without anchors, aliases or merges"
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,11 +63,11 @@ class _Walk:
     entries: int = 0
 
     def node(self, node: yaml.Node, level: int) -> Node:
-        """Raises InvalidInput for aliases without end."""
+        """Return a node. Raises InvalidInput for aliases without end."""
         self.entries += 1
         place = self.passage.place(node.start_mark.index)
         if self.entries > MOST_ENTRIES or level > MOST_LEVELS:
-            raise _wrong(place, "its aliases refer to themselves, or multiply")
+            raise _refusal(place, "aliases refer to themselves, or multiply")
         plain = self._plain(node, level, place)
         if not node.tag.startswith("!") or node.tag == "!":
             return plain
@@ -82,7 +86,7 @@ class _Walk:
     def _member(self, key: yaml.Node, value: yaml.Node, level: int) -> Member:
         place = self.passage.place(key.start_mark.index)
         if not isinstance(key, yaml.ScalarNode):
-            raise _wrong(place, "a key is a word, not a list or a mapping")
+            raise _refusal(place, "a key must be a word, not a list or a mapping")
         if key.tag == MERGE:
-            raise _wrong(place, "it merges another mapping")
+            raise _refusal(place, "it merges another mapping")
         return Member(key=str(key.value), value=self.node(value, level + 1), place=place)

@@ -1,4 +1,4 @@
-"""What tests of the reader share: a text as a Subject, or as its problems."""
+"""Fixtures that read a text as a ClusterSpec, or return its problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Problems = Callable[..., str]
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Reads a text as the file of that name."""
+    """Return a function that reads a text as the file of that name."""
     monkeypatch.chdir(tmp_path)
 
     def reading(text: str | bytes, name: str = "try.txt", release: str | None = None) -> ClusterSpec:
@@ -30,7 +30,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
 
 @pytest.fixture
 def problems(read: Read) -> Problems:
-    """What is said about a text that is refused."""
+    """Return a function that returns the problems of a text that is refused."""
 
     def refusing(text: str | bytes, name: str = "try.txt", release: str | None = None) -> str:
         with pytest.raises(InvalidInput) as caught:

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file is said with its line, and nothing ends in a traceback."""
+"""A file that cannot be read is refused with the line of each problem, never with a traceback."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FILES = [
     ("[]".encode("utf-16"), "is not text"),
     (b"[\0]", "zero bytes"),
     (b" " * (4 * 2**20 + 1), "is over 4 MiB"),
-    ("# aws emr create-cluster --name x", "is no configuration"),
-    ("Use aws emr create-cluster to launch.", "is no configuration"),
-    ("hello", "is no configuration"),
-    ("3", "is no configuration"),
+    ("# aws emr create-cluster --name x", "is not a configuration"),
+    ("Use aws emr create-cluster to launch.", "is not a configuration"),
+    ("hello", "is not a configuration"),
+    ("3", "is not a configuration"),
     ('{"a": 1}', "none of the keys"),
     ("---\nConfigurations: [", "is not YAML"),
     ("Configurations:\n\t- x", "try.txt:2  is not YAML"),
@@ -38,72 +38,72 @@ FILES = [
     ("Properties: &a {b: *a}", "multiply"),
     (f"Configurations: {LAUGHS}", "multiply"),
     ("Configurations:\n  <<: {}", "merges"),
-    ("Configurations:\n  ? [a]\n  : b", "a key is a word"),
+    ("Configurations:\n  ? [a]\n  : b", "a key must be a word"),
     ('{"Resources": {}}', "0 resources"),
 ]
 JSON = [
     ("[\n{", "try.txt:2  is not JSON: it ends too early"),
-    ("[1,]", "a value is expected"),
-    ('{"a": 1,}', "a key is expected"),
-    ("[\n\u201ca\u201d]", "try.txt:2  is not JSON at '\u201ca\u201d]'\n  a typographic quote"),
-    ('[] "more"', "the value ends before this"),
+    ("[1,]", "expected a value"),
+    ('{"a": 1,}', "expected a key"),
+    ("[\n\u201ca\u201d]", "try.txt:2  is not JSON at '\u201ca\u201d]'\n  JSON does not accept typographic quotes"),
+    ('[] "more"', "the JSON value ends before this"),
     ('["a\nb"]', "Invalid control character"),
     (r'["\ud800"]', "surrogate"),
-    ("[yes]", "a value is expected"),
-    ('["a" "b"]', "a comma or ] is expected"),
-    ('{"a" "b"}', "a colon is expected"),
+    ("[yes]", "expected a value"),
+    ('["a" "b"]', "expected a comma or ]"),
+    ('{"a" "b"}', "expected a colon"),
     ("[" * 100_000, "nests deeper"),
     ("# x\nConfigurations: " + "[" * 100_000, "nests deeper"),
 ]
 STRUCTURE = [
     ('[{"Properties": {}}]', "an entry has no Classification"),
     ('[{"Classification": ["a"]}]', "an entry has no Classification"),
-    ('["a"]', "a classification is an object"),
+    ('["a"]', "a classification must be an object"),
     ('[{"Classification": "a",\n"Properties": []}]', "try.txt:2  a\n  Properties is not an object"),
     ('[{"Classification": "a", "Propertys": {}}]', "did you mean Properties?"),
     ('[{"Classification": "a", "hbase.rootdir": "x"}]', "move it into Properties"),
     ('[{"Classification": "a", "Properties": {"k": ["v"]}}]', "the value of 'k' is a list"),
     ('[{"Classification": "a", "Configurations": {}}]', "Configurations is not a list"),
     ('{"Configurations": "a"}', "Configurations is not a list"),
-    ('{"Instances": []}', "Instances\n  it is not an object"),
-    ('{"Instances": {"InstanceGroups": {}}}', "InstanceGroups\n  it is not a list"),
-    ('{"Instances": {"InstanceGroups": ["CORE"]}}', "InstanceGroups[0]\n  it is not an object"),
+    ('{"Instances": []}', "Instances\n  the value is not an object"),
+    ('{"Instances": {"InstanceGroups": {}}}', "InstanceGroups\n  the value is not a list"),
+    ('{"Instances": {"InstanceGroups": ["CORE"]}}', "InstanceGroups[0]\n  the value is not an object"),
     ('{"Instances": {"InstanceGroups": [{}]}}', "the group has no role"),
-    ('{"Instances": {"InstanceGroups": [{"InstanceRole": "WORKER"}]}}', "'WORKER' is no role"),
+    ('{"Instances": {"InstanceGroups": [{"InstanceRole": "WORKER"}]}}', "'WORKER' is not a role"),
     ('{"Instances": {"CoreInstanceGroup": {\n"InstanceCount": "abc"}}}', "try.txt:2  InstanceCount\n  'abc' is not"),
     ('{"Instances": {"CoreInstanceGroup": {"InstanceCount": 1.5}}}', "'1.5' is not a whole number"),
     ('{"Instances": {"CoreInstanceGroup": {"InstanceCount": -1}}}', "'-1' is not a whole number"),
-    ('{"Instances": {"CoreInstanceGroup": {"InstanceType": []}}}', "it is a list or an object"),
+    ('{"Instances": {"CoreInstanceGroup": {"InstanceType": []}}}', "the value is a list or an object"),
     (
         '{"Instances": {"CoreInstanceGroup": {"EbsConfiguration": {"EbsBlockDeviceConfigs": [{}]}}}}',
         "have no VolumeSpecification",
     ),
-    ('{"ReleaseLabel": "a",\n"ReleaseLabel": "b"}', "try.txt:2  ReleaseLabel\n  stands in line 1 already"),
+    ('{"ReleaseLabel": "a",\n"ReleaseLabel": "b"}', "try.txt:2  ReleaseLabel\n  the key is already in line 1"),
     ('{"Applications": [{}]}', "an application has no Name"),
 ]
 COMMANDS = [
-    (f"{COMMAND}--name 'x", "try.txt:2  is no command\n  the quote ' is never closed"),
+    (f"{COMMAND}--name 'x", "try.txt:2  is not a command\n  the quote ' is never closed"),
     (f'{COMMAND}--name "x', 'the quote " is never closed'),
-    (f"{COMMAND}--name x \\ \n --release-label y", "try.txt:2  is no continuation"),
-    (f"{COMMAND}--name x\n --release-label y", "try.txt:3  is no part of the command"),
-    (f"{COMMAND}--name x \\\n# no\n --release-label y", "try.txt:4  is no part of the command"),
+    (f"{COMMAND}--name x \\ \n --release-label y", "try.txt:2  is not a line continuation"),
+    (f"{COMMAND}--name x\n --release-label y", "try.txt:3  is not part of the command"),
+    (f"{COMMAND}--name x \\\n# no\n --release-label y", "try.txt:4  is not part of the command"),
     (f"{COMMAND}\u00a0--name x", "U+00A0 looks like a blank"),
     (f"{COMMAND}--name x\n{COMMAND}--name y", "try.txt:3  is a second cluster"),
-    (f"{COMMAND}--configurations", "it has no value"),
+    (f"{COMMAND}--configurations", "the option has no value"),
     (f"{COMMAND}--configurations '[\n' --name x", "try.txt:2  is not JSON: it ends too early"),
     (f"{COMMAND}--configurations '[\n}}]'", "try.txt:3  is not JSON at '}]'"),
-    (f"{COMMAND}--configurations '[]' '[]'", "the JSON ends before '[]'"),
+    (f"{COMMAND}--configurations '[]' '[]'", "the shell ends the JSON before '[]'"),
     (f"{COMMAND}--configurations https://x/y.json", "download it"),
     (f"{COMMAND}--configurations s3://x/y.json", "download it"),
     (f"{COMMAND}--configurations file://none.json", "try.txt:2  none.json cannot be read"),
     (f"{COMMAND}--configurations file://try.txt", "try.txt:1  is not JSON"),
-    (f'{COMMAND}--configurations "$(cat x.json)"', "only the shell knows"),
-    (f"{COMMAND}--configurations abc", "is not shorthand of the AWS CLI at 'abc'"),
-    (f"{COMMAND}--applications Name=[a", "is shorthand that ends too early"),
+    (f'{COMMAND}--configurations "$(cat x.json)"', "which lint cannot expand"),
+    (f"{COMMAND}--configurations abc", "is not AWS CLI shorthand at 'abc'"),
+    (f"{COMMAND}--applications Name=[a", "is AWS CLI shorthand that ends too early"),
     (f"{COMMAND}--applications Name=" + "[" * 1_000, "nests deeper"),
-    (f"{COMMAND}--applications Name=a}}", "a comma is expected"),
-    (f"{COMMAND}--applications Name=a --applications Name=b", "stands in line 2 already"),
-    (f"{COMMAND}--cli-input-json '[]'", "it is not an object"),
+    (f"{COMMAND}--applications Name=a}}", "expected a comma"),
+    (f"{COMMAND}--applications Name=a --applications Name=b", "the option is already in line 2"),
+    (f"{COMMAND}--cli-input-json '[]'", "the JSON is not an object"),
 ]
 XML = [
     ("<configuration>\n<property>", "try.txt:2  is not XML"),
@@ -113,9 +113,9 @@ XML = [
     ("<configuration>&x;</configuration>", "undefined entity"),
     (
         "<configuration>\n<property><name>a</name></property></configuration>",
-        "try.txt:2  a\n  a property has no <value>",
+        "try.txt:2  a\n  Hadoop silently skips this property, because it has no <value>",
     ),
-    ("<configuration><property><value>a</value></property></configuration>", "a property has no <name>"),
+    ("<configuration><property><value>a</value></property></configuration>", "because it has no <name>"),
     ("<configuration><xi:include href='x'/></configuration>", "includes another file"),
 ]
 
@@ -145,7 +145,7 @@ def test_all_problems_come_at_once_in_the_order_of_lines(problems: Problems) -> 
         "try.txt:5  Applications",
     ]
     said = problems(f"{COMMAND}--instance-groups InstanceGroupType \\\n--configurations '['")
-    assert "try.txt:2  is not shorthand" in said
+    assert "try.txt:2  is not AWS CLI shorthand" in said
     assert "try.txt:3  is not JSON" in said
 
 
@@ -259,6 +259,6 @@ NO_LABELS = [("7.12.0", "emr-7.12.0"), ("emr-7.12", "emr-7.12.0"), ("EMR-7.6.0",
 @pytest.mark.parametrize(("release", "meant"), NO_LABELS)
 def test_a_release_that_is_no_label_is_refused(problems: Problems, release: str, meant: str) -> None:
     said = problems('[{"Classification": "hbase-site"}]', release=release)
-    assert said.startswith(f"--release  {release!r} is no release label")
+    assert said.startswith(f"--release  {release!r} is not a release label")
     assert "emr- and three numbers" in said
     assert f"write {meant}" in said

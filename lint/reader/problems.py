@@ -1,4 +1,4 @@
-"""What the reading of a file gathers beside its settings: problems, repeats, the classifications it names."""
+"""The problems of a file, and what else its reader collects beside the settings."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __all__ = ["ReadProblems"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadProblems:
-    """Grows while a file is read."""
+    """Collects problems, the classifications that a file names, and settings that it states twice."""
 
     problems: list[Problem] = field(default_factory=list)
     classifications: dict[ClassificationPath, int | None] = field(default_factory=dict)
     twice: list[Setting] = field(default_factory=list)
 
-    def wrong(self, place: SourceSpan, what: str, why: str, fix: str) -> None:
-        """Notes a problem; the reading goes on."""
+    def add(self, place: SourceSpan, what: str, why: str, fix: str) -> None:
+        """Add a problem, after which the reading continues."""
         what = what if what.isprintable() and what else quoted(what)
         self.problems.append(Problem(where=str(place), what=what, why=why, fix=fix))
 
-    def refuse_problems(self) -> None:
-        """Raises InvalidInput with all problems, in the order of their lines."""
+    def refuse(self) -> None:
+        """Raise InvalidInput with all problems, ordered by line, if there are any."""
         if self.problems:
             raise InvalidInput(sorted(self.problems, key=_file_and_line))
 
 
-def _file_and_line(found: Problem) -> tuple[str, int]:
-    source, _, line = found.where.rpartition(":")
+def _file_and_line(problem: Problem) -> tuple[str, int]:
+    source, _, line = problem.where.rpartition(":")
     return source, int(line) if line.isascii() and line.isdecimal() else 0
