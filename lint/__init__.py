@@ -1,1 +1,1 @@
-"""What is wrong with the configuration of a cluster, ours or a stranger's, found before it is deployed."""
+"""Rules that find faults in the configuration of any cluster before it is deployed, and readers of its files."""

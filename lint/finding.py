@@ -1,4 +1,4 @@
-"""What a lint finds: which rule, how grave, where, why it matters and how to mend it."""
+"""Findings of lint: the rule, its severity, the place, why it matters and how to fix it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["LintFinding", "Report", "Severity"]
 
 
 class Severity(StrEnum):
-    """How grave a finding is.
+    """The severity of a finding.
 
-    error: it does not start, loses data or the cache, or does nothing of what it says. warning: it costs, slows or
-    surprises. info: what to know of this version, and what is still to be filled in.
+    error: HBase does not start, data or the cache is lost, or a setting has no effect. warning: it costs money, slows
+    the cluster down or surprises. info: facts about the version, and placeholders that remain.
     """
 
     ERROR = "error"
@@ -22,7 +22,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
-    """One finding. `value` is None where the fault is that nothing is stated; `line` where there is no file."""
+    """One finding; `value` is None where a setting is missing, and `line` is None where there is no file."""
 
     id: str
     severity: Severity
@@ -38,12 +38,12 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All findings of one subject, errors first, each sort by line."""
+    """All findings about one cluster, errors first, each severity by line."""
 
     source: str
     release: str | None
     findings: tuple[LintFinding, ...]
 
     def of(self, severity: Severity) -> tuple[LintFinding, ...]:
-        """Return those of one severity."""
-        return tuple(found for found in self.findings if found.severity is severity)
+        """Return the findings of one severity."""
+        return tuple(finding for finding in self.findings if finding.severity is severity)

@@ -1,4 +1,4 @@
-"""The options of a RegionServer's JVM, gathered from the variables that hbase-env.sh puts together."""
+"""The options of a RegionServer's JVM, from the variables that hbase-env.sh combines."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Final
 from emr.cluster_spec import PLACEHOLDER, Setting
 from lint.node import LintedNode
 
-__all__ = ["EXPORT", "JvmOptions", "is_all_gap", "java_version", "jvm_options", "size_mib"]
+__all__ = ["EXPORT", "JvmOptions", "is_all_placeholder", "java_version", "jvm_options", "size_mib"]
 
 EXPORT: Final = "hbase-env/export"
 VARIABLES: Final = ("HBASE_OPTS", "HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS")
-"""In the order in which a RegionServer gets them; of a flag that stands twice the last counts."""
+"""The variables in the order in which a RegionServer gets them; the last of repeated flags counts."""
 COLLECTORS: Final = re.compile(r"-XX:\+(Use(?:Z|G1|Parallel|Serial|Shenandoah|ConcMarkSweep|Epsilon)GC)\b")
 MIB_OF: Final = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10, "t": 2**20}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JvmOptions:
-    """Stated options. Sizes in MiB, None where they are not stated or a gap."""
+    """The options that a file states; a size is None where it is absent or a placeholder."""
 
     settings: tuple[Setting, ...]
     collectors: tuple[tuple[str, Setting], ...]
@@ -30,22 +30,22 @@ class JvmOptions:
     direct_mib: float | None
 
     def with_flag(self, flag: str) -> Setting | None:
-        """The setting in which a flag stands."""
+        """Return the setting that has a flag."""
         return next((setting for setting in self.settings if flag in setting.value), None)
 
 
 def size_mib(text: str, *, plain_is_mib: bool = False) -> float | None:
-    """`16640m` in MiB; a plain number is bytes, and MiB in HBASE_HEAPSIZE. None for what is no size."""
-    found = re.fullmatch(r"(\d+)([kKmMgGtT]?)", text.strip().strip('"').strip())
-    if not found:
+    """Return a size such as `16640m` in MiB; a plain number is bytes, or MiB in HBASE_HEAPSIZE. None for other text."""
+    size = re.fullmatch(r"(\d+)([kKmMgGtT]?)", text.strip().strip('"').strip())
+    if not size:
         return None
-    unit = found[2].lower()
-    return int(found[1]) * (1 if plain_is_mib and not unit else MIB_OF[unit])
+    unit = size[2].lower()
+    return int(size[1]) * (1 if plain_is_mib and not unit else MIB_OF[unit])
 
 
 def jvm_options(node: LintedNode) -> JvmOptions:
-    """Return what the file states for a RegionServer."""
-    settings = tuple(found for name in VARIABLES if (found := node.setting(name, EXPORT)))
+    """Return the JVM options that the file states for a RegionServer."""
+    settings = tuple(setting for name in VARIABLES if (setting := node.setting(name, EXPORT)))
     text = " ".join(setting.value for setting in settings)
     return JvmOptions(
         settings=settings,
@@ -56,29 +56,29 @@ def jvm_options(node: LintedNode) -> JvmOptions:
     )
 
 
-def is_all_gap(setting: Setting) -> bool:
-    """Return whether the options are all still to be filled in: any could stand there."""
+def is_all_placeholder(setting: Setting) -> bool:
+    """Return whether the whole value is a placeholder, which could hold any option."""
     return PLACEHOLDER.fullmatch(setting.value.strip().strip('"')) is not None
 
 
 def java_version(node: LintedNode) -> int | None:
-    """The JDK of HBase's daemons: of JAVA_HOME, or else the release's default; None where neither is known."""
+    """Return the JDK of HBase's daemons, from JAVA_HOME or else the release's default; None where neither is known."""
     if node.unstated("JAVA_HOME", EXPORT):
         return node.release.java_default if node.release else None
     home = node.text("JAVA_HOME", EXPORT)
-    found = re.search(r"(?:jre|jdk|java)-?(?:1\.)?(\d+)", home or "")
-    return int(found[1]) if found else None
+    version = re.search(r"(?:jre|jdk|java)-?(?:1\.)?(\d+)", home or "")
+    return int(version[1]) if version else None
 
 
 def _collectors(settings: tuple[Setting, ...]) -> Iterator[tuple[str, Setting]]:
-    seen = set()
+    names = set()
     for setting in settings:
         for name in COLLECTORS.findall(setting.value):
-            if name not in seen:
-                seen.add(name)
+            if name not in names:
+                names.add(name)
                 yield name, setting
 
 
 def _last(pattern: str, text: str) -> float | None:
-    found = re.findall(pattern, text)
-    return size_mib(found[-1]) if found else None
+    sizes = re.findall(pattern, text)
+    return size_mib(sizes[-1]) if sizes else None

@@ -1,4 +1,4 @@
-"""A subject and all rules in, findings out."""
+"""Applies all rules to a cluster and returns the findings."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from lint.node import LintedNode
 from lint.release_of import release_of
 from lint.rule import Rule, findings_of
 from lint.rules import RULES
-from lint.secret import NOT_SHOWN, is_secret
+from lint.secret import REDACTED, is_secret
 
 __all__ = ["lint"]
 
 LEAST_SECRET: Final = 8
-"""A shorter text is part of many a word."""
+"""Shorter secrets are not replaced in messages, because many words contain them."""
 ROLES: Final = ("primary", "core")
 GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
 GENERAL: Final = frozenset({"WB103", "WB104"})
-"""What the tables say of a key and a value; a rule that knows more of the same setting replaces them."""
+"""Rules about any key and value; a finding of a more specific rule about the same setting replaces theirs."""
 
 
 def lint(subject: ClusterSpec, rules: Sequence[Rule] = RULES, roles: Sequence[str] = ROLES) -> Report:
-    """Everything that the rules find about nodes of those roles, errors first, then by line."""
-    known = release_of(subject.release_label)
+    """Return the findings of all rules about nodes of these roles, errors first, then by line."""
+    linted = release_of(subject.release_label)
     nodes = [
         LintedNode(
             subject=subject,
             role=role,
-            release=known.release,
-            exact=known.exact,
+            release=linted.release,
+            exact=linted.exact,
             settings=subject.effective(role),
         )
         for role in roles
     ]
-    found = _once(finding for rule in rules for node in nodes for finding in findings_of(rule, node))
+    findings = _once(finding for rule in rules for node in nodes for finding in findings_of(rule, node))
     return Report(
         source=subject.source,
         release=subject.release_label,
-        findings=tuple(sorted(map(_without_secret, _without_repeats(found)), key=_order)),
+        findings=tuple(sorted(map(_without_secret, _without_repeats(findings)), key=_order)),
     )
 
 
 def _once(findings: Iterable[LintFinding]) -> list[LintFinding]:
-    """Both kinds of nodes see what is stated for the whole cluster."""
+    """Return findings without duplicates, which settings of the whole cluster cause for each role."""
     return list(dict.fromkeys(findings))
 
 
@@ -64,13 +64,13 @@ def _without_repeats(findings: Sequence[LintFinding]) -> Iterator[LintFinding]:
 
 
 def _without_secret(finding: LintFinding) -> LintFinding:
-    """No credential is printed, whichever rule speaks of it: what lint says is kept in logs."""
+    """Return a finding that shows no credential, because logs keep the output of lint."""
     if finding.value is None or not is_secret(finding.property, finding.value):
         return finding
-    message, fix = (text.replace(finding.value.strip(), NOT_SHOWN) for text in (finding.message, finding.fix))
+    message, fix = (text.replace(finding.value.strip(), REDACTED) for text in (finding.message, finding.fix))
     if len(finding.value) < LEAST_SECRET:
         message, fix = finding.message, finding.fix
-    return replace(finding, value=NOT_SHOWN, message=message, fix=fix)
+    return replace(finding, value=REDACTED, message=message, fix=fix)
 
 
 def _order(finding: LintFinding) -> tuple[int, int, str, str]:

@@ -167,7 +167,7 @@ class LintedNode:
 
     @property
     def volumes(self) -> tuple[EbsVolume, ...]:
-        """The EBS volumes that the file states for these nodes."""
+        """The EBS volumes that the file gives these nodes; none where EMR's defaults apply."""
         return self.group.volumes if self.group else ()
 
 

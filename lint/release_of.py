@@ -1,4 +1,4 @@
-"""From a label that somebody wrote to a release whose facts we know."""
+"""Finds the release whose facts apply to a release label."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ OLDER: Final[tuple[tuple[Version, Version, Version], ...]] = (
     ((6, 0, 0), (2, 4, 17), (3, 3, 6)),
     ((0, 0, 0), (1, 4, 13), (2, 10, 1)),
 )
-"""From which EMR on, which HBase and which Hadoop: EMR Release Guide, emr-release-app-versions-7.x and -5.x.
+"""First EMR release, HBase and Hadoop: EMR Release Guide, emr-release-app-versions-7.x and -5.x.
 
-Each line stands for all that come before the next: EMR 6 up to 6.11 ships an HBase from 2.2 on (from memory), EMR 5 up
-to 5.29 and EMR 4 one from 1.2 on. Rules ask of these only whether they come before 2, 2.5 or 2.6.
+A line stands for all releases before the line above it. EMR 6 up to 6.11 ships HBase 2.2 or later (from memory), EMR 5
+up to 5.29 and EMR 4 ship HBase 1.2 or later. Rules only compare these versions with 2, 2.5 and 2.6.
 """
 OLDER_ZOOKEEPER: Final = (3, 9, 1)
 JAVA_17_FROM: Final = (7, 0, 0)
@@ -30,19 +30,19 @@ JAVA_17_FROM: Final = (7, 0, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintedRelease:
-    """`exact` is false for a release beyond our table: keys and defaults of that one are not judged."""
+    """A release; `exact` is false for one that is not in our table, whose keys and defaults lint does not judge."""
 
     release: Release | None
     exact: bool
 
 
 def is_label(text: str) -> bool:
-    """Return whether it is written like a release label of EMR."""
+    """Return whether a text has the form of an EMR release label."""
     return re.fullmatch(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", text, re.ASCII) is not None
 
 
 def nearest_label(text: str) -> str:
-    """The label that somebody may have meant, or an example of one."""
+    """Return the label that a text is close to, or else an example."""
     number = re.search(r"\d{1,4}\.\d{1,4}(?:\.\d{1,4})?", text, re.ASCII)
     if number is None:
         return EXAMPLE
@@ -50,17 +50,17 @@ def nearest_label(text: str) -> str:
 
 
 def release_of(label: str | None) -> LintedRelease:
-    """The release itself; of one that we do not know the last before it, of an older one the HBase of its time.
+    """Return the release of a label; for an unknown one the last before it, or the versions that EMR shipped then.
 
-    None where there is no label, or it is none of EMR's.
+    The release is None where there is no label, or it is not a label of EMR's.
     """
     if label is None or not is_label(label):
         return LintedRelease(release=None, exact=False)
-    known = releases()
-    if label in known:
-        return LintedRelease(release=known[label], exact=True)
+    table = releases()
+    if label in table:
+        return LintedRelease(release=table[label], exact=True)
     emr = parse_version(label.removeprefix("emr-"))
-    before = [release for release in known.values() if release.emr < emr]
+    before = [release for release in table.values() if release.emr < emr]
     return LintedRelease(release=before[-1] if before else _older(label, emr), exact=False)
 
 

@@ -152,7 +152,7 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     source="EMR Release Guide, emr-hbase-s3",
     proof=NEEDS_LOAD,
 )
-def _engine_not_stated(node: LintedNode) -> Iterator[Violation]:
+def _missing_engine(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.in_s3 and node.unstated("hbase.bucketcache.ioengine"):
         yield Violation(
             property="hbase.bucketcache.ioengine",

@@ -60,7 +60,7 @@ def _new_logging(node: LintedNode) -> Iterator[Violation]:
 
 
 def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None]]:
-    """Yield what EMR does not document: the outermost of them, and no gap."""
+    """Yield the outermost classifications that EMR does not document, without placeholders."""
     for path, line in node.subject.classifications.items():
         outer = path.rpartition("/")[0]
         if path not in classifications() and (not outer or outer in classifications()) and not PLACEHOLDER.search(path):
@@ -106,7 +106,7 @@ def _slip(node: LintedNode) -> Iterator[Violation]:
     of_hbase_1=True,
 )
 def _unknown(node: LintedNode) -> Iterator[Violation]:
-    """Releases before 7 have some that the table does not."""
+    """Releases before 7 have classifications that the table lacks."""
     if node.release and node.release.emr < TABLE_FROM:
         return
     for path, line in _unlisted(node):
@@ -120,14 +120,14 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
 
 
 def _nearest_classification(path: ClassificationPath) -> ClassificationPath | None:
-    """The classification of the same place that the last name is a slip of; another version of Log4j is none."""
+    """Return the classification at the same level that a name is close to; another version of Log4j does not count."""
     beside = [
         classification
         for classification in classifications()
         if classification.rpartition("/")[0] == path.rpartition("/")[0]
     ]
     near = near_misses(path, beside, most_edits=1)
-    return next((each for each in near if each.removesuffix("2") != path.removesuffix("2")), None)
+    return next((name for name in near if name.removesuffix("2") != path.removesuffix("2")), None)
 
 
 @rule(

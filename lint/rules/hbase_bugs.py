@@ -100,7 +100,7 @@ RESTORE_BEFORE_REGISTRATION: Final = _bug(
     fix="make the master wait that long (see WB308)",
     meets=_persists,
 )
-RESTORED_BLOCKS_LOOK_NEWER: Final = _bug(
+RESTORED_BLOCKS_OUTLIVE_NEW: Final = _bug(
     id="WB503",
     severity=Severity.INFO,
     title="after a restart that keeps the cache, blocks read since then look oldest and are evicted first",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from lint.finding import Severity
-from lint.jvm_options import EXPORT, is_all_gap, jvm_options, size_mib
+from lint.jvm_options import EXPORT, is_all_placeholder, jvm_options, size_mib
 from lint.node import LintedNode
 from lint.rule import Violation, rule
 from lint.rules.volumes import instance_of
@@ -14,8 +14,8 @@ from sizing.heap import index_bytes_per_block
 from sizing.units import GIB, MIB
 
 COMPRESSED_POINTERS_MIB: Final = 32 * 1024
-FREE: Final = 0.2
-NEARLY: Final = 0.02  # of the heap: slots and blocks are estimates here
+FREE_HEAP_FRACTION: Final = 0.2
+ESTIMATE_TOLERANCE_FRACTION: Final = 0.02  # of the heap: slots and blocks are estimates here
 OPTIONS: Final = "HBASE_REGIONSERVER_OPTS"
 CONFIGURE: Final = "EMR Release Guide, emr-hbase-configure"
 
@@ -111,7 +111,7 @@ def _index_fills_heap(node: LintedNode) -> Iterator[Violation]:
         return
     heap_bytes = options.xmx_mib * MIB
     share = l1 + memstore + index / heap_bytes
-    if share > 1 - FREE + NEARLY:
+    if share > 1 - FREE_HEAP_FRACTION + ESTIMATE_TOLERANCE_FRACTION:
         yield Violation(
             at=options.with_flag("-Xmx"),
             message=f"L1 {l1:.0%}, memstore {memstore:.0%} and the cache's index, {index / GIB:,.1f} GiB (estimate), "
@@ -164,8 +164,8 @@ def _dump_anywhere(node: LintedNode) -> Iterator[Violation]:
     source="EMR Release Guide, emr-hadoop-task-config",
     proof="it depends on the memory of a real node",
 )
-def _heap_not_stated(node: LintedNode) -> Iterator[Violation]:
+def _missing_heap(node: LintedNode) -> Iterator[Violation]:
     heap, options = node.unstated("HBASE_HEAPSIZE", EXPORT), node.setting(OPTIONS, EXPORT)
-    sized = options is not None and ("-Xmx" in options.value or is_all_gap(options))
+    sized = options is not None and ("-Xmx" in options.value or is_all_placeholder(options))
     if node.caches and heap and not sized:
         yield Violation(classification=EXPORT, property=OPTIONS, message="the heap of the RegionServer is not set")

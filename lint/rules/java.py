@@ -10,7 +10,7 @@ from typing import Final
 from configurations.properties.property import Span
 from emr.cluster_spec import PLACEHOLDER
 from lint.finding import Severity
-from lint.jvm_options import EXPORT, is_all_gap, java_version, jvm_options
+from lint.jvm_options import EXPORT, is_all_placeholder, java_version, jvm_options
 from lint.node import LintedNode
 from lint.rule import BOOTED, Violation, rule
 
@@ -89,7 +89,7 @@ def _two_collectors(node: LintedNode) -> Iterator[Violation]:
 )
 def _overwrites(node: LintedNode) -> Iterator[Violation]:
     setting = node.setting(OPTIONS, EXPORT)
-    if setting and not is_all_gap(setting) and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
+    if setting and not is_all_placeholder(setting) and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
         yield Violation(
             at=setting,
             message="this drops the options that exporters, agents and EMR put into the variable",

@@ -20,10 +20,10 @@ BOTH: Final = ("primary", "core")
 OF_HBASE: Final = ("hbase.", "hfile.")
 OF_HADOOP: Final = ("dfs.", "fs.", "hadoop.", "io.", "ipc.", "yarn.")
 SCHEME: Final = re.compile(r"fs\.(AbstractFileSystem\.)?[A-Za-z][\w+-]*\.impl(\.disable\.cache)?")
-"""Hadoop looks for the class of a file system by its scheme, whatever that is."""
+"""Hadoop looks up the class of a file system by its scheme, which may be any word."""
 SITES: Final = ("hbase-site", "core-site", "hdfs-site", "yarn-site", "emrfs-site", "hbase")
-"""Classifications whose keys we know all of; others, such as hbase-env, hold names of any kind."""
-# Keys that were renamed, given up or never merged, with what to use; read in the sources of HBase and Hadoop.
+"""Classifications whose keys the tables list completely; others, such as hbase-env, hold names of any kind."""
+# Keys that were renamed, dropped or never merged, with what to use instead; from the sources of HBase and Hadoop.
 REPLACED: Final = {
     "hbase.offheapcache.minblocksize": "hbase.blockcache.minblocksize",
     "hbase.bucketcache.percentage.in.combinedcache": "hfile.block.cache.size for L1, and hbase.bucketcache.size",
@@ -34,8 +34,8 @@ REPLACED: Final = {
     "hbase.rs.prefetchheapusage": "nothing: HBase 2.6 does not limit prefetch by heap",
 }
 NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
-"""Of those, what the jars still name and nothing in them reads, but for a warning in the log."""
-# Hadoop and HBase read these as well, by what took their place.
+"""Replaced keys that the jars still name but read only to log a warning."""
+# Deprecated names, which Hadoop and HBase still read, with the new ones.
 OLD_NAMES: Final = {
     "dfs.block.size": "dfs.blocksize",
     "dfs.data.dir": "dfs.datanode.data.dir",
@@ -61,7 +61,7 @@ def _site_settings(node: LintedNode) -> Iterator[Setting]:
 
 
 def _read_by(node: LintedNode, key: str) -> bool:
-    """Return whether this release reads the key; any, where the release is not known or not in our tables."""
+    """Return whether this release reads the key; where the release is unknown, whether any release does."""
     if key in NAMED_ONLY:
         return False
     if not (node.release and node.exact):
@@ -73,12 +73,12 @@ def _read_by(node: LintedNode, key: str) -> bool:
         return True
     if emr and emr.exists_in(node.release.emr):
         return True
-    ours = [known for (_, name), known in CATALOGUE.items() if name == key]
-    return not (hbase or hadoop or emr) and any(known.exists_in(node.release) for known in ours)
+    entries = [entry for (_, name), entry in CATALOGUE.items() if name == key]
+    return not (hbase or hadoop or emr) and any(entry.exists_in(node.release) for entry in entries)
 
 
 def _is_open(key: str) -> bool:
-    """Return whether a name of somebody's own is part of such a key: of a user, of a file system."""
+    """Return whether a key contains a free name, such as that of a user or of a file system."""
     return SCHEME.fullmatch(key) is not None or any(
         key.startswith(key_prefix.prefix) and key != key_prefix.prefix for key_prefix in key_prefixes()
     )
@@ -101,7 +101,7 @@ def _is_catalogued(key: str) -> bool:
     of_hbase_1=True,
 )
 def _near_miss(node: LintedNode) -> Iterator[Violation]:
-    """Of a release with HBase 1 only keys of HBase are looked at: we know no Hadoop 2."""
+    """Yield misspelt keys; for HBase 1 only keys of HBase, because the tables have no Hadoop 2."""
     for setting in _site_settings(node):
         if _is_catalogued(setting.key) or (node.has_hbase_1 and not setting.key.startswith(OF_HBASE)):
             continue
@@ -182,7 +182,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
     of_hbase_1=True,
 )
 def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
-    """A site file of a node has more than EMR is told: what EMR wrote into it is not blamed."""
+    """Yield misplaced keys, except those that EMR itself writes into the site file of a node."""
     for setting in node.settings.values():
         path, key = setting.classification, setting.key
         if (path, key) in CATALOGUE or ((emr := emr_keys().get(key)) and path in emr.classifications):
@@ -198,7 +198,7 @@ def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
 
 
 def _is_for_emr(key: str) -> bool:
-    """Return whether it is one of EMR's own, of which EMR makes settings of HBase."""
+    """Return whether EMR itself reads the key and derives settings of HBase from it."""
     return key.startswith("hbase.emr.") or key == "hbase.regionserver.fixed.heap.enabled"
 
 

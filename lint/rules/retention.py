@@ -89,7 +89,7 @@ def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
     roles=PRIMARY,
 )
 def _window_too_short(node: LintedNode) -> Iterator[Violation]:
-    """The window is that of 50 ms times what the first wait is stated to be."""
+    """Yield a violation where the master gives up too soon; the wait scales with the first interval of 50 ms."""
     retries, away, first = _retries(node), _away_seconds(node), node.number(WAIT, DEFAULT_WAIT_MS)
     if not _core(node).persists or not node.switched(FORCE, default=False):
         return
@@ -98,7 +98,7 @@ def _window_too_short(node: LintedNode) -> Iterator[Violation]:
     windows = [retention_window_seconds(tries) * first / DEFAULT_WAIT_MS for tries in range(MOST_RETRIES + 1)]
     window = windows[int(retries)]
     if window < away:
-        enough = next((tries for tries, each in enumerate(windows) if each >= RETAIN_MARGIN * away), None)
+        enough = next((tries for tries, window in enumerate(windows) if window >= RETAIN_MARGIN * away), None)
         yield Violation(
             at=node.setting(RETRIES),
             property=RETRIES,
@@ -109,7 +109,7 @@ def _window_too_short(node: LintedNode) -> Iterator[Violation]:
 
 
 def _core(node: LintedNode) -> LintedNode:
-    """The nodes that hold the cache, whichever node the master's settings are of."""
+    """Return the core nodes, which hold the cache."""
     return LintedNode(
         subject=node.subject,
         role="core",
@@ -120,7 +120,7 @@ def _core(node: LintedNode) -> LintedNode:
 
 
 def _away_seconds(node: LintedNode) -> float | None:
-    """How long a RegionServer with the core nodes' cache is away at a restart, an estimate."""
+    """Return an estimate of how long a RegionServer is away during a restart; None where it is unknown."""
     core = _core(node)
     blocks, options = core.cached_blocks, jvm_options(core)
     if blocks is None or not 0 <= blocks < MOST_BLOCKS or node.release is None:
@@ -202,9 +202,9 @@ def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     roles=PRIMARY,
 )
 def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
-    """Silent where mintostart or the timeout is still to be filled in.
+    """Yield nothing where mintostart or the timeout is a placeholder.
 
-    A timeout that covers a restart is enough by itself; maxtostart ends it as soon as all are there.
+    A timeout that covers a restart is enough; maxtostart only ends the wait as soon as all servers have reported.
     """
     if not (_core(node).persists and node.switched(RETAIN, default=False)):
         return
@@ -280,7 +280,7 @@ def _hardly_enough(node: LintedNode) -> Iterator[Violation]:
 
 
 def _server_count(node: LintedNode) -> int | None:
-    """Core nodes and task nodes, which in S3 mode run RegionServers too; None where a count is not stated."""
+    """Return the number of core and task nodes, which run RegionServers in S3 mode; None where a count is missing."""
     groups = [group for group in node.subject.groups if group.role in {"core", "task"}]
     counts = [group.count for group in groups if group.count is not None]
     return sum(counts) if counts and len(counts) == len(groups) else None

@@ -29,11 +29,11 @@ NO_L1: Final = 0.0001
 L1: Final = "hfile.block.cache.size"
 MEMSTORE: Final = "hbase.regionserver.global.memstore.size"
 OLD_MEMSTORE: Final = "hbase.regionserver.global.memstore.upperLimit"
-"""Read where the new name is not stated."""
+"""HBase reads this name where the new one is not set."""
 L1_BYTES: Final = "hfile.block.cache.memory.size"
-"""In its place (HBASE-28600)."""
+"""HBase reads this size instead of the fraction (HBASE-28600)."""
 FREE_BYTES: Final = "hbase.regionserver.free.heap.min.memory.size"
-"""In the place of the fifth of the heap that HBase keeps free."""
+"""HBase keeps this much heap free instead of a fifth."""
 RANGES: Final = {
     L1: ("hfile.block.cache.size.min.range", "hfile.block.cache.size.max.range"),
     MEMSTORE: (
@@ -47,9 +47,9 @@ LRU_ACCEPT: Final = "hbase.lru.blockcache.acceptable.factor"
 
 
 def _states(node: LintedNode, key: str) -> bool:
-    """Return whether a key is stated that this release reads; any stated one where the release is not known."""
-    known = node.release is None or CATALOGUE[SITE, key].exists_in(node.release)
-    return known and node.setting(key) is not None
+    """Return whether a key is set that this release, or an unknown one, reads."""
+    exists = node.release is None or CATALOGUE[SITE, key].exists_in(node.release)
+    return exists and node.setting(key) is not None
 
 
 @rule(
@@ -79,11 +79,11 @@ def _l1_shares(node: LintedNode) -> Iterator[Violation]:
 
 
 def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iterator[Violation]:
-    """Only shares from 0 to 1 are added up: of others the table of values has told (WB104)."""
-    stated = [node.number(key, default) for key, default in defaults.items()]
-    at = next((found for key in defaults if (found := node.setting(key))), None)
-    shares = [share for share in stated if share is not None and 0 <= share <= 1]
-    if at is None or len(shares) < len(stated):
+    """Yield a violation where shares do not add up to 1; WB104 reports shares that are not from 0 to 1."""
+    values = [node.number(key, default) for key, default in defaults.items()]
+    at = next((setting for key in defaults if (setting := node.setting(key))), None)
+    shares = [share for share in values if share is not None and 0 <= share <= 1]
+    if at is None or len(shares) < len(values):
         return
     added = _float32_sum(shares)
     if added != 1:
@@ -159,10 +159,10 @@ def _heap_limit(node: LintedNode) -> Iterator[Violation]:
     proof=NEEDS_LOAD,
 )
 def _ranges(node: LintedNode) -> Iterator[Violation]:
-    """A range that is its fraction and nothing more moves nothing."""
+    """Yield a violation for each range that differs from its fraction."""
     for fraction, ends in RANGES.items():
         static = node.number(fraction, 0.4)
-        moving = [found for key in ends if (found := node.setting(key)) and node.number(key) != static]
+        moving = [setting for key in ends if (setting := node.setting(key)) and node.number(key) != static]
         if moving:
             yield Violation(at=moving[0], message="HBase moves memory between L1 and memstore every minute")
 
@@ -184,7 +184,7 @@ def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
 
 
 def _float32_sum(shares: Iterable[float]) -> float:
-    """Their sum in that order, each rounded to float32 first; 1.0 exactly is what HBase asks of cache factors."""
+    """Return the sum in this order, each share rounded to float32 first, as HBase adds them."""
     total = np.float32(0)
     for share in shares:
         total += np.float32(share)

@@ -58,7 +58,7 @@ def _next_multiple(size: float) -> int:
 )
 def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
     sizes, block = node.bucket_sizes, node.block_bytes
-    # Ours states the length in the cache; where nothing is stated, a block of 64 KiB takes 54 bytes more.
+    # warmbase sets minblocksize to the length in the cache; by default a block of 64 KiB takes 54 bytes more.
     block_bytes = (
         None if block is None else block + SLOT_OVERHEAD_BYTES * node.unstated("hbase.blockcache.minblocksize")
     )

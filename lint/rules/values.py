@@ -74,7 +74,7 @@ def _gap(node: LintedNode) -> Iterator[Violation]:
     of_hbase_1=True,
 )
 def _twice(node: LintedNode) -> Iterator[Violation]:
-    """Each is the later statement. A classification named again is none: only a property of it can be."""
+    """Yield the later of two values. A classification may occur twice, but not a property of it."""
     for setting in node.subject.twice:
         if setting.key in MEMBERS:
             yield Violation(

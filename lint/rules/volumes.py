@@ -1,4 +1,4 @@
-"""What the volumes of a node hold, as far as the file states them."""
+"""The volumes of a node and the cache files on them, as far as the file states them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sizing.units import GIB
 __all__ = ["files_of", "instance_of", "largest_volume_gib", "mount_of", "room_gib"]
 
 ON_DISK: Final = ("file", "files", "mmap")
-"""Engines of the BucketCache that keep it on a volume."""
+"""Engines that keep the BucketCache on a volume."""
 
 
 def instance_of(node: LintedNode) -> InstanceType | None:
-    """The instance type of its group; None where it is not stated or not in our table."""
+    """Return the instance type of a node; None where it is missing or not in our table."""
     name = node.group.instance_type if node.group else None
     return instance_types().get(name) if name else None
 
 
 def _volume_gib(node: LintedNode) -> list[int] | None:
-    """Sizes of all data volumes of one node; None where one is not known, and where EMR's defaults apply."""
+    """Return the sizes of all data volumes of a node; None where one is unknown, and where EMR's defaults apply."""
     sizes: list[int] = []
     for volume in node.volumes:
         if volume.size_gib is None:
@@ -35,21 +35,21 @@ def _volume_gib(node: LintedNode) -> list[int] | None:
 
 
 def largest_volume_gib(node: LintedNode) -> int | None:
-    """The largest data volume, or drive, of a node; None where it is not known."""
+    """Return the size of the largest data volume of a node; None where it is unknown."""
     sizes = _volume_gib(node)
     return max(sizes) if sizes else None
 
 
 def room_gib(node: LintedNode) -> int | None:
-    """All data volumes of a node together; None where one is not known."""
+    """Return the size of all data volumes of a node together; None where one is unknown."""
     sizes = _volume_gib(node)
     return sum(sizes) if sizes else None
 
 
 def files_of(node: LintedNode) -> int | None:
-    """Over how many files the cache lies; 0 where it lies in memory, None where that is not known.
+    """Return the number of cache files; 0 for a cache in memory, None where it is unknown.
 
-    Left to EMR it lies on every volume but one.
+    EMR's default is a file on every volume but one.
     """
     if node.unstated("hbase.bucketcache.ioengine"):
         return max(1, len(_volume_gib(node) or ()) - 1)
@@ -60,7 +60,7 @@ def files_of(node: LintedNode) -> int | None:
 
 
 def mount_of(path: str) -> str:
-    """The volume that a path lies on: `/mnt1` of EMR's, or the first two names of another."""
+    """Return the mount point of a path: `/mnt1` for EMR's volumes, or the first two names of another path."""
     parts = path.removeprefix("file://").strip("/").split("/")
     depth = 1 if parts[0].startswith("mnt") else 2
     return "/" + "/".join(parts[:depth])

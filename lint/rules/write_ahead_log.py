@@ -21,12 +21,12 @@ def _core_count(node: LintedNode) -> int | None:
 
 
 def _emr_replication(cores: int) -> int:
-    """EMR's default by the number of core nodes (emr-plan-storage)."""
+    """Return EMR's default of dfs.replication by the number of core nodes (emr-plan-storage)."""
     return 1 if cores < 4 else 2 if cores < 10 else 3  # noqa: PLR2004 - the rule's own figures
 
 
 def _replication(node: LintedNode) -> float | None:
-    """Stated, or EMR's default where the count of nodes is known."""
+    """Return dfs.replication, or EMR's default where the number of nodes is known."""
     cores = _core_count(node)
     default = _emr_replication(cores) if cores else None
     if node.unstated("dfs.replication", "hdfs-site"):
@@ -172,7 +172,7 @@ def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
     of_hbase_1=True,
 )
 def _short_circuit(node: LintedNode) -> Iterator[Violation]:
-    """EMR's own hdfs-site may set the path; where it cannot be seen, nothing is said of it."""
+    """Yield nothing about the socket where the file cannot show hdfs-site, in which EMR may set the path."""
     sites = ("hdfs-site", "hbase-site", "core-site")
     has_path = any(node.setting("dfs.domain.socket.path", site) for site in sites)
     for path in sites[:2]:

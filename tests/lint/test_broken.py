@@ -1,4 +1,4 @@
-"""Three files as strangers write them, and all that is found in each."""
+"""Three files as strangers write them, with every finding about each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lint.reader import read_subject
 BROKEN = Path(__file__).parent / "broken"
 RELEASE = "emr-7.12.0"
 
-# Errors, warnings and the rest, each by its line; None is what the file leaves unsaid.
-FOUND: dict[str, dict[Severity, list[tuple[str, int | None]]]] = {
+# Errors, warnings and info by line; None stands for a setting that the file lacks.
+FINDINGS: dict[str, dict[Severity, list[tuple[str, int | None]]]] = {
     "old-share-of-heap.xml": {
         Severity.ERROR: [
             ("WB210", 11),
@@ -133,22 +133,22 @@ FOUND: dict[str, dict[Severity, list[tuple[str, int | None]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_all_that_is_wrong_is_found_in_its_line(name: str) -> None:
+@pytest.mark.parametrize("name", FINDINGS)
+def test_every_fault_is_reported_in_its_line(name: str) -> None:
     report = lint(read_subject(BROKEN / name, RELEASE))
-    for severity, expected in FOUND[name].items():
-        found = {(each.id, each.line) for each in report.of(severity)}
-        assert sorted(found, key=by_line) == expected
+    for severity, expected in FINDINGS[name].items():
+        lines = {(finding.id, finding.line) for finding in report.of(severity)}
+        assert sorted(lines, key=by_line) == expected
 
 
-def by_line(found: tuple[str, int | None]) -> tuple[int, str]:
-    return found[1] or 0, found[0]
+def by_line(rule_and_line: tuple[str, int | None]) -> tuple[int, str]:
+    return rule_and_line[1] or 0, rule_and_line[0]
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", FINDINGS)
 def test_a_finding_stands_in_the_line_that_it_names(name: str) -> None:
     lines = (BROKEN / name).read_text(encoding="utf-8").splitlines()
-    for found in lint(read_subject(BROKEN / name, RELEASE)).findings:
-        if found.value is not None:
-            assert found.line is not None
-            assert found.property in lines[found.line - 1]
+    for finding in lint(read_subject(BROKEN / name, RELEASE)).findings:
+        if finding.value is not None:
+            assert finding.line is not None
+            assert finding.property in lines[finding.line - 1]

@@ -22,7 +22,7 @@ from tests.shipped import ENVIRONMENTS
 
 
 def errors(launch: Launch) -> list[tuple[str, str]]:
-    return [(found.id, found.message) for found in lint(planned_spec(launch)).of(Severity.ERROR)]
+    return [(finding.id, finding.message) for finding in lint(planned_spec(launch)).of(Severity.ERROR)]
 
 
 @pytest.mark.parametrize("label", list(releases()))
@@ -58,7 +58,7 @@ clusters:
 """
 
 
-def launched(text: str, folder: Path) -> Launch:
+def launch_in(text: str, folder: Path) -> Launch:
     """Return the launch of the one cluster of an environment file."""
     file = folder / "tried.yaml"
     file.write_text(text, encoding="utf-8")
@@ -79,11 +79,11 @@ def launched(text: str, folder: Path) -> Launch:
     lost_nodes=st.integers(min_value=0, max_value=2),
     primaries=st.sampled_from([1, 3]),
 )
-def test_whatever_the_workload_its_plan_passes(cell: int, cells: int, **asked: float | str) -> None:
-    text = ENVIRONMENT.format(cell=cell, row=cell * cells, **asked)
+def test_whatever_the_workload_its_plan_passes(cell: int, cells: int, **workload: float | str) -> None:
+    text = ENVIRONMENT.format(cell=cell, row=cell * cells, **workload)
     with TemporaryDirectory() as folder:
         try:
-            launch = launched(text, Path(folder))
+            launch = launch_in(text, Path(folder))
         except Infeasible:
             assume(condition=False)
         assert errors(launch) == []
@@ -115,22 +115,22 @@ overrides:
 
 
 def overridden(report: tuple[LintFinding, ...]) -> dict[str, int | None]:
-    return {found.id: found.line for found in report if found.overridden}
+    return {finding.id: finding.line for finding in report if finding.overridden}
 
 
 def test_an_override_is_blamed_in_its_own_line(tmp_path: Path) -> None:
-    launch = launched(OVERRIDDEN, tmp_path)
+    launch = launch_in(OVERRIDDEN, tmp_path)
     subject = planned_spec(launch)
     refused = lint(subject).of(Severity.ERROR)
     assert overridden(refused) == {"WB201": 20, "WB307": 21}
     written = OVERRIDDEN.splitlines()
-    for found in refused:
-        if found.overridden:
-            assert f"{found.property}: " in written[(found.line or 0) - 1]
+    for finding in refused:
+        if finding.overridden:
+            assert f"{finding.property}: " in written[(finding.line or 0) - 1]
 
 
 def test_a_plan_has_no_line_where_no_override_is(tmp_path: Path) -> None:
-    settings_of_core = planned_spec(launched(OVERRIDDEN, tmp_path)).effective("core").values()
+    settings_of_core = planned_spec(launch_in(OVERRIDDEN, tmp_path)).effective("core").values()
     assert {setting.key: setting.line for setting in settings_of_core if setting.overridden} == {
         "hbase.regionserver.handler.count": 19,
         "hbase.bucketcache.size": 20,
@@ -139,17 +139,17 @@ def test_a_plan_has_no_line_where_no_override_is(tmp_path: Path) -> None:
 
 
 def test_an_error_is_refused_by_file_and_line(tmp_path: Path) -> None:
-    launch = launched(OVERRIDDEN, tmp_path)
+    launch = launch_in(OVERRIDDEN, tmp_path)
     with pytest.raises(InvalidInput) as caught:
         refuse_errors(launch)
-    said = str(caught.value)
+    message = str(caught.value)
     file = launch.environment.source
-    assert f"{file}:20  WB201 hbase-site hbase.bucketcache.size" in said
-    assert f"{file}:21  WB307 hbase-site hbase.master.scp.retain.assignment.force.retries" in said
-    assert "read as 0.4 MiB; HBase 2 no longer accepts a fraction of the heap" in said
-    assert "fix: set the size in MiB for each RegionServer" in said
+    assert f"{file}:20  WB201 hbase-site hbase.bucketcache.size" in message
+    assert f"{file}:21  WB307 hbase-site hbase.master.scp.retain.assignment.force.retries" in message
+    assert "read as 0.4 MiB; HBase 2 no longer accepts a fraction of the heap" in message
+    assert "fix: set the size in MiB for each RegionServer" in message
 
 
 def test_an_override_that_is_right_is_let_through(tmp_path: Path) -> None:
     right = OVERRIDDEN.replace('"0.4"', '"4096"').replace('"600"', '"13"')
-    refuse_errors(launched(right, tmp_path))
+    refuse_errors(launch_in(right, tmp_path))

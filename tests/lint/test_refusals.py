@@ -1,4 +1,4 @@
-"""What must never be deployed, by the words of it: each file is refused, and the nearest that is right is not."""
+"""Configurations that must never be deployed: lint refuses each file, and accepts the nearest correct one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from lint.finding import LintFinding, Severity
 from lint.lint import lint
 from lint.reader import read_subject
-from tests.lint.examples.file import NOT_KEPT, SITE, File, Properties
+from tests.lint.examples.file import NOT_PERSISTENT as COLD
+from tests.lint.examples.file import SITE, File, Properties
 
 FORCE = "hbase.master.scp.retain.assignment.force"
 RETRIES = "hbase.master.scp.retain.assignment.force.retries"
@@ -18,7 +19,7 @@ MEMSTORE = "hbase.regionserver.global.memstore.size"
 SLOTS = "hbase.bucketcache.bucket.sizes"
 ENGINE = "hbase.bucketcache.ioengine"
 SYSTEM = "emr-metrics/emr-system-metrics"
-HALF_GONE = {"hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS": None}}
+NO_JAVA = {"hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS": None}}
 
 
 def site(**properties: str | None) -> File:
@@ -46,8 +47,8 @@ def hadoop(path: str, key: str, value: str | None) -> File:
     return File(others={path: {key: value}})
 
 
-def copies(number: str | None, nodes: int, stated: Mapping[str, str] | None = None) -> File:
-    others = {"hdfs-site": {"dfs.replication": number}, "hbase": stated or {}}
+def copies(number: str | None, nodes: int, settings: Mapping[str, str] | None = None) -> File:
+    others = {"hdfs-site": {"dfs.replication": number}, "hbase": settings or {}}
     return File(others=others, core={"InstanceCount": nodes}, site={"emr.wal.workspace": "warmbase"})
 
 
@@ -63,7 +64,7 @@ TWO_FILES = "files:/mnt1/hbase/cache,/mnt2/hbase/cache"
 # What is wrong: a file that has it, the rule that refuses it, and files as like to it as can be that are right.
 REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
     "persistence on a release too old": (
-        File(release="emr-7.5.0", others=HALF_GONE), "WB301", (File(release="emr-7.6.0", others=HALF_GONE),),
+        File(release="emr-7.5.0", others=NO_JAVA), "WB301", (File(release="emr-7.6.0", others=NO_JAVA),),
     ),
     "generational ZGC on Java 17 by default": (
         java(None, GENERATIONAL), "WB401", (java("/usr/lib/jvm/jre-21", GENERATIONAL), java(None, '"-XX:+UseZGC"')),
@@ -148,7 +149,7 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
     "retries by default": (File(site={RETRIES: None}), "WB307", (File(site={RETRIES: None, FORCE: "false"}),)),
     "retries as by default": (File(site={RETRIES: "600"}), "WB307", (File(site={RETRIES: "14"}),)),
     "retries by default, nothing else said": (
-        File(site={**NOT_KEPT, FORCE: "true"}), "WB307", (File(site={**NOT_KEPT, FORCE: "true", RETRIES: "12"}),),
+        File(site={**COLD, FORCE: "true"}), "WB307", (File(site={**COLD, FORCE: "true", RETRIES: "12"}),),
     ),
     "paths of a cache with colons between": (
         File(site={ENGINE: "files:/mnt1/cache:/mnt2/cache"}), "WB210",
@@ -158,7 +159,7 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         hadoop("trino-connector-hive", "hive.cache.enabled", "true"), "WB612",
         (
             hadoop("trino-connector-hive", "fs.cache.enabled", "true"),
-            File(release="emr-7.2.0", others={**HALF_GONE, "trino-connector-hive": {"hive.cache.enabled": "true"}}),
+            File(release="emr-7.2.0", others={**NO_JAVA, "trino-connector-hive": {"hive.cache.enabled": "true"}}),
         ),
     ),
     "RubiX for Presto": (
@@ -248,33 +249,33 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         copies(None, 3), "WB602", (copies(None, 4), copies("2", 3)),
     ),
 }  # fmt: skip
-each_refused = pytest.mark.parametrize(("file", "rule", "right"), REFUSED.values(), ids=REFUSED.keys())
+on_every_refusal = pytest.mark.parametrize(("file", "rule", "right"), REFUSED.values(), ids=REFUSED.keys())
 
 
-def found(file: File, folder: Path, rule: str) -> list[LintFinding]:
+def reports(file: File, folder: Path, rule: str) -> list[LintFinding]:
     return [finding for finding in lint(file.subject(folder)).findings if finding.id == rule]
 
 
-@each_refused
+@on_every_refusal
 def test_what_must_never_be_deployed_is_an_error(
     file: File, rule: str, right: tuple[File, ...], tmp_path: Path
 ) -> None:
-    refused = found(file, tmp_path, rule)
-    assert [each.severity for each in refused] == [Severity.ERROR]
+    refused = reports(file, tmp_path, rule)
+    assert [finding.severity for finding in refused] == [Severity.ERROR]
     for near in right:
-        assert not found(near, tmp_path, rule), near
+        assert not reports(near, tmp_path, rule), near
 
 
 def test_volumes_faster_than_their_instance_are_a_warning(tmp_path: Path) -> None:
-    (one,) = found(File(volume={"Throughput": 299}), tmp_path, "WB702")
+    (one,) = reports(File(volume={"Throughput": 299}), tmp_path, "WB702")
     assert one.severity is Severity.WARNING
-    (two,) = found(File(volume={"Throughput": 150}, volumes=2), tmp_path, "WB702")
+    (two,) = reports(File(volume={"Throughput": 150}, volumes=2), tmp_path, "WB702")
     assert "300 MiB/s of volumes on r8g.2xlarge, which sustains only 298" in two.message
-    assert not found(File(volume={"Throughput": 149}, volumes=2), tmp_path, "WB702")
-    assert not found(File(volume={"Throughput": 125}, volumes=8), tmp_path, "WB702")  # what is included is not bought
+    assert not reports(File(volume={"Throughput": 149}, volumes=2), tmp_path, "WB702")
+    assert not reports(File(volume={"Throughput": 125}, volumes=8), tmp_path, "WB702")  # included, not bought
 
 
-# What a master waits for at a full restart of six servers that take 1.55 min, and what is told of it.
+# The waits of a master at a full restart of six servers that take 1.55 min, with the rules that report them.
 WAITS = [
     (waiting(), ["WB312"]),
     (waiting(most="5"), ["WB312"]),
@@ -290,13 +291,13 @@ WAITS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "told"), WAITS)
-def test_a_full_restart_waits_for_the_caches_and_not_for_ever(file: File, told: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("file", "reported"), WAITS)
+def test_a_full_restart_waits_for_the_caches_and_not_for_ever(file: File, reported: list[str], tmp_path: Path) -> None:
     findings = lint(file.subject(tmp_path)).findings
-    assert [finding.id for finding in findings if finding.id in {"WB312", "WB316", "WB317"}] == told
+    assert [finding.id for finding in findings if finding.id in {"WB312", "WB316", "WB317"}] == reported
 
 
-# A value of hbase-env/export, and what is told of it; with its fix.
+# A value of hbase-env/export, with part of the message and of the fix.
 WORDS = [
     ('"-Xmx9g -Xms9g"', None, ""),
     ("'-Xmx9g -Xms9g'", None, ""),
@@ -313,17 +314,17 @@ WORDS = [
 
 @pytest.mark.parametrize(("value", "says", "fix"), WORDS)
 def test_a_variable_is_one_word_of_the_shell(value: str, says: str | None, fix: str, tmp_path: Path) -> None:
-    told = found(hadoop("hbase-env/export", "HBASE_MASTER_OPTS", value), tmp_path, "WB406")
-    assert len(told) == (says is not None)
-    for each in told:
-        assert (says or "") in each.message
-        assert each.fix.startswith(fix)
+    reported = reports(hadoop("hbase-env/export", "HBASE_MASTER_OPTS", value), tmp_path, "WB406")
+    assert len(reported) == (says is not None)
+    for finding in reported:
+        assert (says or "") in finding.message
+        assert finding.fix.startswith(fix)
 
 
 @pytest.mark.parametrize("value", ['"-Xmx16g -Xms16g"', "'-Xmx16g -Xms16g'", "-Xmx16g -Xms16g"])
 def test_no_fix_puts_quotes_into_quotes(value: str, tmp_path: Path) -> None:
-    (told,) = found(hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", value), tmp_path, "WB404")
-    assert told.fix.endswith('"$HBASE_REGIONSERVER_OPTS -Xmx16g -Xms16g"')
+    (reported,) = reports(hadoop("hbase-env/export", "HBASE_REGIONSERVER_OPTS", value), tmp_path, "WB404")
+    assert reported.fix.endswith('"$HBASE_REGIONSERVER_OPTS -Xmx16g -Xms16g"')
 
 
 EMRFS = {"core-site": {"fs.s3.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"}}
@@ -342,7 +343,7 @@ CONNECTORS = [
 
 @pytest.mark.parametrize(("file", "rule", "speaks"), CONNECTORS)
 def test_a_rule_about_s3a_is_silent_on_emrfs(file: File, rule: str, *, speaks: bool, tmp_path: Path) -> None:
-    assert bool(found(file, tmp_path, rule)) == speaks
+    assert bool(reports(file, tmp_path, rule)) == speaks
 
 
 SHORT_CIRCUIT = "dfs.client.read.shortcircuit"
@@ -352,11 +353,11 @@ SOCKET = "dfs.domain.socket.path"
 def test_short_circuit_reads_without_a_socket_stop_the_client(tmp_path: Path) -> None:
     in_hdfs = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
     root = {"hbase.rootdir": None}
-    (told,) = found(File(site=root, others={**in_hdfs, "hdfs-site": {SHORT_CIRCUIT: "true"}}), tmp_path, "WB615")
-    assert "HadoopIllegalArgumentException, unless EMR's own hdfs-site sets the path" in told.message
-    stated = {SHORT_CIRCUIT: "true", SOCKET: "/var/run/hdfs/socket"}
-    assert not found(File(site=root, others={**in_hdfs, "hdfs-site": stated}), tmp_path, "WB615")
-    assert len(found(hadoop("hdfs-site", SHORT_CIRCUIT, "true"), tmp_path, "WB615")) == 2  # in S3 both are told
+    (reported,) = reports(File(site=root, others={**in_hdfs, "hdfs-site": {SHORT_CIRCUIT: "true"}}), tmp_path, "WB615")
+    assert "HadoopIllegalArgumentException, unless EMR's own hdfs-site sets the path" in reported.message
+    settings = {SHORT_CIRCUIT: "true", SOCKET: "/var/run/hdfs/socket"}
+    assert not reports(File(site=root, others={**in_hdfs, "hdfs-site": settings}), tmp_path, "WB615")
+    assert len(reports(hadoop("hdfs-site", SHORT_CIRCUIT, "true"), tmp_path, "WB615")) == 2  # two in S3
 
 
 def test_a_site_of_hbase_alone_does_not_show_the_socket(tmp_path: Path) -> None:
@@ -373,9 +374,9 @@ def test_a_file_system_of_somebody_is_no_slip(key: str, tmp_path: Path) -> None:
     ]
 
 
-def test_a_key_of_hadoop_is_not_said_to_be_of_an_hbase(tmp_path: Path) -> None:
-    (told,) = found(hadoop("hdfs-site", "dfs.support.append", "true"), tmp_path, "WB102")
-    assert told.message.endswith("of an older Hadoop")
+def test_a_key_of_hadoop_is_not_called_one_of_hbase(tmp_path: Path) -> None:
+    (reported,) = reports(hadoop("hdfs-site", "dfs.support.append", "true"), tmp_path, "WB102")
+    assert reported.message.endswith("of an older Hadoop")
 
 
 # A key as somebody wrote it, and the one that exists.
@@ -388,13 +389,13 @@ SLIPS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "written", "meant"), SLIPS)
-def test_a_slip_names_the_key_that_was_meant(path: str, written: str, meant: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("path", "written", "real"), SLIPS)
+def test_a_misspelt_key_is_answered_with_the_real_one(path: str, written: str, real: str, tmp_path: Path) -> None:
     file = hadoop(path, written, "1") if path != "hbase-site" else File(site={written: "1"})
     (slip,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == written]
     assert (slip.id, slip.severity) == ("WB101", Severity.ERROR)
-    assert f"did you mean {meant}?" in slip.message
-    assert meant in slip.fix
+    assert f"did you mean {real}?" in slip.message
+    assert real in slip.fix
 
 
 OF_OTHERS = [
@@ -427,10 +428,10 @@ def test_a_key_of_another_version_is_an_error(
     key: str, value: str, without: str, with_it: str | None, tmp_path: Path
 ) -> None:
     file = File(site={key: value}, release=without)
-    (wrong,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == key]
-    assert (wrong.id, wrong.severity) == ("WB102", Severity.ERROR)
+    (unread,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == key]
+    assert (unread.id, unread.severity) == ("WB102", Severity.ERROR)
     if with_it:
-        assert not found(File(site={key: value}, release=with_it), tmp_path, "WB102")
+        assert not reports(File(site={key: value}, release=with_it), tmp_path, "WB102")
 
 
 def test_a_form_that_says_less_is_judged_by_what_it_says(tmp_path: Path) -> None:
@@ -439,4 +440,4 @@ def test_a_form_that_says_less_is_judged_by_what_it_says(tmp_path: Path) -> None
     properties = (f"<property><name>{key}</name><value>{value}</value></property>" for key, value in SITE.items())
     file.write_text(f"<configuration>{''.join(properties)}</configuration>", encoding="utf-8")
     faults = lint(read_subject(file, "emr-7.12.0"))
-    assert [each.id for each in (*faults.of(Severity.ERROR), *faults.of(Severity.WARNING))] == ["WB501"]
+    assert [finding.id for finding in (*faults.of(Severity.ERROR), *faults.of(Severity.WARNING))] == ["WB501"]

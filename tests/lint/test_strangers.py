@@ -37,11 +37,11 @@ class Stranger:
     warnings: frozenset[str] = frozenset()
 
     def subject(self, folder: Path) -> ClusterSpec:
-        """As the reader takes it from RunJobFlow's JSON."""
+        """Return the cluster that the reader reads from its RunJobFlow JSON."""
         launch = {
             **({"ReleaseLabel": self.release} if self.release else {}),
             "Applications": [{"Name": name} for name in self.applications],
-            "Configurations": [nested(path.split("/"), each) for path, each in self.configurations.items()],
+            "Configurations": [nested(path.split("/"), properties) for path, properties in self.configurations.items()],
             "Instances": self.instances,
             **self.more,
         }
@@ -212,13 +212,13 @@ STRANGERS: Mapping[str, Stranger] = {
 
 
 @pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS.keys())
-def test_a_clean_configuration_has_no_error_and_only_what_is_told(stranger: Stranger, tmp_path: Path) -> None:
+def test_a_clean_configuration_has_no_error_and_few_warnings(stranger: Stranger, tmp_path: Path) -> None:
     report = lint(stranger.subject(tmp_path))
-    assert [(found.id, found.message) for found in report.of(Severity.ERROR)] == []
-    assert {found.id for found in report.of(Severity.WARNING)} == stranger.warnings
+    assert [(finding.id, finding.message) for finding in report.of(Severity.ERROR)] == []
+    assert {finding.id for finding in report.of(Severity.WARNING)} == stranger.warnings
 
 
-def test_an_hdfs_site_alone_is_not_asked_for_the_log_of_hbase(tmp_path: Path) -> None:
+def test_an_hdfs_site_alone_needs_no_log_of_hbase(tmp_path: Path) -> None:
     file = tmp_path / "hdfs-site.xml"
     file.write_text(
         "<configuration><property><name>dfs.replication</name><value>1</value></property></configuration>",
@@ -228,7 +228,7 @@ def test_an_hdfs_site_alone_is_not_asked_for_the_log_of_hbase(tmp_path: Path) ->
     assert report.findings == ()
 
 
-def test_where_nobody_says_what_runs_hbase_is_taken_to(tmp_path: Path) -> None:
+def test_without_applications_hbase_is_assumed(tmp_path: Path) -> None:
     file = tmp_path / "cluster.json"
     file.write_text('[{"Classification": "hdfs-site", "Properties": {"dfs.replication": "1"}}]')
-    assert "WB602" in {found.id for found in lint(read_subject(file, "emr-7.12.0")).findings}
+    assert "WB602" in {finding.id for finding in lint(read_subject(file, "emr-7.12.0")).findings}

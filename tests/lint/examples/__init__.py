@@ -1,4 +1,4 @@
-"""For every rule the smallest file that makes it speak, and it alone."""
+"""Examples: for every rule the smallest file that only this rule reports."""
 
 from __future__ import annotations
 

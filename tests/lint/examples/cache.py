@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.lint.examples.case import Case
-from tests.lint.examples.file import IN_HDFS, NOT_KEPT, File
+from tests.lint.examples.file import IN_HDFS, NOT_PERSISTENT, File
 
 SIZE = "hbase.bucketcache.size"
 ENGINE = "hbase.bucketcache.ioengine"
@@ -13,42 +13,42 @@ TWO_FILES = "files:/mnt1/hbase/cache,/mnt2/hbase/cache"
 CACHE = (
     Case(
         id="WB201",
-        wrong=File(site={SIZE: "0.4"}),
+        faulty=File(site={SIZE: "0.4"}),
         right=File(site={SIZE: "1", SLOTS: None}),
         at=SIZE,
         says="0.4 MiB",
     ),
     Case(
         id="WB202",
-        wrong=File(site={SLOTS: "66560,532490"}),
+        faulty=File(site={SLOTS: "66560,532490"}),
         right=File(site={SLOTS: "66560,532480"}),
         at=SLOTS,
         says="532,490 is not a multiple of 256; the next multiple is 532,736",
     ),
     Case(
         id="WB203",
-        wrong=File(site={SLOTS: "65536"}),
+        faulty=File(site={SLOTS: "65536"}),
         right=File(site={SLOTS: "65792"}),
         at=SLOTS,
         says="a block takes 65,590",
     ),
     Case(
         id="WB204",
-        wrong=File(site={SIZE: "4"}),
+        faulty=File(site={SIZE: "4"}),
         right=File(site={SIZE: "5"}),
         at=SIZE,
         says="2 sizes need a bucket of 2,129,920 bytes each, 5 MiB in all",
     ),
     Case(
         id="WB205",
-        wrong=File(site={SLOTS: "66560,132096"}),
+        faulty=File(site={SLOTS: "66560,132096"}),
         right=File(site={SLOTS: "66560,133120"}),
         at=SLOTS,
         says="slots of 66,560 bytes leave 11.8% of each bucket of 528,384",
     ),
     Case(
         id="WB206",
-        wrong=File(
+        faulty=File(
             site={
                 "hbase.bucketcache.single.factor": "0.15",
                 "hbase.bucketcache.multi.factor": "0.65",
@@ -67,21 +67,21 @@ CACHE = (
     ),
     Case(
         id="WB207",
-        wrong=File(site={"hbase.bucketcache.minfactor": "0.96"}),
+        faulty=File(site={"hbase.bucketcache.minfactor": "0.96"}),
         right=File(site={"hbase.bucketcache.minfactor": "0.95"}),
         at="hbase.bucketcache.minfactor",
         says="eviction would start at 0.95 and stop only at 0.96, which is higher",
     ),
     Case(
         id="WB208",
-        wrong=File(site={"hfile.block.cache.size": "0"}),
+        faulty=File(site={"hfile.block.cache.size": "0"}),
         right=File(site={"hfile.block.cache.size": "0.0002"}),
         at="hfile.block.cache.size",
         says="L1 and the BucketCache",
     ),
     Case(
         id="WB209",
-        wrong=File(
+        faulty=File(
             site={"hfile.block.cache.size": "0.1", "hbase.regionserver.global.memstore.size": "0.71"}, volume={}
         ),
         right=File(site={"hfile.block.cache.size": "0.1", "hbase.regionserver.global.memstore.size": "0.70"}),
@@ -90,105 +90,105 @@ CACHE = (
     ),
     Case(
         id="WB210",
-        wrong=File(site={ENGINE: "files:/mnt1/a:/mnt1/b"}),
+        faulty=File(site={ENGINE: "files:/mnt1/a:/mnt1/b"}),
         right=File(site={ENGINE: "files:/mnt1/a"}),
         at=ENGINE,
         says="takes the colon as part of a single path",
     ),
     Case(
         id="WB211",
-        wrong=File(site={ENGINE: TWO_FILES, SIZE: "512001"}, volumes=2),
+        faulty=File(site={ENGINE: TWO_FILES, SIZE: "512001"}, volumes=2),
         right=File(site={ENGINE: TWO_FILES, SIZE: "512000"}, volumes=2),
         at=SIZE,
         says="512,001 MiB cannot be divided evenly over 2 files",
     ),
-    Case(id="WB212", wrong=File(site={ENGINE: TWO_FILES}), at=ENGINE, says="2 files fill one after the other"),
+    Case(id="WB212", faulty=File(site={ENGINE: TWO_FILES}), at=ENGINE, says="2 files fill one after the other"),
     Case(
         id="WB213",
-        wrong=File(volume={"SizeInGB": 499}),
+        faulty=File(volume={"SizeInGB": 499}),
         right=File(volume={"SizeInGB": 600}),
         at=SIZE,
         says="a cache of 500 GiB in 1 file does not fit",
     ),
     Case(
         id="WB214",
-        wrong=File(volume={"SizeInGB": 500}),
+        faulty=File(volume={"SizeInGB": 500}),
         right=File(volume={"SizeInGB": 589}),
         at=SIZE,
         says="fills 100% of its volume of 500 GiB",
     ),
-    Case(id="WB215", wrong=File(site={ENGINE: None}), at=ENGINE, says="the location of the cache is not set"),
+    Case(id="WB215", faulty=File(site={ENGINE: None}), at=ENGINE, says="the location of the cache is not set"),
     Case(
         id="WB216",
-        wrong=File(site={**NOT_KEPT, ENGINE: None, "hbase.rootdir": None}, others=IN_HDFS),
-        right=File(site={**NOT_KEPT, "hbase.rootdir": None}, others=IN_HDFS),
+        faulty=File(site={**NOT_PERSISTENT, ENGINE: None, "hbase.rootdir": None}, others=IN_HDFS),
+        right=File(site={**NOT_PERSISTENT, "hbase.rootdir": None}, others=IN_HDFS),
         at=SIZE,
         says="there is no cache: the size has no effect without an engine",
     ),
     Case(
         id="WB217",
-        wrong=File(site={SIZE: None}),
+        faulty=File(site={SIZE: None}),
         at=SIZE,
         says="each RegionServer gets only EMR's default cache of 8 GiB",
     ),
     Case(
         id="WB218",
-        wrong=File(site={"hbase.bucketcache.queue.addition.waittime": "0"}),
+        faulty=File(site={"hbase.bucketcache.queue.addition.waittime": "0"}),
         right=File(site={"hbase.bucketcache.queue.addition.waittime": "1"}),
         at="hbase.bucketcache.queue.addition.waittime",
         says="prefetch leaves files partly cached",
     ),
     Case(
         id="WB219",
-        wrong=File(site={"hbase.block.data.cacheonread": "false"}),
+        faulty=File(site={"hbase.block.data.cacheonread": "false"}),
         right=File(site={"hbase.block.data.cacheonread": "true"}),
         at="hbase.block.data.cacheonread",
         says="reads do not fill the cache",
     ),
     Case(
         id="WB220",
-        wrong=File(site={"hbase.hfile.thread.prefetch": "4"}),
+        faulty=File(site={"hbase.hfile.thread.prefetch": "4"}),
         right=File(site={"hbase.hfile.thread.prefetch": "5"}),
         at="hbase.hfile.thread.prefetch",
         says="4 threads prefetch",
     ),
     Case(
         id="WB221",
-        wrong=File(site={"hbase.rs.cacheblocksonwrite": "true"}),
+        faulty=File(site={"hbase.rs.cacheblocksonwrite": "true"}),
         right=File(site={"hbase.rs.cacheblocksonwrite": "true", "hbase.rs.cachecompactedblocksonwrite": "true"}),
         at="hbase.rs.cachecompactedblocksonwrite",
         says="the first compaction drops them",
     ),
     Case(
         id="WB222",
-        wrong=File(site={"hbase.bucketcache.combinedcache.enabled": "false"}),
+        faulty=File(site={"hbase.bucketcache.combinedcache.enabled": "false"}),
         right=File(site={"hbase.bucketcache.combinedcache.enabled": "true"}),
         at="hbase.bucketcache.combinedcache.enabled",
         says="always combined",
     ),
     Case(
         id="WB223",
-        wrong=File(site={"hfile.block.cache.size.max.range": "0.4"}),
+        faulty=File(site={"hfile.block.cache.size.max.range": "0.4"}),
         at="hfile.block.cache.size.max.range",
         says="HBase moves memory",
     ),
     Case(
         id="WB224",
-        wrong=File(site={"hbase.blockcache.minblocksize": "249"}),
+        faulty=File(site={"hbase.blockcache.minblocksize": "249"}),
         right=File(site={"hbase.blockcache.minblocksize": "251"}),
         at=SIZE,
         says="2,156,108,080 blocks are more than HBase can count (2^31)",
     ),
     Case(
         id="WB225",
-        wrong=File(site={"hbase.blockcache.use.external": "true"}),
+        faulty=File(site={"hbase.blockcache.use.external": "true"}),
         right=File(site={"hbase.blockcache.use.external": "false"}),
         at="hbase.blockcache.use.external",
         says="memcached",
     ),
     Case(
         id="WB226",
-        wrong=File(site={"hbase.lru.blockcache.multi.percentage": "0.6"}),
+        faulty=File(site={"hbase.lru.blockcache.multi.percentage": "0.6"}),
         right=File(
             site={"hbase.lru.blockcache.multi.percentage": "0.6", "hbase.lru.blockcache.memory.percentage": "0.15"}
         ),
@@ -197,7 +197,7 @@ CACHE = (
     ),
     Case(
         id="WB227",
-        wrong=File(site={"hbase.lru.blockcache.min.factor": "0.99"}),
+        faulty=File(site={"hbase.lru.blockcache.min.factor": "0.99"}),
         right=File(site={"hbase.lru.blockcache.min.factor": "0.98"}),
         at="hbase.lru.blockcache.min.factor",
         says="L1 would start to evict at 0.99 and stop at 0.99",

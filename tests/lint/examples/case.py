@@ -9,13 +9,13 @@ from tests.lint.examples.file import File
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`says` is part of the message, `at` the property that is blamed; of `hbase-site`, unless a blank parts them.
+    """An example: `says` is part of the message, and `at` is the property, after a classification and a blank if any.
 
-    `with_it` are rules that speak because of the same fault, of something else in the file.
+    `with_it` are rules that report something else in the file because of the same fault.
     """
 
     id: str
-    wrong: File
+    faulty: File
     says: str
     at: str = ""
     right: File = field(default_factory=File)
@@ -23,6 +23,6 @@ class Case:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Classification and property."""
+        """Return the classification and the property that are blamed."""
         path, blank, key = self.at.rpartition(" ")
         return (path, key) if blank else ("hbase-site", key)

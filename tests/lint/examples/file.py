@@ -17,7 +17,7 @@ OPTIONS = '"$HBASE_REGIONSERVER_OPTS -Xms16g -Xmx16g"'
 BALANCER = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
 
 Properties = Mapping[str, str | None]
-"""None takes a property of the good cluster away."""
+"""Properties to add to the good cluster; None removes one."""
 
 # 500 GiB of cache on six nodes of 64 GiB, slots for blocks of 64 KiB, kept over a restart.
 SITE: Mapping[str, str] = {
@@ -58,7 +58,7 @@ PRIMARY: Mapping[str, Any] = {"InstanceRole": "MASTER", "InstanceType": "m8g.xla
 APPLICATIONS = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
 
 NO_CACHE: Properties = {key: None for key in SITE if "bucketcache" in key or "retain" in key}
-NOT_KEPT: Properties = {key: None for key in SITE if "persist" in key or "retain" in key}
+NOT_PERSISTENT: Properties = {key: None for key in SITE if "persist" in key or "retain" in key}
 IN_HDFS: Mapping[str, Properties] = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
 
 
@@ -88,20 +88,20 @@ class File:
         return json.dumps(self._launch(), indent=1)
 
     def subject(self, folder: Path) -> ClusterSpec:
-        """Return what the reader makes of it."""
+        """Return the cluster that the reader reads from the file."""
         path = folder / "launch.json"
         path.write_text(self.text(), encoding="utf-8")
         return read_subject(path, None)
 
     def _launch(self) -> dict[str, Any]:
-        stated: dict[str, Properties] = {"hbase-site": {**SITE, **self.site}}
+        levels: dict[str, Properties] = {"hbase-site": {**SITE, **self.site}}
         for path, properties in {**OTHERS, **self.others}.items():
             if properties is not None:
-                stated[path] = {**OTHERS.get(path, {}), **properties}
+                levels[path] = {**OTHERS.get(path, {}), **properties}
         return {
             **({"ReleaseLabel": self.release} if self.release else {}),
             "Applications": [{"Name": name} for name in self.applications],
-            "Configurations": [*classifications(stated), *self.again],
+            "Configurations": [*classifications(levels), *self.again],
             "Instances": {"InstanceGroups": [*self._groups(), *self.groups], **self.instances},
             **self.cluster,
         }
@@ -115,24 +115,24 @@ class File:
         yield core
 
 
-def classifications(stated: Mapping[str, Properties]) -> list[dict[str, Any]]:
+def classifications(levels: Mapping[str, Properties]) -> list[dict[str, Any]]:
     """Return each path as EMR nests it."""
-    found: list[dict[str, Any]] = []
-    for path, properties in stated.items():
+    top: list[dict[str, Any]] = []
+    for path, properties in levels.items():
         *outer, name = path.split("/")
-        inside = found
-        for each in outer:
-            inside = named(each, inside)["Configurations"]
+        inside = top
+        for inner in outer:
+            inside = named(inner, inside)["Configurations"]
         named(name, inside)["Properties"].update(
             {key: value for key, value in properties.items() if value is not None},
         )
-    return found
+    return top
 
 
 def named(name: str, inside: list[dict[str, Any]]) -> dict[str, Any]:
-    """The classification of that name, a new one where there is none."""
-    known = next((each for each in inside if each["Classification"] == name), None)
-    if known is not None:
-        return known
+    """Return the classification of that name, and add it where it is missing."""
+    same = next((entry for entry in inside if entry["Classification"] == name), None)
+    if same is not None:
+        return same
     inside.append({"Classification": name, "Properties": {}, "Configurations": []})
     return inside[-1]

@@ -1,4 +1,4 @@
-"""What is published."""
+"""Examples of the rules about metrics."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from tests.lint.examples.file import File
 METRICS = (
     Case(
         id="WB801",
-        wrong=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics/emr-system-metrics": {}}),
+        faulty=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics/emr-system-metrics": {}}),
         at="emr-metrics/emr-system-metrics ",
         says="with an empty emr-system-metrics no system metric is published",
     ),
     Case(
         id="WB802",
-        wrong=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics": {}}),
+        faulty=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics": {}}),
         at="emr-metrics ",
         says="an empty emr-metrics publishes 34 system metrics and none of HBase",
     ),
     Case(
         id="WB803",
-        wrong=File(
+        faulty=File(
             others={
                 "emr-metrics/emr-hbase-region-server-metrics": {
                     "Hadoop:service=HBase,name=RegionServer,sub=Server": "l2CacheHitCount,l2CacheHitRatio"
@@ -39,7 +39,7 @@ METRICS = (
     ),
     Case(
         id="WB804",
-        wrong=File(
+        faulty=File(
             others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "30000"}},
         ),
         right=File(
@@ -50,7 +50,7 @@ METRICS = (
     ),
     Case(
         id="WB805",
-        wrong=File(others={"emr-metrics/emr-system-metrics/disk": None}),
+        faulty=File(others={"emr-metrics/emr-system-metrics/disk": None}),
         at="emr-metrics emr-system-metrics",
         says="34 system metrics of every node",
     ),

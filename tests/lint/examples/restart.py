@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.lint.examples.case import Case
-from tests.lint.examples.file import BALANCER, NOT_KEPT, File
+from tests.lint.examples.file import BALANCER, NOT_PERSISTENT, File
 
 PATH = "hbase.bucketcache.persistent.path"
 FORCE = "hbase.master.scp.retain.assignment.force"
@@ -19,115 +19,118 @@ OLD_JAVA = {
 RESTART = (
     Case(
         id="WB301",
-        wrong=File(release="emr-7.5.0", others=OLD_JAVA),
+        faulty=File(release="emr-7.5.0", others=OLD_JAVA),
         right=File(release="emr-7.6.0", others=OLD_JAVA),
         at=PATH,
         says="emr-7.5.0 cannot keep the cache across a restart; emr-7.6.0 can",
     ),
     Case(
         id="WB302",
-        wrong=File(site={"hbase.bucketcache.ioengine": "offheap"}),
+        faulty=File(site={"hbase.bucketcache.ioengine": "offheap"}),
         right=File(site={"hbase.bucketcache.ioengine": "file:/mnt1/hbase/cache"}),
         at=PATH,
         says="a restart loses the cache",
     ),
     Case(
         id="WB303",
-        wrong=File(site={"hbase.bucketcache.ioengine": "mmap:/mnt1/hbase/cache"}),
+        faulty=File(site={"hbase.bucketcache.ioengine": "mmap:/mnt1/hbase/cache"}),
         right=File(site={"hbase.bucketcache.ioengine": "file:/mnt1/hbase/cache"}),
         at="hbase.bucketcache.ioengine",
         says="mmap writes its index only at a clean stop, and does not stamp blocks",
     ),
     Case(
         id="WB304",
-        wrong=File(site={"hbase.bucketcache.persist.intervalinmillis": None}),
+        faulty=File(site={"hbase.bucketcache.persist.intervalinmillis": None}),
         right=File(site={"hbase.bucketcache.persist.intervalinmillis": "300000"}),
         at="hbase.bucketcache.persist.intervalinmillis",
         says="HBase rewrites the whole index every 1 s",
     ),
     Case(
         id="WB305",
-        wrong=File(site={"hbase.bucketcache.persistence.chunksize": None}),
+        faulty=File(site={"hbase.bucketcache.persistence.chunksize": None}),
         right=File(site={"hbase.bucketcache.persistence.chunksize": "5000000"}),
         at="hbase.bucketcache.persistence.chunksize",
         says="a dump of 7.7 million blocks uses 1.4 GiB of heap at a time",
     ),
     Case(
         id="WB306",
-        wrong=File(site={"hbase.rs.evictblocksonclose": "true"}),
+        faulty=File(site={"hbase.rs.evictblocksonclose": "true"}),
         right=File(site={"hbase.rs.evictblocksonclose": "false"}),
         at="hbase.rs.evictblocksonclose",
         says="HBase drops the cached blocks of a region that it closes",
     ),
     Case(
         id="WB307",
-        wrong=File(site={RETRIES: None}),
+        faulty=File(site={RETRIES: None}),
         right=File(site={RETRIES: "25"}),
         at=RETRIES,
         says="each twice as long as the last from 50 ms on",
     ),
     Case(
         id="WB308",
-        wrong=File(site={RETRIES: "10"}),
+        faulty=File(site={RETRIES: "10"}),
         right=File(site={RETRIES: "11"}),
         at=RETRIES,
         says="the master waits 51.2 s (10 retries)",
     ),
     Case(
         id="WB309",
-        wrong=File(site={**NOT_KEPT, FORCE: "true", RETRIES: "12"}),
-        right=File(site={**NOT_KEPT, FORCE: "true", RETRIES: "12", "hbase.master.scp.retain.assignment": "true"}),
+        faulty=File(site={**NOT_PERSISTENT, FORCE: "true", RETRIES: "12"}),
+        right=File(site={**NOT_PERSISTENT, FORCE: "true", RETRIES: "12", "hbase.master.scp.retain.assignment": "true"}),
         at=FORCE,
         says="no effect without hbase.master.scp.retain.assignment",
     ),
     Case(
-        id="WB310", wrong=File(site={FORCE: "false"}), at=FORCE, says="after a restart a server's regions are elsewhere"
+        id="WB310",
+        faulty=File(site={FORCE: "false"}),
+        at=FORCE,
+        says="a server's regions are elsewhere",
     ),
     Case(
         id="WB311",
-        wrong=File(site={**NOT_KEPT, "hbase.master.loadbalancer.class": BALANCER}),
+        faulty=File(site={**NOT_PERSISTENT, "hbase.master.loadbalancer.class": BALANCER}),
         right=File(site={"hbase.master.loadbalancer.class": BALANCER}),
         at="hbase.master.loadbalancer.class",
         says="the balancer ignores the cache",
     ),
     Case(
         id="WB312",
-        wrong=File(site={TIMEOUT: "99000"}),
+        faulty=File(site={TIMEOUT: "99000"}),
         right=File(site={TIMEOUT: "100000"}),
         at=TIMEOUT,
         says="the first RegionServers to report get the regions of all",
     ),
     Case(
         id="WB313",
-        wrong=File(site={LEAST: "3", MOST: "2"}),
+        faulty=File(site={LEAST: "3", MOST: "2"}),
         right=File(site={LEAST: "3", MOST: "3"}),
         at=MOST,
         says="HBase ignores 2, because it is below mintostart (3)",
     ),
     Case(
         id="WB314",
-        wrong=File(),
-        right=File(site=NOT_KEPT),
+        faulty=File(),
+        right=File(site=NOT_PERSISTENT),
         at=PATH,
         says="the RegionServer does not start if the last chunk of its",
     ),
     Case(
         id="WB315",
-        wrong=File(site={RETRIES: "17"}),
+        faulty=File(site={RETRIES: "17"}),
         right=File(site={RETRIES: "16"}),
         at=RETRIES,
         says="17 retries keep the regions of a lost server offline for 1.82 h",
     ),
     Case(
         id="WB316",
-        wrong=File(site={LEAST: "7", MOST: "7"}),
+        faulty=File(site={LEAST: "7", MOST: "7"}),
         right=File(site={LEAST: "6", MOST: "6"}),
         at=LEAST,
         says="the master waits for 7 RegionServers",
     ),
     Case(
         id="WB317",
-        wrong=File(site={LEAST: "4"}),
+        faulty=File(site={LEAST: "4"}),
         right=File(site={LEAST: "3"}),
         at=LEAST,
         says="if more than 2 of 6 RegionServers are lost, the master never starts",

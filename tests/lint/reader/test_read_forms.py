@@ -145,7 +145,7 @@ def test_options_win_over_the_input_file(read: Read, tmp_path: Path) -> None:
     assert subject.key_pair == 1
 
 
-def test_fleets_are_stated_by_their_line(read: Read) -> None:
+def test_fleets_are_reported_by_their_line(read: Read) -> None:
     assert read('{"Instances": {\n"InstanceFleets": [{"InstanceFleetType": "CORE"}]}}').fleets == 2
     assert read('{"Instances": {\n"InstanceFleets": []}}').fleets is None
     assert read("Instances:\n  Ec2KeyName: k\n  CoreInstanceFleet:\n    TargetOnDemandCapacity: 1\n").fleets == 3
@@ -192,12 +192,12 @@ def test_the_later_wins_and_is_noted(read: Read) -> None:
         '{"Classification": "a", "Properties": {"k": "3", "other": "4"}},\n'
         '{"Classification": "b", "Configurations": [{"Classification": "a",\n"Properties": {"k": "5"}}]}]'
     )
-    assert {key: (found.value, found.line) for key, found in subject.settings.items()} == {
+    assert {key: (setting.value, setting.line) for key, setting in subject.settings.items()} == {
         ("a", "k"): ("3", 3),
         ("a", "other"): ("4", 3),
         ("b/a", "k"): ("5", 5),
     }
-    assert [(found.classification, found.key, found.value, found.line) for found in subject.twice] == [
+    assert [(setting.classification, setting.key, setting.value, setting.line) for setting in subject.twice] == [
         ("a", "k", "2", 2),
         ("a", "Classification", "a", 3),
         ("a", "k", "3", 3),
@@ -220,9 +220,11 @@ RELEASES = [
 ]
 
 
-@pytest.mark.parametrize(("said", "release", "label"), RELEASES)
-def test_release_stands_where_the_file_says_none(read: Read, said: str, release: str | None, label: str | None) -> None:
-    assert read(f"aws emr create-cluster --name x {said}", release=release).release_label == label
+@pytest.mark.parametrize(("option", "release", "label"), RELEASES)
+def test_release_applies_where_a_file_names_none(
+    read: Read, option: str, release: str | None, label: str | None
+) -> None:
+    assert read(f"aws emr create-cluster --name x {option}", release=release).release_label == label
 
 
 PLACEHOLDERS = """{
@@ -259,7 +261,7 @@ def test_placeholders_are_read_anywhere(read: Read) -> None:
         ("'\U0001f525' # é", "\U0001f525"),
     ],
 )
-def test_yaml_values_are_kept_as_written(read: Read, value: str, text: str) -> None:
+def test_yaml_values_stay_as_written(read: Read, value: str, text: str) -> None:
     subject = read(f"- Classification: x\n  Properties:\n    \U0001f525é: {value}\n    last: 1")
     assert subject.settings["x", "\U0001f525é"].value == text
     assert subject.settings["x", "last"].line == 4

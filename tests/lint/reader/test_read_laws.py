@@ -1,4 +1,4 @@
-"""What holds for every word of a shell and every list of classifications: reading gives back what was written."""
+"""Laws of the readers: words of a shell and lists of classifications are read as they were written."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NAMES = st.text(min_size=1, max_size=8).map(str.strip).filter(lambda name: bool(
 PROPERTIES = st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4)
 
 
-def distinct(found: list[Classification]) -> tuple[Classification, ...]:
-    return tuple({classification.name: classification for classification in found}.values())
+def distinct(classifications: list[Classification]) -> tuple[Classification, ...]:
+    return tuple({classification.name: classification for classification in classifications}.values())
 
 
 FLAT = st.builds(Classification, name=NAMES, properties=PROPERTIES)
@@ -45,13 +45,13 @@ def subject(text: str) -> ClusterSpec:
 
 
 @given(words=st.lists(st.text()), after=st.sampled_from(["", "\n--", "; x", " & y", "|z", "\nx 'y", " # 'z"]))
-def test_quoted_words_come_back(words: list[str], after: str) -> None:
-    found = shell_words(passage(f"{shlex.join(words)}{after}"), 0)
-    assert [word.text for word in found] == words
+def test_quoted_words_round_trip(words: list[str], after: str) -> None:
+    read_words = shell_words(passage(f"{shlex.join(words)}{after}"), 0)
+    assert [word.text for word in read_words] == words
 
 
 @given(words=st.lists(st.text(alphabet="ab \n'\"\\<>$", min_size=1), min_size=1))
-def test_each_character_of_a_quoted_word_has_its_line(words: list[str]) -> None:
+def test_characters_of_a_quoted_word_have_their_line(words: list[str]) -> None:
     text = " \\\n".join(shlex.quote(word) for word in words)
     line = 1
     for word in shell_words(passage(text), 0):
@@ -96,25 +96,25 @@ def test_a_joined_line_counts() -> None:
     ascii_only=st.booleans(),
     in_command=st.booleans(),
 )
-def test_json_comes_back(
+def test_json_round_trips(
     *, classifications: tuple[Classification, ...], indent: int | str | None, ascii_only: bool, in_command: bool
 ) -> None:
     documents = write_classifications(classifications)
     text = json.dumps(documents, indent=indent, ensure_ascii=ascii_only)
     written = f"aws emr create-cluster --configurations {shlex.quote(text)}" if in_command else text
-    found = subject(written)
-    values = {key: setting.value for key, setting in found.settings.items()}
+    spec = subject(written)
+    values = {key: setting.value for key, setting in spec.settings.items()}
     assert values == {(path, key): value for path, key, value in flattened(classifications)}
-    assert found.twice == ()
+    assert spec.twice == ()
     if indent and ascii_only:
         lines = written.splitlines()
-        for setting in found.settings.values():
+        for setting in spec.settings.values():
             key = json.dumps(setting.key)
             assert (shlex.quote(key)[1:-1] if in_command else key) in lines[(setting.line or 0) - 1]
 
 
 @given(classifications=LISTS.filter(bool), flow=st.booleans())
-def test_yaml_comes_back(*, classifications: tuple[Classification, ...], flow: bool) -> None:
+def test_yaml_round_trips(*, classifications: tuple[Classification, ...], flow: bool) -> None:
     documents = {"Configurations": write_classifications(classifications)}
     text = yaml.safe_dump(documents, default_flow_style=flow, allow_unicode=False)
     text = text if not flow else text.replace("{Configurations", "---\nConfigurations", 1).rstrip().removesuffix("}")

@@ -33,8 +33,8 @@ LINES = [
 
 @pytest.mark.parametrize(("classification", "key", "value", "line"), LINES)
 def test_every_setting_has_its_line(classification: str, key: str, value: str, line: int) -> None:
-    found = SUBJECT.settings[classification, key]
-    assert (found.value, found.line) == (value, line)
+    setting = SUBJECT.settings[classification, key]
+    assert (setting.value, setting.line) == (value, line)
     assert f'"{key}"' in RECIPE.read_text(encoding="utf-8").splitlines()[line - 1]
 
 
@@ -44,7 +44,7 @@ def test_placeholders_are_gaps() -> None:
     assert "hbase.rs.prefetchblocksonopen" not in gaps
 
 
-def test_what_is_said_of_the_cluster() -> None:
+def test_the_cluster_is_read() -> None:
     assert SUBJECT.release_label == "emr-7.12.0"
     assert SUBJECT.applications == ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
     assert (SUBJECT.key_pair, SUBJECT.fleets, SUBJECT.managed_scaling, SUBJECT.only) == (10, None, None, None)

@@ -121,11 +121,11 @@ XML = [
 
 
 @pytest.mark.parametrize(("content", "message"), [*FILES, *JSON, *STRUCTURE, *COMMANDS, *XML])
-def test_what_is_wrong_is_said(problems: Problems, content: str | bytes, message: str) -> None:
-    said = problems(content)
-    assert message in said
-    assert said.startswith("try.txt:")
-    assert "\n  fix: " in said
+def test_a_file_that_cannot_be_read_is_refused(problems: Problems, content: str | bytes, message: str) -> None:
+    text = problems(content)
+    assert message in text
+    assert text.startswith("try.txt:")
+    assert "\n  fix: " in text
 
 
 def test_a_fault_in_a_named_file_has_the_line_there(problems: Problems, tmp_path: Path) -> None:
@@ -133,20 +133,20 @@ def test_a_fault_in_a_named_file_has_the_line_there(problems: Problems, tmp_path
     assert problems(f"{COMMAND}--configurations file://ours.json").startswith("ours.json:2  Configurations")
 
 
-def test_all_problems_come_at_once_in_the_order_of_lines(problems: Problems) -> None:
-    said = problems(
+def test_all_problems_are_reported_in_the_order_of_lines(problems: Problems) -> None:
+    text = problems(
         f"{COMMAND}--instance-groups InstanceGroupType=X \\\n"
         "--configurations '[{},\n{}]' \\\n--applications '[{}]'"
     )
-    assert [line for line in said.splitlines() if line.startswith("try.txt")] == [
+    assert [line for line in text.splitlines() if line.startswith("try.txt")] == [
         "try.txt:2  InstanceGroupType",
         "try.txt:3  Configurations",
         "try.txt:4  Configurations",
         "try.txt:5  Applications",
     ]
-    said = problems(f"{COMMAND}--instance-groups InstanceGroupType \\\n--configurations '['")
-    assert "try.txt:2  is not AWS CLI shorthand" in said
-    assert "try.txt:3  is not JSON" in said
+    text = problems(f"{COMMAND}--instance-groups InstanceGroupType \\\n--configurations '['")
+    assert "try.txt:2  is not AWS CLI shorthand" in text
+    assert "try.txt:3  is not JSON" in text
 
 
 @pytest.mark.parametrize("path", [Path(), Path("none.json"), Path("a\0b"), Path("/dev/zero")])
@@ -256,9 +256,9 @@ def test_any_structure_is_read_or_refused(value: object) -> None:
 NO_LABELS = [("7.12.0", "emr-7.12.0"), ("emr-7.12", "emr-7.12.0"), ("EMR-7.6.0", "emr-7.6.0"), ("newest", "emr-7.12.0")]
 
 
-@pytest.mark.parametrize(("release", "meant"), NO_LABELS)
-def test_a_release_that_is_no_label_is_refused(problems: Problems, release: str, meant: str) -> None:
-    said = problems('[{"Classification": "hbase-site"}]', release=release)
-    assert said.startswith(f"--release  {release!r} is not a release label")
-    assert "emr- and three numbers" in said
-    assert f"write {meant}" in said
+@pytest.mark.parametrize(("release", "label"), NO_LABELS)
+def test_a_release_that_is_no_label_is_refused(problems: Problems, release: str, label: str) -> None:
+    text = problems('[{"Classification": "hbase-site"}]', release=release)
+    assert text.startswith(f"--release  {release!r} is not a release label")
+    assert "emr- and three numbers" in text
+    assert f"write {label}" in text
