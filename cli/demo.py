@@ -1,4 +1,4 @@
-"""warmbase demo: the whole chain on this machine."""
+"""warmbase demo: the whole deployment on this machine."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ class TerminalDemoProgress(TerminalProgress):
 
 @click.command()
 @click.argument("environment", metavar="[ENV]", default="prod")
-@click.option("--endpoint", metavar="URL", help="Use a local AWS that is already up, as --keep leaves one.")
-@click.option("--keep", is_flag=True, help="Leave the local AWS up, and print what to export to explore it.")
+@click.option("--endpoint", metavar="URL", help="Use a local AWS that is already running, such as one left by --keep.")
+@click.option(
+    "--keep", is_flag=True, help="Leave the local AWS running, and print the variables with which clients reach it."
+)
 def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
     """Deploy to an emulated AWS on this machine, and remove it.
 
-    An emulator answers for AWS: no account is needed, no node starts and no HBase runs. What runs is the real CDK
-    command line on the same app that `cdk deploy` takes to a real account.
+    An emulator stands for AWS: you need no account, no node starts and no HBase runs. The demo runs the real CDK
+    command line on the same app that `cdk deploy` sends to a real account.
 
     \b
     Example:
@@ -51,18 +53,20 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
         if result.background_aws:
             _print_resume_hint(result.background_aws)
         else:
-            click.echo(f"Removed again; retained, as always: {', '.join(result.retained_buckets)}")
+            click.echo(f"Removed, except the retained buckets: {', '.join(result.retained_buckets)}")
 
 
 def _print_comparisons(result: Demo) -> None:
     click.echo(f"Cluster {result.cluster_id}, as the services described it:")
     for comparison in result.comparisons:
-        click.echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} not")
+        click.echo(
+            f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} different"
+        )
 
 
 def _print_resume_hint(local: LocalAws) -> None:
     variables = local.environment
-    click.echo("\nThe local AWS is still up. To look at it with any AWS client:")
+    click.echo("\nThe local AWS is still running. To use it with any AWS client:")
     for name in CLIENT_VARIABLES:
         click.echo(f"  export {name}={variables[name]}")
     if local.process_id:

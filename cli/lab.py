@@ -1,4 +1,4 @@
-"""warmbase lab: a real HBase on this machine, with what was rendered."""
+"""warmbase lab: runs the rendered configuration on a real HBase on this machine."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ RESULTS: Final = "lab-results"
 
 @click.group()
 def lab() -> None:
-    """Run the rendered configuration on a real HBase here.
+    """Run the rendered configuration on a real HBase on this machine.
 
-    A real S3 protocol server with S3's latency, a disk as fast as a volume, YCSB's load: what happens is set beside
-    what the calculator predicts. Nothing reaches the network but `setup`, which downloads.
+    The lab adds a real S3-protocol server with S3's latency, a disk as fast as an EBS volume, and YCSB's load, and
+    compares its measurements with the calculator's predictions. Only `setup` uses the network.
 
     \b
     Example:
@@ -40,10 +40,10 @@ def lab() -> None:
 
 @lab.command()
 def setup() -> None:
-    """Download what the lab runs: HBase, an S3 server, a Java runtime, YCSB.
+    """Download the lab's software: HBase, an S3 server, a Java runtime and YCSB.
 
-    Some 260 MB of jars to ~/.cache/warmbase/lab and a Java runtime of 105 MB beside this Python; each file is
-    verified. `warmbase lab remove` takes the jars away again.
+    The command stores about 260 MB of jars in ~/.cache/warmbase/lab, and a Java runtime of 105 MB beside this Python.
+    Each file is verified. `warmbase lab remove` deletes the jars again.
 
     \b
     Example:
@@ -65,23 +65,31 @@ def setup() -> None:
     type=click.Choice(SCENARIOS),
     multiple=True,
     metavar="NAME",
-    help="One of `warmbase lab scenarios`; again for more. All, if not said.",
+    help="A scenario of `warmbase lab scenarios`; repeat the option for more. Default: all.",
 )
 @click.option(
     "--volume-throughput",
     type=THROUGHPUT,
     default="40 MiB/s",
     show_default=True,
-    help="What a gp3 at its default of 125 MiB/s is limited to here.",
+    help="The limit that stands for a gp3 volume at its default of 125 MiB/s.",
 )
-@click.option("--seconds", type=click.IntRange(5, 600), default=15, show_default=True, help="Of each window.")
-@click.option("--seed", type=int, default=2, show_default=True, help="Draws the keys.")
-@click.option("--results", type=click.Path(file_okay=False, path_type=Path), default=RESULTS, show_default=True)
-@click.option("--resume", is_flag=True, help="Keep what an earlier run has found, but for scenarios named here.")
+@click.option(
+    "--seconds", type=click.IntRange(5, 600), default=15, show_default=True, help="Length of each measurement."
+)
+@click.option("--seed", type=int, default=2, show_default=True, help="Seed of the random keys.")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=RESULTS,
+    show_default=True,
+    help="Directory of the results.",
+)
+@click.option("--resume", is_flag=True, help="Keep the results of an earlier run, except for the scenarios named here.")
 def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
-    """Boot, load and read in scenarios; write what was found beside what was predicted.
+    """Run scenarios and compare their measurements with the predictions.
 
-    Writes RESULTS/ENV.json and one HTML page after each scenario. Exit code 3 where a target was missed.
+    After each scenario the command writes RESULTS/ENV.json and an HTML page. It exits with 3 if a target is missed.
 
     \b
     Example:
@@ -98,12 +106,12 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     _print_run(finished, files.page)
     missed = sum(len(scenario.missed) for scenario in finished.scenarios)
     if missed:
-        raise Infeasible(f"{missed} of the targets are missed; {files.page} says by how much")
+        raise Infeasible(f"{missed} targets are missed; see {files.page} for the differences")
 
 
 @lab.command()
 def scenarios() -> None:
-    """List the scenarios: what each asks."""
+    """List the scenarios and their questions."""
     formatter = click.HelpFormatter(width=shutil.get_terminal_size().columns)
     formatter.write_dl([(name, question(name).question) for name in SCENARIOS])
     click.echo(formatter.getvalue(), nl=False)
@@ -111,9 +119,9 @@ def scenarios() -> None:
 
 @lab.command()
 @scaled
-@click.option("--seed", type=int, default=2, show_default=True, help="Draws the keys.")
+@click.option("--seed", type=int, default=2, show_default=True, help="Seed of the random keys.")
 def up(**chosen: Unpack[Chosen]) -> None:
-    """Leave one running to play with: the environment's table filled, one RegionServer as planned.
+    """Start a lab that stays up, with the environment's table filled and one RegionServer as planned.
 
     \b
     Example:
@@ -127,21 +135,21 @@ def up(**chosen: Unpack[Chosen]) -> None:
 
 @lab.command()
 def status() -> None:
-    """Say what runs, and what its cache holds."""
+    """Show the running lab and the contents of its cache."""
     _print_status()
 
 
 @lab.command()
 def down() -> None:
-    """End the one that is up, and remove what it stored."""
+    """End the running lab and delete its data."""
     from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
 
-    click.echo("the lab is down" if take_down() else "no lab was up")
+    click.echo("the lab has ended" if take_down() else "no lab is running")
 
 
 @lab.command()
 def remove() -> None:
-    """Delete what `setup` downloaded, and what killed runs left."""
+    """Delete the files that `setup` downloaded, and leftovers of killed runs."""
     from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
     from lab.hbase.run_directory import clean_abandoned, running  # noqa: PLC0415 - see above
     from lab.hbase.software import remove as remove_software  # noqa: PLC0415 - see above
@@ -156,9 +164,9 @@ def remove() -> None:
 def _still_running(labs: tuple[int, ...]) -> Problem:
     return Problem(
         where="the lab",
-        what=f"a lab that runs now, process {', '.join(map(str, labs))}",
-        why="it works with what would be deleted",
-        fix="let it end, or end it with ctrl-C",
+        what=f"a lab is running, process {', '.join(map(str, labs))}",
+        why="it uses the files that would be deleted",
+        fix="wait until it ends, or end it with Ctrl-C",
     )
 
 
@@ -174,8 +182,8 @@ def _print_run(finished: Run, page: Path) -> None:
     for scenario in finished.scenarios:
         met = [figure for figure in scenario.figures if figure.holds]
         targets = [figure for figure in scenario.figures if figure.target is not None]
-        click.echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets held, {scenario.seconds:.0f} s")
-    click.echo(f"figures, curves and limits: {page}")
+        click.echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets met, {scenario.seconds:.0f} s")
+    click.echo(f"figures, charts and limits: {page}")
 
 
 def _print_status() -> None:
@@ -183,11 +191,11 @@ def _print_status() -> None:
 
     background = background_lab()
     if background is None:
-        click.echo("no lab is up")
+        click.echo("no lab is running")
         return
     click.echo(f"a lab of {background.environment}, in {background.root}")
     for process in background.processes:
-        click.echo(f"  {process.name:<12} {'process ' + str(process.id) if process.is_alive else 'gone'}")
+        click.echo(f"  {process.name:<12} {'process ' + str(process.id) if process.is_alive else 'ended'}")
     cache = background.cache
     if cache is not None:
         click.echo(f"  cache        {cache.l2_blocks:,} blocks, {format_size(cache.l2_bytes)}; {cache.regions} regions")
@@ -196,4 +204,4 @@ def _print_status() -> None:
     click.echo(f"  for clients  {place.configuration('client') / 'hbase-site.xml'}")
     click.echo(f"  JMX          http://127.0.0.1:{ports.servers_info[0]}/jmx")
     click.echo(f"  S3           http://127.0.0.1:{ports.endpoint}/lab")
-    click.echo("end it with: warmbase lab down")
+    click.echo("To end it: warmbase lab down")

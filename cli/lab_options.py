@@ -42,7 +42,7 @@ class Chosen(TypedDict):
 
 
 class UnitText(click.ParamType[float]):
-    """Text with a unit, as people write it."""
+    """A command-line value with a unit, such as `4 GiB`."""
 
     def __init__(self, name: str, parse: Callable[[str], float], least: float = 0) -> None:
         self.name = name
@@ -50,7 +50,7 @@ class UnitText(click.ParamType[float]):
         self._least = least
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number. A default that is one stays."""
+        """Return the number; a default that is a number stays."""
         if isinstance(value, int | float):
             return value
         try:
@@ -58,7 +58,7 @@ class UnitText(click.ParamType[float]):
         except ValueError as error:
             self.fail(f"{value!r}: {error}", param, ctx)
         if amount < self._least:
-            self.fail(f"{value!r} is too little for the lab", param, ctx)
+            self.fail(f"{value!r} is too small for the lab", param, ctx)
         return amount
 
 
@@ -73,7 +73,7 @@ TIME: Final = UnitText("time", parse_duration)
 
 
 def scaled(command: click.decorators.FC) -> click.decorators.FC:
-    """The options that say how small the miniature is."""
+    """Add the options that set the size of the scaled plan."""
     options = (
         click.argument("environment", metavar="[ENV]", default="prod"),
         cluster_option,
@@ -82,9 +82,11 @@ def scaled(command: click.decorators.FC) -> click.decorators.FC:
             type=MEMORY,
             default="4 GiB",
             show_default=True,
-            help="For all processes; three eighths are the RegionServer's heap.",
+            help="Memory of all processes; three eighths are the RegionServer's heap.",
         ),
-        click.option("--data", type=SIZE, default="256 MiB", show_default=True, help="How much to load, as stored."),
+        click.option(
+            "--data", type=SIZE, default="256 MiB", show_default=True, help="How much data to load, in stored bytes."
+        ),
         click.option(
             "--latency",
             type=TIME,
@@ -99,9 +101,9 @@ def scaled(command: click.decorators.FC) -> click.decorators.FC:
 
 
 def run_request(chosen: Chosen) -> RunRequest:
-    """The run that was asked for. Raises InvalidInput for an environment without a cache to ask about."""
+    """Return the requested run. Raises InvalidInput for an environment without a BucketCache."""
     from lab.hbase.laboratory import small_of  # noqa: PLC0415 - `--help` loads no more than it needs
-    from lab.hbase.run import RunRequest as AskedRun  # noqa: PLC0415 - see above
+    from lab.hbase.run import RunRequest as LabRun  # noqa: PLC0415 - see above
     from lab.hbase.store.settings import Settings  # noqa: PLC0415 - see above
     from lab.model.scaled_plan import Small  # noqa: PLC0415 - see above
 
@@ -111,7 +113,7 @@ def run_request(chosen: Chosen) -> RunRequest:
         raise InvalidInput([_without_cache(read.source, str(launch.plan.mode))])
     milliseconds = 1000 * chosen["latency"]
     tail = TAIL * milliseconds if milliseconds else None
-    return AskedRun(
+    return LabRun(
         of=small_of(
             launch,
             Small(memory_bytes=round(chosen["memory"]), data_bytes=round(chosen["data"])),
@@ -130,6 +132,6 @@ def _without_cache(source: str, mode: str) -> Problem:
     return Problem(
         where=source,
         what="mode",
-        why=f"{mode} has no BucketCache, and the lab asks what one does",
-        fix="take an environment of mode s3-cached; the scenario `boots` boots files of the other modes besides",
+        why=f"{mode} has no BucketCache, and the lab measures one",
+        fix="choose an environment of mode s3-cached; the scenario `boots` also boots files of the other modes",
     )

@@ -1,7 +1,7 @@
-"""The whole chain on this machine: plan, render, synthesise, lint, deploy to a local AWS, read back, remove.
+"""The whole deployment on this machine: plan, render, synthesise, lint, deploy to a local AWS, read back, remove.
 
-It is an emulator: the services answer as AWS would, no node starts and no HBase runs. What runs is the real CDK
-command line on the very app that goes to a real account.
+The local AWS is an emulator: no node starts and no HBase runs. The CDK command line and the app are the same as for a
+real account.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
 
 
 def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
-    with cycle.progress.step("read back what EMR, CloudWatch and S3 now hold, and compare") as say:
+    with cycle.progress.step("compare what EMR, CloudWatch and S3 now hold with the rendered files") as say:
         cluster, comparisons = compare_deployed(cycle.aws, cycle.launch)
         differences = [f"{comparison.subject}: {line}" for comparison in comparisons for line in comparison.differences]
         if differences:
@@ -194,10 +194,10 @@ def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
 
 def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
     environment = cycle.launch.environment.name
-    with cycle.progress.step("lift protection (here only: the endpoint is on this machine)") as say:
-        say(f"{len(_lift_protection(cycle.local, environment, cluster_id))} lifted")
+    with cycle.progress.step("lift termination protection (only on this machine)") as say:
+        say(f"lifted from {len(_lift_protection(cycle.local, environment, cluster_id))} resources")
     cycle.cdk("destroy", "--all", quiet=("--force", "--output", str(cycle.output)))
-    with cycle.progress.step("check what is left") as say:
+    with cycle.progress.step("check the remaining resources") as say:
         remaining = _remaining_stacks(cycle.aws, environment)
         retained = _root_buckets(cycle.aws, environment)
         if remaining or not retained:

@@ -43,7 +43,7 @@ LOADING: Final = varied(
         "hbase.hstore.compaction.throughput.lower.bound": "1073741824",
         "hbase.hstore.compaction.throughput.higher.bound": "1073741824",
     },
-    "while tables are filled",
+    "while the lab fills its tables",
 )
 COLD: Final = varied({"hbase.rs.prefetchblocksonopen": "false"}, "so that reads alone warm the cache")
 

@@ -106,12 +106,18 @@ def performance_figures(case: str, window: Window, why: str) -> tuple[Measuremen
     figures = [
         Measurement(case=case, name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
         Measurement(
-            case=case, name="mean latency", unit="ms", measured=measured.mean_ms, because="as YCSB's clients saw it"
+            case=case,
+            name="mean latency",
+            unit="ms",
+            measured=measured.mean_ms,
+            because="as measured by YCSB's clients",
         ),
     ]
     if (tail := measured.percentiles_ms.get("99")) is not None:
         figures.append(
-            Measurement(case=case, name="p99 latency", unit="ms", measured=tail, because="as YCSB's clients saw it")
+            Measurement(
+                case=case, name="p99 latency", unit="ms", measured=tail, because="as measured by YCSB's clients"
+            )
         )
     if window.idle is not None:
         figures.append(
@@ -122,8 +128,11 @@ def performance_figures(case: str, window: Window, why: str) -> tuple[Measuremen
 
 def _idle(fraction: float) -> str:
     if fraction >= LEAST_IDLE:
-        return "of all cores, while it ran; not bound by them"
-    return "of all cores, while it ran: bound by this machine's cores, which the clients and the S3 server share"
+        return "share of all cores while the load ran; they are not the bottleneck"
+    return (
+        "share of all cores while the load ran: this machine's cores, shared with the clients and the S3 "
+        "server, are the bottleneck"
+    )
 
 
 def over_time(title: str, y: str, lines: Iterable[tuple[str, Sequence[tuple[float, float]]]]) -> Chart:

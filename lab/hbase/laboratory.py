@@ -98,12 +98,12 @@ def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
     if plan.bucket_cache is not None:
         rows += [
             ("BucketCache of one", format_size(plan.cache.size_mib * MIB), format_size(small.cache_mib * MIB)),
-            ("cache, of what holds all data", f"{small.cached_share:.0%}", f"{_share(small):.0%}"),
+            ("cache, as a share of all data", f"{small.cached_share:.0%}", f"{_share(small):.0%}"),
             ("bucket sizes", _sizes(plan.cache.bucket_sizes), _sizes(small.demand.sizes)),
         ]
     rows += [
-        ("compilers of the JVM", "both", "the first, for a server lives minutes here"),
-        ("clients reading at once", "", f"{CLIENTS}, unless said otherwise"),
+        ("compilers of the JVM", "both", "the first only, because a server lives for minutes here"),
+        ("clients reading at once", "", f"{CLIENTS}, unless stated otherwise"),
         ("first byte from S3", "as S3 has it", _latency(of)),
     ]
     return tuple(rows)
@@ -120,4 +120,4 @@ def _sizes(sizes: tuple[int, ...]) -> str:
 def _latency(of: Laboratory) -> str:
     latency = of.latency
     tail = f", p99 {latency.latency_p99_ms:g} ms" if latency.latency_p99_ms is not None else ""
-    return f"median {latency.latency_ms:g} ms{tail}, drawn"
+    return f"median {latency.latency_ms:g} ms{tail}, random"

@@ -30,20 +30,20 @@ PERSIST_INTERVAL_MS: Final = 10_000
 SESSION_MS: Final = 20_000
 FIRST_SERVER_MS: Final = 1_500
 
-ADDRESSES: Final = "this machine's address; nothing listens beyond loopback"
+ADDRESSES: Final = "this machine's address; every port listens on loopback only"
 PATHS: Final = "a directory of the lab"
-STORE: Final = "the lab's S3 server in front of local files"
+STORE: Final = "the lab's S3 server, which stores objects in local files"
 READ_POLICY: Final = (
-    "with `sequential` Hadoop's own S3A asks for the rest of the file at each miss and drops the connection at the "
-    "next; what that costs is a case of its own"
+    "with `sequential`, Hadoop's S3A requests the rest of the file at each miss and drops the connection at the next; "
+    "a separate case measures the cost"
 )
-LOCAL_LOG: Final = "the write-ahead log lies in local files, which stand for HDFS"
+LOCAL_LOG: Final = "the write-ahead log is in local files, which stand for HDFS"
 SCALE: Final = "the plan's figure at the scale of this machine"
-CODECS: Final = "the Java codec, for Hadoop's native libraries are not here"
-EMR_ONLY: Final = "only EMR's own HBase knows it"
-QUIET: Final = "HBase would log its whole environment"
-FRESH: Final = "counters each second, not each ten: the lab reads them"
-PATIENCE: Final = "a process that is gone is missed within the lab's minutes"
+CODECS: Final = "the Java codec, because Hadoop's native libraries are not installed here"
+EMR_ONLY: Final = "only EMR's own HBase has this property"
+QUIET: Final = "otherwise HBase logs its whole environment"
+FRESH: Final = "counters every second instead of every ten, because the lab reads them"
+PATIENCE: Final = "so that the lab notices an ended process within its minutes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def client_overlay(place: LabPaths) -> Overlay:
     ports = place.ports
     return Overlay(
         {
-            "hbase.cluster.distributed": ("true", "daemons in processes of their own, as on a cluster"),
+            "hbase.cluster.distributed": ("true", "each daemon runs in its own process, as on a cluster"),
             "hbase.zookeeper.quorum": (HOST, ADDRESSES),
             "hbase.zookeeper.property.clientPort": (str(ports.zookeeper), ADDRESSES),
             "hbase.zookeeper.property.clientPortAddress": (HOST, ADDRESSES),

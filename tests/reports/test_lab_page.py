@@ -91,22 +91,22 @@ def test_everything_of_a_run_is_on_its_page(page: str) -> None:
     pairs = (*RUN.software, *RUN.scale, *((substitution.key, substitution.why) for substitution in RUN.substitutions))
     assert [text for pair in pairs for text in pair if text not in said] == []
     assert f"$ {RUN.command}" in page
-    assert "**3 of 6 targets held, all 5 facts as said.**" in page
+    assert "**3 of 6 targets met, all 5 facts as predicted.**" in page
     assert "Retention is **not** free." in page
 
 
 def test_the_page_begins_with_every_target_and_whether_it_held(page: str) -> None:
     top = page.partition("\n## ")[0]
     assert top.startswith(
-        "# What the lab measured\n\n**3 of 6 targets held, all 5 facts as said.**\n\n"
+        "# What the lab measured\n\n**3 of 6 targets met, all 5 facts as predicted.**\n\n"
         "| scenario | case | figure | target |"
     )
-    rows = [line for line in top.splitlines() if line.endswith(("| held |", "| **missed** |"))]
+    rows = [line for line in top.splitlines() if line.endswith(("| met |", "| **missed** |"))]
     asked = [figure for scenario in RUN.scenarios for figure in scenario.figures if figure.target]
     assert len(rows) == len(asked) == 11
     for row, figure in zip(rows, asked, strict=True):
         assert f"| {figure.name} |" in row
-        assert row.endswith("| held |" if figure.holds else "| **missed** |")
+        assert row.endswith("| met |" if figure.holds else "| **missed** |")
 
 
 def test_a_missed_target_is_bold_at_the_top_and_in_its_scenario(page: str) -> None:
@@ -217,7 +217,7 @@ def test_many_facts_that_are_as_predicted_are_one_row_of_targets(facts: int, row
     held = [replace(fact, case=f"case {index}") for index in range(facts)]
     missed = replace(fact, case="the odd one", measured="file")
     scenario = replace(RUN.scenarios[0], figures=(*held, missed))
-    targets, _, _ = lab_page(replace(RUN, scenarios=(scenario,))).partition("Below, each scenario")
-    assert targets.count("| held |") == rows
+    targets, _, _ = lab_page(replace(RUN, scenarios=(scenario,))).partition("Each scenario follows")
+    assert targets.count("| met |") == rows
     assert targets.count("| **missed** |") == 1
     assert "the odd one" in targets

@@ -28,13 +28,16 @@ SAME: Final = MeasurementTarget(kind=TargetKind.SAME)
 STARTED: Final = "started"
 LIMITS: Final = (
     (
-        "Not proved here, for Apache HBase does not have it: read replicas (`hbase.emr.readreplica.enabled`), EMR WAL "
-        "(`hbase.emr.wal.enabled`, `emr.wal.workspace`), and every other `hbase.emr.*` and `emr.*` key. A replica's "
-        "files boot here as those of an active cluster."
+        "Not proved here, because Apache HBase lacks them: read replicas (`hbase.emr.readreplica.enabled`), EMR WAL "
+        "(`hbase.emr.wal.enabled`, `emr.wal.workspace`), and every other `hbase.emr.*` and `emr.*` key. The "
+        "files of a replica boot here like those of an active cluster."
     ),
     "Heaps are smaller than planned, so L1 and memstore are compared as shares of the heap.",
-    "A cache file is sparse: the cache has its planned size, the volume behind it has not.",
-    "In HDFS mode local files stand for HDFS; nobody here reads `hdfs-site`, `yarn-site`, `emrfs-site` or metrics.",
+    "Cache files are sparse: the cache has its planned size, but the volume behind it does not.",
+    (
+        "In HDFS mode local files stand for HDFS; nothing here reads `hdfs-site`, `yarn-site`, `emrfs-site` or the "
+        "metrics settings."
+    ),
 )
 
 
@@ -158,6 +161,6 @@ def table_figures(case: str, table: TableSpec, described: Mapping[str, Any]) -> 
                 unit="",
                 measured=str(by_name.get(family.name, {}).get(name, "not there")),
                 predicted=value,
-                because="the table's descriptor, as the master gives it back",
+                because="the table's descriptor, as the master returns it",
                 target=MeasurementTarget(kind=TargetKind.SAME),
             )

@@ -37,7 +37,7 @@ def by_case(figures: Iterable[Measurement]) -> dict[str, list[Measurement]]:
 
 
 def targets_text(figures: Iterable[Measurement]) -> str:
-    """Return how many targets held, such as `2 of 3 targets held`; facts that must match are counted separately."""
+    """Return how many targets were met, such as `2 of 3 targets met`; facts that must match are counted separately."""
     targets = [figure for figure in figures if figure.target is not None]
     facts = [figure.holds for figure in targets if figure.target and figure.target.kind is TargetKind.SAME]
     measured = [figure.holds for figure in targets if figure.target and figure.target.kind is not TargetKind.SAME]
@@ -46,7 +46,7 @@ def targets_text(figures: Iterable[Measurement]) -> str:
 
 
 def _verdict(outcomes: Sequence[bool | None], what: str) -> str:
-    verb = "held" if what == "target" else "as said"
+    verb = "met" if what == "target" else "as predicted"
     if not all(outcomes):
         return f"{outcomes.count(True):,} of {len(outcomes):,} {what}s {verb}"
     return f"all {len(outcomes):,} {what}s {verb}" if len(outcomes) > 1 else f"the one {what} {verb}"
@@ -61,13 +61,13 @@ def verdict(run: Run) -> str:
 def missed_text(figure: Measurement) -> str:
     """Return one missed target with its figure, prediction and bound."""
     what = ", ".join(filter(None, (figure.case, figure.name)))
-    predicted = "" if figure.predicted is None else f", predicted was {predicted_text(figure)}"
-    return f"{what}: {measured_text(figure)}{predicted}, asked was {target_text(figure)}"
+    predicted = "" if figure.predicted is None else f", predicted {predicted_text(figure)}"
+    return f"{what}: {measured_text(figure)}{predicted}, target {target_text(figure)}"
 
 
 def outcome(figure: Measurement) -> str:
-    """Return `held` or `missed`, or nothing without a target."""
-    return {True: "held", False: "missed", None: ""}[figure.holds]
+    """Return `met` or `missed`, or nothing without a target."""
+    return {True: "met", False: "missed", None: ""}[figure.holds]
 
 
 def when(run: Run) -> str:
@@ -99,11 +99,9 @@ def machine_text(machine: Machine) -> str:
 
 def limits_of_the_machine(machine: Machine) -> str:
     """Return which resources could be limited here, and what answers reads of the cache file otherwise."""
-    cached = (
-        "reads of the BucketCache's file come from the page cache, so how fast they are says nothing of an EBS volume"
-    )
+    cached = "reads of the BucketCache's file come from the page cache, so their speed says nothing about an EBS volume"
     if machine.disk_is_limited and machine.memory_is_limited:
-        return f"Disk and memory are limited where a scenario says so. In all others {cached}."
+        return f"Disk and memory are limited where a scenario says so. In all other scenarios, {cached}."
     if machine.disk_is_limited:
         what = "Memory could not be limited here"
     elif machine.memory_is_limited:

@@ -15,7 +15,7 @@ from lab.model.scaled_plan import CLIENTS
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "No cache against a warm one"
-QUESTION: Final = "What does each read cost with every block in S3, and what once the cache is warm?"
+QUESTION: Final = "What does a read cost when every block comes from S3, and what when the cache is warm?"
 NONE: Final = varied(
     {
         "hbase.bucketcache.ioengine": None,
@@ -24,7 +24,7 @@ NONE: Final = varied(
         "hbase.block.data.cacheonread": "false",
         "hbase.rs.prefetchblocksonopen": "false",
     },
-    "no cache of data blocks, for comparison",
+    "without a cache of data blocks, for comparison",
 )
 SEQUENTIAL: Final = varied({"fs.s3a.experimental.input.fadvise": "sequential"}, "as rendered")
 PREFETCHED_SECONDS: Final = 600.0
@@ -57,7 +57,7 @@ def run(lab: Experiment) -> ScenarioResult:
             *_warm_figures(warm, none),
         ),
         limits=(
-            "What S3 takes in the control, at once, is the CPU of its server, its proxy and S3A on the same cores.",
+            "Without added latency, a GET takes the CPU time of the S3 server, its proxy and S3A on the same cores.",
         ),
     )
 
@@ -71,7 +71,7 @@ def _warmed_up(lab: Experiment, threads: int = CLIENTS) -> Window:
 def _warm_figures(warm: Window, none: Window) -> tuple[Measurement, ...]:
     figure = partial(Measurement, case="warm cache")
     return (
-        *performance_figures("warm cache", warm, "hits of the BucketCache alone"),
+        *performance_figures("warm cache", warm, "every read hits the BucketCache"),
         figure(
             name="GETs per 1,000 reads",
             unit="",
@@ -84,14 +84,14 @@ def _warm_figures(warm: Window, none: Window) -> tuple[Measurement, ...]:
             name="GETs saved",
             unit="",
             measured=1 - warm.gets_per_1000_reads / none.gets_per_1000_reads,
-            because="share of the GETs per read that the same reads made without a cache",
+            because="as a share of the GETs that the same reads need without a cache",
             target=at_least(FEWER),
         ),
         figure(
             name="throughput against no cache",
             unit="x",
             measured=warm.measured.operations_per_second / none.measured.operations_per_second,
-            because="on this machine, with this latency: what carries over to a cluster is the GETs per read",
+            because="on this machine with this latency; only the GETs per read carry over to a cluster",
         ),
     )
 
@@ -104,7 +104,7 @@ def _figures(case: str, window: Window, lab: Experiment) -> tuple[Measurement, .
         unit="",
         measured=window.gets_per_1000_reads,
         predicted=1000 * blocks,
-        because=f"{blocks:.2f} blocks a read, each of them one GET",
+        because=f"{blocks:.2f} blocks for each read, one GET for each block",
         target=within(0.05),
     )
     return (*performance_figures(case, window, "every block from S3"), gets)

@@ -19,7 +19,7 @@ from sizing.units import MIB
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Compressed data, cached compressed or not"
-QUESTION: Final = "What does caching blocks as they are compressed buy, and what does decompressing each hit cost?"
+QUESTION: Final = "What does caching compressed blocks gain, and what does decompressing each hit cost?"
 RATIO: Final = 3.0
 SHARE: Final = 0.5
 SETTLING_SECONDS: Final = 180.0
@@ -39,7 +39,7 @@ def run(lab: Experiment) -> ScenarioResult:
             *_figures(lab.with_measured_blocks(table, plain, family), "cached decompressed", cache_mib, keeps="false"),
         ),
         limits=(
-            f"Values are made of words so that ZSTD packs them about {RATIO:.0f}:1; the ratio of real data is its own.",
+            f"Values consist of words that ZSTD compresses about {RATIO:.0f}:1; your data compresses differently.",
         ),
     )
 

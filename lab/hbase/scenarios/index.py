@@ -28,9 +28,7 @@ from sizing.units import KIB, MIB
 __all__ = ["QUESTION", "TITLE", "Histogram", "Restored", "class_histogram", "restored", "run"]
 
 TITLE: Final = "The index of the cache"
-QUESTION: Final = (
-    "What does one cached block cost on the heap and in the index file, and how fast is the index read back?"
-)
+QUESTION: Final = "How much heap and index file does one cached block need, and how fast is the index read back?"
 BLOCK_BYTES: Final = KIB
 FEW_BLOCKS: Final = 2_000.0
 WHY: Final = "for blocks of 1 KiB"
@@ -63,7 +61,12 @@ def run(lab: Experiment) -> ScenarioResult:
     all_of_them = _restored(bench, prefetches)
     return ScenarioResult(
         figures=_figures(lab, small, (empty, class_histogram(bench.cluster)), few, all_of_them),
-        limits=("Heap is counted by class with `jcmd GC.class_histogram`: what is there once for each block.",),
+        limits=(
+            (
+                "Heap is counted with `jcmd GC.class_histogram`, over the classes that have about one instance for "
+                "each block."
+            ),
+        ),
     )
 
 
@@ -111,9 +114,9 @@ def _figures(
             unit="B",
             measured=cached.growth_bytes(empty, blocks) / blocks,
             predicted=live_index_bytes(blocks, small.cache_mib * MIB, block_bytes) / blocks,
-            because="the objects of one block, and its share of the map's table; a plan has room for "
-            f"{index_bytes_per_block(bench.cluster.launch.plan.heap.collector)} B, for a restore leaves a third as "
-            "much to be collected",
+            because="the objects of one block, and its share of the map's table; a plan reserves "
+            f"{index_bytes_per_block(bench.cluster.launch.plan.heap.collector)} B, because a restore leaves a third as "
+            "much garbage",
             target=within(0.1),
         ),
         Measurement(
@@ -122,7 +125,7 @@ def _figures(
             unit="B",
             measured=index.stat().st_size / blocks,
             predicted=entry_bytes(numbers),
-            because=f"fields of an entry with numbers of this size; a plan has room for {INDEX_BYTES_PER_BLOCK} B",
+            because=f"the fields of an entry with numbers of this size; a plan reserves {INDEX_BYTES_PER_BLOCK} B",
             target=within(0.05),
         ),
         Measurement(
@@ -132,7 +135,7 @@ def _figures(
             measured=1e6 * (full.seconds - few.seconds) / (full.blocks - few.blocks),
             predicted=1e6 * (restore_seconds(full.blocks) - restore_seconds(few.blocks)) / (full.blocks - few.blocks),
             because=f"one thread; between {few.blocks:,} blocks in {few.seconds:.3f} s and {full.blocks:,} in "
-            f"{full.seconds:.3f} s, so that what a JVM does first does not count",
+            f"{full.seconds:.3f} s, so that the JVM's first actions do not count",
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5),
         ),
     )

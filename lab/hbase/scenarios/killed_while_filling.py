@@ -19,7 +19,9 @@ from sizing.problem import OperationFailed
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Killed while the cache fills"
-QUESTION: Final = "What of the cache is left when a server is killed in the midst of filling, and does it start again?"
+QUESTION: Final = (
+    "How much of the cache survives when a server is killed while its cache fills, and does the server start again?"
+)
 FILLING_SECONDS: Final = 38.0
 PACE: Final = 0.02
 """New blocks a second while it fills, of all: half are cached when it is killed, and the index was written thrice."""
@@ -59,7 +61,7 @@ def run(lab: Experiment) -> ScenarioResult:
     return ScenarioResult(
         figures=_figures(lab, killed, after.hit_ratio),
         charts=(over_time("Blocks cached before the kill", "blocks", [("measured", blocks)]),),
-        limits=("The index is written more often here than is rendered: a crash of a real server forgets more.",),
+        limits=("The index is written more often here than in the plan: a crash of a real server loses more of it.",),
     )
 
 
@@ -91,21 +93,22 @@ def _figures(lab: Experiment, killed: Killed, hit_ratio: float) -> tuple[Measure
         figure(
             name="blocks cached when it was killed",
             measured=float(killed.at_kill),
-            because=f"{share:.0%} of all, and more each moment",
+            because=f"{share:.0%} of all blocks, and growing",
         ),
         figure(
             name="blocks recovered",
             measured=float(killed.recovered),
             predicted=float(killed.indexed),
-            because="at least what was cached when the index was last written, an interval ago at most",
+            because="at least the blocks that were cached when the index was last written, at most one interval "
+            "earlier",
             target=at_least(INDEXED * killed.indexed),
         ),
         figure(
             name="how it started again",
             measured=killed.started,
-            because="an index that is cut short stops 2.6.1 to 2.6.4",
+            because="a truncated index stops HBase 2.6.1 to 2.6.4",
         ),
-        figure(name="hit ratio after it", measured=hit_ratio, because="of reads that go on filling"),
+        figure(name="hit ratio after it", measured=hit_ratio, because="of reads that continue to fill the cache"),
     )
 
 

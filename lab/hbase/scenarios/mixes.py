@@ -11,7 +11,7 @@ from lab.hbase.result import Measurement
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "YCSB A, C and F"
-QUESTION: Final = "What do the usual mixes of reads and updates get from a warm cache?"
+QUESTION: Final = "What throughput do YCSB's usual mixes of reads and updates reach with a warm cache?"
 PREFETCHED_SECONDS: Final = 600.0
 MIXES: Final = {
     "C: reads": {},
@@ -37,10 +37,10 @@ def run(lab: Experiment) -> ScenarioResult:
                 name="hit ratio",
                 unit="",
                 measured=window.hit_ratio,
-                because="updates wait in the memstore, whose flushes are rarer than these windows",
+                because="updates stay in the memstore, which is flushed less often than once in a window",
                 target=at_least(0.995),
             ),
         ]
     return ScenarioResult(
-        figures=tuple(figures), limits=("The write-ahead log lies in local files: no network, no replicas.",)
+        figures=tuple(figures), limits=("The write-ahead log is in local files, without a network or replicas.",)
     )

@@ -29,7 +29,7 @@ __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "The cache model against the real cache"
 QUESTION: Final = (
-    "Are blocks held, hit ratios and GETs what the calculator says, at five cache sizes and three popularities?"
+    "Do cached blocks, hit ratios and GETs agree with the calculator at five cache sizes and three popularities?"
 )
 SHARES: Final = (0.2, 0.35, 0.5, 0.65, 0.8)
 HOT: Final = (0.1, 0.9)
@@ -89,13 +89,18 @@ def run(lab: Experiment) -> ScenarioResult:
     return ScenarioResult(
         figures=tuple(figures),
         charts=tuple(_chart(lab, reading, tuple(measured[reading.name])) for reading in READINGS),
-        limits=("S3 answers at once here, so that misses are many; which blocks are found does not depend on it.",),
+        limits=(
+            (
+                "S3 has no added latency here, so that there are many misses; latency does not change which blocks "
+                "are cached."
+            ),
+        ),
     )
 
 
 def _cold(cache_mib: int) -> Overlay:
     settings = {"hbase.bucketcache.size": str(cache_mib), "hbase.rs.prefetchblocksonopen": "false"}
-    return varied(settings, "the cache size that is tried")
+    return varied(settings, "the cache size of this case")
 
 
 def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> list[Measurement]:
@@ -133,8 +138,9 @@ def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> li
             unit="",
             measured=float(most - own),
             predicted=predicted,
-            because="HBase's allocator, bucket by bucket; of the table, beside those of HBase's own that were there."
-            f" In orders by chance ± {filled.deviation:.1f}, and twice that is allowed where it is more than 0.5 %",
+            because="HBase's allocator, bucket by bucket, for the table's blocks beside those of HBase's own tables."
+            f" Over random orders the standard deviation is ± {filled.deviation:.1f}, and twice that is allowed "
+            "where it exceeds 0.5 %",
             target=within(max(0.005, 2 * filled.deviation / predicted)),
         )
     ]
@@ -171,7 +177,8 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
             unit="",
             measured=window.hit_ratio,
             predicted=predicted,
-            because="Che's approximation over the swing between evictions; rows lie where YCSB's hash puts them",
+            because="Che's approximation over the range of occupancy between evictions, with rows placed by "
+            "YCSB's hash",
             target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
         ),
         Measurement(
@@ -180,7 +187,7 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
             unit="",
             measured=window.misses / max(1.0, window.measured.reads * blocks - window.hits),
             predicted=float(MISSES_FOR_ONE),
-            because="a reader that misses looks again under the block's lock; of reads that found nothing",
+            because="a reader that misses looks again under the block's lock; counted over reads that missed",
             target=within(0.05),
         ),
         Measurement(
@@ -189,7 +196,7 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
             unit="",
             measured=float(window.gets),
             predicted=(1 - predicted) * window.measured.reads * blocks,
-            because="one for each block that is not found",
+            because="one for each block that is not cached",
             target=within(0.05),
         ),
     ]

@@ -12,7 +12,7 @@ from lab.model.prediction import read_of
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Multi-gets"
-QUESTION: Final = "How many blocks does a request for many rows read, and what does that cost?"
+QUESTION: Final = "How many blocks does a request for several rows read, and what does that cost?"
 KEYS: Final = (1, 10)
 PREFETCHED_SECONDS: Final = 600.0
 
@@ -37,7 +37,7 @@ def run(lab: Experiment) -> ScenarioResult:
                 unit="",
                 measured=window.lookups / max(1, window.measured.reads),
                 predicted=blocks,
-                because="each row is somewhere else in the table",
+                because="each row lies elsewhere in the table",
                 target=within(0.05),
             ),
         ]

@@ -23,8 +23,8 @@ from sizing.units import MIB
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "A cache smaller than the data"
-QUESTION: Final = "At equal disk, how much is read from the cache by EMR's defaults, the published recipe and our plan?"
-WHY: Final = "the configuration that is compared"
+QUESTION: Final = "With equal disks, how much do EMR's defaults, the published recipe and our plan read from the cache?"
+WHY: Final = "the configuration of this case"
 CELL_BYTES: Final = 2_048
 SHARE: Final = 0.5
 SEEDS: Final = (2, 4, 6)
@@ -96,7 +96,9 @@ def run(lab: Experiment) -> ScenarioResult:
     return ScenarioResult(
         figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *figures, *slots),
         charts=tuple(charts),
-        limits=(f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; uniform reads, so that nothing is hot.",),
+        limits=(
+            f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; reads are uniform, so that no block is hot.",
+        ),
     )
 
 
@@ -133,7 +135,8 @@ def _slot_figure(case: BucketCase, small: ScaledPlan, cache_mib: int, measured: 
         unit="B",
         measured=measured,
         predicted=slot_bytes(small, cache_mib, case.sizes),
-        because="mean of occupied slots; predicted where short and long blocks are cached in their proportions",
+        because="mean of occupied slots; the prediction assumes that short and long blocks are cached in their "
+        "proportions",
     )
 
 
@@ -145,8 +148,8 @@ def _capacity_figure(case: BucketCase, small: ScaledPlan, cache_mib: int, window
         unit="",
         measured=mean(sample.cache.l2_blocks for window in windows for sample in window.samples),
         predicted=(swing.full_blocks + swing.blocks_after_eviction) / 2,
-        because="the middle between an eviction's beginning and its end; more where the disk is slow to sync, for "
-        "blocks that wait in the writers' queues are read from there",
+        because="the middle between the start and the end of an eviction; more where the disk syncs slowly, because "
+        "blocks in the writers' queues are read from there",
     )
 
 
@@ -163,7 +166,8 @@ def _figures(
             unit="",
             measured=ratio,
             predicted=predicted,
-            because="Che's approximation for what this list holds of these blocks, which are all of one length",
+            because="Che's approximation for the blocks that fit with this list of bucket sizes; all blocks have "
+            "one length",
             target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
         )
         for seed, ratio in zip(SEEDS, ratios, strict=True)
@@ -178,7 +182,7 @@ def _figures(
                 unit="x",
                 measured=worst,
                 predicted=predicted / expected_hit_ratio(small, even, cache_mib, DEFAULT_BUCKET_SIZES),
-                because="the same disk; slots that fit the blocks",
+                because="the same disk, with slots that fit the blocks",
                 target=at_least(BETTER),
             )
         )

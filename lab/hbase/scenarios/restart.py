@@ -22,7 +22,8 @@ __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Restarts"
 QUESTION: Final = (
-    "What of the cache is left after a restart, and how long until regions serve and reads are as fast as before?"
+    "How much of the cache survives a restart, and how long does it take until regions serve and "
+    "reads are as fast as before?"
 )
 FIRST_MINUTE_SECONDS: Final = 60.0
 PREFETCHED_SECONDS: Final = 600.0
@@ -31,7 +32,7 @@ RESTORED_FRACTION: Final = 0.995
 AS_FAST: Final = 0.97
 FORGETFUL: Final = varied(
     {"hbase.bucketcache.persistent.path": None, "hbase.rs.prefetchblocksonopen": "false"},
-    "without persistence, and without a prefetch that would hide it, for comparison",
+    "without persistence, and without prefetch, which would hide the loss, for comparison",
 )
 
 
@@ -71,8 +72,8 @@ def run(lab: Experiment) -> ScenarioResult:
         charts=tuple(chart for item in restarts for chart in item.charts),
         recorded=tuple(recording for item in restarts for recording in item.recorded),
         limits=(
-            "The index is written more often here than is rendered: a crash of a real server forgets more.",
-            "The file system's page cache outlives a killed process; a node that loses power is another case.",
+            "The index is written more often here than in the plan: a crash of a real server loses more of it.",
+            "The file system's page cache survives a killed process; it would not survive a power failure.",
         ),
     )
 
@@ -127,7 +128,8 @@ def _figures(
             unit="",
             measured=float(recovered),
             predicted=float(cached),
-            because="read back from the index, says its log; predicted is what was cached when it ended",
+            because="read back from the index, according to its log; the prediction is the number of cached "
+            "blocks at its end",
             target=within(1 - RESTORED_FRACTION),
         )
         if case.keeps
@@ -136,7 +138,7 @@ def _figures(
             name="blocks recovered",
             unit="",
             measured=float(recovered),
-            because="cached when all regions serve: without an index the cache file is begun anew",
+            because="cached when all regions serve; without an index the cache file starts empty",
         ),
         Measurement(
             case=case.name,
@@ -144,7 +146,8 @@ def _figures(
             unit="s",
             measured=away,
             predicted=_away_seconds(lab, cached),
-            because="from the end of the old process: a boot of 20 s as measured before on two cores, restore, opening",
+            because="from the end of the old process: a boot of 20 s, as measured before on two cores, then "
+            "restoring the index and opening regions",
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
         ),
         *_reading_figures(case, *windows),
@@ -160,7 +163,7 @@ def _reading_figures(case: RestartCase, before: Window, first: Window, after: Wi
             unit="",
             measured=first.hit_ratio,
             predicted=1.0 if case.keeps else None,
-            because="nothing is lost" if case.keeps else "filled by the reads of that minute",
+            because="nothing is lost" if case.keeps else "the reads of that minute fill the cache",
             target=at_least(RESTORED_FRACTION) if case.keeps else None,
         ),
         figure(
@@ -173,13 +176,13 @@ def _reading_figures(case: RestartCase, before: Window, first: Window, after: Wi
             name="throughput against before, in the first minute",
             unit="x",
             measured=first.measured.operations_per_second / usual,
-            because="the JVM is cold, too",
+            because="the JVM is cold as well",
         ),
         figure(
             name="throughput against before, after it",
             unit="x",
             measured=after.measured.operations_per_second / usual,
-            because="the same reads, the JVM warm",
+            because="the same reads with a warm JVM",
             target=at_least(AS_FAST) if case.keeps else None,
         ),
     )

@@ -15,7 +15,7 @@ from sizing.problem import OperationFailed
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Regions moved away and back"
-QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still there?"
+QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still in its cache?"
 PREFETCHED_SECONDS: Final = 600.0
 TIMES: Final = 4  # judgement: a machine that is slow for a moment each time is too slow
 SECOND: Final = LabServer(number=1, heap_mib=768)
@@ -74,7 +74,7 @@ def _moved(lab: Experiment, table: str) -> ScenarioResult:
                 unit="",
                 measured=float(remaining),
                 predicted=float(before),
-                because="hbase.rs.evictblocksonclose is false, and blocks are known by the name of their store file",
+                because="hbase.rs.evictblocksonclose is false, and the name of the store file identifies blocks",
                 target=at_least(0.99 * before),
             ),
             *_returned_figures(window.hit_ratio, gets),
@@ -91,10 +91,10 @@ def _returned_figures(hit_ratio: float, gets: int) -> tuple[Measurement, ...]:
             name="hit ratio",
             measured=hit_ratio,
             predicted=1.0,
-            because="nothing was rewritten meanwhile",
+            because="no store file was rewritten in the meantime",
             target=at_least(0.995),
         ),
-        figure(name="GETs of store files", measured=float(gets), because="while reads went on"),
+        figure(name="GETs of store files", measured=float(gets), because="while reads continued"),
     )
 
 

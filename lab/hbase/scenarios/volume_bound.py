@@ -27,9 +27,7 @@ from sizing.units import MIB
 __all__ = ["QUESTION", "TITLE", "run", "uncached"]
 
 TITLE: Final = "Bound by the volume"
-QUESTION: Final = (
-    "With the cache on a volume like gp3, is throughput what the calculator says, and the bottleneck the one it names?"
-)
+QUESTION: Final = "With the cache on a volume like gp3, do throughput and bottleneck agree with the calculator?"
 DEFAULT_MIB_S: Final = 125  # gp3 as it is sold without a word
 DEFAULT_IOPS: Final = 3_000
 HEAP_MIB: Final = 1_024
@@ -76,9 +74,12 @@ def run(lab: Experiment) -> ScenarioResult:
     return ScenarioResult(
         figures=figures,
         limits=(
-            "The device is limited by a control group; EBS limits a volume and its instance, and bursts.",
-            f"gp3's {DEFAULT_MIB_S} MiB/s and {DEFAULT_IOPS:,} IO/s are scaled: two cores could not use twice that.",
-            f"Reads of {CLIENTS} clients; the published benchmark has 1,000 over ten servers.",
+            "A control group limits the device; EBS limits the volume and the instance, and allows bursts.",
+            (
+                f"gp3's {DEFAULT_MIB_S} MiB/s and {DEFAULT_IOPS:,} IO/s are scaled down, because two cores could not "
+                "use twice as much."
+            ),
+            f"{CLIENTS} clients read here; the published benchmark has 1,000 clients on ten servers.",
         ),
     )
 
@@ -175,8 +176,8 @@ def _figures(
             unit="reads/s",
             measured=steady_per_second(window.samples, window.load.seconds),
             predicted=predicted.load.reads_per_second,
-            because=f"mean-value analysis, {CLIENTS} clients; the page cache answers none. Measured by the server's own"
-            f" count, from {CONNECTED_SECONDS:.0f} s after its first read on: until then clients connect",
+            because=f"mean-value analysis, {CLIENTS} clients; the page cache answers no read. Measured by the server's"
+            f" own count, from {CONNECTED_SECONDS:.0f} s after its first read on, when every client is connected",
             target=within(0.1),
         ),
         Measurement(
@@ -185,7 +186,8 @@ def _figures(
             unit="",
             measured=usage.limit,
             predicted=predicted.bottleneck,
-            because="of which nine tenths and more were used: the device's own counters, the cores' idle time",
+            because="the resource that was at least nine tenths used, according to the device's counters and the "
+            "cores' idle time",
             target=MeasurementTarget(kind=TargetKind.SAME),
         ),
         Measurement(
@@ -193,7 +195,7 @@ def _figures(
             name="read from the device",
             unit="MiB/s",
             measured=usage.bytes_per_second / MIB,
-            because="its own counters, while the load ran",
+            because="according to its own counters, while the load ran",
         ),
         Measurement(
             case=case,
@@ -201,14 +203,14 @@ def _figures(
             unit="kB",
             measured=usage.bytes_per_second / window.measured.operations_per_second / KB,
             predicted=disk_bytes_per_read(read_of(lab.miniature), ALL_HIT) / KB,
-            because="a block, and the rest of its first and last page",
+            because="one block, and the rest of its first and last page",
         ),
         Measurement(
             case=case,
             name="operations of the device",
             unit="IO/s",
             measured=usage.reads_per_second,
-            because="its own counters, while the load ran",
+            because="according to its own counters, while the load ran",
         ),
         *performance_figures(case, window, "from the limited volume")[1:],
     )

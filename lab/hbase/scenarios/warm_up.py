@@ -31,7 +31,7 @@ from sizing.warm_up import CacheCapacity, WarmUpLoad, curve, hours_to, rate_betw
 __all__ = ["QUESTION", "TITLE", "run"]
 
 TITLE: Final = "Warming a cold cache"
-QUESTION: Final = "How long does the cache take to become useful: by reads alone, and by prefetch?"
+QUESTION: Final = "How long does a cold cache take to become useful, with reads alone and with prefetch?"
 READING_WINDOWS: Final = 5
 PREFETCHED_SECONDS: Final = 900.0
 USEFUL: Final = 0.9
@@ -47,7 +47,7 @@ def run(lab: Experiment) -> ScenarioResult:
         figures=read.figures + prefetched.figures,
         charts=read.charts + prefetched.charts,
         recorded=read.recorded + prefetched.recorded,
-        limits=("S3's latency is drawn from a distribution, each time anew; a real S3 has slow spells besides.",),
+        limits=("Latencies are independent draws from a distribution; the real S3 also has slow periods.",),
     )
 
 
@@ -96,7 +96,8 @@ def _reading_figures(
             unit="s",
             measured=next((at for at, ratio in measured if ratio >= USEFUL), NEVER),
             predicted=NEVER if hours is None else SECONDS_PER_HOUR * hours,
-            because="after A reads a block of weight w has been read with chance 1 - e^-wA; speeds as measured",
+            because="after A reads, a block of weight w has been read with probability 1 - e^-wA; speeds are as "
+            "measured",
         ),
         figure(
             name="hit ratio at the end",
@@ -159,14 +160,14 @@ def _prefetch_figures(lab: Experiment, cached: int, seconds: float, gets: int) -
             unit="",
             measured=float(cached),
             predicted=float(lab.miniature.demand.blocks.count),
-            because="every block of every store file, when it is opened",
+            because="every block of every store file, read when the file is opened",
             target=within(0.01),
         ),
         figure(
             name="seconds from the server's first answer",
             unit="s",
             measured=seconds,
-            because=f"{lab.bench.cluster.launch.plan.prefetch_threads} threads; opening regions is part of it",
+            because=f"{lab.bench.cluster.launch.plan.prefetch_threads} threads; the time includes opening regions",
         ),
-        figure(name="GETs of store files", unit="", measured=float(gets), because="as S3A's read policy makes them"),
+        figure(name="GETs of store files", unit="", measured=float(gets), because="as S3A's read policy issues them"),
     )

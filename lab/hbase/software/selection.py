@@ -86,7 +86,7 @@ def _substitution(release: Release, name: str) -> str:
     connector = {"s3a": "Amazon's S3A", "emrfs": "EMRFS"}[release.s3_connector]
     return (
         f"{release.label} runs Amazon's own builds of HBase {_dotted(release.hbase)}, Hadoop {_dotted(release.hadoop)} "
-        f"and ZooKeeper {_dotted(release.zookeeper)}, and reaches S3 by {connector}; the lab runs Apache HBase "
+        f"and ZooKeeper {_dotted(release.zookeeper)}, and reaches S3 with {connector}; the lab runs Apache HBase "
         f"{hbase}{built}{odd}, on Hadoop {hadoop} with its S3A and ZooKeeper {version_of('zookeeper', name)}, all "
         "from Maven Central and without Amazon's changes"
     )

@@ -155,9 +155,9 @@ def test_the_verdict_counts_targets_and_facts_and_nothing_else() -> None:
         MeasurementTarget(kind=TargetKind.AT_LEAST, bound=0),
         MeasurementTarget(kind=TargetKind.AT_LEAST, bound=2),
     )
-    assert verdict(RUN) == "3 of 6 targets held, all 5 facts as said."
-    assert targets_text([figure(target=met), figure(target=missed), figure()]) == "1 of 2 targets held"
-    assert targets_text([figure(target=met), figure(target=met), figure()]) == "all 2 targets held"
+    assert verdict(RUN) == "3 of 6 targets met, all 5 facts as predicted."
+    assert targets_text([figure(target=met), figure(target=missed), figure()]) == "1 of 2 targets met"
+    assert targets_text([figure(target=met), figure(target=met), figure()]) == "all 2 targets met"
     assert targets_text([figure()]) == "no target was set"
 
 
@@ -307,12 +307,12 @@ def test_everything_of_a_run_is_on_its_page(page: str) -> None:
 
 def test_what_is_missed_is_said_in_words_at_the_top_and_in_its_row(page: str) -> None:
     said = flat(page)
-    assert "3 of 6 targets held, all 5 facts as said. Missed:" in said
-    assert "41.07\u00a0s, predicted was 33.6\u00a0s, asked was within 20\u00a0%" in page
-    cells = re.findall(r'class="outcome (held|missed)">(\w+)</td>', page)
+    assert "3 of 6 targets met, all 5 facts as predicted. Missed:" in said
+    assert "41.07\u00a0s, predicted 33.6\u00a0s, target within 20\u00a0%" in page
+    cells = re.findall(r'class="outcome (met|missed)">(\w+)</td>', page)
     assert all(marked == word for marked, word in cells)
     assert [word for _, word in cells].count("missed") == 3
-    assert [word for _, word in cells].count("held") == 8
+    assert [word for _, word in cells].count("met") == 8
 
 
 def test_figures_are_grouped_by_their_case_and_none_is_lost(page: str) -> None:
