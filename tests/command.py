@@ -19,7 +19,7 @@ PROCESS = (sys.executable, "-c", "from cli.main import main; main()")
 """How tests start `warmbase` as a process: with the code of this checkout, whoever made .venv/bin/warmbase."""
 
 
-def variables(columns: int = 80) -> dict[str, str]:
+def process_variables(columns: int = 80) -> dict[str, str]:
     """Return the environment variables of a command that is not to depend on those of the tests."""
     return {"PATH": "/usr/bin:/bin", "COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONPATH": str(PROJECT)}
 
@@ -30,7 +30,7 @@ def run(*arguments: str, columns: int = 80, directory: Path = PROJECT) -> subpro
     with (
         chdir(directory),
         _signals_restored(),
-        patch.dict(os.environ, variables(columns), clear=True),
+        patch.dict(os.environ, process_variables(columns), clear=True),
         patch.object(sys, "argv", ["warmbase", *arguments]),
         patch.object(sys, "stdin", io.StringIO()),
         redirect_stdout(out),
@@ -48,7 +48,7 @@ def run_process(*arguments: str, columns: int = 80) -> subprocess.CompletedProce
     return subprocess.run(
         [*PROCESS, *arguments],
         cwd=PROJECT,
-        env=variables(columns),
+        env=process_variables(columns),
         capture_output=True,
         text=True,
         timeout=60,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,17 @@ from click.testing import CliRunner
 import cli.prices
 from facts.prices import PRICES, price_table
 from operations.price_list import PriceRequest
+from tests.command import PROCESS, process_variables
 from tests.operations.price_list.pricing_api import PricingApi
 
 PROJECT = Path(__file__).parents[2]
-WARMBASE = Path(sys.executable).parent / "warmbase"
 
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(WARMBASE), "prices", "refresh", *arguments],
+        [*PROCESS, "prices", "refresh", *arguments],
         cwd=PROJECT,
-        env={"PATH": "/usr/bin:/bin", "AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1", **variables},
+        env=process_variables() | {"AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1"} | variables,
         capture_output=True,
         text=True,
         timeout=60,

@@ -14,15 +14,15 @@ import pytest
 
 from app import synthesise
 from local_aws.server import is_healthy
+from tests.command import PROCESS
 
 PROJECT = Path(__file__).parents[2]
-WARMBASE = Path(sys.executable).parent / "warmbase"
 BOUND_SECONDS = 20.0
 
 
 def demo(*arguments: str, directory: Path = PROJECT, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(WARMBASE), "demo", *arguments],
+        [*PROCESS, "demo", *arguments],
         cwd=directory,
         env={**os.environ, **variables},
         capture_output=True,
@@ -98,7 +98,7 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
 
 def warmbase(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(WARMBASE), *arguments],
+        [*PROCESS, *arguments],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,

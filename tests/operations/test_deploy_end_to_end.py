@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,12 +30,12 @@ from operations.deployment import Work, deployment, proposal
 from operations.progress import carry_out
 from operations.teardown import teardown
 from sizing.problem import Refused
+from tests.command import PROCESS
 from tests.operations.deployed import WHEN, Cut, Killed
 
 PROJECT = Path(__file__).parents[2]
 TAGS = "tags: {'local-aws:bootstrap': claim, 'local-aws:step': run}\n"
 SECONDS = 240
-WARMBASE = Path(sys.executable).parent / "warmbase"
 
 pytestmark = pytest.mark.e2e
 
@@ -56,7 +55,7 @@ class Account:
     def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """warmbase, as typed."""
         done = subprocess.run(
-            [str(WARMBASE), *arguments],
+            [*PROCESS, *arguments],
             cwd=PROJECT,
             env=self.local.environment | {"NO_COLOR": "1"},
             capture_output=True,
@@ -223,7 +222,7 @@ def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: Loca
     here = account(local, tmp_path, f"kill{step}"[:15])
     title = {"cluster": "-blue-cluster ...", "record": "write its launch down ..."}[step]
     process = subprocess.Popen(
-        [str(WARMBASE), "deploy", str(here.file), "--yes"],
+        [*PROCESS, "deploy", str(here.file), "--yes"],
         cwd=PROJECT,
         env=local.environment,
         stdout=subprocess.DEVNULL,
