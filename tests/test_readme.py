@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from cli.main import COMMANDS, warmbase
 from lint.rules import RULES
 from local_aws.server import is_healthy
+from tests.command import run
 
 PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
@@ -69,16 +70,9 @@ def is_offline(command: str) -> bool:
 
 
 def printed_by(command: str) -> list[str]:
-    """Return the lines that a command prints; in this process, or in one of its own if it ends with an error."""
-    arguments = shlex.split(command, comments=True)
-    result = CliRunner(env={"COLUMNS": "80"}).invoke(warmbase, arguments[1:], prog_name="warmbase")
-    if result.exception is None:
-        return result.output.splitlines()
-    variables = {"PATH": os.environ["PATH"], "COLUMNS": "80"}
-    process = subprocess.run(
-        arguments, cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=60, check=False
-    )
-    return (process.stdout + process.stderr).splitlines()
+    """Return the lines that a command prints, those of standard error last."""
+    done = run(*shlex.split(command, comments=True)[1:])
+    return (done.stdout + done.stderr).splitlines()
 
 
 EXAMPLES = [

@@ -84,7 +84,9 @@ bats_test_function --description "mount-volumes: data on the system's volume sur
   mount_volumes
   assert_success
   run on_node cat /etc/fstab
-  assert_line --partial "UUID=$id /warmbase/volumes/cache"
+  assert_line --regexp "^UUID=$id /warmbase/volumes/cache [a-z0-9]+ defaults,noatime,nofail 0 2$"
+  local bound="/warmbase/volumes/cache/warmbase-cache /warmbase/cache none bind"
+  assert_line "$bound,nofail,x-systemd.requires-mounts-for=/warmbase/volumes/cache 0 0"
   for target in cache system volumes/cache volumes/system; do on_node umount "/warmbase/$target"; done
   # Without udev there is no /dev/disk/by-uuid: mount takes the ids from blkid's own list.
   on_node blkid "$cache" "$system"
