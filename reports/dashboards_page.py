@@ -1,4 +1,4 @@
-"""docs/dashboards.md: what is drawn, what is alarmed on, who is called, and that all of it is true."""
+"""The page docs/dashboards.md: graphs, alarms, notifications, their cost, and the proof that they are right."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def dashboards_page() -> str:
 
 
 def write_dashboard_pictures(docs: Path) -> None:
-    """The dashboard of the cache, as the page and the README show it."""
+    """Write the picture of the cache dashboard that the page shows."""
     from lab.preview.page import board_svg  # noqa: PLC0415 - draws, and the page itself does not
 
     plan, bucket = _example()
@@ -57,74 +57,87 @@ def _head() -> Iterator[str]:
     plan, bucket = _example()
     yield "# Dashboards and alarms"
     yield paragraph(
-        "`l2CacheHitRatio` is a mean since each server's start. After a restart it begins anew, after a month "
-        "nothing moves it, and "
-        "averaged over servers it is nobody's ratio. CloudWatch cannot mend that: it divides no two arrays of "
-        "series, and an alarm "
-        "may not search for servers. So each core node differences its own RegionServer's counters once a minute "
-        "and publishes what "
-        "that minute was; dashboards take sums and extremes of it, alarms query it. Everything that is published "
-        "stands in "
-        f"`configurations/metrics.py`, {len(METRICS)} metrics in all, and is drawn or alarmed on."
+        f"{len(boards(plan, bucket))} dashboards and {len(alarms(plan, bucket))} alarms with thresholds from your "
+        "plan show "
+        "what the caches do now, and the alarms are grouped into "
+        f"{len(composite_alarms(plan, bucket))} notifications, so that one cause notifies you once."
     )
-    yield f"![The dashboard of the cache, drawn of recorded counters](pictures/{PICTURE})"
     yield paragraph(
-        f"*The dashboard `{next(iter(boards(plan, bucket)))}`, drawn of counters of a real HBase: three "
-        "RegionServers warm by reads; "
-        "then one is restarted, one is killed, and one comes back without its cache. A recorded second is drawn as "
-        "twelve.* "
-        f"`warmbase dashboard {EXAMPLE} --preview FILE.html` draws all three with an environment's own plan, "
-        "without an account."
+        "HBase's own `l2CacheHitRatio` cannot show that. It is a mean since the start of each server: a restart "
+        "resets it, "
+        "after a month nothing moves it, and averaged over servers it describes none of them. CloudWatch cannot "
+        "compute a "
+        "better ratio from HBase's counters either, because it cannot divide two arrays of series, and an alarm "
+        "cannot search "
+        "for servers. So a program on each core node, the *publisher*, reads the counters of its RegionServer once a "
+        "minute and "
+        "publishes what happened in that minute. Dashboards show sums and extremes of these metrics, and alarms "
+        "query them. "
+        f"`configurations/metrics.py` lists everything that is published, {len(METRICS)} metrics; each is on a "
+        "dashboard or in an "
+        "alarm."
+    )
+    yield f"![The dashboard of the cache, drawn from recorded counters](pictures/{PICTURE})"
+    yield paragraph(
+        f"*The dashboard `{next(iter(boards(plan, bucket)))}`, drawn from the counters of a real HBase. Reads warm "
+        "three "
+        "RegionServers; then one is restarted, one is killed, and one returns without its cache. One recorded second "
+        "is drawn "
+        f"as twelve.* `warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for the plan of an "
+        "environment. You "
+        "need no account."
     )
 
 
 def _truth() -> Iterator[str]:
-    from lab.preview.replay import MINUTE, lifetime_ratio, replay, three_servers, true_ratio  # noqa: PLC0415 - see above  # noqa: PLC0415 - the lab is loaded for this page alone
+    from lab.preview.replay import MINUTE, lifetime_ratio, replay, three_servers, true_ratio  # noqa: PLC0415 - see above
 
     plan, bucket = _example()
     servers = three_servers()
     store = replay(servers, bucket)
     by_title = {graph.title: drawn(graph, store) for graph in cache_graphs(plan)}
-    shown, worst = (
+    weighted, worst = (
         next(curves[0].series for title, curves in by_title.items() if title == wanted)
         for wanted in (HIT_RATIO_TITLE, WORST_TITLE)
     )
     rows = []
     for begins in range(MINUTE, servers[0].seconds, MINUTE):
         true, mean = true_ratio(servers, begins), lifetime_ratio(servers, begins + MINUTE)
-        if begins in shown and true is not None and mean is not None:
-            figures = (true, shown[begins], worst.get(begins), mean)
+        if begins in weighted and true is not None and mean is not None:
+            figures = (true, weighted[begins], worst.get(begins), mean)
             rows.append((str(begins // MINUTE), *("" if figure is None else f"{figure:.3f}" for figure in figures)))
     yield "## The hit ratio, and what the lifetime mean would have shown"
     yield paragraph(
-        "The minutes of the picture above. *True* is reckoned of every sample of every server, by code that the "
-        "nodes do not share; "
-        "*drawn* is what CloudWatch makes of the dashboard's expression and what the nodes published; *lifetime "
-        "mean* is "
-        "`l2CacheHitRatio`, averaged over the servers. The servers are restarted in minute 15."
+        "These are the minutes of the picture above. *true* is computed from every sample of every server, by code "
+        "that the "
+        "nodes do not use. *drawn* is what CloudWatch makes from the dashboard's expression and the published metrics. "
+        "*lifetime mean* is `l2CacheHitRatio`, averaged over the servers. The servers are restarted in minute 15."
     )
     yield table(("minute", "true", "drawn", "drawn, worst server", "lifetime mean"), rows, right=range(5))
     yield paragraph(
-        "Tests hold the two first to within 0.002 in every window, of these servers, of clean restarts, of a kill -9 "
-        "and of a lost cache, and that of the alarms below those on hits, misses, fill, restarts and silence fire and "
-        "clear when they should. What no recording has (latency, pauses, disks, refusals of S3) is put to each alarm "
-        "as a series that crosses its threshold and comes back."
+        "Tests check that *true* and *drawn* differ by at most 0.002 in every window, for these servers, for clean "
+        "restarts, for "
+        "a kill -9 and for a lost cache. They also check that the alarms on hits, misses, fill, restarts and silence "
+        "fire and "
+        "clear when they should. What no recording contains (latency, pauses, disks, S3 errors) is given to each "
+        "alarm as a "
+        "series that crosses its threshold and returns."
     )
 
 
 def _alarms() -> Iterator[str]:
     plan, bucket = _example()
-    found = alarms(plan, bucket)
+    all_alarms = alarms(plan, bucket)
     yield "## Alarms"
     yield paragraph(
-        f"With the thresholds of `{EXAMPLE}`; each is made of the plan. They call nobody themselves. A period "
-        "without data does not "
-        "breach, but for those that say so."
+        f"The thresholds are those of `{EXAMPLE}`; every plan has its own. These alarms notify nobody themselves. A "
+        "period "
+        "without data does not breach, except where the table says so."
     )
     prefix = f"warmbase-{plan.environment}-{plan.cluster}-"
     yield table(
-        ("alarm", "in ALARM where", "means"),
-        ((f"`{each.name.removeprefix(prefix)}`", _condition(each), each.description) for each in found),
+        ("alarm", "condition", "means"),
+        ((f"`{alarm.name.removeprefix(prefix)}`", _condition(alarm), alarm.description) for alarm in all_alarms),
     )
 
 
@@ -136,7 +149,7 @@ def _condition(alarm: Alarm) -> str:
         what = f"`{watched.split(' FROM ')[0].removeprefix('SELECT ')}` of the nodes"
     minutes = alarm.period_seconds // 60
     lasting = f"{alarm.breaching} of {alarm.periods}" if alarm.breaching != alarm.periods else f"{alarm.periods}"
-    missing = "; so is no data" if alarm.missing == "breaching" else ""
+    missing = "; no data breaches too" if alarm.missing == "breaching" else ""
     return f"{what} {SIGNS[alarm.comparison]} {alarm.threshold:,.6g}, {lasting} x {minutes} min{missing}"
 
 
@@ -146,16 +159,17 @@ def _calls() -> Iterator[str]:
 
     plan, bucket = _example()
     prefix = f"warmbase-{plan.environment}-{plan.cluster}-"
-    yield "## Who is called, and for what"
+    yield "## Notifications"
     yield paragraph(
-        "Composite alarms publish to the topic of the monitoring stack when their rule begins to hold, and when it "
-        "ends: one for each "
-        "kind of cause. Without a server hit ratios fall, too, and only `call-servers` calls; a cache that is "
-        "filling and whose "
-        "server is young is warming, and nobody is called for it, but where a restart lost what there was."
+        "Five composite alarms notify you, one for each kind of cause: they publish to the topic of the monitoring "
+        "stack when "
+        "their rule becomes true, and when it stops being true. If a server is missing, hit ratios fall too, and only "
+        "`call-servers` notifies you. A cache that is filling on a young server is warming up, so nobody is "
+        "notified, unless a "
+        "restart lost the cache."
     )
     yield table(
-        ("call", "rule", "means"),
+        ("composite alarm", "rule", "means"),
         (
             (
                 f"`{composite_alarm.name.removeprefix(prefix)}`",
@@ -167,10 +181,10 @@ def _calls() -> Iterator[str]:
     )
     three = replace(plan, core=replace(plan.core, count=3))
     minutes = timeline(three_servers(), three, bucket)
-    yield paragraph("In the minutes of the picture, in which three of three planned nodes run:")
+    yield paragraph("In the minutes of the picture, with three of three planned nodes:")
     yield table(
-        ("alarm or call", "in ALARM in minutes"),
-        ((f"`{name.removeprefix(prefix)}`", _spans(found)) for name, found in minutes.items()),
+        ("alarm", "in ALARM in minutes"),
+        ((f"`{name.removeprefix(prefix)}`", _spans(breaching)) for name, breaching in minutes.items()),
     )
 
 
@@ -191,7 +205,7 @@ def _graphs() -> Iterator[str]:
         yield f"`{name}`:"
         yield bullets(
             *(
-                graph.title + "".join(f"; marked: {mark.label} ({mark.value:,.6g})" for mark in graph.marks)
+                graph.title + "".join(f"; line: {mark.label} ({mark.value:,.6g})" for mark in graph.marks)
                 for graph in graphs
             )
         )
@@ -202,7 +216,7 @@ def _costs() -> Iterator[str]:
     of_nodes = sum(metric.source is MetricSource.NODE for metric in METRICS)
     yield "## What it costs"
     yield table(
-        ("item", "a month", "made of"),
+        ("item", "a month", "consists of"),
         (
             (line.item, format_usd(line.usd_per_month), line.because)
             for line in plan.cost.lines
@@ -211,7 +225,9 @@ def _costs() -> Iterator[str]:
         right=[1],
     )
     yield paragraph(
-        f"For `{EXAMPLE}`, with {plan.core.count} core nodes and {plan.primary.count} primaries. A core node "
-        f"publishes {of_nodes} figures "
-        "itself. Alarms on a query are charged by the series that it finds, a composite alarm as five."
+        f"This is for `{EXAMPLE}`, with {plan.core.count} core nodes and {plan.primary.count} primary nodes. Each "
+        "core node "
+        f"publishes {of_nodes} metrics itself. AWS charges an alarm on a query for each series that the query finds, "
+        "and a "
+        "composite alarm as five alarms."
     )

@@ -12,7 +12,7 @@ WIDTH: Final = 125
 
 
 def section(*parts: str) -> str:
-    """Headings, paragraphs and tables with an empty line between each two."""
+    """Return headings, paragraphs and tables, joined by empty lines."""
     return "\n\n".join(parts)
 
 

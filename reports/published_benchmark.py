@@ -1,4 +1,4 @@
-"""The section of docs/published-results.md on the EMR benchmark."""
+"""The section of docs/published-results.md about the EMR benchmark."""
 
 from __future__ import annotations
 
@@ -25,55 +25,66 @@ ROW_BYTES: Final = FIELDS * FIELD_BYTES
 
 
 def benchmark_section(benchmark: Benchmark) -> str:
-    """Prediction, formula, what it rests on, the other readings, the run without cache, what provisioning would do."""
+    """Return the section: prediction, formula, assumptions, other readings, the run without cache, and provisioning."""
     parts = (_prediction, _formula, _rests_on, _other_readings, _without_cache, _provisioning)
     return section("## The EMR benchmark", *(part(benchmark) for part in parts))
 
 
 def _prediction(benchmark: Benchmark) -> str:
-    found, core, volume = benchmark.as_published(), benchmark.plan.core, benchmark.cache_volume
+    prediction, core, volume = benchmark.as_published(), benchmark.plan.core, benchmark.cache_volume
     in_flight = WARM * WARM_MS / 1000
-    said = paragraph(
+    introduction = paragraph(
         "[`environments/published-emr.yaml`](../environments/published-emr.yaml) pins the cluster as published: "
-        f"{core.count} x {core.instance_type}, each with one gp3 volume for the cache, of {volume.iops:,} IOPS and, as "
-        f"the source names no throughput, the {volume.throughput_mib_s} MiB/s that gp3 includes. 1,000 requests are in "
-        "flight, which is what the published throughput times latency gives. A read is one row of 850 kB (2,000 fields "
-        f"of 425 B; {format_size(found.row_bytes)} in the file), and every block is cached."
+        f"{core.count} x {core.instance_type}, each with one gp3 volume of {volume.iops:,} IOPS for the cache. The "
+        "source "
+        f"states no throughput, so the volume has the {volume.throughput_mib_s} MiB/s that gp3 includes. 1,000 "
+        "requests are "
+        "in flight, as the published throughput times the published latency says. A read is one row of 850 kB (2,000 "
+        "fields "
+        f"of 425 B; {format_size(prediction.row_bytes)} in the file), and every block is cached."
     )
     rows = (
-        ("reads", f"{WARM}/s", f"{found.reads_per_second:.1f}/s", f"{found.reads_per_second / WARM:.2f}"),
+        ("reads", f"{WARM}/s", f"{prediction.reads_per_second:.1f}/s", f"{prediction.reads_per_second / WARM:.2f}"),
         (
             "mean latency",
             f"{WARM_MS:,} ms",
-            f"{1000 * found.latency_seconds:,.0f} ms",
-            f"{1000 * found.latency_seconds / WARM_MS:.2f}",
+            f"{1000 * prediction.latency_seconds:,.0f} ms",
+            f"{1000 * prediction.latency_seconds / WARM_MS:.2f}",
         ),
-        ("requests in flight", f"{in_flight:,.0f}", f"{found.in_flight:,.0f}", f"{found.in_flight / in_flight:.2f}"),
+        (
+            "requests in flight",
+            f"{in_flight:,.0f}",
+            f"{prediction.in_flight:,.0f}",
+            f"{prediction.in_flight / in_flight:.2f}",
+        ),
     )
-    return section(said, table(("", "published", "predicted", "ratio"), rows, right=(1, 2, 3)))
+    return section(introduction, table(("", "published", "predicted", "ratio"), rows, right=(1, 2, 3)))
 
 
 def _formula(benchmark: Benchmark) -> str:
-    found, candidate = benchmark.as_published(), benchmark.candidate
-    read, limit = candidate.question.read, found.bottleneck
-    edges = found.disk_bytes - read.blocks * read.cached_length_bytes
+    prediction, candidate = benchmark.as_published(), benchmark.candidate
+    read, limit = candidate.question.read, prediction.bottleneck
+    edges = prediction.disk_bytes - read.blocks * read.cached_length_bytes
     sustained = candidate.instance.ebs_sustained_bytes_per_second / MIB
     formula = f"""\
 ```text
-reads/s              ≤ nodes x min(volume, what the instance sustains) / disk bytes of a read
+reads/s              ≤ nodes x min(volume, sustained by the instance) / disk bytes of a read
                      = {candidate.count} x min({benchmark.cache_volume.throughput_mib_s} MiB/s, {sustained:.0f} MiB/s) \
-/ {found.disk_bytes:,.0f} B = {limit.max_reads_per_second:.1f}/s
+/ {prediction.disk_bytes:,.0f} B = {limit.max_reads_per_second:.1f}/s
 disk bytes of a read = blocks x cached length + edge pages
                      = {read.blocks:.2f} x {read.cached_length_bytes:,} B + {edges:,.0f} B
-blocks of a read     = 1 + (row - cell) / payload of a block, for a row starts and ends inside one
+blocks of a read     = 1 + (row - cell) / payload of a block, because a row starts and ends inside a block
 ```"""
-    others = sorted((each for each in found.limits if each != limit), key=lambda each: each.max_reads_per_second)
+    others = sorted(
+        (resource for resource in prediction.limits if resource != limit),
+        key=lambda resource: resource.max_reads_per_second,
+    )
     closing = paragraph(
-        f"Mean-value analysis of 1,000 requests over {candidate.count} such queues leaves "
-        f"{found.reads_per_second:.1f}/s of that. The next limits are `{others[0].name}` at "
+        f"Mean-value analysis of 1,000 requests over {candidate.count} such queues predicts "
+        f"{prediction.reads_per_second:.1f}/s of that. The next limits are `{others[0].name}` at "
         f"{others[0].max_reads_per_second:,.0f} reads/s and `{others[1].name}` at "
-        f"{others[1].max_reads_per_second:,.0f}. No constant is fitted to this source: the inputs are its row, its "
-        "nodes and its volumes, the limits that AWS documents, and HBase's layout of blocks."
+        f"{others[1].max_reads_per_second:,.0f}. No constant is fitted to this source. The inputs are its row, its "
+        "nodes and its volumes, the limits that AWS documents, and HBase's block layout."
     )
     return section(f"The bottleneck is `{limit.name}`:", formula, closing)
 
@@ -84,36 +95,40 @@ def _rests_on(benchmark: Benchmark) -> str:
     together = benchmark.together(Hits(ratio=0.95, page_cache_fraction=flat))
     cell, count = benchmark.workload.key_value_bytes, benchmark.candidate.count
     readings = (
-        ("**as predicted**: every block cached, those of a row in neighbouring slots", benchmark.as_published()),
-        ("95 % of block reads answered by the cache", benchmark.missing(0.95)),
-        ("each block in a slot somewhere else", benchmark.scattered()),
-        (f"cells with their keys: 2,000 x {cell} B = {FIELDS * cell / 1000:.0f} kB a row", benchmark.serialised()),
+        (
+            "**as predicted**: every block is cached, those of a row in neighbouring slots",
+            benchmark.as_published(),
+        ),
+        ("the cache answers 95 % of block reads", benchmark.missing(0.95)),
+        ("the blocks of a row lie in scattered slots", benchmark.scattered()),
+        (f"cells include their keys: 2,000 x {cell} B = {FIELDS * cell / 1000:.0f} kB a row", benchmark.serialised()),
         (f"page cache answers {format_percent(flat)}: YCSB's zipfian", of_flat),
         (f"page cache answers {format_percent(steep)}: Zipf 0.99 over the rows", of_steep),
         (f"all of these at once, page cache {format_percent(flat)}", together),
     )
     points = bullets(
-        "**Hits.** The source says over 95 %; its cache size is not stated.",
+        "**Hits.** The source says over 95 %, and does not state its cache size.",
         "**Slots.** A row's blocks are cached one after the other and share their edge pages, unless writer threads "
         "interleave.",
-        "**The row.** 850 kB is taken as published, though HBase stores a key beside each value.",
-        "**The page cache.** It is counted for nothing, because a plan that counts on it breaks when the heap grows. "
+        "**Row.** 850 kB is used as published, although HBase stores a key beside each value.",
+        "**Page cache.** It is ignored, because a plan that relies on it breaks when the heap grows. "
         f"With the heap that the calculator gives them, the {count} nodes would have "
         f"{format_size(benchmark.page_cache_bytes)} of it, and the reads of YCSB's workload C are skewed.",
     )
     volume = benchmark.cache_volume.throughput_mib_s * MIB
     per_node = WARM * ROW_BYTES / count
     closing = paragraph(
-        "The first three lower the prediction, the last raises it by more: counted together they would predict "
-        f"{together.reads_per_second / WARM:.1f} times the published rate. So the agreement to within 6 % is of one "
-        "resource and one row size, and may be partly luck. So may the observation behind it: "
-        f"{WARM} x 850 kB over {count} nodes are {format_rate(per_node)} each, {format_percent(per_node / volume)} of "
-        "what the volume has, but the size of a row is just what the source contradicts itself in."
+        "The first three lower the prediction, and the last raises it by more: together they would predict "
+        f"{together.reads_per_second / WARM:.1f} times the published rate. So the agreement to within 6 % covers one "
+        "resource and one row size, and may be partly luck. The same holds for the observation behind it: "
+        f"{WARM} x 850 kB over {count} nodes are {format_rate(per_node)} each, {format_percent(per_node / volume)} "
+        "of the "
+        "volume's throughput, but the row size is exactly where the source contradicts itself."
     )
     opening = paragraph(
-        "Inputs that the source does not settle. Each row changes one of them and nothing else, the last row all:"
+        "The source leaves some inputs open. Each row changes one of them, and the last row changes all:"
     )
-    return section("### What the agreement rests on", opening, _readings(readings), points, closing)
+    return section("### Assumptions behind the agreement", opening, _readings(readings), points, closing)
 
 
 def _other_readings(benchmark: Benchmark) -> str:
@@ -121,79 +136,87 @@ def _other_readings(benchmark: Benchmark) -> str:
     heap, ram = benchmark.compressed_heap_bytes(), benchmark.plan.memory.ram_bytes
     row = f"{benchmark.records_row_bytes / 1000:.1f} kB"
     opening = paragraph(
-        f"{RECORDS:,} records in the stated 7.9 TB are {row} each, not 850 kB. Then the same cluster does:"
+        f"{RECORDS:,} records in the stated 7.9 TB are {row} each, not 850 kB. The same cluster would then do:"
     )
     elsewhere = paragraph(
-        f"The published rate would be {format_percent(WARM / other.bottleneck.max_reads_per_second)} of what the "
-        "volumes carry, and the limit of the test no resource that the calculator knows: the clients, three processes "
-        f"that take apart {WARM * FIELDS / 10**6:.1f} million cells a second, or the RegionServers' CPU for each cell, "
-        f"which is counted here by the block. The calculator would be {other.reads_per_second / WARM:.1f} times too "
-        "optimistic, and more EBS throughput would have bought nothing."
+        f"The published rate would then be {format_percent(WARM / other.bottleneck.max_reads_per_second)} of what the "
+        "volumes can carry, and the test would have been limited by something that the calculator does not model: the "
+        f"clients, three processes that parse {WARM * FIELDS / 10**6:.1f} million cells a second, or the CPU that a "
+        f"RegionServer spends per cell, which is counted per block here. The calculator would be "
+        f"{other.reads_per_second / WARM:.1f} times too optimistic, and more EBS throughput would have gained nothing."
     )
     compressed = paragraph(
         f"A third reading, 850 kB of values compressed to {row}, is hardly possible on these nodes with blocks of 64 "
-        f"KiB: the index of so many short blocks would need {format_size(heap)} of heap on each, of {format_size(ram)} "
-        "of RAM, and YCSB's random values do not compress so far."
+        f"KiB. The index of so many short blocks would need {format_size(heap)} of heap on each node, which has "
+        f"{format_size(ram)} of RAM, and YCSB's random values do not compress that well."
     )
     reading = _readings([(f"7.9 TB / {RECORDS:,} = {row} a row", other)])
     return section(f"### The other reading: {row} a row", opening, reading, elsewhere, compressed)
 
 
 def _without_cache(benchmark: Benchmark) -> str:
-    found = benchmark.uncached()
-    every = [each.reads_per_second for one in found for each in (one.one_prefix, one.several_prefixes)]
-    limit = next(each for each in found[0].one_prefix.limits if each.name == "s3-requests")
+    runs = benchmark.uncached()
+    every = [reading.reads_per_second for run in runs for reading in (run.one_prefix, run.several_prefixes)]
+    limit = next(resource for resource in runs[0].one_prefix.limits if resource.name == "s3-requests")
     opening = paragraph(
-        f"The source measured {COLD} reads/s and states neither its handlers nor its time to S3, which decide: the "
-        "blocks of a row come from S3 one after the other, a GET each, and hold a handler meanwhile. So there is a "
-        f"range, {min(every):,.0f} to {max(every):,.0f} reads/s, and no prediction. Reads a second by handlers and "
-        "time to S3's first byte:"
+        f"The source measured {COLD} reads/s. It states neither the number of handlers nor the latency of S3, and "
+        "these "
+        "decide: the blocks of a row come from S3 one after the other, one GET each, and occupy a handler meanwhile. "
+        "So "
+        f"there is a range, {min(every):,.0f} to {max(every):,.0f} reads/s, and no prediction. Reads per second by "
+        "handlers and by time to S3's first byte:"
     )
-    rows = [(str(handlers), *(_both(one) for one in found if one.handlers == handlers)) for handlers in HANDLERS]
-    header = ("handlers on a node", *(f"{trip} ms" for trip in ROUND_TRIPS_MS))
+    rows = [(str(handlers), *(_both(run) for run in runs if run.handlers == handlers)) for handlers in HANDLERS]
+    header = ("handlers per node", *(f"{trip} ms" for trip in ROUND_TRIPS_MS))
     closing = paragraph(
-        f"Of two numbers, the first is with the {limit.capacity:,.0f} GETs a second that S3 documents for one prefix, "
-        f"which allow {limit.max_reads_per_second:,.0f} reads/s, and the second with as many prefixes as it takes. "
-        "That the former lies near the published number means nothing until handlers, latency and prefixes are known."
+        f"Where a cell has two numbers, the first assumes the {limit.capacity:,.0f} GETs a second that S3 documents "
+        "for one "
+        f"prefix, which allow {limit.max_reads_per_second:,.0f} reads/s, and the second assumes as many prefixes as "
+        "needed. "
+        "The first is close to the published number, but that means nothing until handlers, latency and prefixes are "
+        "known."
     )
     return section("### Without the cache", opening, table(header, rows, right=range(len(header))), closing)
 
 
-def _both(one: Uncached) -> str:
-    first, second = (f"{each.reads_per_second:,.0f}" for each in (one.one_prefix, one.several_prefixes))
+def _both(run: Uncached) -> str:
+    first, second = (f"{reading.reads_per_second:,.0f}" for reading in (run.one_prefix, run.several_prefixes))
     return first if first == second else f"{first} or {second}"
 
 
 def _provisioning(benchmark: Benchmark) -> str:
     bought, before, prices = benchmark.provisioned(), benchmark.as_published(), benchmark.world.prices
-    volume, found = bought.volume, bought.predicted
+    volume, prediction = bought.volume, bought.predicted
     rate = f"{volume.throughput_mib_s} MiB/s"
     opening = paragraph(
-        f"An {benchmark.candidate.instance.name} sustains {rate} to all its EBS volumes; the test left that of the "
-        f"cache at {benchmark.cache_volume.throughput_mib_s} MiB/s. With {rate}, and the {volume.iops:,} IOPS that "
-        "carry them in blocks of 64 KiB, the calculator predicts:"
+        f"An {benchmark.candidate.instance.name} sustains {rate} to all its EBS volumes, but the test left the cache's "
+        f"volume at {benchmark.cache_volume.throughput_mib_s} MiB/s. With {rate}, and the {volume.iops:,} IOPS that "
+        "this "
+        "takes in blocks of 64 KiB, the calculator predicts:"
     )
     closing = paragraph(
-        f"That is {found.reads_per_second / before.reads_per_second:.2f} times as much, in "
-        f"{1000 * found.latency_seconds:,.0f} ms, for {format_usd(bought.usd_per_month_more)} a month more on a bill "
-        f"of {format_usd(benchmark.plan.cost.usd_per_month)} ({prices.region}, {prices.as_of}). It holds under the "
-        "first reading only, and less what the system volume takes of the same limit: a hypothesis to test, not a "
-        "promise."
+        f"That is {prediction.reads_per_second / before.reads_per_second:.2f} times as much, in "
+        f"{1000 * prediction.latency_seconds:,.0f} ms, for {format_usd(bought.usd_per_month_more)} a month more on a "
+        "bill "
+        f"of {format_usd(benchmark.plan.cost.usd_per_month)} ({prices.region}, {prices.as_of}). This holds for the "
+        "first reading only, and minus what the system volume takes from the same limit. It is a hypothesis to test, "
+        "not "
+        "a promise."
     )
-    reading = _readings([(f"{rate} and {volume.iops:,} IOPS on each cache volume", found)])
-    return section("### What more throughput would have given", opening, reading, closing)
+    reading = _readings([(f"{rate} and {volume.iops:,} IOPS on each cache volume", prediction)])
+    return section("### The effect of more EBS throughput", opening, reading, closing)
 
 
 def _readings(readings: Iterable[tuple[str, BenchmarkReading]]) -> str:
-    header = ("reading", "disk bytes a read", "reads/s", f"over {WARM}", "bottleneck")
+    header = ("reading", "disk bytes per read", "reads/s", f"reads/s / {WARM}", "bottleneck")
     rows = [
         (
-            what,
-            f"{found.disk_bytes / 1000:,.0f} kB",
-            f"{found.reads_per_second:,.0f}",
-            f"{found.reads_per_second / WARM:.2f}",
-            f"`{found.bottleneck.name}`",
+            name,
+            f"{reading.disk_bytes / 1000:,.0f} kB",
+            f"{reading.reads_per_second:,.0f}",
+            f"{reading.reads_per_second / WARM:.2f}",
+            f"`{reading.bottleneck.name}`",
         )
-        for what, found in readings
+        for name, reading in readings
     ]
     return table(header, rows, right=(1, 2, 3))

@@ -1,4 +1,4 @@
-"""docs/published-results.md: every published figure beside ours, source by source."""
+"""The page docs/published-results.md, which compares published figures with ours, source by source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["page_text", "published_benchmark"]
 
 ENVIRONMENT: Final = "published-emr"
 FINE_BELOW: Final = 10
-"""Ratios from here on are told with one decimal."""
+"""Ratios from here on are shown with one decimal."""
 
 
 def published_benchmark() -> Benchmark:
@@ -30,14 +30,14 @@ def published_benchmark() -> Benchmark:
 
 
 def page_text() -> str:
-    """The whole page."""
+    """Return the page, in Markdown."""
     benchmark = published_benchmark()
-    found = all_results(benchmark)
+    results = all_results(benchmark)
     return section(
         _introduction(),
-        _at_a_glance(found),
+        _at_a_glance(results),
         benchmark_section(benchmark),
-        *(_source_section(results) for results in found),
+        *(_source_section(source) for source in results),
         _slots_section(),
         _worth_section(benchmark) + "\n",
     )
@@ -45,37 +45,38 @@ def page_text() -> str:
 
 def _introduction() -> str:
     opening = paragraph(
-        "Five published documents describe systems like the one that warmbase builds. This page sets each figure of "
-        "theirs that can be computed beside ours. It is printed by `warmbase published` and held current by a test: no "
-        "number of ours is typed in."
+        "Five published documents describe systems like the one that warmbase builds. This page compares each of their "
+        "figures that can be computed with ours. `warmbase published` prints it, and a test keeps it current: none of "
+        "our numbers is typed by hand."
     )
     meanings = bullets(
-        "**model**: the calculator, given the inputs that the source states and, where it states none, those named "
-        "in the row.",
-        "**arithmetic**: the source's own other numbers. A ratio that is not 1 is then a contradiction within the "
-        "source.",
-        "**ratio**: ours over theirs; of a range, both ends. `~`, `<` and `>` are the source's about, under and "
-        "over; a bound that ours keeps counts as within 5 %.",
+        "**model**: the calculator computed our figure from the inputs that the source states. If the source states "
+        "none, the row names the inputs.",
+        "**arithmetic**: our figure follows from other numbers of the same source. A ratio that is not 1 is then a "
+        "contradiction within the source.",
+        "**ratio**: our figure divided by theirs; for a range, both ends. `~`, `<` and `>` mean that the source says "
+        "about, under or over; if our figure satisfies such a bound, it counts as within 5 %.",
     )
     closing = paragraph(
-        "What the calculator takes for granted is marked `judgement` in the modules of `sizing/`, each with its "
-        "argument."
+        "Assumptions of the calculator are marked `judgement` in the modules of `sizing/`, each with its argument."
     )
-    return section("# Published results, and what the calculator makes of them", opening, meanings, closing)
+    return section("# Published results compared with the calculator", opening, meanings, closing)
 
 
-def _at_a_glance(found: Sequence[SourceFigures]) -> str:
+def _at_a_glance(sources: Sequence[SourceFigures]) -> str:
     header = ("source", "figures", "model", "arithmetic", *(verdict.value for verdict in Verdict))
-    every = [figure for results in found for figure in results.figures]
-    rows = [(results.source.publisher, *_counts(results.figures)) for results in found]
+    every = [figure for source in sources for figure in source.figures]
+    rows = [(source.source.publisher, *_counts(source.figures)) for source in sources]
     rows.append(("**all**", *_counts(every)))
     apart_by = [figure.kind for figure in every if figure.verdict is Verdict.APART]
-    said = paragraph(
-        f"Of the {len(apart_by)} further apart, {apart_by.count(FigureOrigin.ARITHMETIC)} are a source against its own"
-        f" numbers, and {apart_by.count(FigureOrigin.MODEL)} the calculator against a source. Where the reason is"
-        " known, the remarks below each table give it."
+    text = paragraph(
+        f"Of the {len(apart_by)} figures that are further apart, {apart_by.count(FigureOrigin.ARITHMETIC)} are "
+        "contradictions"
+        f" within a source, and {apart_by.count(FigureOrigin.MODEL)} are differences between the calculator and a "
+        "source."
+        " The remarks below each table give the reason if it is known."
     )
-    return section("## At a glance", table(header, rows, right=range(1, len(header))), said)
+    return section("## At a glance", table(header, rows, right=range(1, len(header))), text)
 
 
 def _counts(figures: Sequence[PublishedFigure]) -> list[str]:
@@ -85,7 +86,7 @@ def _counts(figures: Sequence[PublishedFigure]) -> list[str]:
 
 
 def _source_section(results: SourceFigures) -> str:
-    header = ("", "figure, and where", "stated", "ours", "ratio", "ours is")
+    header = ("", "figure and place", "stated", "ours", "ratio", "ours is")
     title = f"## {results.source.publisher}: *{results.source.title}*"
     remarks = (f"**{number}**: {figure.remark}" for number, figure in enumerate(results.figures, 1) if figure.remark)
     return section(title, table(header, _rows(results.figures), right=(0, 2, 3, 4)), bullets(*remarks))
@@ -109,7 +110,7 @@ def _amount(amount: Amount) -> str:
 
 
 def _ratio(ratio: Amount) -> str:
-    return _span(*(f"{each:.2f}" if each < FINE_BELOW else f"{each:.1f}" for each in (ratio.least, ratio.most)))
+    return _span(*(f"{end:.2f}" if end < FINE_BELOW else f"{end:.1f}" for end in (ratio.least, ratio.most)))
 
 
 def _span(least: str, most: str) -> str:
@@ -117,13 +118,15 @@ def _span(least: str, most: str) -> str:
 
 
 def _slots_section() -> str:
-    said = paragraph(
-        "The recipe of the AWS Big Data Blog has a placeholder for `hbase.bucketcache.bucket.sizes`. A block ends at a "
-        "cell, so it overshoots 64 KiB by up to one; HBase's default list allows 1 KiB for that, and what is longer "
-        "goes to a slot of 97 KiB. Bytes of blocks over bytes of their slots, and how many more blocks ours holds in "
-        "the same cache:"
+    text = paragraph(
+        "The recipe of the AWS Big Data Blog has a placeholder for `hbase.bucketcache.bucket.sizes`. A block ends "
+        "with a "
+        "whole cell, so it exceeds 64 KiB by up to one cell. HBase's default list allows 1 KiB for that; a longer "
+        "block "
+        "takes a slot of 97 KiB. The table shows the bytes of blocks divided by the bytes of their slots, and how many "
+        "more blocks our list holds in the same cache:"
     )
-    header = ("cell, serialised", "default list", "ours", "more blocks held", "sizes in ours")
+    header = ("cell, serialised", "default list", "ours", "more blocks in the cache", "sizes in ours")
     rows = [
         (
             f"{slot.cell_bytes:,} B",
@@ -134,18 +137,18 @@ def _slots_section() -> str:
         )
         for slot in slots()
     ]
-    return section("## What the sources leave open: bucket sizes", said, table(header, rows, right=range(5)))
+    return section("## What the sources leave open: bucket sizes", text, table(header, rows, right=range(5)))
 
 
 def _worth_section(benchmark: Benchmark) -> str:
-    stated, peak = worth(benchmark)
+    saved, peak = worth(benchmark)
     prices = benchmark.world.prices
-    said = paragraph(
-        f"The AWS Big Data Blog speaks of lower S3 access cost. At {prices.region} prices of {prices.as_of}, "
-        f"{stated.gets_per_hour:,} GETs an hour saved are {format_usd(stated.usd_per_month)} a month, and "
-        f"{peak.gets_per_hour:,} (its figure 4) {format_usd(peak.usd_per_month)}. The volumes of the cache cost "
-        f"{format_usd(stated.cache_usd_per_month)}: {stated.cache_usd_per_month / stated.usd_per_month:.1f} and "
-        f"{peak.cache_usd_per_month / peak.usd_per_month:.1f} times as much. A cache does not pay for itself by saved "
-        "GETs: it buys latency, throughput, and freedom from throttling."
+    text = paragraph(
+        f"The AWS Big Data Blog mentions lower S3 access cost. At {prices.region} prices of {prices.as_of}, saving "
+        f"{saved.gets_per_hour:,} GETs an hour saves {format_usd(saved.usd_per_month)} a month, and saving "
+        f"{peak.gets_per_hour:,} (its figure 4) saves {format_usd(peak.usd_per_month)}. The volumes of the cache cost "
+        f"{format_usd(saved.cache_usd_per_month)}: {saved.cache_usd_per_month / saved.usd_per_month:.1f} and "
+        f"{peak.cache_usd_per_month / peak.usd_per_month:.1f} times as much. The cache does not pay for itself with "
+        "saved GETs. It buys latency, throughput, and freedom from throttling."
     )
-    return section("## What the saved GETs are worth", said)
+    return section("## The value of the saved GETs", text)
