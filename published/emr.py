@@ -57,7 +57,7 @@ def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             unit="ops/s",
             kind=FigureOrigin.MODEL,
             how="850 kB a read, six volumes of 125 MiB/s, 1,000 in flight",
-            remark="See [what the agreement rests on](#what-the-agreement-rests-on).",
+            remark="See [what the agreement rests on](#assumptions-behind-the-agreement).",
         ),
         PublishedFigure(
             what="latency with cache",

@@ -19,12 +19,12 @@ class HasJsonFields(Protocol):
     """A type whose JSON has other keys than its fields, for the sake of those who read it already."""
 
     def json_fields(self) -> dict[str, object]:
-        """The keys with their values."""
+        """Return the keys with their values."""
         ...
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
-    """Dataclasses, mappings, tuples and sets as dicts and lists; an infinite bound as None, a function as its name."""
+    """Return dataclasses, mappings, tuples and sets as dicts and lists, infinite bounds as None, functions by name."""
     if isinstance(value, HasJsonFields) or _has_fields(value):
         return {name: plain(inner) for name, inner in _fields(value).items()}
     if isinstance(value, Mapping):

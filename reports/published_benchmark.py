@@ -80,7 +80,7 @@ blocks of a read     = 1 + (row - cell) / payload of a block, because a row star
         key=lambda resource: resource.max_reads_per_second,
     )
     closing = paragraph(
-        f"Mean-value analysis of 1,000 requests over {candidate.count} such queues predicts "
+        f"Mean-value analysis of 1,000 requests over {candidate.count} such queues leaves "
         f"{prediction.reads_per_second:.1f}/s of that. The next limits are `{others[0].name}` at "
         f"{others[0].max_reads_per_second:,.0f} reads/s and `{others[1].name}` at "
         f"{others[1].max_reads_per_second:,.0f}. No constant is fitted to this source. The inputs are its row, its "
