@@ -9,9 +9,9 @@ from lint.finding import Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from lint.rules.volumes import files_of, largest_volume_gib, room_gib
+from sizing.disks import FILL_FRACTION
 from sizing.units import GIB, MIB
 
-FULL: Final = 0.85
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 
@@ -135,11 +135,11 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     if size_mib is None or largest is None or not files:
         return
     share = size_mib * MIB / GIB / files / largest
-    if FULL < share <= 1:
+    if FILL_FRACTION < share <= 1:
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"the cache alone, without its index, fills {share:.0%} of its volume of {largest:,} GiB",
-            fix=f"make the volume {size_mib * MIB / GIB / files / FULL:,.0f} GiB or more",
+            fix=f"make the volume {size_mib * MIB / GIB / files / FILL_FRACTION:,.0f} GiB or more",
         )
 
 
