@@ -15,7 +15,6 @@ from environments.planning import requirements, world
 from environments.reader import read_environment
 from facts.releases import releases
 from sizing.calculator import plan
-from sizing.cluster import CoreChoice, Volume
 from sizing.explanation import Explanation, Kind, Quantity
 from sizing.formula import FUNCTIONS, names
 from sizing.modes import HDFS, MODES, S3_PLAIN, Mode
@@ -23,15 +22,22 @@ from sizing.plan import Plan
 from sizing.popularity import UNIFORM, Zipf, hot_set
 from sizing.problem import Infeasible
 from sizing.requirements import Requirements
-from sizing.targets import Targets
 from sizing.units import GIB, KIB, MIB, TIB
-from sizing.workload import ClosedLoad, OpenLoad, Reads, Workload
+from sizing.workload import OpenLoad, Reads, Workload
 from tests.shipped import ENVIRONMENTS
-
-PROD = read_environment("prod")
-WORLD = world(PROD)
-ASKED = requirements(PROD, PROD.active)
-FREE = replace(ASKED.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+from tests.sizing.clusters import (
+    ASKED,
+    CLOSED,
+    FREE,
+    PINNED,
+    RELAXED,
+    SYSTEM,
+    WORLD,
+    gp3_volume,
+    with_core,
+    with_targets,
+    with_workload,
+)
 
 PRODUCT_NAMES = re.compile(r"\b(L1|S3|p99|gp3)\b")
 """Names with a digit, which no constant can change."""
@@ -59,31 +65,6 @@ def _inputs(explanation: Explanation) -> str:
 def planned(case: str) -> Plan:
     return plan(CASES[case], WORLD)
 
-
-def with_workload(asked: Requirements, **changes: object) -> Requirements:
-    return replace(asked, workload=replace(asked.workload, **changes))  # type: ignore[arg-type]
-
-
-def with_core(asked: Requirements, **changes: object) -> Requirements:
-    core: CoreChoice = replace(asked.cluster.core, **changes)  # type: ignore[arg-type]
-    return replace(asked, cluster=replace(asked.cluster, core=core))
-
-
-def with_targets(asked: Requirements, **changes: object) -> Requirements:
-    targets: Targets = replace(asked.targets, **changes)  # type: ignore[arg-type]
-    return replace(asked, targets=targets)
-
-
-def gp3_volume(purpose: str, size_gib: int, throughput_mib_s: int = 125) -> Volume:
-    return Volume(
-        purpose=purpose, type="gp3", count=1, size_gib=size_gib, iops=3_000, throughput_mib_s=throughput_mib_s
-    )
-
-
-RELAXED = replace(ASKED, targets=FREE)
-SYSTEM = gp3_volume("system", 64)
-PINNED = with_core(RELAXED, type="r8g.2xlarge", count=6, volumes=(gp3_volume("cache", 1_420), SYSTEM))
-CLOSED = Reads(load=ClosedLoad(concurrency=200))
 
 CASES: dict[str, Requirements] = {
     "prod": ASKED,

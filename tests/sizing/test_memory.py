@@ -38,6 +38,19 @@ def test_parts_sum_to_ram(ram_gib: int, heap_gib: int, handlers: int) -> None:
     assert memory.parts["page_cache"] >= PAGE_CACHE_FRACTION * memory.ram_bytes
 
 
+def test_a_byte_less_than_a_tenth_for_the_page_cache_is_not_enough() -> None:
+    """The smallest RAM that a heap fits leaves a tenth to the byte, and one byte less is refused."""
+    heap_gib, handlers = of_gib(10), 30
+    others = (
+        sum(split_memory(64 * GIB, heap_gib, handlers).parts.values())
+        - split_memory(64 * GIB, heap_gib, handlers).parts["page_cache"]
+    )
+    least = next(ram for ram in range(others * 10 // 9 - 20, others * 10 // 9 + 20) if ram - others >= ram / 10)
+    assert split_memory(least, heap_gib, handlers).parts["page_cache"] == least - others
+    with pytest.raises(NotEnoughMemory):
+        split_memory(least - 1, heap_gib, handlers)
+
+
 def test_a_heap_that_leaves_too_little_page_cache_says_how_much_is_missing() -> None:
     with pytest.raises(NotEnoughMemory, match=r"25\.0 GiB of heap in 32 GiB of RAM leave .* GiB too little"):
         split_memory(32 * GIB, of_gib(25), 30)

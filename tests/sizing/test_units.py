@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sizing.units import (
     GIB,
+    KIB,
     MIB,
     TIB,
     exact_size,
@@ -68,6 +69,21 @@ def test_rates_durations_and_shares() -> None:
         parse_rate("125 MiB")
     with pytest.raises(ValueError, match="between 0 and 1"):
         parse_fraction(95)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.999, "999 ms"), (1, "1 s"), (59.9, "59.9 s"), (60, "1 min"), (3_540, "59 min"), (3_600, "1 h")],
+)
+def test_a_duration_has_the_largest_unit_that_it_fills(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"), [(1_023, "1,023 B"), (KIB, "1 KiB"), (1_023 * KIB, "1,023 KiB"), (MIB, "1 MiB")]
+)
+def test_a_size_has_the_largest_unit_that_it_fills(size_bytes: int, text: str) -> None:
+    assert format_size(size_bytes) == text
 
 
 def test_units_are_always_printed() -> None:

@@ -1,0 +1,367 @@
+"""Every judgement has a consequence in a plan that is written down here, so no constant changes unseen.
+
+A row names a constant and what follows from it for one workload: a figure of the plan, or a term of its explanation.
+When a judgement is changed on purpose, its rows change in the same commit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from facts.releases import releases
+from sizing.calculator import plan
+from sizing.heap import Heap
+from sizing.memory import NotEnoughMemory, split_memory
+from sizing.modes import HDFS, S3_PLAIN
+from sizing.plan import Plan
+from sizing.requirements import Requirements, World
+from sizing.sampling import estimate, strata
+from sizing.units import GIB, KIB, MIB, TIB
+from sizing.workload import OpenLoad, Reads
+from tests.sizing.clusters import (
+    ASKED,
+    CLOSED,
+    PINNED,
+    RELAXED,
+    SYSTEM,
+    WORLD,
+    gp3_volume,
+    with_core,
+    with_targets,
+    with_workload,
+)
+
+
+def pinned_core(instance_type: str, count: int, *, throughput_mib_s: int = 125) -> Requirements:
+    return with_core(
+        RELAXED, type=instance_type, count=count, volumes=(gp3_volume("cache", 1_000, throughput_mib_s), SYSTEM)
+    )
+
+
+def on_one_type(asked: Requirements, instance_type: str, count: int) -> Requirements:
+    return with_core(asked, type=instance_type, count=count)
+
+
+def reads(per_second: float, **changes: object) -> Reads:
+    return Reads(load=OpenLoad(reads_per_second=per_second), **changes)  # type: ignore[arg-type]
+
+
+CASES: dict[str, Requirements] = {
+    "prod": on_one_type(ASKED, "r8g.xlarge", 11),
+    "three nodes": on_one_type(with_workload(RELAXED, stored_bytes=100 * GIB, regions=30), "r8g.xlarge", 3),
+    "quiet": on_one_type(
+        with_workload(RELAXED, stored_bytes=20 * GIB, write_bytes_per_second=0, reads=reads(10)), "r8g.xlarge", 2
+    ),
+    "pinned": PINNED,
+    "one hundred cores": pinned_core("r8g.24xlarge", 4),
+    "large answers": pinned_core("r8g.4xlarge", 12),
+    "half cached": on_one_type(with_targets(RELAXED, hit_ratio=0.5), "r8g.2xlarge", 6),
+    "own drives": with_core(RELAXED, type="i8g.xlarge", count=12),
+    "plain": on_one_type(replace(RELAXED, mode=S3_PLAIN), "r8g.2xlarge", 6),
+    "hdfs": on_one_type(replace(RELAXED, mode=HDFS), "r8g.2xlarge", 30),
+    "no node lost": on_one_type(with_targets(RELAXED, lost_nodes=0), "r8g.2xlarge", 6),
+    "sixty nodes": on_one_type(with_workload(RELAXED, stored_bytes=40 * TIB), "r8g.xlarge", 60),
+    "compressed": on_one_type(with_workload(RELAXED, codec="zstd", compression_ratio=3.0), "r8g.2xlarge", 30),
+    "closed": with_workload(PINNED, reads=CLOSED),
+    "overloaded": with_workload(RELAXED, reads=reads(10**9)),
+    "busy": on_one_type(with_workload(RELAXED, reads=reads(2_000)), "r8g.4xlarge", 8),
+    "loud": on_one_type(with_workload(RELAXED, write_bytes_per_second=20 * MIB), "r8g.4xlarge", 8),
+}
+CASES["large answers"] = with_workload(CASES["large answers"], row_bytes=20 * MIB, reads=reads(2))
+CASES["enormous answers"] = with_workload(CASES["large answers"], row_bytes=300 * MIB, reads=reads(0.1))
+CASES["full volume"] = with_core(PINNED, volumes=(gp3_volume("cache", 200), SYSTEM))
+CASES["tiny"] = with_workload(CASES["quiet"], stored_bytes=100 * MIB, regions=2)
+CASES["three nodes lost"] = with_targets(CASES["prod"], lost_nodes=3, p99_seconds=None)
+CASES["many small reads"] = with_workload(CASES["busy"], row_bytes=KIB, reads=reads(20_000), stored_bytes=500 * GIB)
+CASES["few regions"] = with_workload(CASES["loud"], regions=60, stored_bytes=TIB)
+CASES["large cells"] = with_workload(CASES["half cached"], cell_bytes=30 * KIB)
+CASES["own drives, long blocks"] = with_targets(
+    with_workload(CASES["own drives"], block_bytes=300 * KIB), hit_ratio=0.5
+)
+CASES["small rows"] = with_workload(CASES["prod"], row_bytes=2 * KIB)
+for encoding in ("PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"):
+    CASES[encoding] = on_one_type(with_workload(RELAXED, encoding=encoding), "r8g.2xlarge", 30)
+
+
+@cache
+def planned(case: str, label: str = WORLD.release.label) -> Plan:
+    return plan(CASES[case], replace(WORLD, release=releases()[label]))
+
+
+def figure(path: str, case: str = "prod") -> Callable[[], object]:
+    """The figure at that path of the plan for that case."""
+    return lambda: planned(case).figure(path)
+
+
+def term(path: str, name: str, case: str = "prod") -> Callable[[], object]:
+    """An input of the explanation of that figure."""
+    return lambda: planned(case).because[path].inputs[name].value
+
+
+def demand(resource: str, case: str = "prod") -> Callable[[], object]:
+    """The amount of a resource that one read takes."""
+    return lambda: next(item.demand_per_read for item in planned(case).throughput.resources if item.name == resource)
+
+
+def cost(item: str, case: str = "prod") -> Callable[[], object]:
+    """A line of the bill, in dollars a month."""
+    return lambda: next(line.usd_per_month for line in planned(case).cost.lines if line.item == item)
+
+
+def point(index: int, case: str = "prod") -> Callable[[], object]:
+    """The hit ratio at one point of the curve."""
+    return lambda: planned(case).hit_ratio.curve[index][1]
+
+
+def largest_count_with_usual_primaries() -> int:
+    def usual(count: int) -> bool:
+        asked = with_workload(RELAXED, stored_bytes=TIB, reads=reads(100))
+        sized = plan(on_one_type(asked, "r8g.xlarge", count), WORLD)
+        return sized.primary.instance_type == planned("prod").primary.instance_type
+
+    return max(count for count in range(48, 53) if usual(count))
+
+
+def largest_heap_mib() -> int:
+    """The largest heap, in steps of 16 MiB, of a RegionServer on 32 GiB."""
+    largest = 0
+    for xmx_mib in range(18_000, 20_000, 16):
+        try:
+            split_memory(32 * GIB, Heap(xmx_mib=xmx_mib, collector="zgc", l1_fraction=0.1, memstore_fraction=0.1), 30)
+        except NotEnoughMemory:
+            return largest
+        largest = xmx_mib
+    return largest
+
+
+def newer_index_bytes() -> int:
+    """The persisted index with a release that also writes region and family of a block."""
+    return plan(CASES["prod"], newer_world()).persistence.index_bytes
+
+
+def newer_hit_ratio() -> float:
+    """One point of the curve with a release that promotes a block when it is read again."""
+    return plan(CASES["prod"], newer_world()).hit_ratio.curve[20][1]
+
+
+def newer_world() -> World:
+    return replace(WORLD, release=replace(WORLD.release, hbase=(2, 6, 5)))
+
+
+def last_hour() -> float:
+    return planned("prod").warm_up.curve[-1][0]
+
+
+def warm_up_point() -> float:
+    return planned("half cached").warm_up.curve[5][1]
+
+
+def most_nodes() -> str:
+    return planned("overloaded").nearest[0]
+
+
+def blocks_by_encoding() -> tuple[object, ...]:
+    return tuple(
+        term("bucket_cache.size_mib", "blocks", encoding)()
+        for encoding in ("PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1")
+    )
+
+
+SIZES = [1_000 * (1 + member % 7) for member in range(60)]
+
+
+def sampled_strata() -> list[int]:
+    return [len(stratum.members) for stratum in strata(SIZES, 20)]
+
+
+def estimated(count: int, blocks: Callable[[int], float]) -> tuple[float, float, float]:
+    drawn = strata(SIZES, count)
+    sample = {member: blocks(member) for stratum in drawn for member in stratum.members[: stratum.count]}
+    result = estimate(SIZES, drawn, sample)
+    return result.value, result.low, result.high
+
+
+def sampled_total() -> tuple[float, float, float]:
+    return estimated(20, lambda member: SIZES[member] / 66 + member % 5)
+
+
+def even_total() -> tuple[float, float, float]:
+    return estimated(20, lambda member: SIZES[member] / 100)
+
+
+def small_total() -> tuple[float, float, float]:
+    return estimated(3, lambda member: SIZES[member] / 66 + member % 5)
+
+
+ROWS: list[tuple[str, Callable[[], object], object]] = [
+    ("block.OVERSHOOT_POINTS", term("bucket_cache.bucket_sizes", "claimed"), 69552.5),
+    ("block.RATIO_POINTS", term("bucket_cache.nominal_block_bytes", "mean_length", "compressed"), 22019.192003038195),
+    ("block.TAIL_POINTS", term("bucket_cache.nominal_block_bytes", "mean_length"), 65949.5947265625),
+    ("bill.PRIMARY_TYPE", figure("primary.instance_type"), "m8g.xlarge"),
+    ("bill.LARGE_PRIMARY_TYPE", figure("primary.instance_type", "sixty nodes"), "m8g.2xlarge"),
+    ("bill.LARGE_CLUSTER_NODES", largest_count_with_usual_primaries, 50),
+    ("bill.ALARMS_OF_NODES", cost("CloudWatch alarms"), 18.1),
+    ("bill.NODE_METRICS", cost("CloudWatch metrics"), 108.3),
+    ("bill.PRIMARY_VOLUMES", cost("primary system volumes"), 30.72),
+    ("bucket_cache.WRITER_THREADS", term("heap.xmx_mib", "write_queues"), 270129540),
+    ("bucket_cache.WRITER_QUEUE_LENGTH", term("heap.xmx_mib", "write_queues"), 270129540),
+    ("call_queues.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.89),
+    ("call_queues.FEWEST_WRITERS", figure("call_queues.read_fraction"), 0.73),
+    ("call_queues.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),
+    ("cost.PUT_BYTES", cost("S3 writes"), 4.10625),
+    ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 116.4375),
+    ("cost.REQUEST_METRICS", cost("CloudWatch metrics"), 108.3),
+    ("disks.FILL_FRACTION", figure("core.volumes.cache.size_gib"), 955),
+    ("disks.PINNED_FILL_FRACTION", figure("bucket_cache.size_mib", "full volume"), 193536),
+    ("disks.SYSTEM_GIB", figure("core.volumes.system.size_gib"), 64),
+    ("disks.MIN_VOLUME_GIB", figure("core.volumes.cache.size_gib", "tiny"), 5),
+    ("disks.HDFS_FILL_FRACTION", figure("core.volumes.data.size_gib", "hdfs"), 544),
+    ("disks.FEWEST_LOG_COPIES", figure("hdfs_replication", "no node lost"), 2),
+    ("disks.SPARE_COPIES", figure("hdfs_replication", "three nodes lost"), 4),
+    ("gp3.THROUGHPUTS_MIB_S", figure("core.volumes.cache.throughput_mib_s", "busy"), 400),
+    ("gp3.IOPS", figure("core.volumes.cache.iops", "many small reads"), 5000),
+    ("heap.MINIMUM_MIB", figure("heap.xmx_mib", "quiet"), 4096),
+    ("heap.L1_SLACK", term("heap.xmx_mib", "on_heap_cache"), 929767794),
+    ("heap.MINIMUM_FRACTION", figure("heap.l1_fraction", "quiet"), 0.05),
+    ("heap.FLUSH_INTERVAL_SECONDS", term("heap.xmx_mib", "memstore"), 943718400),
+    ("heap.MINIMUM_MEMSTORE_BYTES", term("heap.xmx_mib", "memstore", "quiet"), 536870912),
+    ("heap.FLUSH_SIZE_BYTES", term("heap.xmx_mib", "memstore", "few regions"), 1150437669),
+    ("heap.STEP_MIB", figure("heap.xmx_mib"), 10752),
+    ("heap.RESTORED_ENTRY_BYTES", term("heap.xmx_mib", "cache_index"), 6468667560),
+    ("hit_ratio.PEAK", figure("hit_ratio.predicted", "large cells"), 0.5348513552373633),
+    ("index_file.LARGE", figure("persistence.index_bytes"), 1005039275),
+    ("inputs.WRITE_AMPLIFICATION", cost("S3 old versions"), 116.4375),
+    ("inputs.UTILISATION", figure("core.volumes.cache.throughput_mib_s", "busy"), 400),
+    ("latency.READS", figure("throughput.p99_latency_ms", "plain"), 2649.330665778816),
+    ("latency.SEED", figure("throughput.p99_latency_ms", "plain"), 2649.330665778816),
+    ("latency.S3_MEDIAN_SECONDS", figure("throughput.p50_latency_ms", "plain"), 2130.13281031151),
+    ("latency.S3_SIGMA", figure("throughput.p99_latency_ms", "plain"), 2649.330665778816),
+    ("latency.DISK_SIGMA", figure("throughput.p99_latency_ms"), 107.40516556215321),
+    ("memory.DAEMON_BYTES", figure("memory.parts.page_cache"), 12733277798),
+    ("memory.SYSTEM_BYTES", figure("memory.parts.page_cache"), 12733277798),
+    ("memory.YARN_MIB", figure("memory.parts.page_cache"), 12733277798),
+    ("memory.JVM_FIXED_BYTES", figure("memory.parts.page_cache"), 12733277798),
+    ("memory.JVM_FRACTION", figure("memory.parts.page_cache"), 12733277798),
+    ("memory.NETTY_BYTES", figure("memory.parts.direct"), 661651456),
+    ("memory.PAGE_CACHE_FRACTION", largest_heap_mib, 19184),
+    ("page_reads.MIXED_SHARE", demand("ebs-throughput"), 926045.7717751586),
+    ("persistence.CHUNK_BLOCKS", term("heap.xmx_mib", "index_dump"), 200000000),
+    ("persistence.CHUNK_HEAP_BYTES_PER_BLOCK", term("heap.xmx_mib", "index_dump"), 200000000),
+    ("persistence.DUMP_SECONDS_PER_BLOCK", figure("restart.stop_seconds"), 28.7496336),
+    ("persistence.DUMP_TIME_FRACTION", figure("persistence.interval_ms"), 600000),
+    ("persistence.SHORTEST_INTERVAL_MS", figure("persistence.interval_ms", "quiet"), 300000),
+    ("persistence.LONGEST_INTERVAL_MS", figure("persistence.interval_ms", "pinned"), 900000),
+    ("persistence.STOP_SECONDS", figure("persistence.stop_timeout_seconds"), 1258),
+    ("persistence.DUMPS_OF_STOP", figure("persistence.stop_timeout_seconds"), 1258),
+    ("persistence.COPIES_ON_DISK", figure("persistence.file_bytes"), 2010078550),
+    ("persistence.REGION_AND_FAMILY_BYTES_PER_BLOCK", newer_index_bytes, 1436283779),
+    ("popularity.SINGLE_RANKS", point(10), 0.7550863479480177),
+    ("popularity.RANK_RATIO", point(10), 0.7550863479480177),
+    ("popularity.WEIGHT_RATIO", point(10), 0.7550863479480177),
+    ("prefetching.GET_BYTES", term("warm_up.prefetch_seconds", "streams"), 1222.4866309492895),
+    ("prefetching.LEAST_HOURS", last_hour, 24.0),
+    ("promotion.TIMES", newer_hit_ratio, 0.8742719125268761),
+    ("promotion.CLASSES", newer_hit_ratio, 0.8742719125268761),
+    ("region_server.HANDLERS_PER_VCPU", figure("handlers", "one hundred cores"), 384),
+    ("region_server.ANSWERS_FRACTION", figure("handlers", "large answers"), 49),
+    ("region_server.FEWEST_HANDLERS", figure("handlers", "enormous answers"), 10),
+    ("region_server.S3_CONNECTIONS_PER_THREAD", figure("s3_connections", "one hundred cores"), 1184),
+    ("region_server.WRITING_THREADS", figure("s3_connections", "one hundred cores"), 1184),
+    ("region_server.PREFETCH_THREADS_PER_VCPU", figure("prefetch_threads", "one hundred cores"), 192),
+    ("region_server.FEWEST_PREFETCH_THREADS", figure("prefetch_threads"), 16),
+    ("region_server.S3_TRIP_SECONDS", figure("restart.opening_seconds"), 26.4),
+    ("region_server.OPEN_REGION_THREADS", figure("restart.opening_seconds"), 26.4),
+    ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 14.43618089271647),
+    ("resource.PARTIAL_PAGES_PER_FILL", demand("ebs-throughput", "half cached"), 1001279.5272442319),
+    ("resource.S3_GETS_PER_SECOND_PER_PREFIX", figure("s3.prefix_limit_fraction", "plain"), 0.1703176540922306),
+    ("resource.RPC_CPU_SECONDS", demand("cpu"), 0.0011673530209064483),
+    ("resource.BLOCK_CPU_SECONDS_PER_BYTE", demand("cpu"), 0.0011673530209064483),
+    ("resource.DECOMPRESS_CPU_SECONDS_PER_BYTE", demand("cpu", "compressed"), 0.002983051679879427),
+    ("resource.S3_GET_CPU_SECONDS", demand("cpu", "plain"), 0.0268651383929162),
+    ("resource.DISK_LATENCY_SECONDS", demand("handlers"), 0.025853824627370393),
+    ("resource.S3_FIRST_BYTE_SECONDS", demand("handlers", "plain"), 2.135325592041705),
+    ("resource.S3_STREAM_BYTES_PER_SECOND", demand("handlers", "plain"), 2.135325592041705),
+    ("restart.PRE_TOUCH_BYTES_PER_SECOND", figure("restart.pre_touch_seconds"), 5.25),
+    ("restart.RESTORE_SECONDS_PER_LEVEL", figure("restart.restore_seconds"), 127.840813207198),
+    ("restart.BOOT_SECONDS", figure("restart.away_seconds"), 153.09081320719798),
+    ("restart.S3_TRIPS_PER_REGION", figure("restart.opening_seconds"), 26.4),
+    ("restart.RETAIN_WAIT_SECONDS", figure("restart.retention_window_seconds"), 409.55),
+    ("restart.RETAIN_MARGIN", figure("restart.wait_for_servers_ms"), 230000),
+    ("sampling.LEAST_OF_STRATUM", sampled_strata, [9, 10, 13, 28]),
+    ("sampling.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
+    ("sampling.LEAST_ERROR", even_total, (2340.0, 2338.72, 2341.28)),
+    ("sampling.FEWEST_DEGREES", small_total, (3590.025974025974, 3490.737358964501, 3732.0795515484974)),
+    ("search.MOST_NODES", most_nodes, "at most 48,263 reads/s on 200 nodes, by network"),
+    ("snapshot.STREAM_BYTES_PER_SECOND", figure("snapshot.export_seconds"), 17954.525103570453),
+    ("snapshot.NETWORK_FRACTION", figure("snapshot.restore_seconds", "hdfs"), 6583.325871309166),
+    ("stored_blocks.BLOOM_BYTES_PER_ROW", term("heap.l1_fraction", "indexes_and_blooms", "small rows"), 1205588937.4),
+    ("stored_blocks.LEAF_INDEX_ENTRY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
+    ("stored_blocks.LARGEST_CELL_MULTIPLE", term("bucket_cache.bucket_sizes", "longest"), 73270),
+    (
+        "stored_blocks.COMPRESSION_SPREAD",
+        term("bucket_cache.bucket_sizes", "claimed", "compressed"),
+        23400.833333333332,
+    ),
+    ("warm_up.CPU_SECONDS_PER_BLOCK", term("warm_up.prefetch_seconds", "processor"), 408.37548749999996),
+    ("warm_up.FSYNC_SECONDS", term("warm_up.prefetch_seconds", "filling", "own drives"), 1723.269301393549),
+    ("warm_up.PREFETCH_STOPS_FRACTION", warm_up_point, 0.6821928378149515),
+    ("warm_up.STEPS_PER_POINT", warm_up_point, 0.6821928378149515),
+    ("workload.ROW_KEY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
+    ("workload.FAMILY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
+    ("workload.QUALIFIER_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
+    ("workload.KEY_SHARE_LEFT", blocks_by_encoding, (127072168, 131051250, 131051250, 119108292)),
+]
+
+
+@pytest.mark.parametrize(("constant", "consequence", "expected"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_judgement_has_its_consequence(constant: str, consequence: Callable[[], object], expected: object) -> None:
+    assert constant
+    value = consequence()
+    assert value == (pytest.approx(expected, rel=1e-9) if not isinstance(expected, str) else expected)
+
+
+NO_FIGURE = {
+    "bucket_sizes.BOUND_PASSES": "how fast bucket sizes are found; which, test_bucket_sizes holds against brute force",
+    "hit_ratio.KNEE_RISE": "the knee is printed beside the curve, and no figure follows from it",
+    "hit_ratio.GRID_POINTS": "where Newton starts; where it ends, test_hit_ratio holds against a replay",
+}
+"""Judgements without a consequence in a plan, each with the reason."""
+ADVICE = {"family_advice", "warning"}
+"""Modules whose judgements decide what is said beside a plan; their own tests have a case on either side of each."""
+
+
+def judgements() -> set[str]:
+    """The constants of sizing whose comment or docstring calls them a judgement."""
+    return {
+        f"{module.stem}.{name}"
+        for module in (Path(__file__).parents[2] / "sizing").glob("*.py")
+        if module.stem not in ADVICE
+        for name in marked(module.read_text())
+    }
+
+
+def marked(source: str) -> set[str]:
+    lines, body, found = source.splitlines(), ast.parse(source).body, set()
+    for statement, following in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        above = statement.lineno - 2
+        text = lines[statement.lineno - 1 : statement.end_lineno]
+        while above >= 0 and lines[above].startswith("#"):
+            text.append(lines[above])
+            above -= 1
+        if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+            text.append(str(following.value.value))
+        if "judgement" in " ".join(text):
+            found.add(statement.target.id)
+    return found
+
+
+def test_every_judgement_has_a_row() -> None:
+    assert judgements() - {row[0] for row in ROWS} - set(NO_FIGURE) == set()
