@@ -1,7 +1,7 @@
-"""The bootstrap actions of a cluster: scripts as they are uploaded, their arguments from the plan, their programs.
+"""The bootstrap actions of a cluster: scripts as they are uploaded, their arguments from the plan, and their programs.
 
-EMR fetches each script alone, so what all begin with is put into each. CloudFormation declares the arguments of a
-bootstrap action unique, so a key and its value are one.
+EMR fetches each script alone, so the common parts are inserted into each. CloudFormation requires the arguments of a
+bootstrap action to be unique, so a key and its value are one argument.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
 PART: Final = re.compile(
     r'^# shellcheck source=bootstrap-actions/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE
 )
-"""The lines by which a script takes in a part that it shares."""
+"""The lines by which a script includes a shared part."""
 DIRECTIVE: Final = "# shellcheck shell=bash\n"
 # judgement: a RegionServer has thousands of threads at most (handlers, prefetch, S3 connections); this leaves a
 # factor of ten and still stops a leak before the node runs out of process ids.
 PROCESSES: Final = 65_536
 # Twice the 65,536 that HBase wants for store files, S3 connections and WAL streams; an unused descriptor costs nothing.
 OPEN_FILES: Final = 131_072
-KILLED_SECONDS: Final = 60  # judgement: from the kill of hbase-daemon.sh, at HBASE_STOP_TIMEOUT, to its own end
-# judgement: systemd's own default of 90 s for the start, and room for a volume that is slow to be mounted.
+KILLED_SECONDS: Final = 60  # judgement: hbase-daemon.sh kills at HBASE_STOP_TIMEOUT, and ends within this time
+# judgement: systemd's default of 90 s for a start, and time for a volume that mounts slowly.
 START_SECONDS: Final = 300
-INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # judgement: far above what a few bytes of each chunk take to read
+INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # judgement: reading a few bytes of each chunk takes far less
 REQUESTS: Final = "role_requests.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One bootstrap action. `programs` are files that it fetches, by the argument that says where each is."""
+    """One bootstrap action. `programs` are the files that it fetches, by the argument that gives their location."""
 
     name: str
     arguments: tuple[str, ...]
@@ -52,24 +52,24 @@ class Action:
 
 
 def actions(launch: Launch) -> tuple[Action, ...]:
-    """In the order in which a node runs them: the claim first, for a cluster that may not write needs nothing else."""
+    """Return the actions in a node's order: the claim first, because a cluster that may not write ends there."""
     writes = launch.environment.clusters[launch.plan.cluster].role == "active"
-    # In HDFS the data are on the cluster's own nodes: nobody else can write to them.
+    # Only a root in S3 can be reached by another cluster, so only such a root is claimed.
     claim = (_claim(launch.environment),) if writes and launch.plan.mode.keeps_data_in_s3 else ()
     return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan))
 
 
 def script(action: str) -> str:
-    """The whole text of an action, as it is uploaded."""
+    """Return the whole text of an action, as it is uploaded."""
 
-    def part(found: re.Match[str]) -> str:
-        return (DIRECTORY / found["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
+    def part(include: re.Match[str]) -> str:
+        return (DIRECTORY / include["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
 
     return PART.sub(part, (DIRECTORY / f"{action}.sh").read_text(encoding="utf-8"))
 
 
 def program(name: str) -> Path:
-    """The file of a program that an action fetches."""
+    """Return the file of a program that an action fetches."""
     return DIRECTORY / "programs" / name
 
 

@@ -1,6 +1,6 @@
-"""The Java of a RegionServer as one choice: which JDK, which collector, and the flags that follow.
+"""The Java of a RegionServer: the JDK, the collector, and the flags that follow from them.
 
-One collector is named, in one variable; the heap is stated once, in another.
+One variable names the collector, another one states the heap, and nothing else does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GC_LOG_MIB: Final = 64
 
 
 class Collector(StrEnum):
-    """Garbage collectors that we render."""
+    """The garbage collectors that warmbase renders."""
 
     ZGC = "zgc"
     G1 = "g1"
@@ -33,12 +33,12 @@ COLLECTOR_FLAGS: Final = {
     Collector.ZGC: ("-XX:+UseZGC", "-XX:+ZGenerational"),
     Collector.G1: ("-XX:+UseG1GC",),
 }
-"""EMR documents the first with Java 21 (emr-hbase-configure); `ZGenerational` is a flag of JDK 21 to 23."""
+"""EMR documents ZGC with Java 21 (emr-hbase-configure); `ZGenerational` is a flag of JDK 21 to 23."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jvm:
-    """Flags of a RegionServer, and where its Java is."""
+    """The JVM flags of a RegionServer, and the home of its Java."""
 
     home: str
     collector: Collector
@@ -48,14 +48,14 @@ class Jvm:
 
     @property
     def gc_flags(self) -> str:
-        """Return one collector, memory touched at start, and a log that rotates."""
+        """Return the flags for one collector, for touching memory at start, and for a log that rotates."""
         log = f"-Xlog:gc,gc+init,safepoint:file={layout.GC_LOG}:time,uptime,level,tags"
         rotation = f"filecount={GC_LOG_FILES},filesize={GC_LOG_MIB}m"
         return " ".join((*COLLECTOR_FLAGS[self.collector], "-XX:+AlwaysPreTouch", f"{log}:{rotation}"))
 
     @property
     def memory_flags(self) -> str:
-        """Heap and direct memory, and a heap dump where there is room; the first stays, a file is not written over."""
+        """Return the flags for heap and direct memory, and for a heap dump where the system volume has room."""
         dump = (f"-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath={layout.HEAP_DUMP}",) if self.dumps_heap else ()
         sizes = (f"-Xms{self.heap_mib}m", f"-Xmx{self.heap_mib}m", f"-XX:MaxDirectMemorySize={self.direct_mib}m")
         return " ".join((*sizes, *dump))

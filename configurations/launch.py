@@ -1,4 +1,4 @@
-"""What one cluster is launched with: the end of the arrows from the environment file, the start of the stacks."""
+"""A launch: the environment, the plan of one cluster and its classifications, from which the stacks are built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sizing.plan import Plan
 __all__ = ["APPLICATIONS", "Launch", "launch_of", "launch_with"]
 
 APPLICATIONS: Final = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
-"""What EMR installs; the agent publishes the metrics."""
+"""The applications that EMR installs; the agent publishes the metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,13 @@ class Launch:
 
 
 def launch_of(environment: Environment, cluster: ClusterChoice) -> Launch:
-    """Raises Infeasible for a cluster that misses its targets, InvalidInput for an override that is none."""
+    """Return the launch of a cluster.
+
+    Raises Infeasible for a cluster that misses its targets, and InvalidInput for an override that cannot be applied.
+    """
     return launch_with(environment, feasible_plan_of(environment, cluster))
 
 
 def launch_with(environment: Environment, plan: Plan) -> Launch:
-    """Return the launch of a plan that is made already."""
+    """Return the launch of an existing plan."""
     return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))

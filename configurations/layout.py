@@ -1,4 +1,4 @@
-"""Paths on a node. Configuration names only these; the bootstrap action mounts the right volumes behind them."""
+"""Paths on a node. Classifications name only these; a bootstrap action mounts the right volumes behind them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ YARN_LOCAL: Final = "/warmbase/system/yarn"
 S3A_BUFFER: Final = "/warmbase/system/s3a"
 HEAP_DUMP: Final = "/warmbase/system/regionserver.hprof"
 GC_LOG: Final = "/var/log/hbase/regionserver-gc.log"
-"""Where EMR collects HBase's logs; the directory is there before a RegionServer starts."""
+"""EMR collects HBase's logs there; the directory exists before a RegionServer starts."""
 DATA: Final = "/warmbase/data"
 DOMAIN_SOCKET: Final = "/var/lib/hadoop-hdfs/dn_socket"
 
 
 def hdfs_directories(core: CoreGroup) -> str:
-    """Where a DataNode keeps blocks: the data volumes where it has some, else beside logs, off the cache's volume."""
+    """Return the directories of a DataNode: on data volumes where there are any, else on the system volume."""
     data = next((volume.count for volume in core.volumes if volume.purpose == "data"), 0)
     return ",".join(f"{DATA}/{number}/hdfs" for number in range(1, data + 1)) or HDFS_LOG

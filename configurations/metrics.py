@@ -1,14 +1,14 @@
-"""The metrics of a cluster: everything that is published of it, and so everything that may be drawn or alarmed on.
+"""The metrics of a cluster: everything that is published, and so everything that a dashboard or an alarm can use.
 
-`emr-metrics` is rendered from it, the node's own program publishes what it says of a node, and dashboards and alarms
-are made of its metrics alone; tests hold each of these against it. Each metric costs by node and month, so EMR's agent
-names what is drawn and its 34 default system metrics give way to three.
+`emr-metrics` is rendered from this list, the program on each node publishes the metrics of `MetricSource.NODE`, and
+dashboards and alarms use no others; tests hold each of these against the list. Each metric costs money for each node
+and month, so EMR's agent publishes only metrics that are drawn: three system metrics in place of its 34.
 
-HBase has counters since each daemon's start, and a lifetime ratio that means nothing of now. CloudWatch cannot divide
-one server's counters by each other for servers that it finds by SEARCH, and an alarm may not search. So what is alarmed
-on, and all of the cache, is published by the node: windows of a minute, differenced there. Attributes were read in
-HBase 2.6.2, and since when they are there in the constants of hbase-hadoop-compat 1.4.14, 2.0.6, 2.1.10, 2.2.7, 2.3.7,
-2.4.0 to 2.4.18, 2.5.0, 2.5.11, 2.6.0 and 2.6.4.
+HBase's counters count from the start of each daemon, and its lifetime ratio says nothing about the present. CloudWatch
+cannot divide the counters of servers that it finds by SEARCH, and an alarm may not search. So the node publishes the
+cache's metrics, and all that alarms use, as differences over one minute. The attributes were read in HBase 2.6.2; the
+first versions that have them, in the constants of hbase-hadoop-compat 1.4.14, 2.0.6, 2.1.10, 2.2.7, 2.3.7, 2.4.0 to
+2.4.18, 2.5.0, 2.5.11, 2.6.0 and 2.6.4.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "EXPORT_INTERVAL_MS",
     "METRICS",
     "MISSES_FOR_ONE",
-    "NEWEST_LOOKED_AT",
+    "NEWEST_CHECKED",
     "OF_AGENT",
     "Metric",
     "MetricSource",
@@ -33,17 +33,17 @@ __all__ = [
 ]
 
 EXPORT_INTERVAL_MS: Final = 60_000
-"""As fine as a standard metric is kept; the recipe's 30 s would be folded into it."""
+"""The finest resolution of a standard metric; CloudWatch would merge the recipe's 30 s into it."""
 
 
 MISSES_FOR_ONE: Final = 2
-"""What HBase 2.6 counts for one block that is not in its BucketCache: a reader that misses looks again under the
-block's lock, and CombinedBlockCache counts that look too, for it does not ask whether it is one (HBASE-28189).
+"""The misses that HBase 2.6 counts for one block that is not in its BucketCache: a reader that misses checks again
+under the block's lock, and CombinedBlockCache counts that check too (HBASE-28189).
 Source: CombinedBlockCache.getBlock of 2.6.2 and 2.6.4; measured with 2.6.2 by the lab."""
 
 
 class MetricSource(StrEnum):
-    """Who publishes: a daemon, by the classification under `emr-metrics` that asks for it; the node's program; AWS."""
+    """The publisher of a metric: a daemon, by its classification under `emr-metrics`, the node's program, or AWS."""
 
     REGION_SERVER = "emr-hbase-region-server-metrics"
     MASTER = "emr-hbase-master-metrics"
@@ -61,17 +61,20 @@ DIMENSIONS: Final = {
     MetricSource.S3: ("BucketName", "FilterId"),
     MetricSource.EMR: ("JobFlowId",),
 }
-"""Exactly these. Sources: EMR Release Guide, AmazonCloudWatchAgent-metrics; our own program; S3 User Guide,
-metrics-dimensions; EMR Management Guide, UsingEMR_ViewingMetrics."""
+"""The dimensions of each source, complete.
+
+Sources: EMR Release Guide, AmazonCloudWatchAgent-metrics; the program on the nodes; S3 User Guide, metrics-dimensions;
+EMR Management Guide, UsingEMR_ViewingMetrics.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One metric. `bean` is the MBean of a daemon's, or the kind (`cpu`, `disk`, `mem`) of a node's.
+    """One metric. `bean` is the MBean of a daemon's metric, or the kind (`cpu`, `disk`, `mem`) of a node's metric.
 
     `cloudwatch` is its name there: for HBase by analogy with EMR's documented YARN names, to be confirmed on a cluster.
-    A counter counts since its daemon began: its rate is drawn. `since` is the first HBase that is known to have the
-    attribute, of those looked at; empty for what is not HBase's.
+    A counter counts from the start of its daemon, so dashboards draw its rate. `since` is the first HBase that has the
+    attribute, among the versions that were checked; it is empty for metrics that are not HBase's.
     """
 
     source: MetricSource
@@ -86,17 +89,17 @@ class Metric:
 
     @property
     def namespace(self) -> str:
-        """In which CloudWatch has it."""
+        """Return the CloudWatch namespace of the metric."""
         return "CWAgent" if self.source in OF_AGENT else str(self.source)
 
     @property
     def series(self) -> str:
-        """Of what CloudWatch keeps, and charges, one series: a node, a cluster or the root."""
+        """Return what has one series, for which CloudWatch charges: each node, the cluster or the root."""
         return {MetricSource.S3: "root", MetricSource.EMR: "cluster"}.get(self.source, "node")
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """By which CloudWatch tells its series apart."""
+        """Return the dimensions that distinguish the series of the metric."""
         return DIMENSIONS[self.source]
 
 
@@ -108,10 +111,10 @@ _MASTER: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 
 _AGENT: Final = (
     # source, bean, attribute, unit, counter, meaning
-    (MetricSource.REGION_SERVER, _SERVER, "readRequestCount", "requests", True, "reads asked of this RegionServer"),
-    (MetricSource.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "writes asked of it"),
-    (MetricSource.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests in service now"),
-    (MetricSource.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests that wait for a handler"),
+    (MetricSource.REGION_SERVER, _SERVER, "readRequestCount", "requests", True, "read requests to this RegionServer"),
+    (MetricSource.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "write requests to it"),
+    (MetricSource.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests being processed"),
+    (MetricSource.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests waiting for a handler"),
     (MetricSource.REGION_SERVER, _JVM, "MemHeapUsedM", "MiB", False, "heap in use, garbage included"),
     (MetricSource.REGION_SERVER, _JVM, "GcTimeMillis", "ms", True, "garbage collection, concurrent phases included"),
     (
@@ -121,57 +124,57 @@ _AGENT: Final = (
     (MetricSource.MASTER, _MASTER, "numDeadRegionServers", "servers", False, "RegionServers declared dead"),
 )  # fmt: skip
 _SYSTEM: Final = (
-    ("cpu", "cpu_usage_iowait", "processors idle while a disk is waited for"),
-    ("mem", "mem_available_percent", "memory that could be had, the page cache's among it"),
-    ("disk", "disk_used_percent", "of each file system; at 90 YARN calls a disk unhealthy, and EMR the node"),
+    ("cpu", "cpu_usage_iowait", "CPU time idle while waiting for a disk"),
+    ("mem", "mem_available_percent", "available memory, including the page cache"),
+    ("disk", "disk_used_percent", "of each file system; at 90 YARN marks a disk unhealthy, and EMR replaces the node"),
 )
 _NODE: Final = (
-    # name, unit as CloudWatch has it, from which attribute or place, meaning; of the last minute where it counts
-    ("Answering", "Count", "JMX", "1 while the RegionServer answers, 0 while it does not"),
-    ("UpSeconds", "Seconds", "regionServerStartTime", "how long the RegionServer is up"),
+    # name, CloudWatch's unit, attribute or place that it is read from, meaning; counts are of the last minute
+    ("Answering", "Count", "JMX", "1 while the RegionServer responds, 0 while it does not"),
+    ("UpSeconds", "Seconds", "regionServerStartTime", "time since the RegionServer started"),
     ("HostsMeta", "Count", "sub=Regions", "1 on the RegionServer that serves hbase:meta"),
     ("Hits", "Count", "l2CacheHitCount", "block reads that the BucketCache answered"),
-    ("Misses", "Count", "l2CacheMissCount", "block reads that went to S3, compactions' and uncached scans' among them"),
-    ("HitRatio", "None", "Hits, Misses", "hits of the window's block reads; none without reads"),
-    ("Below90", "Count", "HitRatio", "1 where the window's hit ratio is below 0.90"),
+    ("Misses", "Count", "l2CacheMissCount", "block reads that went to S3, compactions and uncached scans included"),
+    ("HitRatio", "None", "Hits, Misses", "hits divided by block reads of the minute; not published without reads"),
+    ("Below90", "Count", "HitRatio", "1 where the hit ratio of the minute is below 0.90"),
     ("Below80", "Count", "HitRatio", "1 where it is below 0.80"),
     (
         "MissesOver90", "Count", "Hits, Misses",
-        "misses above a tenth of the reads; summed over servers it is above 0 where the cluster's ratio is below 0.90",
+        "misses beyond a tenth of the reads; the sum over servers is above 0 when the cluster's ratio is below 0.90",
     ),
-    ("MissesOver80", "Count", "Hits, Misses", "misses above a fifth of the reads, likewise"),
-    ("Fill", "None", "l2CacheSize", "slots in use, of the cache; eviction starts at 0.95"),
-    ("FreeBytes", "Bytes", "l2CacheFreeSize", "what is left of it"),
-    ("Evictions", "Count", "l2CacheEvictionCount", "blocks evicted: a cache that holds everything evicts none"),
+    ("MissesOver80", "Count", "Hits, Misses", "misses beyond a fifth of the reads, likewise for 0.80"),
+    ("Fill", "None", "l2CacheSize", "fraction of slots in use; eviction starts at 0.95"),
+    ("FreeBytes", "Bytes", "l2CacheFreeSize", "free space of the cache"),
+    ("Evictions", "Count", "l2CacheEvictionCount", "blocks evicted; a cache that holds all data evicts none"),
     (
         "FailedInsertions", "Count", "blockCacheFailedInsertionCount",
         "blocks not cached because a writer's queue was full",
     ),
-    ("CacheLost", "Count", "l2CacheSize", "1 where a restart left less than half of what was cached before it"),
+    ("CacheLost", "Count", "l2CacheSize", "1 where less than half of the cache survived a restart"),
     (
         "IndexBehindSeconds", "Seconds", "the index file",
-        "since when the cache has held what its index has not, at least",
+        "time for which the cache has had changes that its index file lacks, at least",
     ),
-    ("GetP99", "Milliseconds", "Get_99th_percentile", "99 of 100 gets were served within it, of the latest ones"),
+    ("GetP99", "Milliseconds", "Get_99th_percentile", "latency within which 99 % of recent gets were served"),
     (
         "LongPauses", "Count", "pauseWarnThresholdExceeded",
-        "the JVM stood still for longer than ten seconds, and ZooKeeper may have given it up",
+        "JVM pauses longer than ten seconds, after which ZooKeeper may have expired the session",
     ),
-    ("DiskUsed", "None", "statvfs", "of the cache's volume; at 0.90 YARN calls a disk unhealthy, and EMR the node"),
-    ("VolumeBytes", "Bytes", "/sys/dev/block", "read from and written to the cache's volume"),
-    ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of it"),
+    ("DiskUsed", "None", "statvfs", "fraction of the cache volume in use; at 0.90 EMR replaces the node"),
+    ("VolumeBytes", "Bytes", "/sys/dev/block", "bytes read from and written to the cache volume"),
+    ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of the cache volume"),
 )  # fmt: skip
 _AWS: Final = (
-    (MetricSource.S3, "GetRequests", "requests", "GETs below the root, of everybody"),
-    (MetricSource.S3, "5xxErrors", "requests", "requests below the root that S3 refused for the moment"),
-    (MetricSource.EMR, "CoreNodesRunning", "nodes", "core nodes that run"),
-    (MetricSource.EMR, "HDFSUtilization", "percent", "of HDFS, where the write-ahead log lies"),
+    (MetricSource.S3, "GetRequests", "requests", "GETs below the HBase root, from all clients"),
+    (MetricSource.S3, "5xxErrors", "requests", "requests below the HBase root that S3 refused (5xx)"),
+    (MetricSource.EMR, "CoreNodesRunning", "nodes", "core nodes running"),
+    (MetricSource.EMR, "HDFSUtilization", "percent", "HDFS capacity in use; HDFS has the write-ahead log"),
 )
 
 
-NEWEST_LOOKED_AT: Final = "2.6.4"
+NEWEST_CHECKED: Final = "2.6.4"
 _SINCE: Final = dict.fromkeys(("l2CacheSize", "l2CacheFreeSize", "l2CacheEvictionCount"), "2.4.14") | dict.fromkeys(
-    # Names that are made while HBase runs are in no constant, and were seen on a RegionServer of the lab.
+    # Names that HBase builds at run time are in no constant; the lab read them from a RegionServer.
     ("Get_99th_percentile", "sub=Regions"),
     "2.6.2",
 )
@@ -180,11 +183,11 @@ _NOT_HBASES: Final = frozenset({"statvfs", "/sys/dev/block", "the index file", "
 
 
 def _since(attribute: str) -> str:
-    """Of an attribute, or of the newest of several figures that were made of such."""
+    """Return the first HBase that has an attribute; a figure computed from several has the newest of theirs."""
     if attribute in _NOT_HBASES:
         return ""
-    made_of = {name: of for name, _, of, _ in _NODE}
-    parts = [made_of.get(part, part) for part in attribute.split(", ")]
+    inputs = {name: attributes for name, _, attributes, _ in _NODE}
+    parts = [inputs.get(part, part) for part in attribute.split(", ")]
     if parts != [attribute]:
         return max((_since(part) for part in parts), key=_version)
     return _SINCE.get(attribute, _OLDEST)
@@ -216,7 +219,10 @@ def _metrics() -> Iterator[Metric]:
 
 
 def _prefix(bean: str) -> str:
-    """As EMR names YARN's: MBean `...,name=QueueMetrics,q0=root` gives `QueueMetrics.root` (EMR best practices)."""
+    """Return the prefix as EMR forms YARN's: `...,name=QueueMetrics,q0=root` gives `QueueMetrics.root`.
+
+    Source: EMR best practices.
+    """
     return ".".join(part.split("=")[1] for part in bean.split(",")[1:])
 
 
@@ -224,14 +230,14 @@ METRICS: Final = tuple(_metrics())
 
 
 def metric(cloudwatch: str) -> Metric:
-    """The metric of that name, or of an agent's attribute. Raises StopIteration for one that nobody publishes."""
-    return next(each for each in METRICS if cloudwatch in {each.cloudwatch, each.attribute})
+    """Return the metric with that name or attribute. Raises StopIteration for one that nobody publishes."""
+    return next(candidate for candidate in METRICS if cloudwatch in {candidate.cloudwatch, candidate.attribute})
 
 
 def metrics_of(source: MetricSource, mode: Mode) -> dict[str, list[str]]:
-    """Attributes by bean that a cluster of that mode publishes for a daemon: without a cache, none of it."""
+    """Return the attributes that a cluster of that mode publishes for a source, by bean."""
     published: dict[str, list[str]] = {}
-    for each in METRICS:
-        if each.source is source and (mode.has_bucket_cache or not each.of_cache):
-            published.setdefault(each.bean, []).append(each.attribute)
+    for candidate in METRICS:
+        if candidate.source is source and (mode.has_bucket_cache or not candidate.of_cache):
+            published.setdefault(candidate.bean, []).append(candidate.attribute)
     return published

@@ -1,4 +1,4 @@
-"""What a person sets against the plan: laid over what is rendered, where the property belongs."""
+"""Overrides of an environment file: they replace rendered values, in the groups whose nodes read the property."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from sizing.problem import InvalidInput, Problem
 __all__ = ["groups_of", "overridden"]
 
 DECIDED: Final = {
-    "hbase.emr.readreplica.enabled": "clusters: (role)",
-    "hbase.wal.dir": "storage: (wal)",
-    "hbase.wal.provider": "storage: (wal)",
-    "fs.defaultFS": "storage: (mode)",
-    "fs.s3.impl": "the release, which brings its S3 client",
+    "hbase.emr.readreplica.enabled": "clusters.NAME.role",
+    "hbase.wal.dir": "storage.wal",
+    "hbase.wal.provider": "storage.wal",
+    "fs.defaultFS": "storage.mode",
+    "fs.s3.impl": "release, which decides the S3 client",
 }
-"""What a group could have and is no tuning, with where it is decided: a replica that writes is a second writer."""
+"""Properties that a group could set but that are not tuning, with the key of the environment file that decides them."""
 
 
 def overridden(planned: Classifications, overrides: Iterable[Override]) -> Classifications:
-    """The planned settings with the overrides over them, each in the groups that need its property.
+    """Return the planned settings with the overrides applied, each in the groups whose nodes read the property.
 
-    A property that the catalogue does not know goes to every group. Raises InvalidInput with every override that is
-    none: of what the environment file decides elsewhere, in a classification that there is not, still to be filled
-    in, or without effect.
+    A property that the catalogue does not know goes to every group. Raises InvalidInput with every override that
+    cannot be applied: of a property that another key decides, in an unknown classification, with a placeholder as its
+    value, or without effect.
     """
     overrides = tuple(overrides)
-    stated = {key for level in planned for path, key, _ in flattened(level) if path == "hbase-site"}
-    stated |= {override.key for override in overrides if override.classification == "hbase-site"}
-    problems = [problem for override in overrides for problem in _problems(override, stated)]
+    in_hbase_site = {key for level in planned for path, key, _ in flattened(level) if path == "hbase-site"}
+    in_hbase_site |= {override.key for override in overrides if override.classification == "hbase-site"}
+    problems = [problem for override in overrides for problem in _problems(override, in_hbase_site)]
     if problems:
         raise InvalidInput(problems)
     return Classifications(
@@ -49,8 +49,8 @@ def overridden(planned: Classifications, overrides: Iterable[Override]) -> Class
 
 def groups_of(override: Override) -> frozenset[PropertyScope]:
     """Return the instance groups whose nodes read the property."""
-    known = CATALOGUE.get((override.classification, override.key))
-    return (known.groups & BOTH or BOTH) if known else BOTH
+    catalogued = CATALOGUE.get((override.classification, override.key))
+    return (catalogued.groups & BOTH or BOTH) if catalogued else BOTH
 
 
 def _with(
@@ -72,28 +72,31 @@ def _nested(path: str, key: str, value: str) -> Classification:
 def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[Problem]:
     what = f"overrides.{override.classification}.{override.key}"
     if (decided := _decided_elsewhere(override)) is not None:
-        why = "it says what the cluster is, and is no tuning"
-        yield Problem(where=override.where, what=what, why=why, fix=f"remove it, and use {decided}")
+        why = "it is part of the cluster's identity, and not tuning"
+        yield Problem(where=override.where, what=what, why=why, fix=f"remove it, and set {decided} instead")
     elif override.classification not in classifications():
         near = get_close_matches(override.classification, sorted(classifications()), n=1)
         yield Problem(
             where=override.where,
             what=f"overrides.{override.classification}",
             why="EMR documents no such classification",
-            fix=f"did you mean {near[0]}?" if near else "use one that it documents: facts/classifications.csv",
+            fix=f"did you mean {near[0]}?" if near else "use one that EMR documents (facts/classifications.csv)",
         )
     elif is_placeholder(override.classification, override.value) or is_placeholder(
         override.classification, override.key
     ):
-        why = f"{override.key}={override.value} is still to be filled in, and a node would take it as it stands"
-        yield Problem(where=override.where, what=what, why=why, fix="fill it in, or remove it")
+        why = f"{override.key}={override.value} is a placeholder, and a node would use it literally"
+        yield Problem(where=override.where, what=what, why=why, fix="replace it by a value, or remove it")
     elif override.classification == "core-site" and override.key in in_hbase_site:
-        why = "hbase-site states the key too, and HBase reads that last"
-        yield Problem(where=override.where, what=what, why=why, fix=f"state it under hbase-site: {override.key}")
+        why = "hbase-site sets the key too, and HBase reads hbase-site last"
+        yield Problem(where=override.where, what=what, why=why, fix=f"set it under hbase-site: {override.key}")
 
 
 def _decided_elsewhere(override: Override) -> str | None:
-    """Wherever it is stated: another's rootdir in another file would be a second root."""
-    if any(known.groups == CLUSTER for (_, key), known in CATALOGUE.items() if key == override.key):
-        return "storage: (mode, root, wal)"
+    """Return the key of the environment file that decides the property, None where none does.
+
+    The classification does not matter: hbase.rootdir in another file would be a second root.
+    """
+    if any(entry.groups == CLUSTER for (_, key), entry in CATALOGUE.items() if key == override.key):
+        return "storage.mode, storage.root or storage.wal"
     return DECIDED.get(override.key)

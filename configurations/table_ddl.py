@@ -1,4 +1,4 @@
-"""Tables as the plan takes them to be: an HBase shell script that sets blocks, filters and caching of each family."""
+"""An HBase shell script that sets the blocks, filters and caching of each column family as the plan assumes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FamilySettings", "advised_block_bytes", "table_ddl"]
 
 TABLE: Final = "usertable"
 FAMILY: Final = "cf"
-"""Where no inspection names tables: YCSB's own, to be changed at the head of the script."""
+"""The names of YCSB, for you to replace where no inspection names tables."""
 SMALLEST_BLOCK_BYTES: Final = 8 * KIB
 GET_BLOCK_BYTES: Final = 64 * KIB
 SCAN_BLOCK_BYTES: Final = 128 * KIB
@@ -23,7 +23,7 @@ ROWS_PER_BLOCK: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilySettings:
-    """One column family: how it is stored, and how its blocks are cached."""
+    """One column family, with the encoding and compression of its blocks."""
 
     table: str
     family: str
@@ -32,7 +32,7 @@ class FamilySettings:
 
 
 def table_ddl(launch: Launch) -> str:
-    """The script, for `hbase shell -n`. It alters tables that exist; a comment creates one with its regions."""
+    """Return the script, for `hbase shell -n`. It alters existing tables; a comment shows how to create one."""
     workload = launch.environment.workload
     text = (
         templates()
@@ -54,17 +54,17 @@ def table_ddl(launch: Launch) -> str:
 
 
 def advised_block_bytes(workload: Workload) -> int:
-    """A block that holds a few rows, so that a read of one brings little else; larger for scans.
+    """Return the block size for a few rows, so that reading one row reads little else; scans take larger blocks.
 
-    judgement: four rows. Each block costs some 540 bytes of heap when it is cached, so none is below 8 KiB; 64 KiB,
-    HBase's default, is where reading more stops to cost less.
+    judgement: four rows. Each cached block costs some 540 bytes of heap, so no block is below 8 KiB; above 64 KiB,
+    HBase's default, larger blocks no longer make reads cheaper.
     """
     if workload.reads.kind == "scan":
         return SCAN_BLOCK_BYTES
-    wanted = SMALLEST_BLOCK_BYTES
-    while wanted < min(GET_BLOCK_BYTES, ROWS_PER_BLOCK * workload.row_bytes):
-        wanted *= 2
-    return wanted
+    block_bytes = SMALLEST_BLOCK_BYTES
+    while block_bytes < min(GET_BLOCK_BYTES, ROWS_PER_BLOCK * workload.row_bytes):
+        block_bytes *= 2
+    return block_bytes
 
 
 def _families(workload: Workload) -> tuple[FamilySettings, ...]:

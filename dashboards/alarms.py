@@ -56,13 +56,13 @@ INSERTION_MINUTES: Final = 15  # judgement: a burst that fills the writers' queu
 def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alarm, ...]:
     """Return every alarm that applies to the plan's mode and role; a replica's hbase:meta has another name."""
     name = emr_cluster_name(plan.environment, plan.cluster)
-    found = [_core_node_missing(plan)]
+    applicable = [_core_node_missing(plan)]
     if plan.mode.keeps_data_in_s3:
-        found += [_gets_above_plan(plan, root_bucket), _s3_refuses(plan, root_bucket)]
+        applicable += [_gets_above_plan(plan, root_bucket), _s3_refuses(plan, root_bucket)]
     if plan.mode.has_bucket_cache:
-        found += [*_of_servers(plan, replica=replica), *_of_hit_ratios(plan), *_of_warming(plan)]
-        found += [*_of_cache_writes(plan), *_of_room(plan), *_of_reads(plan)]
-    return tuple(replace(alarm, name=f"{name}-{alarm.name}") for alarm in found)
+        applicable += [*_of_servers(plan, replica=replica), *_of_hit_ratios(plan), *_of_warming(plan)]
+        applicable += [*_of_cache_writes(plan), *_of_room(plan), *_of_reads(plan)]
+    return tuple(replace(alarm, name=f"{name}-{alarm.name}") for alarm in applicable)
 
 
 def _of_nodes(published: str, aggregate: Aggregate) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from configurations.launch import launch_of
-from configurations.metrics import METRICS, NEWEST_LOOKED_AT, OF_AGENT, Metric, MetricSource
+from configurations.metrics import METRICS, NEWEST_CHECKED, OF_AGENT, Metric, MetricSource
 from configurations.properties import CATALOGUE, TOPICS, Property
 from configurations.properties.property import ANY, CLUSTER
 from configurations.rendering import is_rendered
@@ -133,7 +133,7 @@ def _metrics() -> str:
         f"{format_usd(34 * usd)} on every node. The CloudWatch names of HBase's metrics follow the pattern that EMR "
         "documents for YARN. *HBase from* is the first version that has the metric, among those that were read "
         "(1.4.14 to "
-        f"{NEWEST_LOOKED_AT}); it is empty for metrics that are not HBase's."
+        f"{NEWEST_CHECKED}); it is empty for metrics that are not HBase's."
     )
     header = (
         "metric",

@@ -1,4 +1,4 @@
-"""The BucketCache: its file, its slots, its queues, and the index that survives a restart."""
+"""Properties of the BucketCache: its file, its slots, its queues, and the index that survives a restart."""
 
 from __future__ import annotations
 

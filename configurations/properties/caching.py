@@ -1,4 +1,4 @@
-"""What gets cached, and when."""
+"""Properties that decide which blocks enter the cache, and when."""
 
 from __future__ import annotations
 

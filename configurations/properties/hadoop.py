@@ -1,4 +1,4 @@
-"""HDFS and YARN beside HBase: off the cache's volume, and out of its memory."""
+"""Properties that keep HDFS and YARN off the cache volume and out of the RegionServer's memory."""
 
 from __future__ import annotations
 

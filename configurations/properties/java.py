@@ -1,4 +1,4 @@
-"""The Java of HBase's daemons: which one, its collector, its heap."""
+"""The Java of HBase's daemons: its version, its garbage collector and its heap, as variables that EMR exports."""
 
 from __future__ import annotations
 

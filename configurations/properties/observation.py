@@ -1,4 +1,4 @@
-"""What the cluster says of itself: metrics, each of which costs, and a log line where one is the best evidence."""
+"""Metrics, each of which costs money, and the loggers that give the best evidence where no metric does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One property: where it is set, what it may be, why we set it, and how a change of it is applied."""
+"""A property: where it is set, which values are valid, why it is set, and how a change is applied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Applied(StrEnum):
 
 
 class PropertyScope(StrEnum):
-    """Where a property is set: for all nodes at launch, or for an instance group, where it can be tuned later."""
+    """The level at which a property is set: all nodes at launch, or an instance group, where it can be tuned later."""
 
     CLUSTER = "cluster"
     PRIMARY = "primary"
@@ -37,7 +37,7 @@ BOTH: Final = PRIMARY | CORE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Versions of a software that have a property: from `since` on, and before `until`."""
+    """The versions of a software that have a property, from `since` on and before `until`."""
 
     since: Version | None = None
     until: Version | None = None
@@ -61,11 +61,11 @@ def _dotted(version: Version) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
-    """One property that we render or know.
+    """One property that a template renders, or that warmbase knows and leaves at its default.
 
-    `figure` is the path of the plan's figure that it states, empty where it states none, and `conversion` how.
-    `reason` says why we set it, or what it does where we leave it alone. `hbase`, `hadoop` and `emr` are the versions
-    that have it; `live_from` is the HBase from which a change needs no restart. A change of one that `holds_cache`
+    `figure` is the path of the plan's figure that it states, empty where it states none, and `conversion` says how.
+    `reason` says why it is set, or what it does where it is left alone. `hbase`, `hadoop` and `emr` are the versions
+    that have it; from HBase `live_from` on, a change needs no restart. A change of a property with `holds_cache`
     empties the cache.
     """
 
@@ -86,7 +86,7 @@ class Property:
 
     @property
     def unit(self) -> str:
-        """Of the value as written."""
+        """Return the unit of the value as written."""
         return self.values.unit
 
     def exists_in(self, release: Release) -> bool:
@@ -94,7 +94,7 @@ class Property:
         return self.hbase.holds(release.hbase) and self.hadoop.holds(release.hadoop) and self.emr.holds(release.emr)
 
     def applied_in(self, release: Release) -> Applied:
-        """How a change reaches a cluster of that release."""
+        """Return how a change reaches a cluster of that release."""
         if self.live_from is not None and release.hbase >= self.live_from:
             return Applied.LIVE
         return self.applied

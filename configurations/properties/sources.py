@@ -1,4 +1,4 @@
-"""Where the rules come from, named once."""
+"""The sources of the rules, each of which is named once."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where the data and the write-ahead log lie, and how HBase reads and writes S3."""
+"""Properties of the root, the write-ahead log and the S3 client, and of flushes and splits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the value of a property may be, judged on its text as the node reads it."""
+"""Kinds of values: each checks the text of a property as the node reads it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ __all__ = ["INT", "LONG", "AnyText", "Decimal", "ListOf", "Matching", "OneOf", "
 
 INT: Final = 2**31 - 1
 LONG: Final = 2**63 - 1
-"""What Java's int and long hold: `Configuration.getInt` and `getLong` take no more."""
+"""The largest int and long of Java, the limits of `Configuration.getInt` and `getLong`."""
 
 
 class Values(Protocol):
-    """One kind of value. `str()` of it says what is valid, after "must be"."""
+    """One kind of value. Its `str()` says what is valid, and follows "must be" in a sentence."""
 
     @property
     def unit(self) -> str:
-        """Of the value as written; empty for names and switches."""
+        """Return the unit of the value as written; it is empty for names and switches."""
 
     def refusal(self, text: str) -> str | None:
-        """Why the text is no such value; None where it is one."""
+        """Return why the text is not such a value, None where it is one."""
 
 
 def number(text: str) -> float | None:
-    """The text as Hadoop's Configuration reads a number: blanks trimmed, no thousands; None where it is none."""
+    """Return the number that Hadoop's Configuration reads, None where the text is not one.
+
+    Blanks around it are ignored; separators of thousands are not allowed.
+    """
     trimmed = text.strip()
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", trimmed, re.ASCII):
         return None
@@ -55,7 +58,7 @@ def _joined(value: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """A whole number within bounds, both included."""
+    """A whole number that lies within bounds, both included."""
 
     unit: str = ""
     least: int = 0
@@ -63,7 +66,7 @@ class Whole:
     multiple_of: int = 1
 
     def refusal(self, text: str) -> str | None:
-        """Of a text that is no whole number Hadoop makes a NumberFormatException; it reads hexadecimal ones too."""
+        """Return why Hadoop would raise a NumberFormatException, or the bound that is passed; hexadecimal is valid."""
         value = _whole(text)
         if value is None:
             return f"{text!r} is not a whole number"
@@ -87,7 +90,7 @@ class Decimal:
     above: float | None = None
 
     def refusal(self, text: str) -> str | None:
-        """As for a whole number, with decimals."""
+        """Return why the text is not a number, or the bound that it passes."""
         value = number(text)
         if value is None:
             return f"{text!r} is not a number"
@@ -104,12 +107,12 @@ class Decimal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """True or false. Hadoop takes any other word for the default, without a sign."""
+    """True or false. Hadoop silently uses the default for any other word."""
 
     unit: str = ""
 
     def refusal(self, text: str) -> str | None:
-        """Why the text switches nothing."""
+        """Return why the text is neither true nor false."""
         if text.strip().lower() in {"true", "false"}:
             return None
         return f"{text!r} is neither true nor false, and Hadoop silently takes the default"
@@ -120,7 +123,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf:
-    """One of a few names; `others` where a class of one's own will do as well."""
+    """One of a few names; with `others`, the name of any other class is valid too."""
 
     names: tuple[str, ...]
     unit: str = ""
@@ -128,10 +131,10 @@ class OneOf:
     any_case: bool = False
 
     def refusal(self, text: str) -> str | None:
-        """Names of classes that are not ours are not looked up."""
-        said = text.strip()
-        names = {name.lower() for name in self.names} if self.any_case else set(self.names)
-        if (said.lower() if self.any_case else said) in names or (self.others and "." in said):
+        """Return why the text is not one of the names; whether another class exists is not checked."""
+        name = text.strip()
+        names = {allowed.lower() for allowed in self.names} if self.any_case else set(self.names)
+        if (name.lower() if self.any_case else name) in names or (self.others and "." in name):
             return None
         return f"{text!r} is not one of {', '.join(self.names)}"
 
@@ -141,14 +144,14 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """Text of a form."""
+    """Text that a regular expression matches."""
 
     form: str
     described: str
     unit: str = ""
 
     def refusal(self, text: str) -> str | None:
-        """Why the text has another form."""
+        """Return why the text does not match."""
         return None if re.fullmatch(self.form, text.strip()) else f"{text!r} is not {self.described}"
 
     def __str__(self) -> str:
@@ -157,17 +160,17 @@ class Matching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf:
-    """Values with commas between them."""
+    """A list of values that commas separate."""
 
     member: Values
 
     @property
     def unit(self) -> str:
-        """That of each."""
+        """Return the unit of each member."""
         return self.member.unit
 
     def refusal(self, text: str) -> str | None:
-        """Of the first that is not valid."""
+        """Return why the first invalid member is not valid."""
         if not text.strip():
             return "the list is empty"
         return next((why for part in text.split(",") if (why := self.member.refusal(part.strip()))), None)
@@ -178,13 +181,13 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyText:
-    """Any text that is not empty."""
+    """Any text that is not empty is valid."""
 
     described: str = "text"
     unit: str = ""
 
     def refusal(self, text: str) -> str | None:
-        """Why it is none."""
+        """Return why the text is not valid: it is empty."""
         return None if text.strip() else "it is empty"
 
     def __str__(self) -> str:

@@ -150,22 +150,30 @@ def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path
 
 
 NO_TUNING = [
-    ('hbase-site: {hbase.rootdir: "s3://theirs/"}', "it says what the cluster is", "use storage: (mode, root, wal)"),
-    ('hbase: {hbase.emr.readreplica.enabled: "false"}', "it says what the cluster is", "use clusters: (role)"),
-    ('phoenix-hbase-site: {hbase.rootdir: "s3://x/y/"}', "it says what the cluster is", "use storage"),
-    ('hbase-site: {hbase.wal.dir: "s3://x/wal/"}', "it says what the cluster is", "use storage: (wal)"),
-    ('core-site: {fs.defaultFS: "s3://x/"}', "it says what the cluster is", "use storage: (mode)"),
-    ('hbase-site: {hbase.client.retries.number: "${HBASE_RETRIES}"}', "still to be filled in", "fill it in"),
-    ('hbase-site: {"<key>": "1"}', "still to be filled in", "fill it in"),
-    ("hbase-site: {hbase.bucketcache.size: CHANGEME}", "still to be filled in", "fill it in"),
+    (
+        'hbase-site: {hbase.rootdir: "s3://theirs/"}',
+        "part of the cluster's identity",
+        "set storage.mode, storage.root",
+    ),
+    (
+        'hbase: {hbase.emr.readreplica.enabled: "false"}',
+        "part of the cluster's identity",
+        "set clusters.NAME.role",
+    ),
+    ('phoenix-hbase-site: {hbase.rootdir: "s3://x/y/"}', "part of the cluster's identity", "set storage"),
+    ('hbase-site: {hbase.wal.dir: "s3://x/wal/"}', "part of the cluster's identity", "set storage.wal"),
+    ('core-site: {fs.defaultFS: "s3://x/"}', "part of the cluster's identity", "set storage.mode"),
+    ('hbase-site: {hbase.client.retries.number: "${HBASE_RETRIES}"}', "is a placeholder", "replace it"),
+    ('hbase-site: {"<key>": "1"}', "is a placeholder", "replace it"),
+    ("hbase-site: {hbase.bucketcache.size: CHANGEME}", "is a placeholder", "replace it"),
     (
         'hbase-site: {fs.s3a.threads.max: "9"}, core-site: {fs.s3a.threads.max: "8"}',
-        "HBase reads that last",
+        "HBase reads hbase-site last",
         "under hbase",
     ),
     ('hbase-sit: {a: "b"}', "no such classification", "did you mean hbase-site?"),
-    ('hbase-site: {hbase.bucketcache.size: "<size>"}', "still to be filled in", "fill it in"),
-    ('core-site: {fs.s3a.connection.maximum: "9"}', "HBase reads that last", "under hbase-site"),
+    ('hbase-site: {hbase.bucketcache.size: "<size>"}', "is a placeholder", "replace it"),
+    ('core-site: {fs.s3a.connection.maximum: "9"}', "HBase reads hbase-site last", "under hbase-site"),
     ('hbase-site: {hbase.bucketcache.size: ""}', "this is empty", "state it"),
 ]
 
