@@ -1,1 +1,1 @@
-"""What the world is, as dated data files, and their readers. Each file says where it comes from and when."""
+"""Facts about AWS, EMR and HBase as dated data files, with their readers; each file names its source and date."""

@@ -11,5 +11,5 @@ __all__ = ["classifications"]
 
 @cache
 def classifications() -> frozenset[str]:
-    """Paths of all, names from the outside in: `hbase-site`, `hbase-env/export`; those of older releases too."""
+    """Return the paths of all classifications, such as `hbase-env/export`, with those of older releases."""
     return frozenset(row["classification"] for row in rows("classifications.csv"))

@@ -17,7 +17,7 @@ GIGABIT_BYTES = 10**9 // 8
 
 @cache
 def instance_types() -> Mapping[str, InstanceType]:
-    """Return all types in the table, whether EMR lists them or not."""
+    """Return all instance types of the table, whether EMR supports them or not."""
     [nvme] = rows("nvme-rates.csv")
     return {row["instance_type"]: _instance_type(row, nvme) for row in rows("instance-types.csv")}
 

@@ -16,5 +16,5 @@ def _offsets() -> Mapping[str, float]:
 
 
 def utc_offset_hours(region: str) -> float:
-    """Hours by which clocks there run ahead of UTC in winter; 0 for a region that is not listed."""
+    """Return the winter offset of a region from UTC in hours; 0 for a region that the table lacks."""
     return _offsets().get(region, 0.0)

@@ -11,7 +11,7 @@ from sizing.release import Release, parse_version
 
 @cache
 def releases() -> Mapping[str, Release]:
-    """Every EMR release whose HBase has a persistent bucket cache, oldest first."""
+    """Return every EMR release whose HBase has a persistent bucket cache, oldest first."""
     return {row["release"]: _release(row) for row in rows("releases.csv")}
 
 

@@ -1,4 +1,4 @@
-"""A data file of ours: CSV with its provenance in leading `#` lines."""
+"""Reads the data files: CSV with their provenance in leading `#` lines."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def rows(name: str | Path) -> Iterator[dict[str, str]]:
 
 
 def provenance(name: str | Path) -> tuple[str, ...]:
-    """Return what the file says of itself, line by line."""
+    """Return the provenance lines of a file."""
     with (HOME / name).open(encoding="utf-8") as file:
         return tuple(line.removeprefix("#").strip() for line in file if line.startswith("#"))

@@ -14,7 +14,7 @@ from facts.prices import PRICES, price_table
 from facts.prices.catalogue import SEARCHES, ProductFilter
 from facts.prices.change import PriceChange, changes
 from facts.prices.file import write_files
-from facts.prices.fresh import Found, FreshPrices, fresh_prices
+from facts.prices.fresh import FreshPrices, SearchOffers, fresh_prices
 from facts.prices.offer import Offer, offer
 from operations.aws import Aws
 from sizing.prices import PriceTable
@@ -58,8 +58,8 @@ def refresh(variables: Mapping[str, str], request: PriceRequest, say: Say = lamb
     with _failures():
         # Of the Pricing API's three endpoints the one that is always there; each knows every region's prices.
         client = Aws(variables).pricing
-        found: Found = {search.name: _offers(client, search, request.region, say) for search in SEARCHES}
-    fresh = fresh_prices(request.region, found, current)
+        offers: SearchOffers = {search.name: _offers(client, search, request.region, say) for search in SEARCHES}
+    fresh = fresh_prices(request.region, offers, current)
     return Refresh(
         current=current,
         fresh=fresh,

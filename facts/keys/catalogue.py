@@ -1,4 +1,4 @@
-"""Which releases the tables cover, and in which modules of theirs keys are looked for."""
+"""The releases that the tables cover, and the modules whose jars are searched for keys."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ HBASE_2_5: Final = (
 )
 HBASE_2_6: Final = (*HBASE_2_5, "hbase-backup")
 HBASE_3: Final = tuple(
-    # What hadoop2-compat and rsgroup were is in hadoop-compat and server; the balancer has left server.
-    each
-    for each in (*HBASE_2_6, "hbase-balancer")
-    if each not in {"hbase-hadoop2-compat", "hbase-rsgroup"}
+    # hadoop2-compat and rsgroup were merged into hadoop-compat and server; the balancer was split from server.
+    module
+    for module in (*HBASE_2_6, "hbase-balancer")
+    if module not in {"hbase-hadoop2-compat", "hbase-rsgroup"}
 )
 HADOOP_3: Final = (
     "hadoop-auth",
@@ -80,7 +80,7 @@ HADOOP_3: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueColumn:
-    """One column of a table: a release, its modules, and versions in whose jars a missing module is looked for."""
+    """A column of a table: a release, its modules, and the versions whose jars replace a missing module."""
 
     version: str
     group: str

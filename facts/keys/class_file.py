@@ -1,7 +1,7 @@
-"""What a compiled Java class says in constants: its strings, and its constant fields by name.
+"""Reads the constants of a compiled Java class: its strings, and its constant fields by name.
 
-Read from the constant pool, because a release publishes classes and no list of its keys. A string that the compiler
-folded into another class stands in that class's pool too.
+They come from the constant pool, because a release publishes classes and no list of its keys. A string that the
+compiler folded into another class is in the pool of that class too.
 Source: Java Virtual Machine Specification, chapter 4.
 """
 
@@ -23,7 +23,7 @@ NUMBERS: Final = {3: ">i", 4: ">f", 5: ">q", 6: ">d"}
 TWO_ENTRIES: Final = frozenset({5, 6})
 """A long or a double takes two indices, of which the second is unusable."""
 OPAQUE_BYTES: Final = {7: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
-"""What is skipped: classes, members, types, call sites, modules."""
+"""Entries to skip, with their length: classes, members, types, call sites, modules."""
 
 Value = str | int | float
 

@@ -1,4 +1,4 @@
-"""The keys that a jar knows: those of its default file, and those in its classes with the defaults these state."""
+"""Reads the keys of a jar: those of its default file, and those in its classes with their defaults."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ KEY_ENDINGS: Final = re.compile(
 )
 KEY_BEGINNINGS: Final = re.compile(r"^(?:CONF|CONFIG|KEY)_")
 DEFAULT_NAMES: Final = ("DEFAULT_{}", "{}_DEFAULT", "DEFAULT_{}_VALUE", "{}_DEFAULT_VALUE", "DEFAULT_VALUE_OF_{}")
-"""What HBase and Hadoop call the default of a key, by what they call the key."""
+"""The names that HBase and Hadoop give the default of a key, by the name of the key."""
 
 FLOAT_DIGITS: Final = range(1, 10)
-"""Nine decimal digits tell any two numbers of 32 bits apart."""
+"""Nine decimal digits distinguish any two numbers of 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JarKeys:
-    """Keys of one jar. In code a key may have no stated default, or several that contradict each other."""
+    """The keys of one jar; in code a key may have no default, or several that contradict each other."""
 
     in_default_file: Mapping[str, str]
     in_code: Mapping[str, frozenset[str]]
 
 
 def jar_keys(path: Path) -> JarKeys:
-    """The keys of the jar. Raises ValueError when a class in it cannot be read."""
+    """Return the keys of a jar. Raises ValueError when a class in it cannot be read."""
     in_default_file: dict[str, str] = {}
     in_code: dict[str, frozenset[str]] = {}
     with zipfile.ZipFile(path) as jar:
@@ -52,16 +52,16 @@ def jar_keys(path: Path) -> JarKeys:
 
 
 def class_keys(read: ClassFile) -> Mapping[str, frozenset[str]]:
-    """Keys among the class's strings, each with the defaults that its constants state."""
-    found: dict[str, frozenset[str]] = {text: frozenset() for text in read.strings if is_key(text)}
+    """Return the keys among the strings of a class, each with the defaults that its constants state."""
+    keys: dict[str, frozenset[str]] = {text: frozenset() for text in read.strings if is_key(text)}
     for name, constant in read.constants.items():
-        if constant.value in found:
-            found[str(constant.value)] |= frozenset(_defaults(name, read.constants))
-    return found
+        if constant.value in keys:
+            keys[str(constant.value)] |= frozenset(_defaults(name, read.constants))
+    return keys
 
 
 def _defaults(name: str, constants: Mapping[str, Constant]) -> Iterator[str]:
-    """The values of those constants that are called what the default of the key of that name is called."""
+    """Yield the values of the constants whose names mark them as the default of a key."""
     stems = {name, KEY_ENDINGS.sub("", name)}
     stems |= {KEY_BEGINNINGS.sub("", stem) for stem in stems}
     for form in DEFAULT_NAMES:
@@ -72,7 +72,7 @@ def _defaults(name: str, constants: Mapping[str, Constant]) -> Iterator[str]:
 
 
 def _text(constant: Constant) -> str:
-    """As a site file has it: booleans as words, a float with as many digits as it was written with."""
+    """Return a constant as a site file writes it: a boolean as a word, a float with its original digits."""
     if constant.descriptor == "Z":
         return "true" if constant.value else "false"
     if constant.descriptor == "F":
@@ -88,7 +88,7 @@ def _as_float(text: str) -> float:
 
 def _default_file(data: bytes) -> Iterator[tuple[str, str]]:
     root = ET.fromstring(data)  # noqa: S314 - from a jar whose checksum was verified
-    for each in root.iter("property"):
-        name = (each.findtext("name") or "").strip()
+    for element in root.iter("property"):
+        name = (element.findtext("name") or "").strip()
         if is_name(name):  # a few are patterns, `ipc.[port_number].callqueue.impl`
-            yield name, each.findtext("value") or ""
+            yield name, element.findtext("value") or ""

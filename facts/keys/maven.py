@@ -75,25 +75,25 @@ class Artifact:
 
     @property
     def name(self) -> str:
-        """`hbase-server-2.6.2`."""
+        """The file name without its ending, which is `hbase-server-2.6.2` or the like."""
         return f"{self.module}-{self.version}"
 
     def jar(self, cache: Path) -> Path:
-        """Where it is once it has been fetched."""
+        """Return the path of the jar in the cache."""
         return cache / "jars" / f"{self.name}.jar"
 
 
 def fetch(artifacts: Iterable[Artifact], cache: Path) -> frozenset[Artifact]:
-    """Those of the artifacts that are in the cache in the end; the others are not on Maven Central.
+    """Return the artifacts that the cache then has; the others are not on Maven Central.
 
-    One run of Maven for all of them, each a module of its own, because the plugin's copy fails as a whole when one
-    jar is missing. Raises OperationFailed when Maven cannot be run, or a jar arrives damaged or not at all.
+    One run of Maven fetches all of them, each as a module, because the plugin's copy fails as a whole when one jar is
+    missing. Raises OperationFailed when Maven cannot be run, or a jar arrives damaged or not at all.
     """
     wanted = frozenset(artifacts)
-    missing = [each for each in wanted if not each.jar(cache).exists()]
+    missing = [artifact for artifact in wanted if not artifact.jar(cache).exists()]
     if missing:
         _run_maven(_project(missing, cache))
-    return frozenset(each for each in wanted if each.jar(cache).exists())
+    return frozenset(artifact for artifact in wanted if artifact.jar(cache).exists())
 
 
 def _project(artifacts: Iterable[Artifact], cache: Path) -> Path:
@@ -134,5 +134,5 @@ def _run_maven(project: Path) -> None:
         ) from error
     failed = [line for line in ran.stdout.splitlines() if "Could not transfer artifact" in line]
     if failed or (ran.returncode and "Reactor Summary" not in ran.stdout):
-        said = "\n  ".join(failed[:3] or ran.stdout.splitlines()[-10:])
-        raise OperationFailed(f"Maven could not fetch every jar\n  {said}\n  fix: run it again with the same --cache")
+        lines = "\n  ".join(failed[:3] or ran.stdout.splitlines()[-10:])
+        raise OperationFailed(f"Maven could not fetch every jar\n  {lines}\n  fix: run it again with the same --cache")

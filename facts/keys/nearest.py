@@ -1,8 +1,8 @@
-"""Which known keys somebody may have meant by a key that is not known.
+"""Finds the real keys that an unknown key may be a misspelling of.
 
-A slip is nearer than any two keys of different meaning: the same letters with other separators or capitals; one or two
-letters; the same parts in another order or number; one part forgotten or written twice. A part that no known key has
-there, as in a coprocessor's own `hbase.mycompany.cache.size`, is no slip.
+A slip is closer than any two keys of different meaning: the same letters with other separators or capitals; one or two
+letters; the same parts in another order or number; one part missing or repeated. A part that no real key has there, as
+in a coprocessor's own `hbase.mycompany.cache.size`, is not a slip.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ONE_PART: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
-    """A key with what two keys are compared by: its letters, its parts, and its pairs of letters as bits."""
+    """A key in the forms by which keys are compared: its letters, its parts, and its pairs of letters as bits."""
 
     letters: str
     parts: tuple[str, ...]
@@ -42,71 +42,72 @@ class _Form:
     bigrams: int
 
 
-def near_misses(key: str, known: Iterable[str], most_edits: int = MOST_EDITS) -> tuple[str, ...]:
-    """The known keys that this one is a slip of, nearest first; none when it is known, or just another key.
+def near_misses(key: str, candidates: Iterable[str], most_edits: int = MOST_EDITS) -> tuple[str, ...]:
+    """Return the candidates that a key is a slip of, nearest first; none for a candidate and for an unrelated key.
 
-    `most_edits` is how many letters may be wrong in a long one.
+    `most_edits` is the number of letters that may differ in a long key.
     """
-    given = _form(key)
-    found: list[tuple[int, str]] = []
-    for each in known:
-        if each == key:
+    written = _form(key)
+    slips: list[tuple[int, str]] = []
+    for candidate in candidates:
+        if candidate == key:
             return ()
-        slip = _slip(given, _form(each), most_edits)
+        slip = _slip(written, _form(candidate), most_edits)
         if slip is not None:
-            found.append((slip, each))
-    return tuple(each for _, each in sorted(found))
+            slips.append((slip, candidate))
+    return tuple(candidate for _, candidate in sorted(slips))
 
 
-def _slip(given: _Form, meant: _Form, most_edits: int) -> int | None:
-    """The kind of slip that makes the one of the other, or None."""
-    if given.letters == meant.letters:
+def _slip(written: _Form, candidate: _Form, most_edits: int) -> int | None:
+    """Return the kind of slip that turns one key into the other, or None."""
+    if written.letters == candidate.letters:
         return SAME_LETTERS
-    edits = _edits(given, meant, most_edits if len(given.letters) >= LONG_KEY else 1)
+    edits = _edits(written, candidate, most_edits if len(written.letters) >= LONG_KEY else 1)
     if edits == 1:
         return ONE_EDIT
-    if given.sorted_parts == meant.sorted_parts:
+    if written.sorted_parts == candidate.sorted_parts:
         return SAME_PARTS
     if edits is not None:
         return TWO_EDITS
-    return ONE_PART if _lacks_part(given.parts, meant.parts) or _doubles_part(given.parts, meant.parts) else None
+    parts = written.parts, candidate.parts
+    return ONE_PART if _lacks_part(*parts) or _doubles_part(*parts) else None
 
 
-def _edits(given: _Form, meant: _Form, most: int) -> int | None:
-    """How many letters are inserted, left out, replaced or swapped with the next, if not too many."""
-    if (given.bigrams ^ meant.bigrams).bit_count() > MOST_BIGRAMS_PER_EDIT * most:
+def _edits(written: _Form, candidate: _Form, most: int) -> int | None:
+    """Return how many letters are inserted, omitted, replaced or swapped with the next; None if too many."""
+    if (written.bigrams ^ candidate.bigrams).bit_count() > MOST_BIGRAMS_PER_EDIT * most:
         return None  # decides nearly always, a hundred times faster
-    return next((edits for edits in range(1, most + 1) if _within(given.letters, meant.letters, edits)), None)
+    return next((edits for edits in range(1, most + 1) if _within(written.letters, candidate.letters, edits)), None)
 
 
-def _within(left: str, right: str, edits: int) -> bool:
-    """Return whether so many edits make the one text the other, none of them in a letter that was edited before."""
-    start = next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), None)
-    at = min(len(left), len(right)) if start is None else start
-    left, right = left[at:], right[at:]
-    if left == right:
+def _within(one_text: str, other_text: str, edits: int) -> bool:
+    """Return whether this many edits turn one text into the other, without editing a letter twice."""
+    start = next((at for at, (one, other) in enumerate(zip(one_text, other_text, strict=False)) if one != other), None)
+    at = min(len(one_text), len(other_text)) if start is None else start
+    one_text, other_text = one_text[at:], other_text[at:]
+    if one_text == other_text:
         return True
-    if edits == 0 or abs(len(left) - len(right)) > edits:
+    if edits == 0 or abs(len(one_text) - len(other_text)) > edits:
         return False
     return (
-        _within(left[1:], right[1:], edits - 1)
-        or _within(left[1:], right, edits - 1)
-        or _within(left, right[1:], edits - 1)
-        or (left[:2] == right[1::-1] and _within(left[2:], right[2:], edits - 1))
+        _within(one_text[1:], other_text[1:], edits - 1)
+        or _within(one_text[1:], other_text, edits - 1)
+        or _within(one_text, other_text[1:], edits - 1)
+        or (one_text[:2] == other_text[1::-1] and _within(one_text[2:], other_text[2:], edits - 1))
     )
 
 
-def _lacks_part(given: tuple[str, ...], meant: tuple[str, ...]) -> bool:
-    """Return whether leaving out one part of what was meant gives what is given, and enough of it remains."""
-    if len(given) != len(meant) - 1 or len(given) < FEWEST_PARTS:
+def _lacks_part(written: tuple[str, ...], candidate: tuple[str, ...]) -> bool:
+    """Return whether the written key is the candidate without one part, and has enough parts left."""
+    if len(written) != len(candidate) - 1 or len(written) < FEWEST_PARTS:
         return False
-    same = next((at for at, part in enumerate(given) if part != meant[at]), len(given))
-    return given[same:] == meant[same + 1 :]
+    same = next((at for at, part in enumerate(written) if part != candidate[at]), len(written))
+    return written[same:] == candidate[same + 1 :]
 
 
-def _doubles_part(given: tuple[str, ...], meant: tuple[str, ...]) -> bool:
-    """Return whether a part stands twice in succession, and once would be what was meant."""
-    return _lacks_part(meant, given) and any(one == other for one, other in pairwise(given))
+def _doubles_part(written: tuple[str, ...], candidate: tuple[str, ...]) -> bool:
+    """Return whether the written key is the candidate with one part repeated."""
+    return _lacks_part(candidate, written) and any(one == other for one, other in pairwise(written))
 
 
 @cache
@@ -122,7 +123,7 @@ def _form(key: str) -> _Form:
 
 
 def _bits(pairs: Iterator[tuple[str, str]]) -> int:
-    """One bit for each pair; where two pairs share one, keys only look more alike than they are."""
+    """Return one bit for each pair; pairs that share a bit only make keys look more alike."""
     bits = 0
     for one, other in pairs:
         bits |= 1 << (ord(one) * 31 + ord(other)) % BIGRAM_BITS
@@ -130,5 +131,5 @@ def _bits(pairs: Iterator[tuple[str, str]]) -> int:
 
 
 def _singular(part: str) -> str:
-    """The part without its plural's end. `class` loses a letter too, in every key alike."""
+    """Return a part without a plural ending; `class` loses a letter too, in every key alike."""
     return f"{part[:-3]}y" if part.endswith("ies") else part.removesuffix("s")

@@ -1,7 +1,7 @@
 """Rewrites hbase.csv and hadoop.csv from the jars of the releases: `python -m facts.keys.refresh [--cache DIR]`.
 
-Needs Maven and the network. Jars are some 200 MB; with --cache they are kept, and the next run takes a minute.
-What is read from which jars: facts/keys/catalogue.py. prefixes.csv and emr.csv are made by hand.
+It needs Maven and the network. The jars have some 200 MB; with --cache they stay, and the next run takes a minute.
+facts/keys/catalogue.py lists the jars. prefixes.csv and emr.csv are written by hand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_DEFAULT: Final = 120  # judgement: longer ones are lists of classes, of 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One release of a table: its keys with their cells, and the jars that they are from, by module."""
+    """A release of a table: its keys with their cells, and their jars by module."""
 
     line: CatalogueColumn
     cells: Mapping[str, str]
@@ -40,17 +40,17 @@ class Column:
 
     @property
     def provenance(self) -> str:
-        """Which modules it was read from, and which are another release's or missing."""
+        """The modules that were read, and those that were missing or taken from another release."""
         own = [module for module, jar in self.jars.items() if jar.version == self.line.version]
         others = [jar.name for jar in self.jars.values() if jar.version != self.line.version]
         missing = [module for module in self.line.modules if module not in self.jars]
-        said = f"{self.line.version}: {len(self.cells)} keys, from {', '.join(own)}"
-        said += f"; not found on Maven Central, so taken from the nearest: {', '.join(others)}" if others else ""
-        return said + (f"; found nowhere: {', '.join(missing)}" if missing else "")
+        text = f"{self.line.version}: {len(self.cells)} keys, from {', '.join(own)}"
+        text += f"; not found on Maven Central, so taken from the nearest: {', '.join(others)}" if others else ""
+        return text + (f"; found nowhere: {', '.join(missing)}" if missing else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrites both tables. Exit status 1 when jars cannot be had."""
+    """Rewrite both tables. The exit status is 1 when jars cannot be fetched."""
     parser = argparse.ArgumentParser(prog="python -m facts.keys.refresh", description=(__doc__ or "").split(":")[0])
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where jars are kept (default: nowhere)")
     cache: Path | None = parser.parse_args(arguments).cache
@@ -77,19 +77,19 @@ def _rewrite(cache: Path) -> None:
 
 
 def _jars(lines: Sequence[CatalogueColumn], cache: Path) -> Mapping[tuple[CatalogueColumn, str], Artifact]:
-    """For each line and module the jar of that version, or of the first of the nearest versions that has one."""
-    found: dict[tuple[CatalogueColumn, str], Artifact] = {}
+    """Return the jar of each line and module, of that version or of the nearest one that has it."""
+    jars: dict[tuple[CatalogueColumn, str], Artifact] = {}
     for attempt in range(1 + max(len(line.nearest) for line in lines)):
         wanted = {
             (line, artifact.module): artifact
             for line in lines
             for version in (line.version, *line.nearest)[attempt : attempt + 1]
             for artifact in line.artifacts(version)
-            if (line, artifact.module) not in found
+            if (line, artifact.module) not in jars
         }
         have = fetch(wanted.values(), cache)
-        found |= {place: each for place, each in wanted.items() if each in have}
-    return found
+        jars |= {place: artifact for place, artifact in wanted.items() if artifact in have}
+    return jars
 
 
 def _column(
@@ -100,9 +100,9 @@ def _column(
 
 
 def _cells(jars: Iterable[JarKeys]) -> Mapping[str, str]:
-    """The cell of each key. A default file is believed before code, unless it leaves empty what code states.
+    """Return the cell of each key. A default file takes precedence over code, unless its value is empty.
 
-    Code is believed only where it agrees with itself.
+    Code counts only where it does not contradict itself.
     """
     in_code: dict[str, frozenset[str]] = {}
     in_default_file: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What a configuration key of HBase or Hadoop looks like, among all the strings of a program."""
+"""Recognises configuration keys of HBase and Hadoop among all the strings of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices by region. Each file's name says what it prices and of which day: REGION.compute.DATE.csv."""
+"""Prices by region, from files whose names have the kind and the date: REGION.compute.DATE.csv."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRICES: Final = HOME / "prices"
 
 @cache
 def price_table(region: str, directory: Path = PRICES) -> PriceTable:
-    """Return the newest prices of the region; dated by the older of its two files.
+    """Return the newest prices of a region, with the date of the older of its two files.
 
     Raises KeyError when there are none.
     """
@@ -42,16 +42,16 @@ def price_table(region: str, directory: Path = PRICES) -> PriceTable:
 
 
 def priced_regions() -> tuple[str, ...]:
-    """Regions for which there is a price list of instances."""
+    """Return the regions that have a price list of instances."""
     return tuple(sorted({path.name.split(".")[0] for path in PRICES.glob("*.compute.*.csv")}))
 
 
 def newest_file(region: str, kind: str, directory: Path = PRICES) -> Path:
-    """The region's file of that kind, compute or services, with the latest date. Raises KeyError when there is none."""
-    found = sorted(directory.glob(f"{region}.{kind}.*.csv"))
-    if not found:
+    """Return the newest file of a region and kind, compute or services. Raises KeyError when there is none."""
+    files = sorted(directory.glob(f"{region}.{kind}.*.csv"))
+    if not files:
         raise KeyError(region)
-    return found[-1]
+    return files[-1]
 
 
 def _date(file: Path) -> str:

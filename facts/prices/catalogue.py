@@ -1,4 +1,4 @@
-"""What we ask the AWS price list for: searches of it, and which of the products found has the price of an item.
+"""The searches of the AWS price list, and the product of each search that has the price of an item.
 
 Service codes, attributes and usage types are those of the Pricing API. A usage type carries its region's code in front
 (`USE2-Requests-Tier2`, `us-east-1-KMS-Keys`) except where us-east-1 has none. Products whose usage type only contains
@@ -169,6 +169,6 @@ ITEMS: Final = (
 )
 
 SEARCHES: Final = tuple(
-    {search.name: search for search in (INSTANCES, EMR_FEES, *(each.search for each in ITEMS))}.values()
+    {search.name: search for search in (INSTANCES, EMR_FEES, *(item.search for item in ITEMS))}.values()
 )
 """Each search once, by names that differ."""

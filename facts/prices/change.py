@@ -1,4 +1,4 @@
-"""What differs between two price tables of a region."""
+"""Finds the differences between two price tables of a region."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sizing.prices import PriceTable
 
 __all__ = ["SMALLEST_CHANGE_FRACTION", "PriceChange", "changes", "figures"]
 
-SMALLEST_CHANGE_FRACTION: Final = 0.005  # judgement: below, it is how somebody rounded
+SMALLEST_CHANGE_FRACTION: Final = 0.005  # judgement: smaller differences come from rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,24 +24,24 @@ class PriceChange:
 
     @property
     def fraction(self) -> float:
-        """By how much of itself the price rises; negative where it falls."""
+        """The rise of the price as a fraction of the current one; negative where it falls."""
         return self.new_usd / self.current_usd - 1
 
 
 def changes(current: PriceTable, new: PriceTable) -> tuple[PriceChange, ...]:
-    """Prices in both tables that differ by more than SMALLEST_CHANGE_FRACTION, the largest change first."""
+    """Return the prices of both tables that differ by more than SMALLEST_CHANGE_FRACTION, largest change first."""
     before, after = dict(figures(current)), dict(figures(new))
     both = [
         PriceChange(what=what, per=per, current_usd=before[what, per], new_usd=after[what, per])
         for what, per in after
         if (what, per) in before
     ]
-    changed = [each for each in both if abs(each.fraction) > SMALLEST_CHANGE_FRACTION]
-    return tuple(sorted(changed, key=lambda each: -abs(each.fraction)))
+    changed = [change for change in both if abs(change.fraction) > SMALLEST_CHANGE_FRACTION]
+    return tuple(sorted(changed, key=lambda change: -abs(change.fraction)))
 
 
 def figures(table: PriceTable) -> Iterator[tuple[tuple[str, str], float]]:
-    """Every price of the table by what it is for and per what."""
+    """Yield every price of a table, by its subject and its unit."""
     for name, price in table.compute.items():
         yield (name, "hour"), price.ec2_usd_per_hour
         yield (f"{name} EMR fee", "hour"), price.emr_fee_usd_per_hour

@@ -1,4 +1,4 @@
-"""From what a search of the price list found to a table of prices and the two files that say the same."""
+"""Turns the offers of the price list into a table of prices and the two files that hold it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from facts.prices.offer import Offer, Quote, Unpriced, quote
 from sizing.prices import LIST, ComputePrice, PriceTable, ServicePrice
 from sizing.problem import OperationFailed
 
-__all__ = ["Found", "FreshPrices", "fresh_prices"]
+__all__ = ["FreshPrices", "SearchOffers", "fresh_prices"]
 
-Found = Mapping[str, Sequence[Offer]]
-"""Offers by the name of the search that found them."""
+SearchOffers = Mapping[str, Sequence[Offer]]
+"""Offers by the name of their search."""
 
 WRITTEN: Final = "Written by `warmbase prices refresh --region {region}` from the AWS Pricing API."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreshPrices:
-    """Prices of a region as the price list has them today.
+    """The prices of a region in today's price list.
 
-    `left_out` has each instance type without a price and why; `kept` each service item whose current row stays,
-    because the price list has none, and why.
+    `omitted` gives the reason for each instance type without a price; `unchanged` gives the reason for each service
+    item whose current row stays, because the price list has none.
     """
 
     table: PriceTable
@@ -35,16 +35,16 @@ class FreshPrices:
     unchanged: Mapping[str, str]
 
 
-def fresh_prices(region: str, found: Found, current: PriceTable | None) -> FreshPrices:
-    """The region's prices in what was found; of instance types, those in facts/instance-types.csv.
+def fresh_prices(region: str, offers: SearchOffers, current: PriceTable | None) -> FreshPrices:
+    """Return the prices of a region among the offers, for the types of facts/instance-types.csv.
 
     Raises OperationFailed when no instance has a price, or an item has none and had none.
     """
-    compute, left_out = _compute(region, found)
-    items = {item.item: quote(filter(item.has, found[item.search.name]), item.units) for item in ITEMS}
-    kept = {name: each.why for name, each in items.items() if isinstance(each, Unpriced)}
-    quoted = [each for each in items.values() if isinstance(each, Quote)]
-    compute_date, services_date = _date(each for pair in compute.values() for each in pair), _date(quoted)
+    compute, omitted = _compute(region, offers)
+    items = {item.item: quote(filter(item.has, offers[item.search.name]), item.units) for item in ITEMS}
+    unchanged = {name: item.why for name, item in items.items() if isinstance(item, Unpriced)}
+    quoted = [item for item in items.values() if isinstance(item, Quote)]
+    compute_date, services_date = _date(price for pair in compute.values() for price in pair), _date(quoted)
     table = PriceTable(
         region=region,
         as_of=min(compute_date, services_date),
@@ -60,7 +60,7 @@ def fresh_prices(region: str, found: Found, current: PriceTable | None) -> Fresh
             region=region,
             kind="services",
             date=services_date,
-            provenance=_services_provenance(region, quoted, kept),
+            provenance=_services_provenance(region, quoted, unchanged),
             rows=service_rows(table),
         ),
         PriceFile(
@@ -71,48 +71,48 @@ def fresh_prices(region: str, found: Found, current: PriceTable | None) -> Fresh
             rows=compute_rows(table),
         ),
     )
-    return FreshPrices(table=table, files=files, omitted=left_out, unchanged=kept)
+    return FreshPrices(table=table, files=files, omitted=omitted, unchanged=unchanged)
 
 
-def _compute(region: str, found: Found) -> tuple[dict[str, tuple[Quote, Quote]], dict[str, str]]:
-    """EC2's price and EMR's fee of each type that has both; why not, of each that has not."""
-    by_type = {search.name: _by_type(found[search.name]) for search in (INSTANCES, EMR_FEES)}
+def _compute(region: str, offers: SearchOffers) -> tuple[dict[str, tuple[Quote, Quote]], dict[str, str]]:
+    """Return EC2's price and EMR's fee of each type that has both, and the reason for each other type."""
+    by_type = {search.name: _by_type(offers[search.name]) for search in (INSTANCES, EMR_FEES)}
     priced: dict[str, tuple[Quote, Quote]] = {}
-    left_out: dict[str, str] = {}
+    omitted: dict[str, str] = {}
     for name in instance_types():
         ec2 = quote(by_type[INSTANCES.name].get(name, ()), HOURLY)
         fee = quote(by_type[EMR_FEES.name].get(name, ()), HOURLY)
         if isinstance(ec2, Unpriced):
-            left_out[name] = f"EC2: {ec2.why}"
+            omitted[name] = f"EC2: {ec2.why}"
         elif isinstance(fee, Unpriced):
-            left_out[name] = f"EMR fee: {fee.why}"
+            omitted[name] = f"EMR fee: {fee.why}"
         else:
             priced[name] = (ec2, fee)
     if not priced:
         raise OperationFailed(
             f"the AWS price list has no price for any instance type in {region!r}\n"
-            f"  {', '.join(sorted(set(left_out.values())))}\n"
+            f"  {', '.join(sorted(set(omitted.values())))}\n"
             "  fix: check the region's name, as in us-east-1, and that EMR is offered there"
         )
-    return priced, left_out
+    return priced, omitted
 
 
 def _by_type(offers: Iterable[Offer]) -> dict[str, list[Offer]]:
-    found: dict[str, list[Offer]] = {}
+    by_type: dict[str, list[Offer]] = {}
     for offer in offers:
-        found.setdefault(offer.attributes.get("instanceType", ""), []).append(offer)
-    return found
+        by_type.setdefault(offer.attributes.get("instanceType", ""), []).append(offer)
+    return by_type
 
 
-def _service_price(item: ServiceItem, found: Quote | Unpriced, current: PriceTable | None) -> ServicePrice:
-    if isinstance(found, Quote):
-        usage, effective = found.offer.attributes["usagetype"], found.offer.effective[:10]
-        source = f"AWS Pricing API, {found.offer.service} {usage}, SKU {found.offer.sku}, effective {effective}"
-        return ServicePrice(usd=found.usd, per=item.per, confidence=LIST, source=source)
+def _service_price(item: ServiceItem, price: Quote | Unpriced, current: PriceTable | None) -> ServicePrice:
+    if isinstance(price, Quote):
+        usage, effective = price.offer.attributes["usagetype"], price.offer.effective[:10]
+        source = f"AWS Pricing API, {price.offer.service} {usage}, SKU {price.offer.sku}, effective {effective}"
+        return ServicePrice(usd=price.usd, per=item.per, confidence=LIST, source=source)
     if current is None or item.item not in current.services:
         raise OperationFailed(
             f"the AWS price list has no price for {item.item}, and there is none to keep\n"
-            f"  {item.search.service} {item.usage_type}: {found.why}\n"
+            f"  {item.search.service} {item.usage_type}: {price.why}\n"
             "  fix: mend its entry in facts/prices/catalogue.py"
         )
     return current.services[item.item]
@@ -128,24 +128,24 @@ def _compute_provenance(region: str, compute: Iterable[tuple[Quote, Quote]]) -> 
     )
 
 
-def _services_provenance(region: str, quotes: Sequence[Quote], kept: Mapping[str, str]) -> tuple[str, ...]:
-    origins = sorted({each.offer.service for each in quotes})
+def _services_provenance(region: str, quotes: Sequence[Quote], unchanged: Mapping[str, str]) -> tuple[str, ...]:
+    origins = sorted({quote.offer.service for quote in quotes})
     return (
         f"Prices of services in {region}, USD. {WRITTEN.format(region=region)}",
         "confidence: list = published by the vendor; secondary = somebody's copy; estimate = remembered or derived.",
-        *(f"{name}: {_dated([each for each in quotes if each.offer.service == name])}." for name in origins),
-        *(f"{item}: not from there ({why}); its row is older." for item, why in kept.items()),
+        *(f"{name}: {_dated([quote for quote in quotes if quote.offer.service == name])}." for name in origins),
+        *(f"{item}: not from there ({why}); its row is older." for item, why in unchanged.items()),
     )
 
 
 def _date(quotes: Iterable[Quote]) -> str:
-    """Of several publications the latest: some services publish once in years."""
-    return max((each.offer.published for each in quotes), default="")[:10]
+    """Return the latest date of publication; some services publish once in years."""
+    return max((quote.offer.published for quote in quotes), default="")[:10]
 
 
 def _dated(quotes: Sequence[Quote]) -> str:
-    published = _span(each.offer.published for each in quotes)
-    return f"published {published}, effective {_span(each.offer.effective[:10] for each in quotes)}"
+    published = _span(quote.offer.published for quote in quotes)
+    return f"published {published}, effective {_span(quote.offer.effective[:10] for quote in quotes)}"
 
 
 def _span(dates: Iterable[str]) -> str:

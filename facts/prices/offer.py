@@ -1,7 +1,7 @@
-"""A product of the AWS price list, as the Pricing API's GetProducts answers: JSON text in, one price out.
+"""A product of the AWS price list, as GetProducts of the Pricing API returns it: JSON text in, one price out.
 
 A product has a SKU, attributes, and terms. Each on-demand term has dimensions: a tier of usage from `beginRange` on,
-with a unit and a price in USD. Reserved terms are somebody's commitment and no price of ours.
+with a unit and a price in USD. Reserved terms need a commitment, so they are not read.
 Source: AWS Billing User Guide, "Reading the service price list file"; the same shape is in each element of PriceList.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Offer", "Quote", "Tier", "Unpriced", "offer", "quote"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """What one unit costs from an amount of usage on; free tiers cost nothing."""
+    """The price of one unit from an amount of usage on; free tiers cost nothing."""
 
     begin: float
     unit: str
@@ -26,7 +26,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A product with its on-demand tiers, of which there may be none; dates as the price list writes them."""
+    """A product with its on-demand tiers, which may be none, and dates as the price list writes them."""
 
     service: str
     sku: str
@@ -38,7 +38,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """The price of one unit, and the product that says so."""
+    """The price of one unit, with the product that has it."""
 
     usd: float
     offer: Offer
@@ -46,13 +46,13 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpriced:
-    """Why there is no price."""
+    """The reason why there is no price."""
 
     why: str
 
 
 def offer(text: str) -> Offer:
-    """One element of PriceList. Raises ValueError for what is not a product of the documented shape."""
+    """Return one element of PriceList. Raises ValueError where it is not a product of the documented shape."""
     try:
         document = json.loads(text)
         product, terms = document["product"], document.get("terms", {}).get("OnDemand", {})
@@ -70,36 +70,36 @@ def offer(text: str) -> Offer:
 
 
 def quote(offers: Iterable[Offer], units: Mapping[str, float]) -> Quote | Unpriced:
-    """The price that all these offers agree on, in our unit.
+    """Return the price in our unit that all offers agree on.
 
-    `units` has the units that are understood, in small letters, each with how many of ours it holds. The price is
-    that of the first tier which costs something: what is free for a start does not last a month of a cluster.
+    `units` maps the accepted units, in lower case, to the number of our units in one. The price is that of the first
+    tier that is not free, because a cluster soon uses up a free tier.
     """
-    found = [_quote(each, units) for each in offers]
-    quotes = [each for each in found if isinstance(each, Quote)]
+    answers = [_quote(offer, units) for offer in offers]
+    quotes = [answer for answer in answers if isinstance(answer, Quote)]
     if not quotes:
-        return found[0] if found else Unpriced(why="not in the price list")
-    if len({each.usd for each in quotes}) > 1:
-        said = ", ".join(f"${each.usd} ({each.offer.sku})" for each in quotes)
-        return Unpriced(why=f"several prices: {said}")
+        return answers[0] if answers else Unpriced(why="not in the price list")
+    if len({quote.usd for quote in quotes}) > 1:
+        prices = ", ".join(f"${quote.usd} ({quote.offer.sku})" for quote in quotes)
+        return Unpriced(why=f"several prices: {prices}")
     return quotes[0]
 
 
-def _quote(each: Offer, units: Mapping[str, float]) -> Quote | Unpriced:
-    if not each.tiers:
+def _quote(product: Offer, units: Mapping[str, float]) -> Quote | Unpriced:
+    if not product.tiers:
         return Unpriced(why="not sold on demand in USD")
-    understood = [tier for tier in each.tiers if tier.unit.lower() in units]
+    understood = [tier for tier in product.tiers if tier.unit.lower() in units]
     if not understood:
-        return Unpriced(why=f"sold by {each.tiers[0].unit}, not by {next(iter(units))}")
+        return Unpriced(why=f"sold by {product.tiers[0].unit}, not by {next(iter(units))}")
     paid = [tier for tier in understood if tier.usd > 0]
     if not paid:
         return Unpriced(why="its price is zero")
     first = min(paid, key=lambda tier: tier.begin)
-    return Quote(usd=first.usd / units[first.unit.lower()], offer=each)
+    return Quote(usd=first.usd / units[first.unit.lower()], offer=product)
 
 
 def _current(terms: Sequence[Mapping[str, Any]], published: str) -> Mapping[str, Any]:
-    """The term that is in force when the list is published; dates of one form compare as text."""
+    """Return the term that is in force when the list is published; dates of one form compare as text."""
     begun = [term for term in terms if term["effectiveDate"] <= published]
     return max(begun, key=lambda term: str(term["effectiveDate"]), default={})
 

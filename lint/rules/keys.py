@@ -80,7 +80,7 @@ def _read_by(node: LintedNode, key: str) -> bool:
 def _is_open(key: str) -> bool:
     """Return whether a key contains a free name, such as that of a user or of a file system."""
     return SCHEME.fullmatch(key) is not None or any(
-        key.startswith(key_prefix.prefix) and key != key_prefix.prefix for key_prefix in key_prefixes()
+        key.startswith(prefix) and key != prefix for prefix in key_prefixes()
     )
 
 

@@ -1,4 +1,4 @@
-"""A class file made by hand: for tests of what is read from one, where no compiler need be."""
+"""Class files that tests write by hand, so that they need no compiler."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class ClassBytes:
 
 
 def class_bytes(fields: Sequence[tuple[str, str, str | float]] = (), strings: Sequence[str] = ()) -> bytes:
-    """A class with these constant fields (name, descriptor, value), with other strings, and with one plain field."""
-    made = ClassBytes()
-    made.entry(struct.pack(">BH", 7, made.utf8("Some")))
-    attribute = made.utf8("ConstantValue")
-    other, plain, plain_type = made.utf8("Deprecated"), made.utf8("plain"), made.utf8("I")
+    """Return a class with these constant fields (name, descriptor, value), with other strings, and with one plain field."""
+    content = ClassBytes()
+    content.entry(struct.pack(">BH", 7, content.utf8("Some")))
+    attribute = content.utf8("ConstantValue")
+    other, plain, plain_type = content.utf8("Deprecated"), content.utf8("plain"), content.utf8("I")
     for text in strings:
-        made.constant(STRING, text)
+        content.constant(STRING, text)
     written = [struct.pack(">HHHHHI", 0, plain, plain_type, 1, other, 0)]
     for name, descriptor, value in fields:
-        at = (made.utf8(name), made.utf8(descriptor))
-        written.append(struct.pack(">HHHHHIH", 0x19, *at, 1, attribute, 2, made.constant(descriptor, value)))
+        at = (content.utf8(name), content.utf8(descriptor))
+        written.append(struct.pack(">HHHHHIH", 0x19, *at, 1, attribute, 2, content.constant(descriptor, value)))
     return b"".join(
         (
-            struct.pack(">IHHH", 0xCAFEBABE, 0, 52, made.slots + 1),
-            *made.pool,
+            struct.pack(">IHHH", 0xCAFEBABE, 0, 52, content.slots + 1),
+            *content.pool,
             struct.pack(">HHHHH", 0x21, 2, 2, 1, 2),  # one interface: itself
             struct.pack(">H", len(written)),
             *written,

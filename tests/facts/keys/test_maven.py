@@ -8,7 +8,7 @@ from facts.keys.maven import Artifact, fetch
 from sizing.problem import OperationFailed
 
 HERE = Artifact(group="org.apache.hbase", module="hbase-here", version="2.6.2")
-GONE = Artifact(group="org.apache.hbase", module="hbase-gone", version="2.6.2")
+ABSENT = Artifact(group="org.apache.hbase", module="hbase-gone", version="2.6.2")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def does(maven: Path, text: str) -> None:
 def test_fetches_what_is_there_and_says_so(maven: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     does(maven, f"mkdir -p {cache}/jars; touch {cache}/jars/hbase-here-2.6.2.jar; echo Reactor Summary; exit 1")
-    assert fetch([HERE, GONE], cache) == {HERE}
+    assert fetch([HERE, ABSENT], cache) == {HERE}
     assert "<version>2.6.2</version>" in (cache / "project" / HERE.name / "pom.xml").read_text(encoding="utf-8")
 
 
@@ -45,7 +45,7 @@ def test_what_is_in_the_cache_needs_no_maven(tmp_path: Path, monkeypatch: pytest
         ("echo 'The JAVA_HOME environment variable is not defined'; exit 1", "JAVA_HOME"),
     ],
 )
-def test_failure_is_not_taken_for_absence(maven: Path, tmp_path: Path, script: str, message: str) -> None:
+def test_failure_does_not_count_as_absence(maven: Path, tmp_path: Path, script: str, message: str) -> None:
     does(maven, script)
     with pytest.raises(OperationFailed, match=message):
         fetch([HERE], tmp_path / "cache")

@@ -8,8 +8,8 @@ from facts.keys import emr_keys, hadoop_keys, hbase_keys
 from facts.keys.nearest import near_misses
 from tests.speed import loops
 
-KNOWN = frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys()})
-LONG = sorted(key for key in KNOWN if len(key) > 12)
+KEYS = frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys()})
+LONG = sorted(key for key in KEYS if len(key) > 12)
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
 
 SLIPS = (
@@ -56,23 +56,23 @@ INNOCENTS = (
 )
 
 
-@pytest.mark.parametrize(("slip", "meant"), SLIPS)
-def test_slip_is_near_what_was_meant(slip: str, meant: str) -> None:
-    assert meant in near_misses(slip, KNOWN)
+@pytest.mark.parametrize(("slip", "real"), SLIPS)
+def test_slip_is_near_the_real_key(slip: str, real: str) -> None:
+    assert real in near_misses(slip, KEYS)
 
 
 @pytest.mark.parametrize("key", INNOCENTS)
 def test_other_key_is_near_none(key: str) -> None:
-    assert near_misses(key, KNOWN) == ()
+    assert near_misses(key, KEYS) == ()
 
 
 @pytest.mark.parametrize("key", ["hbase.rootdir", "hbase.bucketcache.size", "dfs.replication", "fs.s3.maxConnections"])
-def test_known_key_is_no_slip(key: str) -> None:
-    assert near_misses(key, KNOWN) == ()
+def test_real_key_is_not_a_slip(key: str) -> None:
+    assert near_misses(key, KEYS) == ()
 
 
 def test_nearest_is_first() -> None:
-    assert near_misses("hbase.bucketcache.sizes", KNOWN)[0] == "hbase.bucketcache.size"
+    assert near_misses("hbase.bucketcache.sizes", KEYS)[0] == "hbase.bucketcache.size"
 
 
 def test_singular_is_the_plural() -> None:
@@ -102,18 +102,18 @@ def edited_keys(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(edited_keys())
-def test_one_edit_is_found(keys: tuple[str, str]) -> None:
+def test_one_edit_is_near(keys: tuple[str, str]) -> None:
     key, edited = keys
-    assert edited in KNOWN or key in near_misses(edited, KNOWN)
+    assert edited in KEYS or key in near_misses(edited, KEYS)
 
 
 @pytest.mark.speed
-def test_sixty_unknown_keys_are_looked_up_quickly() -> None:
+def test_sixty_unknown_keys_are_compared_quickly() -> None:
     """4.9 loops as measured, which was a quarter of a second."""
-    near_misses("warm", KNOWN)
+    near_misses("warm", KEYS)
 
-    def look_up() -> None:
+    def compare_all() -> None:
         for key in LONG[:: len(LONG) // 60][:60]:
-            near_misses(f"{key[:8]}q{key[8:]}x", KNOWN)
+            near_misses(f"{key[:8]}q{key[8:]}x", KEYS)
 
-    assert loops(look_up, attempts=3) < 9
+    assert loops(compare_all, attempts=3) < 9

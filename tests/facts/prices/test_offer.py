@@ -19,7 +19,7 @@ def dimension(usd: str, unit: str = "Hrs", begin: str = "0", currency: str = "US
 
 
 def term(*dimensions: Mapping[str, Any], effective: str = "2026-10-01T00:00:00Z") -> dict[str, Any]:
-    return {"priceDimensions": {str(i): each for i, each in enumerate(dimensions)}, "effectiveDate": effective}
+    return {"priceDimensions": {str(i): content for i, content in enumerate(dimensions)}, "effectiveDate": effective}
 
 
 def product(terms: Mapping[str, Any], usage_type: str = "BoxUsage:r8g.xlarge", sku: str = "A") -> str:
@@ -34,7 +34,7 @@ def product(terms: Mapping[str, Any], usage_type: str = "BoxUsage:r8g.xlarge", s
 
 
 def on_demand(*terms: Mapping[str, Any]) -> dict[str, Any]:
-    return {"OnDemand": {str(i): each for i, each in enumerate(terms)}}
+    return {"OnDemand": {str(i): content for i, content in enumerate(terms)}}
 
 
 RESERVED = {"Reserved": {"0": term(dimension("0.1"))}}
@@ -64,11 +64,11 @@ UNPRICED = [
 ]
 
 
-@pytest.mark.parametrize(("terms", "usd"), [each[1:] for each in QUOTED], ids=[each[0] for each in QUOTED])
+@pytest.mark.parametrize(("terms", "usd"), [case[1:] for case in QUOTED], ids=[case[0] for case in QUOTED])
 def test_a_price_is_that_of_the_first_tier_that_costs(terms: Mapping[str, Any], usd: float) -> None:
-    found = quote([offer(product(terms))], HOURLY)
-    assert isinstance(found, Quote)
-    assert found.usd == usd
+    answer = quote([offer(product(terms))], HOURLY)
+    assert isinstance(answer, Quote)
+    assert answer.usd == usd
 
 
 @pytest.mark.parametrize(("terms", "why"), UNPRICED, ids=[why for _, why in UNPRICED])
@@ -76,7 +76,7 @@ def test_what_is_no_price_says_why(terms: Mapping[str, Any], why: str) -> None:
     assert quote([offer(product(terms))], HOURLY) == Unpriced(why=why)
 
 
-def test_nothing_found_is_no_price() -> None:
+def test_no_offer_is_no_price() -> None:
     assert quote([], HOURLY) == Unpriced(why="not in the price list")
 
 
@@ -89,17 +89,17 @@ def test_several_products_must_agree() -> None:
 
 def test_one_that_has_no_price_does_not_hide_one_that_has() -> None:
     offers = [offer(product(RESERVED, sku="A")), offer(product(on_demand(term(dimension("0.25"))), sku="B"))]
-    found = quote(offers, HOURLY)
-    assert isinstance(found, Quote)
-    assert found.offer.sku == "B"
+    answer = quote(offers, HOURLY)
+    assert isinstance(answer, Quote)
+    assert answer.offer.sku == "B"
 
 
 def test_throughput_by_the_gibibyte_is_a_price_by_the_mebibyte() -> None:
-    [item] = [each for each in ITEMS if each.item == "gp3-mib-s-month"]
+    [item] = [item for item in ITEMS if item.item == "gp3-mib-s-month"]
     for unit, usd in (("GiBps-mo", "40.96"), ("MiBps-Mo", "0.04")):
-        found = quote([offer(product(on_demand(term(dimension(usd, unit=unit)))))], item.units)
-        assert isinstance(found, Quote)
-        assert found.usd == 0.04
+        answer = quote([offer(product(on_demand(term(dimension(usd, unit=unit)))))], item.units)
+        assert isinstance(answer, Quote)
+        assert answer.usd == 0.04
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_throughput_by_the_gibibyte_is_a_price_by_the_mebibyte() -> None:
     ],
 )
 def test_a_usage_type_is_ours_but_for_its_region(usage_type: str, ours: bool) -> None:  # noqa: FBT001 - a case
-    [item] = [each for each in ITEMS if each.item == "s3-get"]
+    [item] = [item for item in ITEMS if item.item == "s3-get"]
     assert item.has(offer(product({}, usage_type=usage_type))) is ours
 
 

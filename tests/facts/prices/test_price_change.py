@@ -1,4 +1,4 @@
-"""What counts as a change between two price tables."""
+"""Tests of which differences between two price tables count as a change."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def table(ec2: float, fee: float, s3_get: float, *, name: str = "r8g.xlarge") ->
 
 
 def test_the_largest_change_comes_first_whichever_way_it_goes() -> None:
-    found = changes(table(1, 1, 4e-07), table(1.1, 0.5, 4.04e-07))
-    assert [(each.what, each.per, round(each.fraction, 4)) for each in found] == [
+    price_changes = changes(table(1, 1, 4e-07), table(1.1, 0.5, 4.04e-07))
+    assert [(change.what, change.per, round(change.fraction, 4)) for change in price_changes] == [
         ("r8g.xlarge EMR fee", "hour", -0.5),
         ("r8g.xlarge", "hour", 0.1),
         ("s3-get", "GET", 0.01),

@@ -56,15 +56,15 @@ EMR_FACTS: tuple[tuple[str, str, Version, bool], ...] = (
 )
 
 
-@pytest.mark.parametrize(("key", "known", "unknown"), HBASE_FACTS)
-def test_hbase_key_is_known_in_its_versions(key: str, known: set[str], unknown: set[str]) -> None:
-    assert known <= set(hbase_keys()[key].versions)
+@pytest.mark.parametrize(("key", "exists", "unknown"), HBASE_FACTS)
+def test_hbase_key_exists_in_its_versions(key: str, exists: set[str], unknown: set[str]) -> None:
+    assert exists <= set(hbase_keys()[key].versions)
     assert not unknown & set(hbase_keys()[key].versions)
 
 
-@pytest.mark.parametrize(("key", "known", "unknown"), HADOOP_FACTS)
-def test_hadoop_key_is_known_in_its_versions(key: str, known: set[str], unknown: set[str]) -> None:
-    assert known <= set(hadoop_keys()[key].versions)
+@pytest.mark.parametrize(("key", "exists", "unknown"), HADOOP_FACTS)
+def test_hadoop_key_exists_in_its_versions(key: str, exists: set[str], unknown: set[str]) -> None:
+    assert exists <= set(hadoop_keys()[key].versions)
     assert not unknown & set(hadoop_keys()[key].versions)
 
 
@@ -87,10 +87,10 @@ def test_key_knows_its_versions_in_order() -> None:
     assert (key.default_in((2, 6, 1)), key.default_in((2, 6, 2))) == (None, "1")
 
 
-@pytest.mark.parametrize(("key", "classification", "emr", "known"), EMR_FACTS)
-def test_emr_key_is_known_from_its_release_on(key: str, classification: str, emr: Version, *, known: bool) -> None:
+@pytest.mark.parametrize(("key", "classification", "emr", "exists"), EMR_FACTS)
+def test_emr_key_exists_from_its_release_on(key: str, classification: str, emr: Version, *, exists: bool) -> None:
     assert emr_keys()[key].classifications == (classification,)
-    assert emr_keys()[key].exists_in(emr) == known
+    assert emr_keys()[key].exists_in(emr) == exists
 
 
 def test_every_release_of_ours_has_its_columns() -> None:
@@ -132,9 +132,10 @@ def test_emr_keys_are_nobody_elses_and_have_a_page() -> None:
 
 
 def test_prefix_is_open_at_its_end() -> None:
-    known = set(chain(hbase_keys(), hadoop_keys(), emr_keys()))
-    for key_prefix in key_prefixes():
-        assert key_prefix.prefix.endswith(".")
-        assert key_prefix.prefix not in known
-        assert key_prefix.application in {"hbase", "hadoop", "emr"}
-        assert key_prefix.then
+    keys = set(chain(hbase_keys(), hadoop_keys(), emr_keys()))
+    for row in rows("keys/prefixes.csv"):
+        assert row["prefix"].endswith(".")
+        assert row["prefix"] not in keys
+        assert row["application"] in {"hbase", "hadoop", "emr"}
+        assert row["then"]
+    assert key_prefixes()
