@@ -37,7 +37,7 @@ class ClassBytes:
 
 
 def class_bytes(fields: Sequence[tuple[str, str, str | float]] = (), strings: Sequence[str] = ()) -> bytes:
-    """Return a class with these constant fields (name, descriptor, value), with other strings, and with one plain field."""
+    """Return a class with these constant fields (name, descriptor, value), other strings, and one plain field."""
     content = ClassBytes()
     content.entry(struct.pack(">BH", 7, content.utf8("Some")))
     attribute = content.utf8("ConstantValue")
