@@ -1,4 +1,4 @@
-"""What each difference would take to apply, and what all of them cost."""
+"""Each difference has its impact, and all of them together have a cost."""
 
 from __future__ import annotations
 
@@ -159,6 +159,11 @@ def smaller_volume(document: dict[str, Any]) -> None:
     device["VolumeSpecification"]["SizeInGB"] = 500
 
 
+def one_primary(document: dict[str, Any]) -> None:
+    assert group(document, "MASTER")["InstanceCount"] == 3
+    group(document, "MASTER")["InstanceCount"] = 1
+
+
 def another_type(document: dict[str, Any]) -> None:
     group(document, "CORE")["InstanceType"] = "r8g.2xlarge"
 
@@ -180,6 +185,7 @@ KINDS = [
     (another_root, "hbase.rootdir", Applied.NEW_CLUSTER, "", True),
     (smaller_volume, "EbsConfiguration", Applied.NEW_CLUSTER, "", True),
     (another_type, "InstanceType", Applied.NEW_CLUSTER, "", True),
+    (one_primary, "InstanceCount", Applied.NEW_CLUSTER, "", True),
 ]
 
 
