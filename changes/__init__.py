@@ -1,1 +1,1 @@
-"""What changing a running cluster to today's plan takes: live, a rolling restart, or a new cluster; and its cost."""
+"""The changes from a running cluster to today's plan, each with its impact, and the cost of applying them."""

@@ -1,4 +1,4 @@
-"""What a set of changes costs to apply: time, the cache, dollars. All of it is the plan's estimate."""
+"""The cost of applying a set of changes, in time, cached data and dollars; all figures are the plan's estimates."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ PATH = "hbase.bucketcache.persistent.path"
 SIZE = "hbase.bucketcache.size"
 ENGINE = "hbase.bucketcache.ioengine"
 MOST_MIB = 2**24
-"""Up to which HBase reads whole MiB exactly."""
+"""HBase reads whole MiB exactly up to this number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpactCost:
-    """`restart_seconds` is for one RegionServer after the other; 0 without a restart of HBase on core nodes.
+    """What applying a set of changes costs.
 
-    `cache_lost_bytes` is cluster-wide, None where the old one is not known, `warm_up_seconds` until it is prefetched
-    again. `usd` is what applying it
-    costs once: GETs that fill the cache anew, and nodes of a new cluster while it warms up beside the old one.
+    `restart_seconds` is for one RegionServer after the other; it is 0 if HBase does not restart on core nodes.
+    `cache_lost_bytes` is cluster-wide and None where the old size is not known; `warm_up_seconds` pass until the cache
+    is prefetched again. `get_usd` pays for the requests that fill it, `node_usd` for the nodes of a new cluster while
+    they warm up beside the old ones.
     """
 
     applied: Applied | None
@@ -43,12 +44,12 @@ class ImpactCost:
 
     @property
     def usd(self) -> float:
-        """Both together."""
+        """The dollars that are spent once, on requests and on nodes."""
         return self.get_usd + self.node_usd
 
 
 def impact_cost(found: Sequence[Change], before: ClusterSpec, plan: Plan, prices: PriceTable) -> ImpactCost:
-    """Of all changes together: whatever needs a restart shares one, and a new cluster takes up all the rest."""
+    """Return the cost of all changes together: they share one restart, and a new cluster replaces every other cost."""
     asked = max((change.applied for change in found), key=list(Applied).index, default=None)
     new = asked is Applied.NEW_CLUSTER
     restarts = not new and any(change.restarts_region_servers for change in found)
@@ -69,18 +70,18 @@ def impact_cost(found: Sequence[Change], before: ClusterSpec, plan: Plan, prices
 
 
 def _one_restart_seconds(plan: Plan, *, cold: bool) -> float:
-    """One RegionServer's, without restoring an index that its cache no longer fits."""
+    """The restart of one RegionServer; a cold one has no index to restore."""
     restart = plan.restart
     return restart.seconds - (restart.restore_seconds if cold else 0.0)
 
 
 def _survives(before: ClusterSpec) -> bool:
-    """Return whether the old cache is kept over a restart."""
+    """Return whether the old cache survives a restart."""
     return (SITE, PATH) in before.effective("core")
 
 
 def _cache_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
-    """The whole of the old cache, or that of the nodes that go; None where count or size is not known."""
+    """Return the bytes of the old cache, or of the nodes that are removed; None where count or size is not known."""
     nodes = _nodes_lost(before, plan, whole=whole)
     size = before.effective("core").get((SITE, SIZE))
     if nodes == 0 or (size is None and before.only is None and (SITE, ENGINE) not in before.effective("core")):
@@ -92,7 +93,7 @@ def _cache_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
 
 
 def _nodes_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
-    """Core nodes whose cache goes, with all task nodes: these run RegionServers, too. None where it is not known."""
+    """Return the number of nodes that lose their cache, task nodes among them; None where it is not known."""
     core, task = before.group("core"), before.group("task")
     going = task.count if task else 0
     if core is None or core.count is None or going is None:

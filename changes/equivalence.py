@@ -1,4 +1,4 @@
-"""Whether two texts say the same to whoever reads the property: blanks, order and spelling make no difference."""
+"""Values of a property that mean the same: blanks, spelling, and the order of a list make no difference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ ACCOUNT = "${AWS::AccountId}"
 
 
 def is_equivalent(known: Property | None, before: str, after: str) -> bool:
-    """Of a list the order does not count, of `files:` it does; of JVM options it does, for the last one wins."""
+    """Return whether both values mean the same.
+
+    The order of a list does not matter. That of `files:` does, and so does that of JVM options: the last one wins.
+    """
     values = known.values if known else None
     if _normal(values, before) == _normal(values, after):
         return True

@@ -1,4 +1,4 @@
-"""What a cluster keeps for good and no classification says: its zone, its operating system, its encryption."""
+"""The settings that a cluster keeps for good and no classification has: zone, operating system, encryption."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUPS: Final = ("primary", "core")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImmutableSettings:
-    """As a cluster was launched. `os_release` is of Amazon Linux, or NEWEST where nobody named one."""
+    """The settings of a launch. `os_release` is one of Amazon Linux, or NEWEST where the file names none."""
 
     availability_zone: str
     os_release: str
@@ -28,7 +28,7 @@ class ImmutableSettings:
     def parse(
         cls, availability_zone: str, os_release: str, security_configuration: Mapping[str, Any]
     ) -> ImmutableSettings:
-        """From the document of a security configuration, as a template or EMR has it."""
+        """Read the document of a security configuration, which a template and EMR spell alike."""
         encryption = security_configuration["EncryptionConfiguration"]
         in_transit = encryption.get("InTransitEncryptionConfiguration", {}).get("TLSCertificateConfiguration", {})
         return cls(
@@ -41,8 +41,8 @@ class ImmutableSettings:
 
 
 def immutable_changes(was: ImmutableSettings, environment: Environment) -> Iterator[Change]:
-    """Each that the file asks for otherwise by now. None of them can change on a running cluster."""
-    asked = (
+    """Yield a change for each setting that the environment file now states differently; all need a new cluster."""
+    settings = (
         (
             "AvailabilityZone",
             was.availability_zone,
@@ -68,6 +68,6 @@ def immutable_changes(was: ImmutableSettings, environment: Environment) -> Itera
             "a cluster keeps its security configuration",
         ),
     )
-    for key, before, after, why in asked:
+    for key, before, after, why in settings:
         if before != after:
             yield new_cluster(GROUPS, key, before, after, why)

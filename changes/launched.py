@@ -1,4 +1,4 @@
-"""A cluster as its launch record has it: what today's plan is tuning of, and what it can no longer change."""
+"""The recorded launch of a cluster, and the changes since then that need a new cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def is_as_launched(record: LaunchRecord, launch: Launch) -> bool:
 
 
 def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
-    """What no classification says: zone, encryption, bootstrap actions. None of it can change on a running cluster."""
+    """Yield the changes that no classification shows: zone, encryption, bootstrap actions. All need a new cluster."""
     was = ImmutableSettings.parse(
         record.availability_zone,
         _properties(record, CLUSTER_TYPE).get("OSReleaseLabel", NEWEST),
@@ -50,7 +50,7 @@ def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Chang
 
 
 def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
-    """Scripts and programs by their content, and the arguments of each action: what differs of them."""
+    """Yield a change for each action whose script, programs or arguments differ."""
     was, now = dict(_recorded_actions(record)), {action.name: action for action in actions(launch)}
     why = "nodes that join later run what the others ran"
     for name in dict.fromkeys((*was, *now)):
@@ -65,7 +65,7 @@ def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
 
 
 def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
-    """Yield what of one is not in the other; of a digest as much as one reads."""
+    """Yield the arguments of one that the other lacks; a digest is shortened."""
     for each in one:
         if each not in other:
             name, equals, value = each.partition("=")
@@ -73,7 +73,7 @@ def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
 
 
 def _recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each bootstrap action with its arguments, but for where its programs lie."""
+    """Yield each bootstrap action with its arguments, except the addresses of its programs."""
     for action in recorded_spec(record).bootstrap_actions:
         yield action.name, (AS_LAUNCHED, *(argument for argument in action.arguments if "=s3://" not in argument))
 
@@ -90,7 +90,7 @@ def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
 
 
 def _properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
-    """Of the record's one resource of that type."""
+    """Return the properties of the record's only resource of that type."""
     [found] = [
         resource for resources in record.resources.values() for resource in resources.values() if resource.type == kind
     ]

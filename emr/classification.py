@@ -22,19 +22,19 @@ class Classification:
 
 
 class Classifications(NamedTuple):
-    """What a cluster is launched with: storage identity for all nodes, everything tunable by instance group."""
+    """The classifications of a launch: the storage root for all nodes, everything tunable by instance group."""
 
     cluster: tuple[Classification, ...]
     primary: tuple[Classification, ...]
     core: tuple[Classification, ...]
 
     def effective(self, group: str) -> tuple[Classification, ...]:
-        """Return what nodes of a group (`primary`, `core`) see: the cluster's level with the group's laid over it."""
+        """Return the settings in force on nodes of a group (`primary`, `core`): the group's win over the cluster's."""
         return merged(self.cluster, getattr(self, group))
 
 
 def merged(below: Iterable[Classification], above: Iterable[Classification]) -> tuple[Classification, ...]:
-    """Both levels as one, property by property; `above` wins."""
+    """Return one level made of both, property by property; `above` wins."""
     levels = {classification.name: classification for classification in below}
     for classification in above:
         under = levels.get(classification.name)
@@ -62,7 +62,7 @@ def flattened(
 
 
 def of_settings(values: Mapping[tuple[ClassificationPath, str], str]) -> tuple[Classification, ...]:
-    """The classifications that have these values by path and key, and nothing else: the way back from `flattened`."""
+    """Return the classifications that have exactly these values: the way back from `flattened`."""
     return _inside("", values)
 
 

@@ -47,11 +47,11 @@ GROUPS: Final[Mapping[str, GroupNames]] = {
 SHELL: Final = r"HBASE_|HADOOP_|YARN_|JAVA_HOME"
 """Variables that hbase-env.sh has."""
 FILLED_IN: Final = r"AWS::|env\.|[a-z0-9-]+\.[^{}]*"
-"""What CloudFormation and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
+"""Names that CloudFormation and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
 WORDS: Final = r"<[^<>]+>|\{\{[^{}]*\}\}|\b(?:CHANGE_?ME|TODO|YOUR[_-][A-Z_-]+)\b|__[A-Z_]+__|^[\s\u200b]*$"
 """`<your-jvm-heap-size>`, `{{ heap }}`, `CHANGEME`, or nothing."""
 PLACEHOLDER: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN}|{SHELL})[^{{}}]*\}}")
-"""What is still to be filled in, in a file of variables; elsewhere nobody fills in those of the shell, either."""
+"""A placeholder in a file of variables; in other files, variables of the shell are placeholders too."""
 OF_SITES: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN})[^{{}}]*\}}")
 
 SettingKey = tuple[ClassificationPath, str]
@@ -66,9 +66,9 @@ def is_placeholder(classification: ClassificationPath, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One property as it was written. `line` is that of its key, None where there is no file.
+    """One property as its source writes it. `line` is that of its key, None where there is no file.
 
-    `quoted` is false for a number or a switch of JSON where EMR's API takes texts alone.
+    `quoted` is false for a JSON number or boolean where EMR's API takes only strings.
     """
 
     classification: ClassificationPath
@@ -88,7 +88,7 @@ Settings = Mapping[SettingKey, Setting]
 
 
 def settings_of(level: Iterable[Classification]) -> Settings:
-    """The properties of some classifications by path and key."""
+    """Return the properties of some classifications by path and key."""
     return {(path, key): Setting(classification=path, key=key, value=value) for path, key, value in flattened(level)}
 
 
@@ -99,7 +99,7 @@ def classifications_of(settings: Settings) -> tuple[Classification, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EbsVolume:
-    """EBS volumes of one specification on each node; None for what is not said, or is a gap."""
+    """The EBS volumes of one specification that each node has; None for what is not stated, or is a placeholder."""
 
     type: str | None
     size_gib: int | None
@@ -110,7 +110,7 @@ class EbsVolume:
 
 
 def counted(volumes: Iterable[EbsVolume]) -> tuple[EbsVolume, ...]:
-    """The same volumes, smallest first, with equal ones counted together."""
+    """Return the same volumes, smallest first, with equal ones counted together."""
     counts: Counter[EbsVolume] = Counter()
     for volume in volumes:
         counts[replace(volume, count=1, line=None)] += volume.count
@@ -147,7 +147,7 @@ class ClusterSpec:
     """A cluster as one source states it.
 
     `settings` are those for the whole cluster; each group lays its own over them. `only` is the one classification
-    that the file can hold (`hbase-site` for an `hbase-site.xml`), None where it can hold all. `fleets`,
+    that the source can hold (`hbase-site` for an `hbase-site.xml`), None where it can hold all. `fleets`,
     `managed_scaling` and `key_pair` are the lines where the file states such a thing, None where it does not.
     `classifications` are all that the file names, empty ones too, each with its line and those of groups among them.
     `twice` are settings that the file states a second time at the same level.
@@ -173,10 +173,10 @@ class ClusterSpec:
         return next((group for group in self.groups if group.role == role), None)
 
     def effective(self, role: str) -> Settings:
-        """Return what nodes of a role see: the cluster's settings with the group's laid over them."""
+        """Return the settings in force on nodes of a role: the group's win over the cluster's."""
         group = self.group(role)
         return {**self.settings, **(group.settings if group else {})}
 
     def shows(self, classification: ClassificationPath) -> bool:
-        """Return whether the file would say it if it set something there."""
+        """Return whether the source can state settings of that classification."""
         return self.only is None or self.only == classification

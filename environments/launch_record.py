@@ -23,7 +23,7 @@ BOOTSTRAP: Final = "bootstrap"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What makes a cluster this one: a file that says otherwise is about another."""
+    """The properties that identify a cluster: an environment file with other values describes another cluster."""
 
     environment: str
     account: str
@@ -76,7 +76,7 @@ class RecordedPlan:
         )
 
     def document(self) -> dict[str, Any]:
-        """The figures as JSON."""
+        """Return the figures as JSON."""
         return asdict(self)
 
 
@@ -120,11 +120,11 @@ class LaunchRecord:
         )
 
     def file(self, name: str) -> Path:
-        """A bootstrap file as it was launched."""
+        """Return the path of a bootstrap file as it was launched."""
         return self.directory / BOOTSTRAP / name
 
     def document(self) -> dict[str, Any]:
-        """The record as JSON, without its digest."""
+        """Return the record as JSON, without its digest."""
         return {
             "identity": asdict(self.identity),
             "availability_zone": self.availability_zone,
@@ -143,7 +143,7 @@ class LaunchRecord:
 
 
 def identity_of(environment: Environment, cluster_name: str, account: str) -> Identity:
-    """Return what the file says that this cluster is, in that account."""
+    """Return the identity that the environment file gives the cluster in that account."""
     return Identity(
         environment=environment.name,
         account=account,
@@ -160,7 +160,7 @@ def identity_of(environment: Environment, cluster_name: str, account: str) -> Id
 
 
 def in_recorded_zones(environment: Environment, records: Iterable[LaunchRecord]) -> Environment:
-    """The environment in the zone where its clusters run, whatever the file says by now: a subnet has one for good."""
+    """Return the environment in the zone where its clusters run: a subnet never changes its zone."""
     zones = [record.availability_zone for record in records]
     if not zones:
         return environment

@@ -29,7 +29,7 @@ DIGEST: Final = "sha256"
 
 
 def record_directory(environment: Environment, cluster_name: str) -> Path:
-    """Where the record of that cluster stands, or would."""
+    """Return the directory of that cluster's record, whether it exists or not."""
     found = (directory for directory in _directories(environment) if directory.name == cluster_name)
     return next(found, _home(environment) / cluster_name)
 
@@ -76,19 +76,19 @@ def _home(environment: Environment) -> Path:
 
 
 def _directories(environment: Environment) -> list[Path]:
-    """Each with a record of this environment; what begins with a dot is being written, or was left behind."""
+    """Return the directories with a record of this environment; a leading dot marks an unfinished one."""
     home = _home(environment)
     found = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
     return [each for each in found if each.parent == home or _names(each, environment)]
 
 
 def _incomplete_writes(home: Path) -> list[Path]:
-    """Records that were put aside for others which never came."""
+    """Return the old records whose replacements were never written."""
     return [path for path in home.glob(f"{OLD}*") if not (home / path.name.removeprefix(OLD)).exists()]
 
 
 def _names(directory: Path, environment: Environment) -> bool:
-    """Whether a record beside another file is of this environment; one that cannot be read is that file's to mend."""
+    """Return whether a record beside another file is of this environment. An unreadable one belongs to that file."""
     try:
         said = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
         return bool((said["environment"], said["region"]) == (environment.name, environment.region))
@@ -97,7 +97,7 @@ def _names(directory: Path, environment: Environment) -> bool:
 
 
 def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
-    """Writes the record and its files, all or nothing; one that is there is replaced."""
+    """Write the record and its files, all or nothing, in place of an earlier record."""
     home = record.directory.parent
     home.mkdir(exist_ok=True)
     old = home / f"{OLD}{record.directory.name}"
@@ -168,7 +168,7 @@ def _edited(file: Path, why: str) -> Problem:
 
 
 def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]:
-    """Return what the file says otherwise than the cluster that runs."""
+    """Return the properties of the running cluster that the environment file states differently."""
     was, cluster_name = record.identity, record.identity.cluster
     where = str(record.directory / FILE)
     if cluster_name != record.directory.name or cluster_name not in environment.clusters:

@@ -1,4 +1,4 @@
-"""What was rendered against what the services describe: how much was compared, and every difference."""
+"""The comparison of what was rendered with what the services describe: the number of facts, and each difference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHORT: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """How many facts of one kind were compared, and those that differ."""
+    """The number of facts of one kind that were compared, and those that differ."""
 
     subject: str
     facts: int
@@ -47,7 +47,7 @@ class Comparison:
 
 
 def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[Comparison, ...]]:
-    """Return every classification, group, volume, bootstrap action, dashboard and alarm of a launched cluster."""
+    """Compare every classification, group, volume, bootstrap action, dashboard and alarm of a running cluster."""
     plan, settings = launch.plan, launch.settings
     cluster = described_cluster(aws, plan.environment, plan.cluster)
     results = (
@@ -61,7 +61,7 @@ def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[
 
 
 def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Comparison, ...]:
-    """All but classifications and instance groups: what a launch settles for good, and what stands around it."""
+    """Compare bootstrap actions, dashboards, alarms and the root bucket, but no classifications or groups."""
     return (
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboards", *_dashboards(aws, launch, cluster.id)),
@@ -74,7 +74,7 @@ Facts = Mapping[str, object]
 
 
 def _facts(subject: str, expected: Facts, found: Facts) -> Comparison:
-    """Both sides key by key; a key on one side only is a difference as well."""
+    """Compare both sides key by key; a key that one side lacks is a difference as well."""
     return Comparison(
         subject=subject,
         facts=len(expected),
@@ -89,7 +89,7 @@ def _differences(expected: Facts, found: Facts) -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    """A whole dashboard is no line to read."""
+    """Return the value as text, cut where it is too long to read, as a whole dashboard is."""
     text = repr(value)
     return text if len(text) <= SHORT else f"{text[:SHORT]}..."
 
@@ -128,7 +128,7 @@ def _expected_action(launch: Launch, account: str, action: Action) -> object:
 
 
 def _actions(cluster: DescribedCluster) -> Facts:
-    """Where a program lies is CloudFormation's affair; what it is, its SHA-256 says."""
+    """Leave out the address of a program, which CloudFormation chooses: its SHA-256 identifies it."""
     return {
         action.name: (
             cluster.scripts[action.name],
@@ -183,7 +183,7 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
 
 
 def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAlarm]) -> Facts:
-    """Of each alarm what the other of that name has otherwise: most of a long description is alike."""
+    """Return the fields of each alarm that differ from those of the other alarm of that name."""
     return {
         name: {key: value for key, value in asdict(alarm).items() if value != getattr(others.get(name), key, None)}
         for name, alarm in some.items()
@@ -195,7 +195,7 @@ def _recorded_cluster(text: str, launch: Launch, account: str, cluster_id: str) 
 
 
 def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
-    """Nothing of a bucket that was there before: its settings are its owner's; nor where the data are on the nodes."""
+    """Return nothing for an existing bucket, whose settings are its owner's, and nothing for data on the nodes."""
     if launch.environment.root.existing or not launch.environment.mode.keeps_data_in_s3:
         return {}, {}
     expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}

@@ -1,4 +1,4 @@
-"""A cluster as the services describe it: EMR's groups and classifications, CloudWatch's dashboard and alarms, S3."""
+"""A cluster as the services describe it: EMR's groups and classifications, CloudWatch's dashboards and alarms."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DescribedGroup:
 
     @property
     def instance_type(self) -> str:
-        """The type of its nodes."""
+        """Return the instance type of its nodes."""
         return str(self.group.instance_type)
 
     @property
@@ -63,7 +63,7 @@ class DescribedGroup:
         return self.group.count or 0
 
     def json_fields(self) -> dict[str, object]:
-        """The keys of `--output json`, which predate the nouns of `emr/`."""
+        """Return the keys of `--output json`, which predate the nouns of `emr/`."""
         return {
             "id": self.id,
             "state": self.state,
@@ -96,11 +96,11 @@ class DescribedCluster:
 
     @property
     def release(self) -> str:
-        """The release label."""
+        """Return the release label."""
         return str(self.spec.release_label)
 
     def json_fields(self) -> dict[str, object]:
-        """The keys of `--output json`, which predate the nouns of `emr/`."""
+        """Return the keys of `--output json`, which predate the nouns of `emr/`."""
         return {
             "id": self.id,
             "state": self.state,
@@ -160,7 +160,7 @@ def described_dashboard(aws: Aws, name: str) -> object:
 class DescribedAlarm:
     """An alarm, metric or composite. `watched` is namespace, metric, statistic and dimensions, a query, or the rule.
 
-    `silenced`: it is not to tell anybody, for now.
+    `silenced` is true while its actions are disabled.
     """
 
     description: str
@@ -175,7 +175,7 @@ class DescribedAlarm:
 
 
 def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
-    """Alarms whose names start so, by name."""
+    """Return the alarms whose names have that prefix, by name."""
     pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
         AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
@@ -194,7 +194,7 @@ def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
 
 
 def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettings:
-    """EMR says which operating system it took, whether anybody had asked for one or not."""
+    """Return the settings that no classification has; EMR names its operating system even if nobody asked for one."""
     name = cluster["SecurityConfiguration"]
     document: Any = aws.emr.describe_security_configuration(Name=name)["SecurityConfiguration"]
     return ImmutableSettings.parse(
@@ -206,7 +206,7 @@ def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettin
 
 def _group(group: Mapping[str, Any]) -> DescribedGroup:
     version = group.get("ConfigurationsVersion", 0)
-    # Of a group that was never reconfigured EMR may not say it.
+    # EMR may leave it out for a group that was never reconfigured.
     applied = group.get("LastSuccessfullyAppliedConfigurationsVersion", version)
     in_force = group.get("Configurations" if version == applied else "LastSuccessfullyAppliedConfigurations")
     status = group["Status"]
@@ -232,7 +232,7 @@ def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
     dimensions = sorted(f"{each['Name']}={each['Value']}" for each in alarm.get("Dimensions", ()))
     one = (alarm.get("Namespace", ""), alarm.get("MetricName", ""), alarm.get("Statistic", ""), *dimensions)
     return DescribedAlarm(
-        # One made by hand may say nothing.
+        # An alarm that was made by hand may have none.
         description=alarm.get("AlarmDescription", ""),
         watched=tuple(query.get("Expression", "") for query in queries) if queries else one,
         period_seconds=queries[0].get("Period", 0) if queries else alarm.get("Period", 0),

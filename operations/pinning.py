@@ -1,4 +1,4 @@
-"""Writes down what a running cluster was launched with: from its stacks as deployed, read back from EMR."""
+"""Writes the launch record of a running cluster: from its deployed stacks, confirmed by EMR."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Pinned", "check_pinned", "pin", "upgrade"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """A record as written, how many facts EMR confirmed, and whether one before it was of something else."""
+    """A written record, the number of facts that EMR confirmed, and whether an earlier record was different."""
 
     record: LaunchRecord
     confirmed: int
@@ -84,7 +84,7 @@ def _launched_plan(environment: Environment, record: LaunchRecord, before: Launc
 
 
 def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
-    """What a record says otherwise than what runs, with account and region filled in where templates have a name."""
+    """Yield each difference between a record and what runs, with account and region filled in."""
     for name in ("cluster_id", "launched_at", "identity", "availability_zone", "bootstrap"):
         was, found = getattr(before, name), getattr(now, name)
         if was != found:
@@ -104,7 +104,7 @@ def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
 
 
 def _earlier(environment: Environment, cluster_name: str) -> LaunchRecord | None:
-    """A record that is about to be replaced; a broken one is none."""
+    """Return the record that is about to be replaced; a broken one does not count."""
     try:
         return launch_records(environment).get(cluster_name)
     except InvalidInput:
@@ -160,7 +160,7 @@ def _templates(aws: Aws, environment: Environment, cluster_name: str) -> Templat
 
 
 def _failures(environment: Environment) -> AbstractContextManager[None]:
-    """Return what boto3 says, as what, why and how to mend it."""
+    """Translate errors of boto3 into a message with cause and fix."""
     return translated(
         f"what runs of {environment.name} in {environment.region} could not be read",
         "deploy first; or use credentials of the account in which it was deployed, which may read its stacks, its"
@@ -191,7 +191,7 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
 
 
 def _bootstrap_files(aws: Aws, live: ObservedCluster) -> dict[str, bytes]:
-    """Each script and each program that the cluster's bootstrap actions fetch, once, under a name that says which."""
+    """Return each script and program that the bootstrap actions fetch, by a name that tells which it is."""
     urls: dict[str, str] = {}
     for action in live.spec.bootstrap_actions:
         urls.setdefault(action.script, f"{action.name}{_suffix(action.script)}")

@@ -1,4 +1,4 @@
-"""What runs, set against what is rendered today: the cluster as changes are looked for, and all that is around it."""
+"""The difference between a running cluster, with all that belongs to it, and what is rendered today."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["ClusterDrift", "RunningCluster", "cluster_drift", "read_running_clus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCluster:
-    """A cluster that runs, as changes to it are looked for.
+    """A running cluster, ready to be compared with a plan.
 
-    `settled`: what can only change in a new cluster, and that the file asks for otherwise.
+    `settled` are the changes that the environment file asks for and that only a new cluster can have.
     """
 
     cluster: DescribedCluster
@@ -34,14 +34,14 @@ class RunningCluster:
     settled: tuple[Change, ...]
 
     def changes(self, launch: Launch) -> tuple[Change, ...]:
-        """Return what today's plan would change in it, and what it could not."""
+        """Return the changes that today's plan asks for, those that need a new cluster among them."""
         release = releases()[launch.plan.release]
         return changes(self.subject, planned_spec(launch), ("primary", "core"), release, self.settled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDrift:
-    """A cluster that runs, and how far what is around it is what is rendered today, or was deployed last."""
+    """A running cluster, and the comparison of what belongs to it with today's rendering and the last deployment."""
 
     running: RunningCluster
     around: tuple[Comparison, ...]
@@ -76,7 +76,7 @@ def cluster_drift(aws: Aws, launch: Launch) -> ClusterDrift:
 
 
 def _immutable_changes(cluster: DescribedCluster, environment: Environment) -> Iterator[Change]:
-    """A file that names no operating system has no objection to the one that EMR took."""
+    """Yield the changes that need a new cluster; a file that names no operating system accepts the one of EMR."""
     was = cluster.immutable_settings
     return immutable_changes(replace(was, os_release=NEWEST) if environment.os_release is None else was, environment)
 
@@ -87,6 +87,6 @@ def _spec(cluster: DescribedCluster) -> ClusterSpec:
 
 
 def _pending(cluster: DescribedCluster) -> str:
-    """Return what is asked for is not what runs, until EMR has applied it."""
+    """Return a remark on settings that were requested and are not applied yet."""
     named = [f"{role} {group.state}" for role, group in cluster.groups.items() if group.pending]
     return f", with settings that are not applied ({', '.join(named)})" if named else ""

@@ -31,7 +31,7 @@ class ObservedCluster:
 
 
 def template_spec(launched: Mapping[str, Any], identity: Identity) -> ClusterSpec:
-    """The cluster of a template's properties, with the account and the region filled in."""
+    """Return the cluster of a template's properties, with the account and the region filled in."""
     return read_cluster(resolved(dict(launched), identity.account, identity.region), "the stack")
 
 

@@ -1,4 +1,4 @@
-"""What today's plan would change in a cluster that runs, group by group, and in which order."""
+"""The changes that bring a running cluster to today's plan, group by group, in the order of their application."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SMALL_FRACTION: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange:
-    """One request to EMR for one group: `count` nodes, or these `settings` in the place of all it has."""
+    """One request to EMR for one group: `count` nodes, or these `settings` in place of all that it has."""
 
     role: str
     title: str
@@ -36,7 +36,7 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """`moves` in their order; `small` changes and those that ask for a `new` cluster are left alone."""
+    """The `group_changes` in their order; `small` changes and those that need a `new` cluster are not applied."""
 
     running: RunningCluster
     changes: tuple[Change, ...]
@@ -59,7 +59,7 @@ def tuning_of(aws: Aws, cluster: PlannedCluster, *, everything: bool = False) ->
 
 
 def tuning(running: RunningCluster, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
-    """Return what is to be done, with its cost; `everything` takes what is too small to be worth it as well."""
+    """Return the tuning with its cost; `everything` includes changes too small to be worth a restart."""
     found = [by_reconfiguration(change) for change in running.changes(launch)]
     new = tuple(change for change in found if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in found if change.applied is not Applied.NEW_CLUSTER]
@@ -76,7 +76,7 @@ def tuning(running: RunningCluster, launch: Launch, account: str, *, everything:
 
 
 def _small(changes: Iterable[Change]) -> Iterator[Change]:
-    """Figures that moved a little, unless something else restarts the same daemons anyway."""
+    """Yield the changes by a few percent, unless another change restarts the same daemons anyway."""
     little = [change for change in changes if _is_small(change)]
     large = [change for change in changes if change not in little]
     for change in little:
@@ -94,7 +94,7 @@ def _is_small(change: Change) -> bool:
 def _moves(
     running: RunningCluster, launch: Launch, account: str, wanted: Iterable[Change], left: Iterable[Change]
 ) -> Iterator[GroupChange]:
-    """New nodes first, and nodes that go last: a master that restarts waits for as many as it is told of."""
+    """Yield the requests: new nodes first, removals last, because a restarting master waits for the stated number."""
     have, want = running.cluster.groups["core"].count, launch.plan.core.count
     wanted = tuple(wanted)
     resized = any(change.key == "InstanceCount" and "core" in change.groups for change in wanted)
@@ -111,7 +111,7 @@ def _moves(
 def _settings(
     running: RunningCluster, launch: Launch, account: str, role: str, left: Iterable[Change]
 ) -> tuple[Classification, ...]:
-    """The group's settings as planned, but for what is left alone, which keeps the value that it has."""
+    """Return the planned settings of the group; a setting that is not to change keeps its present value."""
     planned = launch.settings.core if role == "core" else launch.settings.primary
     values = {(path, key): launch.environment.in_account(value, account) for path, key, value in flattened(planned)}
     has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}

@@ -44,7 +44,7 @@ class ClusterStack(cdk.Stack):
         storage: StorageStack,
         record: LaunchRecord | None = None,
     ) -> None:
-        """Of what the plan says, or, once it is launched, of what its record says and nothing else."""
+        """Define the cluster from the plan or, once it is launched, from its record alone."""
         environment, plan = launch.environment, launch.plan
         name = emr_cluster_name(plan.environment, plan.cluster)
         super().__init__(
@@ -67,7 +67,7 @@ class ClusterStack(cdk.Stack):
             service_role=self._roles.service.role_arn,
             job_flow_role=self._roles.profile.ref,
             security_configuration=emr.CfnSecurityConfiguration(self, "Security", security_configuration=security).ref,
-            # With a record, too: what is referred to is exported, and the record refers to it.
+            # Also with a record: the record refers to an export, which exists only if something here refers to it.
             log_uri=f"s3://{storage.logs.bucket_name}/emr/",
             instances=_instances(launch, network, planned=launched is None),
             step_concurrency_level=1,
@@ -85,7 +85,7 @@ class ClusterStack(cdk.Stack):
         ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
 
     def _planned(self, launch: Launch) -> dict[str, Any]:
-        """Return what of a cluster is settled for good by its launch, beside its instances."""
+        """Return the properties, besides instances, that a cluster keeps for good once it is launched."""
         plan = launch.plan
         return {
             "release_label": plan.release,
@@ -102,7 +102,7 @@ class ClusterStack(cdk.Stack):
 
 
 def _security(environment: Environment, storage: StorageStack) -> dict[str, Any]:
-    """The security configuration: encryption at rest, and what asks for a node's credentials."""
+    """Return the security configuration: encryption, and the metadata service of the nodes."""
     at_rest: dict[str, Any] = {
         "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
     }
@@ -136,10 +136,10 @@ def _in_transit(certificates: str | None) -> dict[str, Any]:
 def _instances(
     launch: Launch, network: NetworkStack, *, planned: bool
 ) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
-    """Where nodes are, and, of a cluster that is planned and not yet launched, which.
+    """Return the network of the nodes and, for a cluster that is not launched yet, its instance groups.
 
-    CloudFormation is not asked to protect it from termination: one whose launch fails must end, with all its nodes. Who
-    writes its launch down protects it.
+    CloudFormation does not protect the cluster from termination: a cluster whose launch fails must end with all its
+    nodes. `warmbase deploy` protects it once its launch is recorded.
     """
     groups, nodes = network.security_groups, planned_spec(launch).groups if planned else ()
     templates = {group.role: _typed(write_group(group)) for group in nodes}
@@ -156,19 +156,19 @@ def _instances(
 
 
 def _placement(primary: PrimaryGroup) -> list[emr.CfnCluster.PlacementGroupConfigProperty] | None:
-    """Three primaries stand on different hardware."""
+    """Spread three primaries over different hardware."""
     if primary.count == 1:
         return None
     return [emr.CfnCluster.PlacementGroupConfigProperty(instance_role="MASTER", placement_strategy="SPREAD")]
 
 
 def _typed(value: object) -> cdk.IResolvable:
-    """CloudFormation's own form of a property, for CDK, which spells its keys another way."""
+    """Return a property in CloudFormation's form as CDK takes it: CDK spells the keys in its own way."""
     return cdk.Token.as_any(_with_cdk_keys(value))
 
 
 def _with_cdk_keys(value: object) -> object:
-    """The same with `instanceType` for `InstanceType` and `sizeInGb` for `SizeInGB`; names of properties stay."""
+    """Return the same with `sizeInGb` for `SizeInGB` and so on; the names of a classification's properties stay."""
     if isinstance(value, list):
         return [_with_cdk_keys(item) for item in value]
     if not isinstance(value, dict):

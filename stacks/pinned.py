@@ -1,4 +1,4 @@
-"""A recorded cluster in today's stacks: made of what it was launched with, and looked at once more in the templates."""
+"""A recorded cluster in today's stacks: defined as it was launched, and checked again in the finished templates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 
 
 class RecordedCluster:
-    """What of a record concerns the cluster's own stack."""
+    """The part of a launch record that belongs to the cluster's own stack."""
 
     def __init__(self, record: LaunchRecord, stack: str) -> None:
         self.record = record
@@ -34,14 +34,14 @@ class RecordedCluster:
 
     @property
     def certificates(self) -> str | None:
-        """Where nodes find theirs: those that join later look there too, whatever the file says by then."""
+        """The address of the nodes' certificates at launch: nodes that join later look there too."""
         in_transit = self.security["EncryptionConfiguration"].get("InTransitEncryptionConfiguration", {})
         url: str | None = in_transit.get("TLSCertificateConfiguration", {}).get("S3Object")
         return url
 
 
 def apply_record(cluster: emr.CfnCluster, launched: RecordedResource) -> None:
-    """Gives the cluster the recorded properties, and none beside them whose change would replace it."""
+    """Give the cluster the recorded properties, and remove any other property whose change would replace it."""
     for name in CREATE_ONLY[CLUSTER_TYPE] - launched.properties.keys():
         cluster.add_property_deletion_override(name)
     for name, value in launched.properties.items():
@@ -53,15 +53,15 @@ def apply_record(cluster: emr.CfnCluster, launched: RecordedResource) -> None:
 
 
 def read_templates(assembly: Path) -> Templates:
-    """Return what was synthesised into a directory, by stack name."""
+    """Return the templates in a directory by stack name."""
     files = sorted(assembly.glob("*.template.json"))
     return {file.name.removesuffix(".template.json"): json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
 def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
-    """Raises Refused where the templates would replace the recorded cluster, or what it stands on.
+    """Raise Refused where the templates would replace the recorded cluster or a resource that it needs.
 
-    They cannot be deployed then.
+    Such templates cannot be deployed afterwards.
     """
     templates = read_templates(assembly)
     [(stack, name)] = _cluster_of(record)
@@ -71,7 +71,7 @@ def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
         found = [str(missing.args[0])]
     if found:
         identity = record.identity
-        # What is refused must not be deployed from where it lies.
+        # A refused assembly must not be deployed from its directory.
         (assembly / "manifest.json").unlink(missing_ok=True)
         raise Refused(
             f"what is synthesised would replace the running cluster {record.cluster_id}"
@@ -93,7 +93,7 @@ def _cluster_of(record: LaunchRecord) -> list[tuple[str, str]]:
 
 
 def _differences(record: LaunchRecord, now: dict[str, dict[str, RecordedResource]]) -> Iterator[str]:
-    """Yield what differs once account and region are filled in: a file may come to name the account that it is in."""
+    """Yield each difference with account and region filled in: the file may name its account only after the launch."""
     account, region = record.identity.account, record.identity.region
 
     def _settled(each: RecordedResource, key: str) -> object:
@@ -111,7 +111,7 @@ def _differences(record: LaunchRecord, now: dict[str, dict[str, RecordedResource
 
 
 def _not_uploaded(assembly: Path, record: LaunchRecord) -> Iterator[str]:
-    """Bootstrap files that the cluster's new nodes would look for in vain."""
+    """Yield the bootstrap files that new nodes need and that the assembly does not upload."""
     [(stack, name)] = _cluster_of(record)
     actions = json.dumps(record.resources[stack][name].properties.get("BootstrapActions", []))
     for digest, suffix in sorted(set(UPLOADED.findall(actions))):

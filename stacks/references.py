@@ -1,4 +1,4 @@
-"""What a cluster stands on: the resources it reaches by reference, and of each what would replace it if it changed."""
+"""The resources that a cluster needs: those it refers to, each with the properties whose change would replace it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SUBSTITUTED: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}")
 
 
 def recorded_resource(resource: Mapping[str, Any]) -> RecordedResource:
-    """The properties of a resource whose change would replace it.
+    """Return the properties of a resource whose change would replace it.
 
-    Those that its schema calls create-only, and of a cluster all of `Instances` but what its documentation says is
-    updated in place: counts, too, are tuned by EMR's own API and never by CloudFormation.
+    Its schema calls them create-only. For a cluster they include all of `Instances` but what the documentation lists
+    as updated in place: node counts are tuned by EMR's own API and never by CloudFormation.
     """
     kind, properties = resource["Type"], resource.get("Properties", {})
     pointers = CREATE_ONLY.get(kind) or create_only_pointers(kind)
@@ -37,10 +37,10 @@ def recorded_resource(resource: Mapping[str, Any]) -> RecordedResource:
 
 
 def referenced_by(templates: Templates, stack: str, logical_id: str) -> dict[str, dict[str, RecordedResource]]:
-    """That resource and all that it reaches by Ref, GetAtt, Sub and imports of exports, by stack and logical id.
+    """Return that resource and all that it reaches by Ref, GetAtt, Sub and ImportValue, by stack and logical id.
 
-    A reference is followed from a property whose change replaces: from another it cannot do so. Raises LookupError for
-    a resource that is not there, or an import that nothing exports.
+    Only references from create-only properties are followed: no other reference can replace the resource. Raises
+    LookupError for a resource that does not exist, and for an import that nothing exports.
     """
     exports = dict(exports_of(templates))
     found: dict[str, dict[str, RecordedResource]] = {}
@@ -63,7 +63,7 @@ def _is_resource(templates: Templates, stack: str, name: str) -> bool:
 
 
 def exports_of(templates: Templates) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """Yield what stacks export, by name: the stack, and the value there."""
+    """Yield the exports of all stacks by name, each with its stack and its value."""
     for stack, template in templates.items():
         for output in template.get("Outputs", {}).values():
             if "Export" in output:

@@ -50,7 +50,7 @@ def write_classifications(classifications: Iterable[Classification]) -> list[dic
 
 
 def read_run_job_flow(request: Mapping[str, Any], source: str) -> ClusterSpec:
-    """The cluster that a request of RunJobFlow states."""
+    """Return the cluster that a request of RunJobFlow states."""
     groups = request.get("Instances", {}).get("InstanceGroups", ())
     return ClusterSpec(
         source=source,
@@ -122,7 +122,7 @@ def read_described_group(group: Mapping[str, Any], configurations: Iterable[Mapp
 
 
 def read_bootstrap_action(action: Mapping[str, Any]) -> BootstrapAction:
-    """One action of ListBootstrapActions."""
+    """Return one action of ListBootstrapActions."""
     return BootstrapAction(name=action["Name"], script=action["ScriptPath"], arguments=tuple(action["Args"]))
 
 

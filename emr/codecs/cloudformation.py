@@ -31,7 +31,7 @@ PROPERTIES: Final = "ConfigurationProperties"
 
 
 def _read_text(value: Any) -> str:  # noqa: ANN401 - a text, a number, or a function of CloudFormation
-    """The text of a value; a reference to another resource is written as Fn::Sub writes it."""
+    """Return the text of a value; a reference to another resource is written as Fn::Sub writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, Mapping):
@@ -53,7 +53,7 @@ FORM: Final = Form(properties=PROPERTIES, read_text=_read_text, write_text=_writ
 
 
 def read_cluster(properties: Mapping[str, Any], source: str) -> ClusterSpec:
-    """The cluster that the properties of an AWS::EMR::Cluster state."""
+    """Return the cluster that the properties of an AWS::EMR::Cluster state."""
     return ClusterSpec(
         source=source,
         name=properties.get("Name"),
@@ -108,12 +108,12 @@ def write_cluster(cluster: ClusterSpec) -> dict[str, Any]:
 
 
 def write_classifications(classifications: Iterable[Classification]) -> list[dict[str, Any]]:
-    """The `Configurations` list of a cluster."""
+    """Return the `Configurations` list of a cluster."""
     return FORM.write_classifications(classifications)
 
 
 def write_group(group: InstanceGroup) -> dict[str, Any]:
-    """One instance group on demand, with its role as its name."""
+    """Return one instance group of on-demand nodes, named for its role."""
     return {**FORM.write_group(group), "Market": "ON_DEMAND", "Name": group.role}
 
 

@@ -20,7 +20,7 @@ TEXTS: Final = {"Name": "--name", "ReleaseLabel": "--release-label", "OSReleaseL
 
 
 def write_create_cluster(cluster: ClusterSpec) -> tuple[str, ...]:
-    """The words of the command that states the same."""
+    """Return the words of the command that states the same."""
     request = write_run_job_flow(cluster)
     groups = [_renamed(group, "InstanceRole", "InstanceGroupType") for group in request["Instances"]["InstanceGroups"]]
     actions = [

@@ -32,7 +32,7 @@ class Form:
         )
 
     def write_classifications(self, classifications: Iterable[Classification]) -> list[dict[str, Any]]:
-        """The `Configurations` list of these classifications."""
+        """Return the `Configurations` list of these classifications."""
         return [
             {
                 "Classification": classification.name,
@@ -47,7 +47,7 @@ class Form:
         ]
 
     def read_group(self, role: str, value: Mapping[str, Any]) -> InstanceGroup:
-        """The instance group that a request or a template states."""
+        """Return the instance group that a request or a template states."""
         ebs = value.get("EbsConfiguration") or {}
         count = value.get("InstanceCount")
         return InstanceGroup(
@@ -62,7 +62,7 @@ class Form:
         )
 
     def write_group(self, group: InstanceGroup) -> dict[str, Any]:
-        """The instance group without its role, which each interface states in its own way."""
+        """Return the instance group without its role, which each interface states in its own way."""
         return _stated(
             InstanceType=group.instance_type,
             InstanceCount=group.count,
@@ -75,7 +75,7 @@ class Form:
 
 
 def read_volume(specification: Mapping[str, Any], count: int) -> EbsVolume:
-    """The volumes of one VolumeSpecification, `count` on each node."""
+    """Return the volumes of one VolumeSpecification, of which each node has `count`."""
     return EbsVolume(
         type=specification["VolumeType"],
         size_gib=int(specification["SizeInGB"]),

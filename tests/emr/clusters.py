@@ -19,7 +19,7 @@ OPTIONAL = st.none() | st.integers(1, 9_999)
 
 @st.composite
 def settings(draw: st.DrawFn) -> Settings:
-    """The settings of a cluster or of a group."""
+    """Draw the settings of a cluster or of a group."""
     values = draw(st.dictionaries(st.tuples(PATHS, KEYS), TEXTS, max_size=6))
     return {(path, key): Setting(classification=path, key=key, value=value) for (path, key), value in values.items()}
 
@@ -35,7 +35,7 @@ VOLUMES = st.builds(
 
 
 def groups(role: str) -> st.SearchStrategy[InstanceGroup]:
-    """An instance group of that role."""
+    """Return a strategy for instance groups of that role."""
     return st.builds(
         InstanceGroup,
         role=st.just(role),

@@ -56,7 +56,7 @@ def test_a_shipped_template_is_written_as_it_was_read(name: str, templates: Call
 
 
 def with_sub(value: Any) -> Any:
-    """The value with `Fn::Join` of texts and of one `Fn::Sub` as one `Fn::Sub`."""
+    """Return the value with `Fn::Join` of texts and of one `Fn::Sub` as one `Fn::Sub`."""
     if isinstance(value, list):
         return [with_sub(item) for item in value]
     if not isinstance(value, Mapping):

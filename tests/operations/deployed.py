@@ -28,7 +28,7 @@ PROJECT = Path(__file__).parents[2]
 
 
 class Killed(BaseException):
-    """What stands for the end of the process."""
+    """The stand-in for the end of the process."""
 
 
 @dataclass
@@ -75,17 +75,17 @@ class Deployed:
 
     @property
     def launch(self) -> Launch:
-        """Today's plan for the cluster that runs."""
+        """Return today's plan for the cluster that runs."""
         return self.planned.launch
 
     @property
     def planned(self) -> PlannedCluster:
-        """The cluster with its record and today's plan."""
+        """Return the cluster with its record and today's plan."""
         return deployable_cluster(self.environment, "blue")
 
     @property
     def cluster_id(self) -> str:
-        """Of the cluster that runs."""
+        """Return the id of the cluster that runs."""
         return read_running_cluster(self.aws, self.launch).cluster.id
 
     def edit(self, old: str, new: str) -> None:
@@ -99,7 +99,7 @@ class Deployed:
         return tuning_of(self.aws, self.planned, everything=everything)
 
     def states(self) -> dict[str, str]:
-        """Of every cluster there ever was."""
+        """Return the state of every cluster there ever was."""
         return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.aws.emr.list_clusters()["Clusters"]}
 
     def tag(self, key: str, value: str | None) -> None:
@@ -121,7 +121,7 @@ def synthesised(text: str) -> Path:
 
 
 def deployed(aws: Aws, directory: Path, more: str = "", *, recorded: bool = True) -> Deployed:
-    """environments/dev.yaml with more at its end, deployed by CloudFormation alone."""
+    """Deploy environments/dev.yaml, with more at its end, by CloudFormation alone."""
     file = directory / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text() + more)
     assembly = synthesised(file.read_text())

@@ -234,7 +234,7 @@ def edited(base: Mapping[str, Any], *changes: Mapping[str, object]) -> dict[str,
 
 
 def replaced(old: Templates, new: Templates, record: LaunchRecord) -> Iterator[str]:
-    """Of all resources: those replaced or gone, by change or by reference, that are recorded or hold data."""
+    """Yield each resource that is replaced or removed and that is recorded or holds data."""
     every = [(stack, name) for stack, template in old.items() for name in template["Resources"]]
     at = {each for each in every if _goes(old, new, *each)}
     exports = dict(exports_of(old))
