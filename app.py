@@ -3,19 +3,27 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from changes.planned_cluster import PlannedCluster, deployable_clusters
+from cli.errors import print_error
 from environments.environment import Environment
 from environments.launch_record import in_recorded_zones
 from environments.reader import read_environment
-from sizing.problem import WarmbaseError
+from sizing.problem import InvalidInput, Problem, WarmbaseError
 from stacks.app import App, new_app
 from stacks.cluster import ClusterStack
 from stacks.monitoring import MonitoringStack
 from stacks.network import NetworkStack
 from stacks.pinned import check_not_replaced
 from stacks.storage import StorageStack
+
+NO_ENVIRONMENT: Final = Problem(
+    where="cdk context",
+    what="environment",
+    why="the app synthesises the stacks of one environment, and none is named",
+    fix="name it: cdk deploy -c environment=prod --all",
+)
 
 
 class Synthesised(NamedTuple):
@@ -61,13 +69,11 @@ def main() -> int:
     """Synthesises the environment that the context names; an error is a message and its exit code."""
     name = new_app().node.try_get_context("environment")
     if not name:
-        sys.stderr.write("app.py: no environment; say which: cdk deploy -c environment=prod --all\n")
-        return 2
+        return print_error(InvalidInput(NO_ENVIRONMENT))
     try:
         unrecorded = synthesise(str(name)).unrecorded
     except WarmbaseError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        return print_error(error)
     for cluster_name in unrecorded:
         sys.stderr.write(
             f"{name}: cluster {cluster_name} has no launch record; if it runs already, a deployment could replace it:"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # EMR bootstrap action, on primaries of an active cluster: claims the root directory, or ends this cluster.
 #
-# Two clusters that write to one root corrupt it. So before HBase is installed an object beside the root must name this
-# cluster; where it names another that may still run, this action fails, and EMR ends the cluster, which is not protected
-# from termination before it is recorded. `--help` lists the arguments. Leaves nothing on the node but the program.
+# Two clusters that write to one root corrupt it. So before HBase is installed, an object beside the root must name this
+# cluster. If it names another that may still run, this action fails, and EMR ends the cluster, which is not protected
+# from termination before it is recorded. `--help` lists the arguments. It leaves only its program on the node.
 ACTION=claim-root
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -16,13 +16,13 @@ claim-root.sh --bucket=NAME --key=KEY --program=URL --program-sha256=HEX --reque
 
   --bucket=NAME             bucket of the root directory
   --key=KEY                 the claim's key in it
-  --kms-key=ARN             what encrypts the claim; the bucket's default unless said
+  --kms-key=ARN             the key that encrypts the claim (the bucket's default)
   --program=URL             claim_root.py as it was uploaded, s3://BUCKET/KEY
-  --program-sha256=HEX      what it must be
+  --program-sha256=HEX      its SHA-256
   --requests=URL            role_requests.py, which it imports
-  --requests-sha256=HEX     what that must be
+  --requests-sha256=HEX     its SHA-256
 
-To see who holds a root: aws s3 cp s3://NAME/KEY -
+To see which cluster has a root: aws s3 cp s3://NAME/KEY -
 USAGE
 }
 
@@ -50,7 +50,7 @@ main() {
   put_program program claim_root.py
   /usr/bin/python3 "$PROGRAMS/claim_root.py" --bucket="${argument[bucket]}" --key="${argument[key]}" \
     --kms-key="${argument[kms_key]}" ||
-    die "this cluster must not write to s3://${argument[bucket]}; the lines above say why"
+    refuse "this cluster must not write to s3://${argument[bucket]}" "do what the lines above say"
   end "done"
 }
 

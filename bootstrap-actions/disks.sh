@@ -1,37 +1,38 @@
 # shellcheck shell=bash
-# Finds the disks of a node by their size, and says what is on them; changes nothing. Like shared.sh, put in the place of the
-# line that sources it.
+# Finds the disks of a node by their size, and inspects them; changes nothing. Like shared.sh, it replaces the line that
+# sources it.
 
-# carries_root DISK: whether `/` is on it. The root disk has a size too, and is never a data volume.
+# carries_root DISK: succeeds if `/` is on it. The root disk has a size too, and is never a data volume.
 carries_root() {
   local root
   root=$(findmnt --noheadings --raw --output MAJ:MIN --mountpoint /)
   lsblk --noheadings --raw --output MAJ:MIN "$1" | grep -qxF "$root"
 }
 
-# disks_of_size GIB COUNT: the disks of exactly so many GiB, one a line, or else those that have so many whole GiB: an instance
-# store is not whole, and must not pass for a volume that is. They must be so many, no more and no less.
+# disks_of_size GIB COUNT: prints the disks of exactly that many GiB, one a line; if there are none, those with that many
+# whole GiB. (An instance store is not a whole number of GiB, and must not pass for a volume that is.) There must be
+# exactly COUNT of them.
 disks_of_size() {
-  local path type bytes seen=() exact=() whole=() found
+  local path type bytes all=() exact=() whole=() disks
   while read -r path type bytes; do
     if [[ $type != disk ]]; then continue; fi
     if carries_root "$path"; then
-      seen+=("$path (the root disk)")
+      all+=("$path (the root disk)")
       continue
     fi
-    seen+=("$path $((bytes >> 30)) GiB")
+    all+=("$path $((bytes >> 30)) GiB")
     if ((bytes == $1 << 30)); then exact+=("$path"); fi
     if ((bytes >> 30 == $1)); then whole+=("$path"); fi
   done < <(lsblk --bytes --nodeps --noheadings --raw --output PATH,TYPE,SIZE)
-  if ((${#exact[@]} > 0)); then found=("${exact[@]}"); else found=("${whole[@]}"); fi
-  if ((${#found[@]} != $2)); then
-    die "${#found[@]} disks of $1 GiB, exactly $2 needed; seen: $(printf '%s; ' "${seen[@]}")" \
-      "fix: give the instance group as many volumes of each size as planned, and those sizes to this script"
+  if ((${#exact[@]} > 0)); then disks=("${exact[@]}"); else disks=("${whole[@]}"); fi
+  if ((${#disks[@]} != $2)); then
+    refuse "${#disks[@]} disks of $1 GiB, exactly $2 needed; this node has: $(printf '%s; ' "${all[@]}")" \
+      "give the instance group as many volumes of each size as planned, and those sizes to this script"
   fi
-  printf '%s\n' "${found[@]}"
+  printf '%s\n' "${disks[@]}"
 }
 
-# device_on DISK: the largest block device at the end of its tree: the disk itself, a LUKS mapper on it, or a partition
+# device_on DISK: prints the largest leaf of its tree of block devices: the disk itself, a LUKS mapper on it, or a partition
 # (EMR may cut a small /emr from the first data volume).
 device_on() {
   lsblk --bytes --noheadings --raw --output KNAME,PATH,SIZE,PKNAME "$1" | awk '
@@ -42,17 +43,18 @@ device_on() {
     }'
 }
 
-# mount_of DEVICE: where its root directory is mounted, or nothing; our own bind mounts show a subdirectory.
+# mount_of DEVICE: prints where its root directory is mounted, or nothing; our own bind mounts show a subdirectory.
 mount_of() {
   { findmnt --noheadings --raw --output TARGET,FSROOT --source "$1" || true; } | awk '$2 == "/" { print $1; exit }'
 }
 
-# blank DEVICE: true only when no signature is found *and* the first MiB is zeros, as in a new volume. blkid alone will
-# not do: it exits with 2 for "nothing found" and for some errors alike.
+# blank DEVICE: succeeds only if there is no signature *and* the first MiB is zeros, as in a new volume. blkid alone is not
+# enough: it exits with 2 both for "nothing found" and for some errors.
 blank() {
   local status=0 written
   blkid -p "$1" >/dev/null || status=$?
-  written=$(head -c 1048576 "$1" | tr -d '\0' | wc -c) || die "cannot read $1, so it is left as it is"
+  written=$(head -c 1048576 "$1" | tr -d '\0' | wc -c) || refuse "cannot read $1, so it was not changed" \
+    "replace the volume: a blank one and one with data cannot be told apart"
   ((status == 2 && written == 0))
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# EMR bootstrap action, on every node but the primaries: what systemd does before and around each RegionServer.
+# EMR bootstrap action, on every node except the primaries: prepares what systemd does before and around each RegionServer.
 #
-# There is no hbase user and no unit yet. So what needs them is left for systemd to run later. `--help` lists the
-# arguments. Leaves on the node
+# The hbase user and the unit do not exist yet, so systemd runs later what needs them. `--help` lists the arguments.
+# It leaves on the node
 #   /usr/local/lib/warmbase/before_regionserver.py, where there is a cache
 #   /etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf
 ACTION=guard-regionserver
@@ -20,27 +20,27 @@ usage() {
   cat <<USAGE
 guard-regionserver.sh --KEY=VALUE ...
 
-  --start-seconds=N        time to look at the index and start before systemd gives up
+  --start-seconds=N        time to check the index and start before systemd gives up
   --stop-seconds=N         time to write the index and close regions before systemd kills
-  --open-files=N           file descriptors of a RegionServer
-  --processes=N            its threads, at most
+  --open-files=N           most file descriptors of a RegionServer
+  --processes=N            its most threads
 
-Where there is a cache, all of these; else none:
+Where there is a cache, all of these; otherwise none:
   --cache-volume-gib=N     size of the cache's volume, in whole GiB
-  --cache-mib=N            "hbase.bucketcache.size" at launch: what the cache files take together, in MiB
+  --cache-mib=N            "hbase.bucketcache.size" at launch: the size of all cache files together, in MiB
   --index-mib=N            expected size of that cache's persistence index, in MiB; room is kept for two
   --index-format=F         chunked (HBase 2.6.1 to 2.6.4) or streamed (2.6.5 and later)
   --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch
   --index-file=PATH        "hbase.bucketcache.persistent.path" at launch
   --program=URL            before_regionserver.py as it was uploaded, s3://BUCKET/KEY
-  --program-sha256=HEX     what it must be
+  --program-sha256=HEX     its SHA-256
 
-A cluster is tuned in place, but these arguments stay as they were at launch. So before each start of the RegionServer
-its hbase-site.xml is read: the size and the paths there win, and the index is expected to grow with the cache.
+A cluster is tuned in place, but these arguments stay those of the launch. So the program reads hbase-site.xml before
+each start of the RegionServer: the size and the paths there win, and it expects the index to grow with the cache.
 USAGE
 }
 
-# Each file needs a directory that will belong to hbase; the plain alphabet keeps systemd's % and quoting out.
+# Each file needs a directory that will belong to hbase; the plain alphabet excludes systemd's % and quoting.
 check_path() {
   local value=${argument[${1//-/_}]}
   if [[ ! $value =~ ^/warmbase/cache(/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,}$ ]]; then
@@ -98,21 +98,21 @@ RequiresMountsFor=$(if cached; then echo "/warmbase/cache "; fi)/warmbase/system
 
 [Service]
 $(if cached; then before_start; fi)
-# The look at the index, and the start itself.
+# The check of the index, and the start itself.
 TimeoutStartSec=${argument[start_seconds]}
 # systemd's default of 90 s would kill a RegionServer that is still writing its index, and so lose the cache. HBase's own
-# limit, HBASE_STOP_TIMEOUT of hbase-env, is shorter and acts before this one.
+# limit, HBASE_STOP_TIMEOUT of hbase-env, is shorter and acts first.
 TimeoutStopSec=${argument[stop_seconds]}
 LimitNOFILE=${argument[open_files]}
 LimitNPROC=${argument[processes]}
-# What a node can do without goes first when memory runs out: a RegionServer takes its cache's index with it.
+# When memory runs out, the kernel kills other processes first: a RegionServer would lose the index of its cache.
 OOMScoreAdjust=-500
 UNIT
 }
 
 before_start() {
   cat <<UNIT
-# "+": as root, whatever User= says. Sizes and paths are those of the launch; where hbase-site.xml has others, those count.
+# "+": as root, whatever User= says. Sizes and paths are those of the launch; different ones in hbase-site.xml win.
 ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
   --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
   --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
@@ -122,10 +122,10 @@ UNIT
 main() {
   begin "$@"
   if primary_node; then
-    end "this is a primary node: no RegionServer runs here, nothing to do"
+    end "this is a primary node: no RegionServer runs here, so there is nothing to do"
     exit 0
   fi
-  # Where the guards are switched off.
+  # Files in this directory switch the guards off.
   mkdir -p /etc/warmbase
   if cached; then put_program program before_regionserver.py; fi
   put_file "$DROP_IN" 644 "$(drop_in)"

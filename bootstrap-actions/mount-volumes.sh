@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# EMR bootstrap action, on every node but the primaries: gives the system, and what serves reads, volumes of their own.
+# EMR bootstrap action, on every node except the primaries: mounts separate volumes for the system and for cached or HDFS data.
 #
-# That is a cache, or HDFS's blocks, or neither. EMR has mounted the volumes before, in an order that nobody promises, so
-# they are known by their size. `--help` lists the arguments. Leaves on the node
+# A node has a cache volume, or volumes of HDFS blocks, or neither. EMR has mounted the volumes before, in an undocumented
+# order, so this action tells them apart by size. `--help` lists the arguments. It leaves on the node
 #   /warmbase/cache, /warmbase/system, /warmbase/data/1 and so on
-#                bind mounts of a directory on each volume: the only paths configuration names
+#                bind mounts of a directory on each volume: the only paths in the configuration
 #   /etc/fstab   the volumes with noatime, the bind mounts
 #   /etc/systemd/system/hadoop-hdfs-datanode.service.d/10-warmbase.conf
 ACTION=mount-volumes
@@ -23,10 +23,10 @@ usage() {
   cat <<USAGE
 mount-volumes.sh --system-volume-gib=N [--cache-volume-gib=N] [--data-volume-gib=N --data-volumes=N]
 
-  --system-volume-gib=N   size by which the disk of YARN, logs and HDFS's write-ahead log is known, in whole GiB
-  --cache-volume-gib=N    size by which the disk of the cache is known, where there is a cache
-  --data-volume-gib=N     size by which each disk of HDFS's blocks is known, where they are the data
-  --data-volumes=N        how many those are
+  --system-volume-gib=N   size of the disk for YARN, logs and write-ahead logs in HDFS, in whole GiB
+  --cache-volume-gib=N    size of the disk for the cache, where there is one
+  --data-volume-gib=N     size of each disk for HDFS blocks, where the data is in HDFS
+  --data-volumes=N        number of those disks
 USAGE
 }
 
@@ -46,7 +46,7 @@ check_arguments() {
   done
 }
 
-# check_sizes_differ NAME NAME: size is all that tells them apart.
+# check_sizes_differ NAME NAME: adds a problem if two kinds of volume have one size, for only size tells them apart.
 check_sizes_differ() {
   local size=${argument[$1_volume_gib]}
   if [[ $1 != "$2" && -n $size && $size == "${argument[$2_volume_gib]}" ]]; then
@@ -54,14 +54,14 @@ check_sizes_differ() {
   fi
 }
 
-# free_number OF...: the first number that none of those is.
+# free_number NUMBER...: prints the first number that is not among them.
 free_number() {
   local number=1
   while grep -qx "$number" < <(printf '%s\n' "$@"); do number=$((number + 1)); done
   echo "$number"
 }
 
-# data_volumes DISK...: mounts each, one a line; a name under /warmbase/volumes is taken by what is mounted there.
+# data_volumes DISK...: mounts each, and prints where, one a line; skips names under /warmbase/volumes that are in use.
 data_volumes() {
   local disk number
   for disk in "$@"; do
@@ -71,13 +71,13 @@ data_volumes() {
   done
 }
 
-# bind_data VOLUME...: each keeps the number that it was given once; others get the first that is free.
+# bind_data VOLUME...: binds each under the number it already has, or the first that is free.
 bind_data() {
-  local volume found
+  local volume directory
   local -A numbers=()
   for volume in "$@"; do
-    for found in "$volume"/warmbase-data-*; do
-      if [[ -d $found ]]; then numbers[$volume]=${found##*-}; fi
+    for directory in "$volume"/warmbase-data-*; do
+      if [[ -d $directory ]]; then numbers[$volume]=${directory##*-}; fi
     done
   done
   for volume in "$@"; do
@@ -86,7 +86,7 @@ bind_data() {
   done
 }
 
-# drop_in: a DataNode that started before its volumes are mounted would fill the root disk.
+# drop_in: makes the DataNode wait for its volumes; without them it would fill the root disk.
 drop_in() {
   local number
   echo "# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then systemctl daemon-reload."
@@ -100,25 +100,25 @@ drop_in() {
 main() {
   begin "$@"
   if primary_node; then
-    end "this is a primary node: it has no volumes of these, nothing to do"
+    end "this is a primary node: it has none of these volumes, so there is nothing to do"
     exit 0
   fi
-  local cache='' system found data=()
-  # All are looked for before any is touched.
+  local cache='' system paths data=()
+  # Find all before changing any.
   if [[ -n ${argument[cache_volume_gib]} ]]; then cache=$(disks_of_size "${argument[cache_volume_gib]}" 1); fi
   system=$(disks_of_size "${argument[system_volume_gib]}" 1)
   if [[ -n ${argument[data_volumes]} ]]; then
-    found=$(disks_of_size "${argument[data_volume_gib]}" "${argument[data_volumes]}")
-    mapfile -t data <<<"$found"
+    paths=$(disks_of_size "${argument[data_volume_gib]}" "${argument[data_volumes]}")
+    mapfile -t data <<<"$paths"
   fi
   if [[ -n $cache ]]; then cache=$(mounted_volume cache "$cache"); fi
   system=$(mounted_volume system "$system")
   if ((${#data[@]} > 0)); then
-    found=$(data_volumes "${data[@]}")
-    mapfile -t data <<<"$found"
+    paths=$(data_volumes "${data[@]}")
+    mapfile -t data <<<"$paths"
   fi
   if [[ -n $cache ]]; then bind cache "$cache" 755; fi
-  # Users hdfs and yarn do not exist yet; they will make their own directories.
+  # The users hdfs and yarn do not exist yet; they will make their own directories.
   bind system "$system" 1777
   if ((${#data[@]} > 0)); then bind_data "${data[@]}"; fi
   put_file "$DROP_IN" 644 "$(drop_in)"

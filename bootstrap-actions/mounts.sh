@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# Mounts volumes and binds directories of them, now and after a reboot. Like shared.sh and disks.sh, put in the place of the
-# line that sources it; uses both.
+# Mounts volumes and binds directories of them, now and after a reboot. Like shared.sh and disks.sh, it replaces the line
+# that sources it; it uses both.
 
-# mount_device DEVICE TARGET: formats a blank device; whatever else is not a filesystem is refused.
+# mount_device DEVICE TARGET: formats a blank device, and refuses one that is neither blank nor a filesystem.
 mount_device() {
   if blank "$1"; then
     say "$1 is blank: formatting it with xfs"
     mkfs.xfs -q "$1" # without -f it refuses by itself to overwrite a signature
   elif [[ $(probed "$1" USAGE || true) != filesystem ]]; then
-    die "$1 is neither blank nor a filesystem (found: $(probed "$1" TYPE || echo unknown data));" \
-      "it is left as it is. fix: unlock or empty it by hand"
+    refuse "$1 is neither blank nor a filesystem (found: $(probed "$1" TYPE || echo unknown data)); it was not changed" \
+      "unlock or empty it by hand"
   fi
   say "mounting $1 at $2"
   mkdir -p "$2"
@@ -17,7 +17,7 @@ mount_device() {
 }
 
 # volume_in_fstab DEVICE TARGET: an existing line keeps its options and gains noatime; nofail lets a node boot without
-# the volume, so that it can still be reached and asked why.
+# the volume, so that you can still log in and find out why.
 volume_in_fstab() {
   local line content
   line="UUID=$(probed "$1" UUID) $2 $(probed "$1" TYPE) defaults,noatime,nofail 0 2"
@@ -31,7 +31,7 @@ volume_in_fstab() {
   put_file /etc/fstab 644 "$content"
 }
 
-# mounted_volume NAME DISK: where the volume is mounted, after it has been made so.
+# mounted_volume NAME DISK: mounts the volume if it is not mounted, and prints where it is.
 mounted_volume() {
   local device target
   device=$(device_on "$2")
@@ -41,7 +41,7 @@ mounted_volume() {
     mount_device "$device" "$target"
   fi
   say "$1 volume: disk $2, device $device, mounted at $target"
-  # Nobody asks when the cache was last read; writing that down costs the volume's own operations.
+  # Nobody needs access times of the cache; writing them costs operations of the volume.
   if [[ ,$(findmnt --noheadings --raw --output OPTIONS --mountpoint "$target"), != *,noatime,* ]]; then
     mount -o remount,noatime "$target"
     say "remounted $target with noatime"
@@ -50,7 +50,7 @@ mounted_volume() {
   echo "$target"
 }
 
-# bind_in_fstab TARGET LINE: that line and no other for the target, in its old place.
+# bind_in_fstab TARGET LINE: leaves exactly that line for the target, where the old one was.
 bind_in_fstab() {
   local content
   content=$(awk -v target="$1" -v line="$2" '
@@ -60,7 +60,7 @@ bind_in_fstab() {
   put_file /etc/fstab 644 "$content"
 }
 
-# bind NAME VOLUME MODE: shows VOLUME/warmbase-NAME at /warmbase/NAME, now and after a reboot; of data/1 the directory is
+# bind NAME VOLUME MODE: binds VOLUME/warmbase-NAME to /warmbase/NAME, now and after a reboot; the directory of data/1 is
 # warmbase-data-1.
 bind() {
   local source=$2/warmbase-${1//\//-} target=/warmbase/$1
@@ -71,8 +71,8 @@ bind() {
   if [[ $source -ef $target ]]; then
     say "$target is already $source"
   elif mountpoint --quiet "$target"; then
-    die "something else is mounted at $target: $(findmnt --noheadings --output SOURCE --mountpoint "$target")." \
-      "fix: umount $target"
+    refuse "something else is mounted at $target: $(findmnt --noheadings --output SOURCE --mountpoint "$target")" \
+      "umount $target"
   else
     mount --bind "$source" "$target"
     say "bound $source at $target"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# EMR bootstrap action: Java 21 with generational ZGC, and the RegionServer's very flags tried on it.
+# EMR bootstrap action: makes sure that Java 21 exists and accepts the RegionServer's flags.
 #
 # EMR 7 installs Corretto 17 as its default and, from 7.10 on, Corretto 21 beside it; hbase-env names the latter. A JVM
-# that does not know a flag does not start, hours later and on every node: so it is asked now. `--help` lists the
-# arguments; nothing is left on the node.
+# that does not know a flag does not start, hours later and on every node, so this action tries them now. `--help` lists
+# the arguments. It leaves nothing on the node.
 ACTION=prepare-java
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -14,8 +14,8 @@ usage() {
   cat <<USAGE
 prepare-java.sh --java-home=PATH --flags=FLAGS
 
-  --java-home=PATH    JAVA_HOME as hbase-env has it
-  --flags=FLAGS       every flag of the RegionServer's JVM, as hbase-env has them
+  --java-home=PATH    JAVA_HOME of hbase-env
+  --flags=FLAGS       every flag of the RegionServer's JVM in hbase-env
 USAGE
 }
 
@@ -28,7 +28,7 @@ check_arguments() {
   fi
 }
 
-# trial_flags: without those that take memory for the whole heap at once, or write files that others will own.
+# trial_flags: the flags, without those that reserve the whole heap or write files that other users will own.
 trial_flags() {
   local flag
   for flag in ${argument[flags]}; do
@@ -41,17 +41,17 @@ trial_flags() {
 
 main() {
   begin "$@"
-  local java=${argument[java_home]}/bin/java said flags=()
+  local java=${argument[java_home]}/bin/java version flags=()
   if [[ ! -x $java ]]; then
-    say "$java is not there: installing Corretto 21 from Amazon Linux's repositories"
+    say "$java does not exist: installing Corretto 21 from Amazon Linux's repositories"
     yum install --assumeyes --quiet java-21-amazon-corretto-headless >&2 || true
   fi
-  [[ -x $java ]] || die "$java is not there. fix: launch a release from emr-7.10.0 on," \
-    "which brings Corretto 21, or name a Java that is there: JAVA_HOME of hbase-env/export under overrides"
+  [[ -x $java ]] || refuse "$java does not exist" "launch emr-7.10.0 or later, which has Corretto 21, or name a Java that \
+exists: JAVA_HOME of hbase-env/export under overrides"
   mapfile -t flags < <(trial_flags)
-  said=$("$java" "${flags[@]}" -version 2>&1) || die "$java does not start with the RegionServer's flags: $said." \
-    "fix: give flags that it knows: HBASE_REGIONSERVER_GC_OPTS of hbase-env/export under overrides"
-  say "$java takes ${flags[*]}: ${said%%$'\n'*}"
+  version=$("$java" "${flags[@]}" -version 2>&1) || refuse "$java does not start with the RegionServer's flags: $version" \
+    "use flags that it knows: HBASE_REGIONSERVER_GC_OPTS of hbase-env/export under overrides"
+  say "$java accepts ${flags[*]}: ${version%%$'\n'*}"
   end "done"
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# EMR bootstrap action, on every node but the primaries: publishes each minute what the RegionServer's cache did in it.
+# EMR bootstrap action, on every node except the primaries: publishes the figures of the RegionServer's cache each minute.
 #
-# HBase has only counters and a mean over its life; CloudWatch cannot difference the ones per server nor use the other.
-# `--help` lists the arguments. Leaves on the node
+# HBase has only counters and a mean over its lifetime. CloudWatch can neither subtract the counters of each server nor use
+# the mean. `--help` lists the arguments. It leaves on the node
 #   /usr/local/lib/warmbase/publish_cache_metrics.py, role_requests.py
 #   /etc/systemd/system/warmbase-cache-metrics.service, .timer
 ACTION=publish-cache-metrics
@@ -17,13 +17,13 @@ usage() {
   cat <<USAGE
 publish-cache-metrics.sh --misses-for-one=N --program=URL --program-sha256=HEX --requests=URL --requests-sha256=HEX
 
-  --misses-for-one=N        how often this HBase counts one miss of the BucketCache, 1 or 2
+  --misses-for-one=N        how many times this HBase counts one miss of the BucketCache, 1 or 2
   --program=URL             publish_cache_metrics.py as it was uploaded, s3://BUCKET/KEY
-  --program-sha256=HEX      what it must be
+  --program-sha256=HEX      its SHA-256
   --requests=URL            role_requests.py, which it imports
-  --requests-sha256=HEX     what that must be
+  --requests-sha256=HEX     its SHA-256
 
-To see what it does: journalctl --unit warmbase-cache-metrics
+To see its log: journalctl --unit warmbase-cache-metrics
 USAGE
 }
 
@@ -37,12 +37,12 @@ service() {
   cat <<UNIT
 # Installed by warmbase's bootstrap action $ACTION. To undo: systemctl disable --now warmbase-cache-metrics.timer
 [Unit]
-Description=Publish what the RegionServer's cache did in the last minute
+Description=Publish the figures of the RegionServer's cache over the last minute
 
 [Service]
 Type=oneshot
 ExecStart=/usr/bin/python3 $PROGRAMS/publish_cache_metrics.py --misses-for-one=${argument[misses_for_one]}
-# It must never be felt by the RegionServer beside it.
+# It must never slow the RegionServer down.
 Nice=19
 IOSchedulingClass=idle
 CPUQuota=20%
@@ -55,11 +55,11 @@ timer() {
   cat <<UNIT
 # Installed by warmbase's bootstrap action $ACTION.
 [Unit]
-Description=Each minute, what the RegionServer's cache did in it
+Description=Publish the figures of the RegionServer's cache each minute
 
 [Timer]
 OnCalendar=minutely
-# So that a hundred nodes do not call at the same second.
+# A hundred nodes must not call in the same second.
 RandomizedDelaySec=5
 AccuracySec=1
 
@@ -71,7 +71,7 @@ UNIT
 main() {
   begin "$@"
   if primary_node; then
-    end "this is a primary node: no RegionServer runs here, nothing to publish"
+    end "this is a primary node: no RegionServer runs here, so there is nothing to publish"
     exit 0
   fi
   put_program requests role_requests.py

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What every bootstrap action begins with. EMR fetches each action alone, so when actions are uploaded these lines stand in
-# the place of the line that sources them. An action says, before it calls `begin "$@"`:
+# Every bootstrap action begins with these lines. EMR fetches each action alone, so when actions are uploaded, these lines
+# replace the line that sources them. Before an action calls `begin "$@"`, it defines:
 #   ACTION             its name
 #   usage              a function that prints its help
-#   argument[KEY]      each argument it takes, with what it is if not given; --some-key is argument[some_key]
+#   argument[KEY]      each argument it takes, with its default; --some-key is argument[some_key]
 #   check_arguments    a function that adds to `problems`
 set -Eeuo pipefail
 shopt -s inherit_errexit
@@ -19,12 +19,14 @@ declare -a problems=()
 
 say() { printf '%s: %s\n' "$ACTION" "$*" >&2; }
 
-die() {
-  say "$@"
+# refuse WHAT FIX: ends the action with what is wrong and how to mend it.
+refuse() {
+  say "$1"
+  say "  fix: $2"
   exit 1
 }
 
-# --- arguments: every problem at once, exit 2 ---
+# --- arguments: reports every problem at once, with exit status 2 ---
 
 read_argument() {
   local name=${1%%=*} key
@@ -47,7 +49,7 @@ check_number() {
   fi
 }
 
-# check_program NAME: where a program is fetched, and what it must be.
+# check_program NAME: checks the URL of a program and its SHA-256.
 check_program() {
   local url=${argument[$1]} digest=${argument[$1_sha256]}
   if [[ ! $url =~ ^s3://[a-z0-9][a-z0-9.-]+/[A-Za-z0-9/._-]+$ ]]; then
@@ -58,8 +60,8 @@ check_program() {
   fi
 }
 
-# begin ARGUMENTS...: reads and checks them, goes on as root, and writes down that this run has begun. A run that ended
-# early is completed by the next: every step looks at what is there, and does only what is missing.
+# begin ARGUMENTS...: reads and checks them, continues as root, and records that this run has begun. The next run completes
+# one that ended early: every step checks what exists, and does only what is missing.
 begin() {
   local -A given=()
   local word
@@ -78,23 +80,24 @@ begin() {
   if ((EUID != 0)); then exec sudo -- bash "$0" "$@"; fi
   mkdir -p "$STATES"
   if [[ -f $STATES/$ACTION && $(head -n 1 "$STATES/$ACTION") == begun ]]; then
-    say "a run before this one did not end: its steps are looked at again"
+    say "an earlier run did not end: checking its steps again"
   fi
   printf 'begun\n%s\n' "$*" >"$STATES/$ACTION"
 }
 
-# end WHAT: this run is complete.
+# end MESSAGE: records that this run is complete.
 end() {
   sed -i '1s/.*/done/' "$STATES/$ACTION"
   say "$1"
 }
 
 primary_node() {
-  [[ -r $INSTANCE ]] || die "$INSTANCE is not there: cannot tell a primary from a core node, so nothing is touched"
+  [[ -r $INSTANCE ]] || refuse "$INSTANCE does not exist: cannot tell a primary from a core node, so nothing is changed" \
+    "run this action on an EMR node"
   grep -Eq '"isMaster"[[:space:]]*:[[:space:]]*true' "$INSTANCE"
 }
 
-# --- files: written whole, and only when they differ ---
+# --- files: written whole, and only where they differ ---
 
 # put_file PATH MODE CONTENT
 put_file() {
@@ -109,20 +112,20 @@ put_file() {
   say "wrote $1"
 }
 
-# put_program NAME FILE: the program of that argument, fetched and compared with its SHA-256 before it is there at all.
+# put_program NAME FILE: fetches the program of that argument, and installs it only if its SHA-256 matches.
 put_program() {
-  local url=${argument[$1]} digest=${argument[$1_sha256]} file=$PROGRAMS/$2 found
+  local url=${argument[$1]} digest=${argument[$1_sha256]} file=$PROGRAMS/$2 actual
   if [[ -f $file ]] && sha256sum --status --check <<<"$digest  $file"; then
     say "$file is as it should be"
     return
   fi
   mkdir -p "$PROGRAMS"
-  aws s3 cp --only-show-errors "$url" "$file.new" || die "$url cannot be fetched." \
-    "fix: the node's role needs s3:GetObject and kms:Decrypt for it, the subnet a way to S3"
-  found=$(sha256sum <"$file.new")
-  if [[ ${found%% *} != "$digest" ]]; then
+  aws s3 cp --only-show-errors "$url" "$file.new" || refuse "$url cannot be fetched" \
+    "give the node's role s3:GetObject and kms:Decrypt for it, and the subnet a route to S3"
+  actual=$(sha256sum <"$file.new")
+  if [[ ${actual%% *} != "$digest" ]]; then
     rm "$file.new"
-    die "$url is not what was uploaded: its SHA-256 is ${found%% *}, not $digest. fix: deploy again"
+    refuse "$url is not the uploaded file: its SHA-256 is ${actual%% *}, not $digest" "deploy again"
   fi
   chmod 755 "$file.new"
   mv "$file.new" "$file"
@@ -132,6 +135,6 @@ put_program() {
 reload_systemd() {
   if [[ -d /run/systemd/system ]]; then
     systemctl daemon-reload
-    say "systemd has read its units again"
+    say "systemd has reloaded its units"
   fi
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# EMR bootstrap action: the kernel's settings for a JVM with a large heap that reads and writes a large cache file.
+# EMR bootstrap action: sets up the kernel for a JVM with a large heap that reads and writes a large cache file.
 #
-# `--help` lists the arguments. Leaves on the node, each with its reasons inside:
+# `--help` lists the arguments. It leaves these files on the node, each with its reasons:
 #   /etc/sysctl.d/90-warmbase.conf            memory and sockets
 #   /etc/tmpfiles.d/warmbase.conf             huge pages
 #   /etc/security/limits.d/zz-warmbase.conf   files and processes of the user hbase
@@ -15,9 +15,9 @@ usage() {
   cat <<USAGE
 tune-kernel.sh --open-files=N --processes=N [--dirty-mib=N]
 
-  --open-files=N    file descriptors of a RegionServer: store files, S3 connections, WAL streams
-  --processes=N     its threads, at most
-  --dirty-mib=N     written bytes that may wait in memory, in MiB (${argument[dirty_mib]})
+  --open-files=N    most file descriptors of a RegionServer: store files, S3 connections, WAL streams
+  --processes=N     its most threads
+  --dirty-mib=N     most written data that may wait in memory, in MiB (${argument[dirty_mib]})
 USAGE
 }
 
@@ -31,16 +31,16 @@ check_arguments() {
 memory_and_sockets() {
   cat <<SYSCTL
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then sysctl --system.
-# ZGC maps its heap in pages of 2 MiB, at worst each by itself, and the JVM fails when it runs out of maps: the kernel's
-# 65530 would then end at 128 GiB, beside what else is mapped; this ends at 2 TiB.
+# ZGC maps its heap in pages of 2 MiB, at worst each on its own, and the JVM fails when it runs out of maps: the kernel's
+# default of 65530 suffices for 128 GiB of heap, less what else is mapped; this suffices for 2 TiB.
 vm.max_map_count = 1048576
-# A RegionServer whose heap is swapped out misses its session with ZooKeeper; 1 still lets the kernel avoid its OOM killer.
+# A RegionServer whose heap is swapped out loses its ZooKeeper session; 1 still lets the kernel swap before it kills.
 vm.swappiness = 1
-# The cache file is written all the time while it warms. With shares of a large memory the kernel gathers tens of GiB and
-# then writes them at once, and reads from the same volume wait; so it begins early and gathers little.
+# The cache file is written constantly while it warms. With limits as a share of a large memory, the kernel gathers tens of
+# GiB and then writes them at once, and reads from the same volume wait. So it starts early and gathers little.
 vm.dirty_background_bytes = $((argument[dirty_mib] * 1024 * 1024 / 4))
 vm.dirty_bytes = $((argument[dirty_mib] * 1024 * 1024))
-# judgement: room for clients that all come back after a restart, where hbase.ipc.server.listen.queue.size asks for it.
+# judgement: room for all clients to reconnect after a restart, where hbase.ipc.server.listen.queue.size asks for it.
 net.core.somaxconn = 4096
 net.ipv4.tcp_max_syn_backlog = 8192
 SYSCTL
@@ -49,10 +49,10 @@ SYSCTL
 huge_pages() {
   cat <<TMPFILES
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file and start the node again.
-# Huge pages for who asks for them, as the JVM does for its heap; for all they cost latency when memory is compacted.
+# Huge pages only for programs that ask, as the JVM does for its heap; for all, they cost latency while memory is compacted.
 w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise
 w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise
-# ZGC's heap is shared memory to the kernel, which has a switch of its own.
+# To the kernel, the heap of ZGC is shared memory, which has its own switch.
 w /sys/kernel/mm/transparent_hugepage/shmem_enabled - - - - advise
 TMPFILES
 }
@@ -60,8 +60,8 @@ TMPFILES
 limits() {
   cat <<LIMITS
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then start the RegionServer again.
-# For a start by su or runuser, which takes its limits from here and not from the unit. The last file by name wins, and
-# packages name theirs hbase.conf.
+# For a start by su or runuser, which reads its limits here and not from the unit. The last file by name wins, and packages
+# name theirs hbase.conf.
 hbase - nofile ${argument[open_files]}
 hbase - nproc ${argument[processes]}
 LIMITS
@@ -73,9 +73,9 @@ main() {
   put_file /etc/tmpfiles.d/warmbase.conf 644 "$(huge_pages)"
   put_file /etc/security/limits.d/zz-warmbase.conf 644 "$(limits)"
   sysctl --quiet --load /etc/sysctl.d/90-warmbase.conf
-  say "the kernel has taken the settings of memory and sockets"
+  say "the kernel uses the settings of memory and sockets"
   systemd-tmpfiles --create /etc/tmpfiles.d/warmbase.conf
-  say "the kernel has taken the settings of huge pages"
+  say "the kernel uses the settings of huge pages"
   end "done"
 }
 

@@ -22,6 +22,7 @@ from lint.lint import lint as linted
 from lint.reader import read_subject
 from reports.amounts import printable
 from reports.json_text import json_text
+from sizing.problem import fix_line
 
 __all__ = ["lint", "report_text"]
 
@@ -134,7 +135,7 @@ def _finding_text(finding: LintFinding) -> str:
     head = "  ".join(filter(None, (f"{finding.id} {severity}", where, _short(what), marked)))
     value = f"is {_short(finding.value)}" if finding.value is not None else ""
     reason = "" if finding.severity is Severity.INFO else f"because {finding.because}"
-    lines = (value, finding.message, reason, f"fix: {finding.fix}")
+    lines = (value, finding.message, reason, fix_line(finding.fix))
     return "\n".join([head, *(_indented(line) for line in lines if line)])
 
 

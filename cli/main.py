@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 
 import click
 
+from cli.errors import is_json, print_error, print_json_error
 from sizing.problem import WarmbaseError
 
 __all__ = ["COMMANDS", "main", "warmbase"]
@@ -59,6 +60,7 @@ GROUP_COLUMNS: Final = 9
 COMMAND_COLUMNS: Final = 13
 EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer is no."
 
+JSON: Final = "cli.main.json"
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED: Final = 128
 """A shell adds this to the number of the signal that ended a command, and reports the sum as the exit code."""
@@ -66,6 +68,20 @@ SIGNALLED: Final = 128
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports the one that is called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Notes whether the command line asks for JSON, which an error must then be, too."""
+        ctx.meta[JSON] = is_json(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Runs the command; with `--output json` its error is a JSON document on stdout."""
+        try:
+            return super().invoke(ctx)
+        except (WarmbaseError, click.UsageError) as error:
+            if ctx.meta[JSON]:
+                print_json_error(ctx, error)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands, in the order of the help."""
@@ -120,9 +136,11 @@ def main() -> None:
             signal.signal(number, _stop)
     try:
         _run()
-    except (WarmbaseError, Stopped) as error:
-        click.echo(str(error), err=True)
-        sys.exit(error.exit_code)
+    except WarmbaseError as error:
+        sys.exit(print_error(error))
+    except Stopped as stopped:
+        click.echo(str(stopped), err=True)
+        sys.exit(stopped.exit_code)
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:

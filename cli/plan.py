@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import click
 
+from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from environments.planning import plan_of
+from environments.planning import infeasible, plan_of
 from environments.reader import read_environment
 from lint.secret import redacted
-from sizing.problem import Infeasible
 
 __all__ = ["plan"]
 
@@ -36,16 +36,15 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
     """
     read = read_environment(environment)
     sized = plan_of(read, chosen_cluster(read, cluster))
+    error = None if sized.feasible else infeasible(read.source, sized)
     if output == "json":
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
         overrides = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
-        click.echo(json_text({**plain(sized), "overrides": overrides}))
+        click.echo(json_text(answer_document({**plain(sized), "overrides": overrides}, error)))
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 
         print_plan(sized, read.overrides, explain=explain)
-    if not sized.feasible:
-        raise Infeasible(
-            "no cluster meets the targets; the nearest that one could meet: " + "; or ".join(sized.nearest)
-        )
+    if error:
+        raise error

@@ -12,6 +12,7 @@ from lint.secret import redacted
 from reports.amounts import amount_text
 from sizing.cluster import Volume
 from sizing.plan import Plan
+from sizing.problem import fix_line
 from sizing.restart import Restart
 from sizing.units import (
     GIB,
@@ -229,4 +230,4 @@ def _warnings(plan: Plan) -> Rows:
     for reason in plan.nearest:
         yield "nearest", reason
     for warning in plan.warnings:
-        yield warning.severity, f"{warning.message}\n[dim]fix: {warning.fix}[/dim]"
+        yield warning.severity, f"{warning.message}\n[dim]{fix_line(warning.fix)}[/dim]"

@@ -13,6 +13,7 @@ import click
 
 from changes.planned_cluster import deployable_cluster
 from cli.change_lines import WIDTH
+from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from configurations.launch import Launch
 from environments.reader import read_environment
@@ -51,17 +52,24 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     findings = verification(aws, launch, lambda line: click.echo(line, err=True))
     report = _write(Path(read.source), cluster_name, launch, findings)
+    error = _mismatch(f"cluster {cluster_name} of {read.name}", findings, report)
     if output == "json":
-        click.echo(json_text({"findings": findings, "report": str(report)}))
+        click.echo(json_text(answer_document({"findings": findings, "report": str(report)}, error)))
     else:
         click.echo("\n".join([*_page(findings), f"report: {report}"]))
-    bad = [
+    if error:
+        raise error
+
+
+def _mismatch(subject: str, findings: Sequence[CheckResult], report: Path) -> Drifted | None:
+    mismatches = [
         f"{finding.check}: expected {finding.expected}, found {finding.found}"
         for finding in findings
         if finding.good is False
     ]
-    if bad:
-        raise Drifted(f"cluster {cluster_name} of {read.name}", bad)
+    if not mismatches:
+        return None
+    return Drifted(subject, mismatches, why="is not what the documents say", fix=f"do what the report says: {report}")
 
 
 def _page(findings: Sequence[CheckResult]) -> Iterator[str]:

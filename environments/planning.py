@@ -12,10 +12,10 @@ from sizing.calculator import plan
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES, Mode
 from sizing.plan import Plan
-from sizing.problem import Infeasible
+from sizing.problem import Infeasible, Problem
 from sizing.requirements import Requirements, World
 
-__all__ = ["compared_plans", "feasible_plan_of", "plan_of", "requirements", "world"]
+__all__ = ["compared_plans", "feasible_plan_of", "infeasible", "plan_of", "requirements", "world"]
 
 
 def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:
@@ -50,10 +50,21 @@ def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
     """A plan that may be deployed. Raises Infeasible for one that misses its targets."""
     chosen = plan_of(environment, cluster)
     if not chosen.feasible:
-        raise Infeasible(
-            f"{environment.source}: nothing meets the targets; what would do: {'; or '.join(chosen.nearest)}"
-        )
+        raise infeasible(environment.source, chosen)
     return chosen
+
+
+def infeasible(source: str, plan: Plan) -> Infeasible:
+    """Return the error of a plan that misses its targets; its fix names the nearest changes that would meet them."""
+    nearest = f"the nearest is {plan.core.count} x {plan.core.instance_type}"
+    return Infeasible(
+        Problem(
+            where=source,
+            what="no cluster meets the targets",
+            why=nearest,
+            fix=f"change one target: {'; or '.join(plan.nearest)}",
+        )
+    )
 
 
 def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:

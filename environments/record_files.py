@@ -62,11 +62,22 @@ def check_record(
     """Return the record if it is one of the cluster that runs by that id. Raises Refused for another, and for none."""
     fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
     if record is None:
-        raise Refused(f"nothing says what {running}, cluster {cluster_name}, was launched with\n  fix: {fix}")
+        raise Refused(
+            Problem(
+                where=f"cluster {cluster_name}",
+                what=f"runs as {running}, and has no launch record",
+                why="without a record, warmbase does not know what the cluster was launched with",
+                fix=fix,
+            )
+        )
     if record.cluster_id != running:
         raise Refused(
-            f"cluster {cluster_name} runs as {running}, and its launch record is of {record.cluster_id}: nothing"
-            f" says what {running} was launched with\n  fix: {fix}"
+            Problem(
+                where=f"cluster {cluster_name}",
+                what=f"runs as {running}, and its launch record is of {record.cluster_id}",
+                why=f"warmbase does not know what {running} was launched with",
+                fix=fix,
+            )
         )
     return record
 

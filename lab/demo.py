@@ -146,7 +146,14 @@ def _check(selection: str, launch: Launch, output: Path, progress: Progress) -> 
     with progress.step("cfn-lint the templates") as say:
         templates, errors = lint_errors(output)
         if errors:
-            raise OperationFailed("cfn-lint found errors:\n  " + "\n  ".join(errors))
+            raise OperationFailed(
+                Problem(
+                    where=str(output),
+                    what="cfn-lint found errors in the templates",
+                    why="\n".join(errors),
+                    fix="mend the template that each line names",
+                )
+            )
         say(f"{templates} templates, no error")
 
 
@@ -184,7 +191,12 @@ def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
         cluster, comparisons = compare_deployed(cycle.aws, cycle.launch)
         differences = [f"{comparison.subject}: {line}" for comparison in comparisons for line in comparison.differences]
         if differences:
-            raise Drifted(f"cluster {cluster.id}", differences)
+            raise Drifted(
+                f"cluster {cluster.id}",
+                differences,
+                why="differs from what was rendered",
+                fix="run the demo again from a clean checkout; if it differs again, report it",
+            )
         say(
             f"{cluster.id} is {cluster.state}; {sum(comparison.facts for comparison in comparisons)} facts,"
             " no difference"
@@ -201,7 +213,14 @@ def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
         remaining = _remaining_stacks(cycle.aws, environment)
         retained = _root_buckets(cycle.aws, environment)
         if remaining or not retained:
-            raise OperationFailed(f"stacks left: {remaining or 'none'}; buckets left: {retained or 'none'}")
+            raise OperationFailed(
+                Problem(
+                    where=environment,
+                    what="the demo did not remove what it deployed",
+                    why=f"stacks left: {remaining or 'none'}; buckets left: {retained or 'none'}",
+                    fix="end the local AWS, which keeps nothing, and run the demo again",
+                )
+            )
         say(f"no stack; {len(retained)} buckets retained")
     return retained
 

@@ -160,7 +160,11 @@ def _let_stay(process: subprocess.Popen[str]) -> None:
         process.stdin.write(STAY)
         process.stdin.close()
     except BrokenPipeError:
-        raise OperationFailed("the local AWS has ended by itself, so it cannot be kept\n  fix: try again") from None
+        raise OperationFailed(
+            Problem(
+                where="the local AWS", what="has ended by itself, so it cannot stay", why="", fix="run the same again"
+            )
+        ) from None
     if process.stdout:
         process.stdout.close()
 
@@ -223,5 +227,10 @@ def is_healthy(endpoint: str) -> bool:
 
 def _not_started(why: str) -> OperationFailed:
     return OperationFailed(
-        f"the local AWS did not start\n  {why}\n  fix: run `python -m local_aws` by itself and read what it says"
+        Problem(
+            where="the local AWS",
+            what="did not start",
+            why=why,
+            fix="run `python -m local_aws` by itself and read what it prints",
+        )
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["MISSING", "error_code", "translated"]
 
@@ -32,11 +32,17 @@ def translated(what: str, fix: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise OperationFailed(f"{what}\n  {error}\n  fix: {_fix(error_code(error), fix)}") from error
+        raise OperationFailed(
+            Problem(where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_fix(error_code(error), fix))
+        ) from error
     except BotoCoreError as error:
         raise OperationFailed(
-            f"{what}: AWS could not be asked\n  {error}\n"
-            "  fix: set AWS_PROFILE or other credentials, and reach AWS from here"
+            Problem(
+                where="AWS",
+                what=what,
+                why=str(error),
+                fix="set AWS_PROFILE or other credentials, and check that this machine reaches AWS",
+            )
         ) from error
 
 

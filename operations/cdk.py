@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from environments.reader import locate
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["COMMAND", "PROJECT", "run_cdk", "selection"]
 
@@ -37,7 +37,14 @@ def run_cdk(
     Raises OperationFailed with the last lines when it is missing or ends badly.
     """
     if not COMMAND.exists():
-        raise OperationFailed(f"{COMMAND.relative_to(PROJECT)} is not there\n  fix: run `make setup`")
+        raise OperationFailed(
+            Problem(
+                where=str(COMMAND.relative_to(PROJECT)),
+                what="does not exist",
+                why="the CDK command line is not installed",
+                fix="run `make setup`",
+            )
+        )
     last: deque[str] = deque(maxlen=LAST_LINES)
     command = [str(COMMAND), *arguments, "--no-notices", "--no-color"]
     with subprocess.Popen(
@@ -58,8 +65,14 @@ def run_cdk(
             _stop(process)
             raise
     if process.returncode:
-        said = "\n  ".join(last)
-        raise OperationFailed(f"cdk {' '.join(arguments)} ended with {process.returncode}; it said:\n  {said}")
+        raise OperationFailed(
+            Problem(
+                where=f"cdk {' '.join(arguments)}",
+                what=f"ended with {process.returncode}",
+                why="\n".join(last),
+                fix="mend what the lines above say, and run the same again",
+            )
+        )
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

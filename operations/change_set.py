@@ -15,7 +15,7 @@ from operations.aws_errors import error_code, translated
 from operations.cdk import run_cdk
 from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
-from sizing.problem import OperationFailed, Refused
+from sizing.problem import OperationFailed, Problem, Refused
 
 __all__ = ["KEPT", "POLICY", "Assembly", "deploy_stack", "losses", "template_of"]
 
@@ -143,10 +143,13 @@ def _refuse_losses(stack: str, changes: list[Mapping[str, Any]]) -> None:
     found = list(losses(changes))
     if found:
         raise Refused(
-            f"stack {stack} was left as it is: its change set would lose what must be kept\n  "
-            + "\n  ".join(found)
-            + "\n  fix: if a cluster runs without its launch record, write it down with `warmbase pin`, and deploy"
-            " again; else take back what was changed in the file or in this checkout"
+            Problem(
+                where=f"stack {stack}",
+                what="was not changed: its change set would lose what must be retained",
+                why="\n".join(found),
+                fix="if a cluster runs without its launch record, write the record with `warmbase pin`, and deploy"
+                " again; otherwise revert what was changed in the file or in this checkout",
+            )
         )
 
 
@@ -155,7 +158,12 @@ def _protect(aws: Aws, stack: str) -> None:
 
 
 def _failed(stack: str, status: str | None, events: Events) -> OperationFailed:
-    why = "\n  ".join(events.failures()) or "CloudFormation gives no reason"
+    why = "\n".join(events.failures()) or "CloudFormation gives no reason"
     return OperationFailed(
-        f"stack {stack} ended {status}\n  {why}\n  fix: mend what the line above says, and run the same again"
+        Problem(
+            where=f"stack {stack}",
+            what=f"ended {status}",
+            why=why,
+            fix="mend what the lines above say, and run the same again",
+        )
     )

@@ -18,7 +18,7 @@ from environments.root import Root
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.description import LIVES
-from sizing.problem import OperationFailed, Refused
+from sizing.problem import OperationFailed, Problem, Refused
 
 __all__ = ["NOBODY", "Claim", "claim_of", "release", "writers"]
 
@@ -62,8 +62,13 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
         cluster, region, account = str(said["cluster"]), str(said["region"]), str(said["account"])
     except (ValueError, KeyError, TypeError):
         raise OperationFailed(
-            f"s3://{bucket}/{root.claim_key} is not a claim that can be read: nobody can tell who writes to the root\n"
-            "  fix: look who does; when nobody does, remove the object, and run: warmbase claim ENV --take"
+            Problem(
+                where=f"s3://{bucket}/{root.claim_key}",
+                what="is not a claim that can be read",
+                why="nobody can tell which cluster writes to the root",
+                fix="find out which cluster writes there; when none does, delete the object, and run: warmbase"
+                " claim ENV --take",
+            )
         ) from None
     return Claim(
         cluster=cluster,
@@ -111,23 +116,35 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
         except ClientError as error:
             if error_code(error) in {"PreconditionFailed", "ConditionalRequestConflict"}:
                 raise Refused(
-                    f"s3://{bucket}/{root.claim_key} has changed meanwhile: a cluster starts on this root\n"
-                    "  fix: look again who holds it: warmbase claim"
+                    Problem(
+                        where=f"s3://{bucket}/{root.claim_key}",
+                        what="has changed meanwhile",
+                        why="a cluster is starting on this root",
+                        fix="check which cluster has the claim: warmbase claim",
+                    )
                 ) from None
             raise
 
 
 def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
+    claim_url = f"s3://{environment.root.bucket_in(aws.account)}/{environment.root.claim_key}"
     if (claim.account, claim.region) != (aws.account, environment.region):
         raise Refused(
-            f"the root is claimed by {claim.cluster} in {claim.region} of account {claim.account}, which cannot be"
-            " asked from here whether it runs\n"
-            "  fix: look there; when it is terminated, remove the object by hand, and run the same again"
+            Problem(
+                where=claim_url,
+                what=f"is claimed by {claim.cluster} in {claim.region} of account {claim.account}",
+                why="these credentials cannot ask there whether that cluster runs",
+                fix="check there; once the cluster is terminated, delete the object by hand, and run the same again",
+            )
         )
     if claim.holds:
         raise Refused(
-            f"the root is claimed by {claim.cluster}, which is {claim.state}: two clusters that write to one root"
-            " corrupt it\n  fix: end that cluster first: warmbase teardown"
+            Problem(
+                where=claim_url,
+                what=f"is claimed by {claim.cluster}, which is {claim.state}",
+                why="two clusters that write to one root corrupt it",
+                fix="end that cluster first: warmbase teardown",
+            )
         )
 
 

@@ -21,7 +21,7 @@ from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.polling import turns
 from operations.progress import Say
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["PrimaryShell", "script"]
 
@@ -76,8 +76,9 @@ class PrimaryShell:
                     self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=[step])
                 raise
             answer = self._answer(key)
+        log = f"s3://{self.log_bucket}/emr/{self.cluster_id}/steps/{step}/stderr.gz"
         if answer is None or "error" in answer or state != "COMPLETED":
-            raise OperationFailed(_why(self, name, step, state, answer))
+            raise _failure(log, f"{name} on {self.cluster_id}", state, answer)
         return answer
 
     def _cancel_waiting(self) -> None:
@@ -99,8 +100,12 @@ class PrimaryShell:
                 say(f"step {step}, {name}, is {state}")
                 said = state
         raise OperationFailed(
-            f"step {step}, {name}, is still {said} after {LONGEST_SECONDS / 60:.0f} minutes\n"
-            "  fix: look what it waits for in EMR's console; when it has ended, run the same again"
+            Problem(
+                where=f"step {step}, {name}",
+                what=f"is still {said} after {LONGEST_SECONDS / 60:.0f} minutes",
+                why=f"cluster {self.cluster_id} has not run it",
+                fix="see in EMR's console what it waits for; when it has ended, run the same again",
+            )
         )
 
     def _answer(self, key: str) -> Mapping[str, Any] | None:
@@ -126,7 +131,8 @@ def script(name: str) -> str:
     return text
 
 
-def _why(primary: PrimaryShell, name: str, step: str, state: str, answer: Mapping[str, Any] | None) -> str:
-    said = "it left no answer" if answer is None else str(answer.get("error", "it answered, and failed after that"))
-    log = f"s3://{primary.log_bucket}/emr/{primary.cluster_id}/steps/{step}/stderr.gz"
-    return f"{name} on {primary.cluster_id} ended {state}\n  {said}\n  fix: read {log}, mend it, and run the same again"
+def _failure(log: str, where: str, state: str, answer: Mapping[str, Any] | None) -> OperationFailed:
+    why = "it left no answer" if answer is None else str(answer.get("error", "it answered, and failed after that"))
+    return OperationFailed(
+        Problem(where=where, what=f"ended {state}", why=why, fix=f"read {log}, mend that, and run the same again")
+    )

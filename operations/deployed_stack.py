@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from operations.aws import Aws
 from operations.polling import turns
 from operations.progress import Say
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["STUCK", "Events", "status_of", "wait_until_stable"]
 
@@ -69,10 +69,14 @@ def _under_way(status: str) -> bool:
 
 def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
     means, command = STUCK[status]
-    why = "\n  ".join(Events(aws, stack, seen_all=False).failures()) or "CloudFormation does not say why any more"
+    why = "\n".join(Events(aws, stack, seen_all=False).failures()) or "CloudFormation does not say why any more"
     return OperationFailed(
-        f"stack {stack} is {status}: {means}\n  {why}\n"
-        f"  fix: mend what the line above says; then {command.format(stack=stack)}; then run the same again"
+        Problem(
+            where=f"stack {stack}",
+            what=f"is {status}: {means}",
+            why=why,
+            fix=f"mend what the lines above say; then {command.format(stack=stack)}; then run the same again",
+        )
     )
 
 
@@ -96,8 +100,12 @@ class Events:
             if status is None or (began and not status.endswith("_IN_PROGRESS")):
                 return status
         raise OperationFailed(
-            f"stack {self._stack} is still {status} after {LONGEST_SECONDS / 60:.0f} minutes\n"
-            "  fix: look at its events in the console; run the same again, and it waits on"
+            Problem(
+                where=f"stack {self._stack}",
+                what=f"is still {status} after {LONGEST_SECONDS / 60:.0f} minutes",
+                why="CloudFormation has not finished",
+                fix="look at its events in the console; run the same again, and it continues to wait",
+            )
         )
 
     @property

@@ -33,7 +33,7 @@ from operations.progress import Progress, Say, Stage
 from operations.protection import protect
 from operations.reconfiguration import reconfiguration
 from operations.tuning import Tuning, tuning_of
-from sizing.problem import Refused
+from sizing.problem import Problem, Refused
 
 __all__ = ["Proposal", "StackChange", "Work", "deployment", "proposal"]
 
@@ -167,8 +167,12 @@ def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: boo
     if dry_run:
         names = ", ".join(unrecorded)
         raise Refused(
-            f"cluster {names} runs, and nothing says what it was launched with: a deployment writes that down first\n"
-            f"  fix: warmbase pin {Path(environment.source).stem}, then the same again"
+            Problem(
+                where=f"cluster {names}",
+                what="runs without a launch record",
+                why="a deployment writes the record first, and a dry run writes nothing",
+                fix=f"warmbase pin {Path(environment.source).stem}, then the same again",
+            )
         )
 
 

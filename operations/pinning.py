@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import Any
+from typing import Any, Final
 
 from changes.launched import is_as_launched
 from changes.replan import recorded_plan
@@ -27,6 +27,10 @@ from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, P
 from stacks.references import Templates, referenced_by
 
 __all__ = ["Pinned", "check_pinned", "pin", "upgrade"]
+
+
+DIFFERS: Final = "differs from what runs"
+PIN_AGAIN: Final = "write the record again: warmbase pin ENV"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +62,18 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
     before = launch_records(environment).get(cluster_name)
     if before is None:
         now = f"{record.cluster_id}, launched at {record.launched_at}, runs"
-        raise Drifted(f"the launch record of {cluster_name} in {record.directory}", [f"there is none; {now}"])
+        raise Drifted(
+            f"the launch record of {cluster_name} in {record.directory}",
+            [f"there is none; {now}"],
+            why=DIFFERS,
+            fix=PIN_AGAIN,
+        )
     record = replace(record, plan=_launched_plan(environment, record, before))
     differences = list(_otherwise(before, record))
     if differences:
-        raise Drifted(f"the launch record of {cluster_name} in {record.directory}", differences)
+        raise Drifted(
+            f"the launch record of {cluster_name} in {record.directory}", differences, why=DIFFERS, fix=PIN_AGAIN
+        )
     return Pinned(record=record, confirmed=confirmed, replaced=False)
 
 
@@ -139,7 +150,12 @@ def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[L
     deployed = dict(identity_of_stacks(templates, stack, launched, identity))
     confirmed, differences = confirmed_facts(template_spec(launched, identity), live, identity, deployed)
     if differences:
-        raise Drifted(f"cluster {live.id}, as EMR describes it,", differences)
+        raise Drifted(
+            f"cluster {live.id}, as EMR describes it,",
+            differences,
+            why="differs from what its stack launched",
+            fix="undo by hand what was changed by hand, or correct the environment file; then pin again",
+        )
     files = _bootstrap_files(aws, live)
     record = LaunchRecord(
         directory=record_directory(environment, cluster_name),
@@ -175,9 +191,13 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
     if state not in LIVES:
         stack = cluster_stack(environment.name, cluster_name)
         raise OperationFailed(
-            f"cluster {identity} is {state}: nothing runs that a deployment could replace\n"
-            f"  fix: to launch another, delete the stack {stack}, remove"
-            f" {record_directory(environment, cluster_name)} if it is there, and deploy"
+            Problem(
+                where=f"cluster {identity}",
+                what=f"is {state}",
+                why="no cluster runs that a deployment could replace",
+                fix=f"to launch another, delete the stack {stack}, remove"
+                f" {record_directory(environment, cluster_name)} if it is there, and deploy",
+            )
         )
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     groups = (described.group for described in described_groups(aws, identity).values())
@@ -212,6 +232,10 @@ def _fetched(aws: Aws, url: str) -> bytes:
         return aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
     except aws.s3.exceptions.NoSuchKey:
         raise OperationFailed(
-            f"{url}, which the cluster's bootstrap actions fetch, is gone\n"
-            "  fix: put the file back under that key: new nodes cannot join without it"
+            Problem(
+                where=url,
+                what="does not exist",
+                why="the cluster's bootstrap actions fetch it, and new nodes cannot join without it",
+                fix="put the file back under that key",
+            )
         ) from None

@@ -17,7 +17,7 @@ from operations.aws_errors import translated
 from operations.comparison import Comparison, around
 from operations.description import LIVES, DescribedCluster, described_cluster
 from operations.stack_drift import stack_edits
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["ClusterDrift", "RunningCluster", "cluster_drift", "read_running_cluster"]
 
@@ -55,8 +55,12 @@ def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
         cluster = described_cluster(aws, plan.environment, plan.cluster)
     if cluster.state not in LIVES:
         raise OperationFailed(
-            f"cluster {cluster.id} of {plan.environment} {plan.cluster} is {cluster.state}: nothing runs\n"
-            "  fix: warmbase status says what is left of it"
+            Problem(
+                where=f"cluster {cluster.id} of {plan.environment} {plan.cluster}",
+                what=f"is {cluster.state}",
+                why="a cluster that does not run cannot be compared",
+                fix="see what is left of it: warmbase status",
+            )
         )
     return RunningCluster(
         cluster=cluster, subject=_spec(cluster), settled=tuple(_immutable_changes(cluster, launch.environment))

@@ -18,7 +18,7 @@ from facts.prices.fresh import FreshPrices, SearchOffers, fresh_prices
 from facts.prices.offer import Offer, offer
 from operations.aws import Aws
 from sizing.prices import PriceTable
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
@@ -94,16 +94,29 @@ def _failures() -> Iterator[None]:
         yield
     except ClientError as error:
         raise OperationFailed(
-            f"the AWS Pricing API refused\n  {error}\n"
-            "  fix: use credentials that are valid and may call pricing:GetProducts"
+            Problem(
+                where="the AWS Pricing API",
+                what="refused the request",
+                why=str(error),
+                fix="use credentials that are valid and may call pricing:GetProducts",
+            )
         ) from error
     except BotoCoreError as error:
         raise OperationFailed(
-            f"the AWS Pricing API could not be asked\n  {error}\n"
-            "  fix: set AWS_PROFILE or other credentials, and reach api.pricing.us-east-1.amazonaws.com from here"
+            Problem(
+                where="the AWS Pricing API",
+                what="could not be reached",
+                why=str(error),
+                fix="set AWS_PROFILE or other credentials, and check that this machine reaches"
+                " api.pricing.us-east-1.amazonaws.com",
+            )
         ) from error
     except ValueError as error:
         raise OperationFailed(
-            f"the AWS Pricing API answered in an unknown form\n  {error}\n"
-            "  fix: hold the answer against facts/prices/offer.py, which reads the documented one"
+            Problem(
+                where="the AWS Pricing API",
+                what="answered in an unknown form",
+                why=str(error),
+                fix="compare the answer with facts/prices/offer.py, which reads the documented form",
+            )
         ) from error

@@ -21,7 +21,7 @@ from operations.description import DescribedGroup, described_groups
 from operations.polling import turns
 from operations.progress import Say, Stage
 from operations.tuning import GroupChange, Tuning
-from sizing.problem import OperationFailed, Refused
+from sizing.problem import OperationFailed, Problem, Refused
 from sizing.units import format_percent
 
 __all__ = ["reconfiguration"]
@@ -37,6 +37,11 @@ ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"}
 # judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
 PUBLISHED_SECONDS: Final = 300.0
 KEPT_FRACTION: Final = 0.9  # judgement: of what a cache held; regions that moved meanwhile take some of it along
+NO_REASON: Final = "EMR gives no reason"
+MASTER_WAITS: Final = "a master that restarts while a RegionServer is away may wait for hbase:meta forever"
+READ_GROUP_LOG: Final = (
+    "read the group's log (EMR's console, instance groups); change the environment file, and run the same again"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +61,12 @@ class _Groups:
             group = self[role]
             if group.state in ENDED:
                 raise OperationFailed(
-                    f"the {role} group of {self.cluster_id} is {group.state}\n  {group.why}\n"
-                    "  fix: warmbase status says what is left of the cluster"
+                    Problem(
+                        where=f"the {role} group of {self.cluster_id}",
+                        what=f"is {group.state}",
+                        why=group.why or NO_REASON,
+                        fix="see what is left of the cluster: warmbase status",
+                    )
                 )
             if group.state in STOPPED or (group.state == "RUNNING" and group.running == group.count):
                 return group
@@ -66,8 +75,12 @@ class _Groups:
                 say(f"{role} group is {now}")
                 said = now
         raise OperationFailed(
-            f"the {role} group of {self.cluster_id} is still {said} after {LONGEST_SECONDS / 3600:.0f} hours\n"
-            "  fix: look at its events in the console; run the same again, and it waits on"
+            Problem(
+                where=f"the {role} group of {self.cluster_id}",
+                what=f"is still {said} after {LONGEST_SECONDS / 3600:.0f} hours",
+                why=NO_REASON,
+                fix="look at its events in the console; run the same again, and it continues to wait",
+            )
         )
 
     def reconfigured(self, role: str, before: DescribedGroup, say: Say) -> DescribedGroup:
@@ -120,8 +133,12 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
     after = groups.wait_until_stable(move.role, say)
     if after.state in STOPPED or after.running != move.count:
         raise OperationFailed(
-            f"the {move.role} group has {after.running} nodes and not {move.count}: it is {after.state}\n"
-            f"  {after.why or 'EMR gives no reason'}\n  fix: mend what it says, and run the same again"
+            Problem(
+                where=f"the {move.role} group",
+                what=f"has {after.running} nodes instead of {move.count}, and is {after.state}",
+                why=after.why or NO_REASON,
+                fix="mend what the reason says, and run the same again",
+            )
         )
     return f"{after.running} nodes"
 
@@ -144,16 +161,23 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
     core = groups.wait_until_stable("core", say)
     if core.state != "RUNNING" or core.running != core.count:
         raise Refused(
-            f"the primaries were left alone: {core.running} of {core.count} core nodes run, the group is {core.state}\n"
-            "  a master that restarts while a RegionServer is away may wait for hbase:meta for ever\n"
-            "  fix: wait until all run, and run the same again"
+            Problem(
+                where="the primary group",
+                what=f"was not changed: {core.running} of {core.count} core nodes run, and the core group is"
+                f" {core.state}",
+                why=MASTER_WAITS,
+                fix="wait until all core nodes run, and run the same again",
+            )
         )
     silent = [cache.instance for cache in caches(groups.aws, groups.cluster_id) if cache.answering == 0]
     if silent:
         raise Refused(
-            f"the primaries were left alone: the RegionServer of {', '.join(silent)} does not answer on its node\n"
-            "  a master that restarts while a RegionServer is away may wait for hbase:meta for ever\n"
-            "  fix: look at its log; when it serves again, run the same again"
+            Problem(
+                where="the primary group",
+                what=f"was not changed: the RegionServer of {', '.join(silent)} does not answer on its node",
+                why=MASTER_WAITS,
+                fix="read its log; when it serves again, run the same again",
+            )
         )
 
 
@@ -161,31 +185,35 @@ def _rolled_back(
     groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say
 ) -> OperationFailed:
     """Return what EMR says; a group that it stopped at is given the settings it had."""
-    why = after.why or "EMR gives no reason"
+    why = after.why or NO_REASON
     if after.state not in STOPPED:
         return OperationFailed(
-            f"EMR went back to the {role} group's settings of before\n  {why}\n"
-            "  fix: look into the group's log (EMR's console, instance groups); change the file, and run the same again"
+            Problem(where=f"the {role} group", what="EMR restored its previous settings", why=why, fix=READ_GROUP_LOG)
         )
     say(f"{role} group is {after.state}: {why}; going back")
     groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))
     back = groups.reconfigured(role, after, say)
     if back.state == "RUNNING" and not back.pending:
         return OperationFailed(
-            f"EMR could not reconfigure the {role} group, which was {after.state}; it has its settings of before"
-            " again\n"
-            f"  {why}\n  fix: look into the group's log (EMR's console, instance groups); change the file, and run the"
-            " same again"
+            Problem(
+                where=f"the {role} group",
+                what=f"EMR could not reconfigure it, and it was {after.state}; it has its previous settings again",
+                why=why,
+                fix=READ_GROUP_LOG,
+            )
         )
     return _still(role, back)
 
 
 def _still(role: str, group: DescribedGroup) -> OperationFailed:
     return OperationFailed(
-        f"the {role} group is {group.state}, and cannot be changed until it is not\n"
-        f"  {group.why or 'EMR gives no reason'}\n"
-        "  fix: in EMR's console, look at the group's failed configurations and its nodes' logs; a node that is at"
-        " fault is replaced when it is terminated there; then run the same again"
+        Problem(
+            where=f"the {role} group",
+            what=f"is {group.state}, and cannot be changed until that is over",
+            why=group.why or NO_REASON,
+            fix="in EMR's console, look at the group's failed configurations and its nodes' logs; EMR replaces a faulty"
+            " node when you terminate it there; then run the same again",
+        )
     )
 
 

@@ -14,7 +14,7 @@ from hfile.layout import FileEntry
 from hfile.readable import DELETED, Unreadable
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["S3File", "S3Root"]
 
@@ -55,7 +55,9 @@ class S3File:
                     raise Unreadable(self.name, offset, str(error)) from None
                 raise
             except HTTPError as error:
-                raise OperationFailed(f"{self.name} could not be read\n  {error}\n  fix: run the same again") from error
+                raise OperationFailed(
+                    Problem(where=self.name, what="could not be read", why=str(error), fix="run the same again")
+                ) from error
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
         return data

@@ -9,7 +9,7 @@ from typing import Any, Final
 from environments.names import stacks_around
 from operations.aws import Aws
 from operations.comparison import Comparison
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["stack_edits"]
 
@@ -54,10 +54,22 @@ def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
             return
         why = said.get("DetectionStatusReason", "no reason given")
         if said["DetectionStatus"] == "DETECTION_FAILED":
-            raise OperationFailed(f"CloudFormation could not look for edits in {stack}\n  {why}\n  fix: try again")
+            raise OperationFailed(
+                Problem(
+                    where=f"stack {stack}",
+                    what="CloudFormation could not detect drift",
+                    why=why,
+                    fix="run the same again",
+                )
+            )
         if time.monotonic() > deadline:
             raise OperationFailed(
-                f"CloudFormation still looks for edits in {stack} after {DETECTION_SECONDS:.0f} s\n  fix: try again"
+                Problem(
+                    where=f"stack {stack}",
+                    what=f"CloudFormation has not finished detecting drift after {DETECTION_SECONDS:.0f} s",
+                    why="",
+                    fix="run the same again",
+                )
             )
         time.sleep(POLL_SECONDS)
 

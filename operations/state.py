@@ -102,7 +102,7 @@ def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
     try:
         found = claim_of(aws, environment.root)
     except OperationFailed as failure:
-        return None, str(failure).partition("\n")[0]
+        return None, failure.summary
     return found, "" if found else "nobody has claimed the root"
 
 
@@ -116,7 +116,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
     try:
         launch = planned_cluster(environment, cluster_name, record).launch
     except Infeasible as infeasible:
-        return _nothing(cluster_name, role, record, str(infeasible).partition("\n")[0], found)
+        return _nothing(cluster_name, role, record, infeasible.summary, found)
     with translated(f"the state of cluster {cluster_name} could not be read", "run the same again"):
         return ClusterState(
             colour=cluster_name,

@@ -25,7 +25,7 @@ from operations.description import LIVES, described_alarms
 from operations.polling import turns
 from operations.progress import Say, Stage
 from sizing.modes.mode import TeardownStep
-from sizing.problem import OperationFailed, Refused
+from sizing.problem import OperationFailed, Problem, Refused
 
 __all__ = ["destruction", "recorded_cluster", "teardown"]
 
@@ -52,7 +52,12 @@ def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> t
         status = status_of(aws, stack)
         if status is not None and status.endswith("_IN_PROGRESS") and not status.startswith(("REVIEW", "DELETE")):
             raise Refused(
-                f"stack {stack} is {status}: it is not known yet which cluster is its\n  fix: wait for its end"
+                Problem(
+                    where=f"stack {stack}",
+                    what=f"is {status}",
+                    why="which cluster it will have is not known yet",
+                    fix="wait until CloudFormation has finished, and run the same again",
+                )
             )
         found = [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
     clusters = [each.get("PhysicalResourceId") for each in found if each["ResourceType"] == CLUSTER]
@@ -71,9 +76,13 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: st
         record_of(environment, cluster_name, identity)
     if environment.mode.needs_export and exported is None and state in LIVES:
         raise Refused(
-            f"the data of {identity} are on its nodes and nowhere else\n"
-            "  fix: export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
-            " name where: --exported s3://BUCKET/PREFIX/"
+            Problem(
+                where=f"cluster {identity}",
+                what="has the only copy of the data, on its nodes",
+                why="in HDFS mode, terminating the nodes deletes the data",
+                fix="export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
+                " name the place: --exported s3://BUCKET/PREFIX/",
+            )
         )
     if identity is not None:
         yield from _of_cluster(aws, environment, cluster_name, identity, exported)
@@ -91,8 +100,12 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
         identity, state = recorded_cluster(aws, environment, cluster_name)
         if identity is not None and state not in GONE:
             raise Refused(
-                f"cluster {cluster_name} runs: {identity} is {state}\n"
-                f"  fix: end it first: warmbase teardown {Path(environment.source).stem} {cluster_name}"
+                Problem(
+                    where=f"cluster {cluster_name}",
+                    what=f"runs: {identity} is {state}",
+                    why="its network would be removed",
+                    fix=f"end it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
+                )
             )
     for cluster_name in environment.clusters:
         for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
@@ -111,8 +124,12 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
     others = [name for name in names if name.startswith(start) and name.endswith("-cluster") and name not in known]
     if others:
         raise Refused(
-            f"there are clusters that the file does not have: {', '.join(others)}\n"
-            "  fix: put their colours back into the file, and end them: warmbase teardown"
+            Problem(
+                where=environment.source,
+                what=f"does not list clusters that are deployed: {', '.join(others)}",
+                why="their stacks use the network that would be removed",
+                fix="put their names back into the file, and end them: warmbase teardown",
+            )
         )
 
 
@@ -180,9 +197,12 @@ def _disabled(primary: PrimaryShell, say: Say) -> str:
         return DOWN
     if found["enabled"]:
         raise Refused(
-            f"tables are still enabled: {', '.join(found['enabled'])}\n"
-            "  what of them is in memory would be lost\n"
-            "  fix: look why in the master's log; disable them in HBase's shell, and run the same again"
+            Problem(
+                where="HBase",
+                what=f"tables are still enabled: {', '.join(found['enabled'])}",
+                why="what they have in memory would be lost",
+                fix="find the reason in the master's log; disable the tables in HBase's shell, and run the same again",
+            )
         )
     return f"{len(found['tables'])} tables are disabled"
 
@@ -196,8 +216,12 @@ def _stopped(primary: PrimaryShell, say: Say) -> str:
     left = primary.run("stop-hbase", say, str(STOP_SECONDS))["servers"]
     if left:
         raise Refused(
-            f"RegionServers still run: {', '.join(left)}\n  what they hold would be lost\n"
-            "  fix: look why in their logs, and run the same again"
+            Problem(
+                where="HBase",
+                what=f"RegionServers still run: {', '.join(left)}",
+                why="what they have in memory would be lost",
+                fix="find the reason in their logs, and run the same again",
+            )
         )
     return "no RegionServer runs"
 
@@ -215,16 +239,24 @@ def _check_no_logs(primary: PrimaryShell, say: Say) -> str:
     found = primary.run("inspect-wals", say)
     if not found["down"]:
         raise Refused(
-            "HBase runs again, though it was stopped: something has started it\n"
-            "  fix: look who did in the journal of the primaries, and stop that; run the same again, which stops HBase;"
-            f" {SILENT}"
+            Problem(
+                where="HBase",
+                what="runs again after it was stopped",
+                why="something has started it",
+                fix="find out what did in the journal of the primaries, and stop that; run the same again, which stops"
+                f" HBase; {SILENT}",
+            )
         )
     if found["files"]:
         some = ", ".join(found["files"][:3])
         raise Refused(
-            f"{found['directory']} holds {len(found['files'])} files, edits that are nowhere else: {some}\n"
-            "  fix: start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
-            f" it has read them, and run the same again; {SILENT}"
+            Problem(
+                where=str(found["directory"]),
+                what=f"holds {len(found['files'])} files: {some}",
+                why="these write-ahead logs hold edits that exist nowhere else",
+                fix="start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
+                f" it has replayed them, and run the same again; {SILENT}",
+            )
         )
     return f"{found['directory']} is empty"
 
@@ -233,16 +265,23 @@ def _exported(url: str, primary: PrimaryShell, say: Say, *, current: bool = True
     found = primary.run("verify-export", say, url)
     if found["missing"]:
         raise Refused(
-            f"no whole snapshot of {', '.join(found['missing'])} is below {url}\n  the data are nowhere else\n"
-            "  fix: export one of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same again"
+            Problem(
+                where=url,
+                what=f"has no whole snapshot of {', '.join(found['missing'])}",
+                why="the data exist nowhere else",
+                fix="export a snapshot of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same again",
+            )
         )
     if not current:
         return f"each table has a whole snapshot below {url}"
     if found["stale"]:
         raise Refused(
-            f"the snapshots of {', '.join(found['stale'])} below {url} lack store files that the tables have now\n"
-            "  what was written, or compacted, since then is nowhere else\n"
-            "  fix: take another snapshot of each, which a disabled table allows, export it, and run the same again"
+            Problem(
+                where=url,
+                what=f"the snapshots of {', '.join(found['stale'])} lack store files that the tables have now",
+                why="what was written or compacted since the snapshot exists nowhere else",
+                fix="take another snapshot of each, which a disabled table allows, export it, and run the same again",
+            )
         )
     return f"each table has a whole snapshot below {url}, with all its store files"
 
@@ -264,8 +303,12 @@ def _terminated(aws: Aws, identity: str, say: Say) -> str:
             return f"{identity} is {state or 'unknown to EMR'}"
         say(f"{identity} is {state}")
     raise OperationFailed(
-        f"{identity} is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes\n"
-        "  fix: look at it in EMR's console; run the same again, and it waits on"
+        Problem(
+            where=f"cluster {identity}",
+            what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
+            why="EMR has not finished terminating it",
+            fix="look at it in EMR's console; run the same again, and it continues to wait",
+        )
     )
 
 
@@ -280,9 +323,14 @@ def _deleted(aws: Aws, stack: str, say: Say) -> str:
         aws.cloudformation.delete_stack(StackName=stack)
     ended = events.followed(say)
     if ended is not None:
-        why = "\n  ".join(events.failures()) or "CloudFormation gives no reason"
+        why = "\n".join(events.failures()) or "CloudFormation gives no reason"
         raise OperationFailed(
-            f"stack {stack} ended {ended}\n  {why}\n  fix: remove what the line above names, and run the same again"
+            Problem(
+                where=f"stack {stack}",
+                what=f"ended {ended}",
+                why=why,
+                fix="remove what the lines above name, and run the same again",
+            )
         )
     return "deleted"
 

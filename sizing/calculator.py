@@ -23,7 +23,7 @@ from sizing.plan import (
     WarmUp,
 )
 from sizing.prefetching import fill_seconds, warm_up_curve
-from sizing.problem import Infeasible
+from sizing.problem import Infeasible, Problem
 from sizing.relaxations import nearest_changes
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
@@ -47,7 +47,14 @@ def plan(requirements: Requirements, world: World) -> Plan:
     except (NotEnoughMemory, LookupError) as error:
         chosen = requirements.cluster.core.type
         who = f"{chosen} cannot" if chosen else "no instance type offered can"
-        raise Infeasible(f"{who} hold this: {error}") from None
+        raise Infeasible(
+            Problem(
+                where="cluster core",
+                what=f"{who} hold this",
+                why=str(error),
+                fix="allow larger instance types or other families, or store and read less",
+            )
+        ) from None
 
 
 def _plan(found: SearchResult) -> Plan:

@@ -12,7 +12,7 @@ from aws_cdk import aws_emr as emr
 
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
-from sizing.problem import Refused
+from sizing.problem import Problem, Refused
 from stacks.create_only import CREATE_ONLY
 from stacks.references import Templates, referenced_by
 
@@ -21,6 +21,10 @@ __all__ = ["RecordedCluster", "apply_record", "check_not_replaced", "read_templa
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""
+CHANGE_OVER: Final = (
+    "deploy with the version of this checkout that launched it; if a newer version only checks more, write the record"
+    " again with `warmbase pin`; for any other change, launch a cluster of another name as a replica, and change over"
+)
 
 
 class RecordedCluster:
@@ -74,12 +78,12 @@ def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
         # A refused assembly must not be deployed from its directory.
         (assembly / "manifest.json").unlink(missing_ok=True)
         raise Refused(
-            f"what is synthesised would replace the running cluster {record.cluster_id}"
-            f" ({identity.environment} {identity.cluster}):\n  "
-            + "\n  ".join(found)
-            + "\n  fix: deploy with the version of this checkout that launched it; where a newer one only looks at"
-            " more, write the record anew with `warmbase pin`; for anything else, launch a cluster of another name as a"
-            " replica, and change over"
+            Problem(
+                where=f"cluster {record.cluster_id}",
+                what=f"would be replaced by what is synthesised for {identity.environment} {identity.cluster}",
+                why="\n".join(found),
+                fix=CHANGE_OVER,
+            )
         )
 
 

@@ -1,12 +1,12 @@
-"""Claims an HBase root directory for this cluster, or says who holds it. Runs once on each primary. Python 3.9.
+"""Claims an HBase root for this cluster, or says which cluster has it. Runs once on each primary. Python 3.9.
 
 Two active clusters on one root corrupt it, and no infrastructure tool knows that. So an object beside the root names
-the one cluster that may write there. It is created only where there is none (`If-None-Match: *`), and taken over only
-from a cluster that EMR says is gone, and only if it has not changed since it was read (`If-Match`): of several clusters
-that try at once, one wins. A cluster's own claim passes, for re-runs and for each of three primaries. A root that HBase
-has written to and that nobody has claimed may be another tool's: it is refused until somebody says that it is free.
+the one cluster that may write there. It is created only where there is none (`If-None-Match: *`), and replaced only
+when EMR says that the cluster it names is gone, and only if it has not changed since it was read (`If-Match`): of
+several clusters that try at once, one wins. A cluster's own claim passes, for re-runs and for each of three primaries.
+A root that HBase has written to and that has no claim may be another tool's: it is refused until you say it is free.
 
-Exit status: 0 where the root is this cluster's; 1 where it is another's, or nobody can tell; 2 for wrong arguments.
+Exit status: 0 when the root is this cluster's; 1 when it is another's, or nobody can tell; 2 for wrong arguments.
 Source: Amazon S3 User Guide, "Add preconditions to S3 operations with conditional requests".
 """
 
@@ -24,29 +24,33 @@ from role_requests import METADATA, Answer, Credentials, Identity, Metadata, Req
 
 JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
 SUFFIX = ".warmbase-claim"
-"""What the claim's key has after that of the root."""
-GONE = ("TERMINATED", "TERMINATED_WITH_ERRORS")
+"""The claim's key is the root's key and this suffix."""
+ENDED = ("TERMINATED", "TERMINATED_WITH_ERRORS")
 NOBODY = "nobody"
-"""The cluster of a claim by which somebody has said that the root is free."""
-# judgement: two primaries of one cluster, or two clusters, meet for a second, and a service that asks for patience gets
-# a minute; more is an outage that must be seen.
+"""The cluster in a claim with which somebody has declared the root free."""
+# judgement: two primaries of one cluster, or two clusters, collide for a second, and a throttling service gets a
+# minute; more is an outage that must be visible.
 ATTEMPTS = 8
 WAIT_SECONDS = 1.0
 LONGEST_WAITS = 16
+CORRUPTION = "two clusters that write to one root corrupt it"
 OK, CHANGED, MISSING, CONFLICT = 200, 412, 404, 409
 BUSY = (500, 502, 503, 504)
 
 
 class Refused(Exception):
-    """The root is not this cluster's; the message says whose it is and what can be done."""
+    """The root is not this cluster's; the message says why, and how to mend it."""
+
+    def __init__(self, what: str, why: str, fix: str) -> None:
+        super().__init__(f"{what}\n  {why}\n  fix: {fix}")
 
 
 class Busy(Unanswered):
-    """A service that says to ask again later."""
+    """A service that asks to be called again later."""
 
 
 class Claim(NamedTuple):
-    """Who may write to the root, as the object says; `etag` is that object's."""
+    """The cluster that may write to the root, as the claim object names it; `etag` is that object's."""
 
     cluster: str
     region: str
@@ -55,7 +59,7 @@ class Claim(NamedTuple):
 
 
 class Root(NamedTuple):
-    """Where the claim is kept, and as whom it is asked for. `key` encrypts the claim; None is the bucket's default."""
+    """The place of the claim, and who asks for it. `key` encrypts the claim; None is the bucket's default."""
 
     url: str
     hbase_id: str
@@ -68,107 +72,107 @@ class Root(NamedTuple):
 
 
 def say(message: str) -> None:
-    """Return a line for the bootstrap action's log."""
+    """Writes a line to the bootstrap action's log."""
     sys.stderr.write(f"claim-root: {message}\n")
 
 
 def claim(root: Root) -> str:
-    """How the root came to be ours. Raises Refused where it did not, Unanswered where nobody says."""
+    """Return how this cluster got the root. Raises Refused if it did not, Unanswered if a service does not answer."""
     for attempt in range(ATTEMPTS):
         try:
-            said = _tried(root)
-            if said is not None:
-                return said
-            why: Exception = Refused(
-                f"{root.url} changed {ATTEMPTS} times while it was claimed: other clusters start on this root"
+            result = _try_claim(root)
+            if result is not None:
+                return result
+            failure: Exception = Refused(
+                f"{root.url} changed {ATTEMPTS} times while this cluster claimed it",
+                "other clusters start on this root",
+                "launch one cluster on this root at a time",
             )
         except Busy as busy:
-            why = busy
+            failure = busy
         time.sleep(root.wait_seconds * min(2**attempt, LONGEST_WAITS))
-    raise why
+    raise failure
 
 
-def _tried(root: Root) -> str | None:
-    """How it came to be ours; None where another was quicker."""
-    found = _held(root)
-    if found is None:
+def _try_claim(root: Root) -> str | None:
+    """Return how this cluster got the root; None if another was quicker."""
+    current = _current_claim(root)
+    if current is None:
         _refuse_unclaimed(root)
-        return _written(root, {"If-None-Match": "*"}, "nobody had claimed it")
-    if found.cluster == root.cluster:
+        return _write(root, {"If-None-Match": "*"}, "nobody had claimed it")
+    if current.cluster == root.cluster:
         return "it is this cluster's already"
-    return _written(root, {"If-Match": found.etag}, f"{found.cluster} held it, {_gone(root, found)}")
+    return _write(root, {"If-Match": current.etag}, f"{current.cluster} had it, {_why_ended(root, current)}")
 
 
-def _written(root: Root, condition: dict[str, str], said: str) -> str | None:
+def _write(root: Root, condition: dict[str, str], result: str) -> str | None:
     answer = _put(root, condition)
     if answer.status == OK:
-        return said
+        return result
     if not _changed_meanwhile(answer):
         raise Unanswered(f"PUT {root.url}: {_why(answer)}")
     return None
 
 
 def _refuse_unclaimed(root: Root) -> None:
-    """HBase writes its id into a root before anything else."""
-    answer = _asked(root, Request("GET", root.hbase_id, {}), "s3")
+    """Raises Refused if HBase has used the root: it writes its id there before anything else."""
+    answer = _ask(root, Request("GET", root.hbase_id, {}), "s3")
     if answer.status == OK:
         raise Refused(
-            "HBase has written to this root, and no claim says which cluster writes there now\n"
-            "  two clusters that write to one root corrupt it\n"
-            "  fix: if no cluster does any more, say so: warmbase claim ENV --take"
+            "HBase has written to this root, and no claim says which cluster writes there now",
+            CORRUPTION,
+            "if no cluster writes there any more, say so: warmbase claim ENV --take",
         )
     if answer.status != MISSING:
         raise Unanswered(f"GET {root.hbase_id}: {_why(answer)}")
 
 
 def _changed_meanwhile(answer: Answer) -> bool:
-    """Whether a write failed only because another was quicker: to make the object, to change it, or to delete it."""
+    """Return whether a write failed only because another made, changed or deleted the object first."""
     return answer.status in (CHANGED, CONFLICT) or (answer.status == MISSING and b"NoSuchKey" in answer.body)
 
 
-def _held(root: Root) -> Claim | None:
-    """The claim that stands; None where it has gone since. Raises Refused for one that cannot be read."""
-    answer = _asked(root, Request("GET", root.url, {}), "s3")
+def _current_claim(root: Root) -> Claim | None:
+    """Return the claim; None where there is none. Raises Refused for one that cannot be read."""
+    answer = _ask(root, Request("GET", root.url, {}), "s3")
     if answer.status == MISSING:
         return None
     if answer.status != OK:
         raise Unanswered(f"GET {root.url}: {_why(answer)}")
     try:
-        said = json.loads(answer.body)
-        return Claim(said["cluster"], said["region"], said["account"], answer.headers["etag"])
+        fields = json.loads(answer.body)
+        return Claim(fields["cluster"], fields["region"], fields["account"], answer.headers["etag"])
     except (ValueError, KeyError, TypeError) as fault:
         raise Refused(
-            f"{root.url} is not a claim that can be read ({fault!r}), so nobody can tell who writes to the root\n"
-            f"  fix: look who does, then delete the object"
+            f"{root.url} is not a claim that can be read: {fault!r}",
+            "nobody can tell which cluster writes to the root",
+            "find out which cluster does; when none does, delete the object",
         ) from None
 
 
-def _gone(root: Root, found: Claim) -> str:
-    """Why the claim of another cluster no longer counts. Raises Refused where it does."""
-    if found.cluster == NOBODY:
-        return "as somebody has said"
-    held = f"the root is claimed by {found.cluster} in {found.region} of account {found.account}"
-    fix = (
-        "  two clusters that write to one root corrupt it\n"
-        f"  fix: terminate {found.cluster} first, or launch this cluster as a replica or over another root"
-    )
-    if (found.account, found.region) != (root.identity.account, root.identity.region):
-        raise Refused(f"{held}, where this cluster cannot ask whether it still runs\n{fix}")
-    body = json.dumps({"ClusterId": found.cluster}).encode()
+def _why_ended(root: Root, current: Claim) -> str:
+    """Return why the claim of another cluster no longer counts. Raises Refused where it does."""
+    if current.cluster == NOBODY:
+        return "as somebody declared"
+    what = f"the root is claimed by {current.cluster} in {current.region} of account {current.account}"
+    fix = f"terminate {current.cluster} first, or launch this cluster as a replica or over another root"
+    if (current.account, current.region) != (root.identity.account, root.identity.region):
+        raise Refused(f"{what}, where this cluster cannot ask whether it still runs", CORRUPTION, fix)
+    body = json.dumps({"ClusterId": current.cluster}).encode()
     headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "ElasticMapReduce.DescribeCluster"}
-    answer = _asked(root, Request("POST", root.emr, headers, body), "elasticmapreduce")
+    answer = _ask(root, Request("POST", root.emr, headers, body), "elasticmapreduce")
     if answer.status == OK:
         state = str(json.loads(answer.body)["Cluster"]["Status"]["State"])
-        if state in GONE:
+        if state in ENDED:
             return f"and is {state}"
-        raise Refused(f"{held}, which is {state}\n{fix}")
+        raise Refused(f"{what}, which is {state}", CORRUPTION, fix)
     if answer.status == 400 and b"InvalidRequestException" in answer.body and b"is not valid" in answer.body:
         return "and EMR no longer knows it"
-    raise Unanswered(f"{held}; whether it still runs, EMR did not say: {_why(answer)}")
+    raise Unanswered(f"{what}; EMR did not say whether it still runs: {_why(answer)}")
 
 
 def _put(root: Root, condition: dict[str, str]) -> Answer:
-    said = {
+    fields = {
         "cluster": root.cluster,
         "region": root.identity.region,
         "account": root.identity.account,
@@ -176,14 +180,14 @@ def _put(root: Root, condition: dict[str, str]) -> Answer:
     }
     headers = {"Content-Type": "application/json", **condition}
     if root.key:
-        # A bucket's policy may refuse what is not encrypted as its owner wants it.
+        # A bucket policy may refuse an object that is not encrypted with its owner's key.
         headers["x-amz-server-side-encryption"] = "aws:kms"
         headers["x-amz-server-side-encryption-aws-kms-key-id"] = root.key
-    return _asked(root, Request("PUT", root.url, headers, json.dumps(said, indent=1).encode()), "s3")
+    return _ask(root, Request("PUT", root.url, headers, json.dumps(fields, indent=1).encode()), "s3")
 
 
-def _asked(root: Root, request: Request, service: str) -> Answer:
-    """The answer. Raises Busy for one that asks for patience."""
+def _ask(root: Root, request: Request, service: str) -> Answer:
+    """Return the answer. Raises Busy where the service is throttling."""
     now = datetime.now(timezone.utc)
     answer = send(signed(request, root.credentials, root.identity.region, service, now))
     if answer.status in BUSY or (answer.status == 400 and b"ThrottlingException" in answer.body):
@@ -196,47 +200,51 @@ def _why(answer: Answer) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    """As the bootstrap action gives them; the URLs are AWS's own unless a test says otherwise."""
+    """Return the arguments of the bootstrap action; the URLs are AWS's own except in tests."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--bucket", required=True)
     parser.add_argument("--key", required=True)
-    parser.add_argument("--kms-key", help="ARN of the key that encrypts the claim; the bucket's default unless said")
+    parser.add_argument("--kms-key", help="ARN of the key that encrypts the claim; the bucket's default if not given")
     parser.add_argument("--job-flow", type=Path, default=JOB_FLOW)
     parser.add_argument("--wait-seconds", type=float, default=WAIT_SECONDS)
     parser.add_argument("--metadata", default=METADATA)
-    parser.add_argument("--s3", help="https://s3.REGION.amazonaws.com unless said")
-    parser.add_argument("--emr", help="https://elasticmapreduce.REGION.amazonaws.com unless said")
+    parser.add_argument("--s3", help="https://s3.REGION.amazonaws.com if not given")
+    parser.add_argument("--emr", help="https://elasticmapreduce.REGION.amazonaws.com if not given")
     return parser.parse_args()
 
 
 def this_cluster(job_flow: Path) -> str:
-    """The id of the cluster that this node is of, as EMR wrote it. Raises Refused where it did not."""
+    """Return the id of this node's cluster, as EMR wrote it. Raises Refused where it did not."""
     try:
         return str(json.loads(job_flow.read_text(encoding="utf-8"))["jobFlowId"])
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        raise Refused(f"{job_flow} does not say which cluster this is: {fault!r}") from None
+        raise Refused(
+            f"{job_flow} does not say which cluster this is: {fault!r}",
+            "a claim names its cluster",
+            "launch another cluster; if that fails too, report it to AWS: EMR writes this file",
+        ) from None
 
 
 def main() -> int:
-    """Exit status for the bootstrap action."""
-    given = arguments()
+    """Return the exit status for the bootstrap action."""
+    options = arguments()
     try:
-        metadata = Metadata(given.metadata)
+        metadata = Metadata(options.metadata)
         identity, domain = metadata.identity(), metadata.domain()
-        store = given.s3 or f"https://s3.{identity.region}.{domain}"
+        store = options.s3 or f"https://s3.{identity.region}.{domain}"
         root = Root(
-            url=f"{store}/{given.bucket}/{path_of(given.key)}",
-            hbase_id=f"{store}/{given.bucket}/{path_of(given.key.removesuffix(SUFFIX))}/hbase.id",
-            key=given.kms_key or None,
-            emr=(given.emr or f"https://elasticmapreduce.{identity.region}.{domain}").rstrip("/") + "/",
+            url=f"{store}/{options.bucket}/{path_of(options.key)}",
+            hbase_id=f"{store}/{options.bucket}/{path_of(options.key.removesuffix(SUFFIX))}/hbase.id",
+            key=options.kms_key or None,
+            emr=(options.emr or f"https://elasticmapreduce.{identity.region}.{domain}").rstrip("/") + "/",
             identity=identity,
             credentials=metadata.credentials(),
-            cluster=this_cluster(given.job_flow),
-            wait_seconds=given.wait_seconds,
+            cluster=this_cluster(options.job_flow),
+            wait_seconds=options.wait_seconds,
         )
         say(f"{root.cluster} may write to the root: {claim(root)}")
     except (Refused, Unanswered) as refusal:
-        say(f"s3://{given.bucket}/{given.key}: {refusal}")
+        say(f"s3://{options.bucket}/{options.key}: {refusal}")
         return 1
     return 0
 

@@ -1,12 +1,12 @@
-"""Publishes what a RegionServer's cache did in the last minute. Run by a systemd timer. Python 3.9.
+"""Publishes the figures of a RegionServer's cache over the last minute. Run by a systemd timer. Python 3.9.
 
-HBase counts since its start, and what it calls a hit ratio is a mean over its life: it tells nothing of now, and cannot
-be averaged over servers. So the counters are differenced here, where they are, and each window's own figures go to
-CloudWatch. A restart begins them anew: what they then show has all happened since. A window that could not be published
-becomes part of the next one. Whether a restart has kept the cache, and whether its index is written, only the node can
-tell.
+HBase counts since its start, and its own hit ratio is a mean over its lifetime: it says nothing about the present, and
+cannot be averaged over servers. So this program takes the difference of the counters on the node, and sends the figures
+of each window to CloudWatch. A restart resets the counters: all that they then show has happened since. A window that
+could not be published becomes part of the next one. Only the node can tell whether the cache survived a restart, and
+whether its index is written.
 
-Exit status: 0 where something was published, or the RegionServer does not answer, which is published too; 1 else.
+Exit status: 0 if figures were published, which include a RegionServer that does not answer; 1 if none were.
 Source: HBase 2.6 MetricsRegionServerSource; Amazon CloudWatch API Reference, PutMetricData.
 """
 
@@ -27,7 +27,7 @@ from role_requests import METADATA, Metadata, Request, Unanswered, send, signed
 
 REGION_SERVER = "http://127.0.0.1:16030"
 BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Server"
-META = "Namespace_hbase_table_meta_region_1588230740_metric_storeCount"  # of HBase's one region of that name
+META = "Namespace_hbase_table_meta_region_1588230740_metric_storeCount"  # hbase:meta has exactly one region
 META_BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Regions"
 CACHE = Path("/warmbase/cache")
 INDEX = CACHE / "index" / "bucketcache.index"
@@ -35,20 +35,20 @@ BLOCK_DEVICES = Path("/sys/dev/block")
 JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
 STATE = Path("/var/lib/warmbase/cache-counters.json")
 NAMESPACE = "warmbase"
-# The page is made from counters in memory; a RegionServer in a long pause is left alone after that.
+# The page comes from counters in memory; a RegionServer that takes longer is in a long pause.
 JMX_SECONDS = 5.0
-# judgement: after a quarter of an hour without a look a window's figures would be called a minute's and be none.
+# judgement: the figures of a longer window would pass for those of a minute.
 LONGEST_WINDOW_SECONDS = 900.0
 COLD, COOL = 0.80, 0.90
-# judgement: longer than a warm-up is planned to take; what is not refilled by then is not asked for any more.
+# judgement: longer than any planned warm-up; what is not cached again by then is no longer read.
 LONG_UP_SECONDS = 6 * 3600.0
-# judgement: of a handful of reads a minute two misses are no cold cache.
+# judgement: two misses in a handful of reads a minute are not a cold cache.
 LEAST_READS = 60
-SECTOR_BYTES = 512  # of /sys/dev/block/*/stat, whatever the device's own are
+SECTOR_BYTES = 512  # the unit of /sys/dev/block/*/stat, whatever the device's own sector is
 
 
 class Counters(NamedTuple):
-    """What the RegionServer, and its cache's volume, have counted since `started`, and how full its cache is."""
+    """The counters of the RegionServer and of its cache's volume since `started`, and how full its cache is."""
 
     started: int
     hits: int
@@ -63,15 +63,15 @@ class Counters(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What is remembered of the looks before.
+    """The state that one run leaves for the next.
 
-    `kept_bytes` is what was cached when the RegionServer last ended; `changed_at` when its cache was first seen to
-    differ from what its index has, None while it does not.
+    `bytes_before_restart` is what was cached when the RegionServer last ended; `changed_at` is when its cache first
+    differed from its index, and None while it does not.
     """
 
     at: float
     counters: Counters
-    kept_bytes: int = 0
+    bytes_before_restart: int = 0
     changed_at: float | None = None
 
 
@@ -84,12 +84,12 @@ class Figure(NamedTuple):
 
 
 def say(message: str) -> None:
-    """Return a line in the journal of the unit."""
+    """Writes a line to the journal of the unit."""
     sys.stderr.write(f"publish-cache-metrics: {message}\n")
 
 
 def bean_of(url: str, query: str) -> dict[str, object] | None:
-    """A bean of the RegionServer; None where it does not answer, or has none."""
+    """Return a bean of the RegionServer; None where it does not answer, or has none."""
     try:
         answer = send(Request("GET", f"{url}/jmx?{query}", {}), JMX_SECONDS)
         [bean] = json.loads(answer.body)["beans"]
@@ -99,7 +99,7 @@ def bean_of(url: str, query: str) -> dict[str, object] | None:
 
 
 def counters(bean: dict[str, object], volume: tuple[int, int]) -> Counters | None:
-    """Return what the RegionServer says; None where it has only begun to."""
+    """Return the RegionServer's counters; None where it is starting and has not all of them."""
     try:
         return Counters(
             started=int(bean["regionServerStartTime"]),
@@ -118,7 +118,7 @@ def counters(bean: dict[str, object], volume: tuple[int, int]) -> Counters | Non
 
 
 def volume_counters(directory: Path, devices: Path) -> tuple[int, int]:
-    """Bytes and operations of the volume that has the directory, since it is there; 0 where the kernel does not say."""
+    """Return bytes and operations of the directory's volume since it was attached; 0 where the kernel has none."""
     with suppress(OSError, ValueError, IndexError):
         device = directory.stat().st_dev
         stat = (devices / f"{os.major(device)}:{os.minor(device)}" / "stat").read_text().split()
@@ -127,7 +127,7 @@ def volume_counters(directory: Path, devices: Path) -> tuple[int, int]:
 
 
 def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]:
-    """The figures of what lies between; without a read there is no ratio to publish.
+    """Return the figures of the window between two runs; without a read it has no hit ratio.
 
     HBase counts a miss twice where `misses_for_one` is 2: a reader that misses looks again under the block's lock.
     """
@@ -140,7 +140,7 @@ def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]
     figures = [
         Figure("Hits", hits, "Count"),
         Figure("Misses", misses, "Count"),
-        # Of whole numbers these divisions leave nothing that would add up over servers.
+        # These divisions of whole numbers leave no rounding error that would add up over servers.
         Figure("MissesOver90", misses - (hits + misses) / 10, "Count"),
         Figure("MissesOver80", misses - (hits + misses) / 5, "Count"),
         Figure("Evictions", now.evictions - before.evictions, "Count"),
@@ -162,14 +162,14 @@ def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]
 
 
 def recalled(before: Memory | None, now: Counters, at: float, index: Path) -> Memory:
-    """Return what is to be remembered of this look."""
+    """Return the state that this run leaves for the next."""
     if before is None:
         return Memory(at, now)
-    kept_bytes, changed_at = before.kept_bytes, before.changed_at
+    bytes_before_restart, changed_at = before.bytes_before_restart, before.changed_at
     if now.started != before.counters.started:
-        # One that was restarted again before it had refilled has not lost less by that.
-        refilled = before.counters.used_bytes >= kept_bytes / 2
-        kept_bytes, changed_at = before.counters.used_bytes if refilled else kept_bytes, None
+        # A second restart before the cache was full again must not hide what the first one lost.
+        refilled = before.counters.used_bytes >= bytes_before_restart / 2
+        bytes_before_restart, changed_at = before.counters.used_bytes if refilled else bytes_before_restart, None
     written_at = 0.0
     with suppress(OSError):
         written_at = index.stat().st_mtime
@@ -177,31 +177,32 @@ def recalled(before: Memory | None, now: Counters, at: float, index: Path) -> Me
         changed_at = None
     old, new = before.counters, now
     changed = (old.used_bytes, old.evictions) != (new.used_bytes, new.evictions)
-    # An index that was written since the last look may have what changed since; what changes later is seen later.
+    # An index written since the last run may contain the change; a later change shows in a later run.
     if changed_at is None and changed and old.started == new.started and written_at < before.at:
         changed_at = at
-    return Memory(at, now, kept_bytes, changed_at)
+    return Memory(at, now, bytes_before_restart, changed_at)
 
 
-def cache_lost(kept: Memory, up_seconds: float) -> bool:
-    """Return whether a restart has left less than half of what was cached before it, of what the cache has room for."""
-    seen = kept.counters
-    before_bytes = min(kept.kept_bytes, seen.used_bytes + seen.free_bytes)
-    return up_seconds < LONG_UP_SECONDS and seen.used_bytes < before_bytes / 2
+def cache_lost(memory: Memory, up_seconds: float) -> bool:
+    """Return whether a restart left less than half of what was cached before it and still has room in the cache."""
+    now = memory.counters
+    before_bytes = min(memory.bytes_before_restart, now.used_bytes + now.free_bytes)
+    return up_seconds < LONG_UP_SECONDS and now.used_bytes < before_bytes / 2
 
 
-def of_now(given: argparse.Namespace, bean: dict[str, object], kept: Memory) -> list[Figure]:
+def current_figures(options: argparse.Namespace, bean: dict[str, object], memory: Memory) -> list[Figure]:
     """Return the figures that need no window."""
-    up_seconds = kept.at - kept.counters.started / 1000
-    meta = bean_of(given.region_server, f"get={quote(f'{META_BEAN}::{META}', safe=':=,')}")
+    up_seconds = memory.at - memory.counters.started / 1000
+    behind_seconds = 0.0 if memory.changed_at is None else memory.at - memory.changed_at
+    meta = bean_of(options.region_server, f"get={quote(f'{META_BEAN}::{META}', safe=':=,')}")
     figures = [
         Figure("UpSeconds", max(0.0, up_seconds), "Seconds"),
         Figure("HostsMeta", float(meta is not None and META in meta), "Count"),
-        Figure("CacheLost", float(cache_lost(kept, up_seconds)), "Count"),
-        Figure("IndexBehindSeconds", kept.at - kept.changed_at if kept.changed_at is not None else 0.0, "Seconds"),
+        Figure("CacheLost", float(cache_lost(memory, up_seconds)), "Count"),
+        Figure("IndexBehindSeconds", behind_seconds, "Seconds"),
     ]
     with suppress(OSError):
-        disk = os.statvfs(given.cache)
+        disk = os.statvfs(options.cache)
         figures.append(Figure("DiskUsed", 1 - disk.f_bavail / disk.f_blocks, "None"))
     with suppress(KeyError, TypeError, ValueError):
         figures.append(Figure("GetP99", float(str(bean["Get_99th_percentile"])), "Milliseconds"))
@@ -209,28 +210,28 @@ def of_now(given: argparse.Namespace, bean: dict[str, object], kept: Memory) -> 
 
 
 def remembered(state: Path, now_seconds: float) -> Memory | None:
-    """Return what was seen at the last look; None where that cannot be read, or is not over."""
+    """Return the state that the last run left; None where it cannot be read, or lies in the future."""
     try:
-        said = json.loads(state.read_text(encoding="utf-8"))
-        if said["at"] >= now_seconds:
+        fields = json.loads(state.read_text(encoding="utf-8"))
+        if fields["at"] >= now_seconds:
             return None
-        seen = Counters(**{name: int(said["counters"][name]) for name in Counters._fields})
-        changed_at = None if said["changed_at"] is None else float(said["changed_at"])
-        return Memory(float(said["at"]), seen, int(said["kept_bytes"]), changed_at)
+        before = Counters(**{name: int(fields["counters"][name]) for name in Counters._fields})
+        changed_at = None if fields["changed_at"] is None else float(fields["changed_at"])
+        return Memory(float(fields["at"]), before, int(fields["bytes_before_restart"]), changed_at)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def remember(state: Path, kept: Memory) -> None:
-    """For the next look; the file is whole whenever it is there."""
+def remember(state: Path, memory: Memory) -> None:
+    """Writes the state for the next run; the file is always whole."""
     state.parent.mkdir(parents=True, exist_ok=True)
     half = state.with_name(f"{state.name}.new")
-    half.write_text(json.dumps({**kept._asdict(), "counters": kept.counters._asdict()}), encoding="utf-8")
+    half.write_text(json.dumps({**memory._asdict(), "counters": memory.counters._asdict()}), encoding="utf-8")
     half.replace(state)
 
 
 def form(figures: list[Figure], dimensions: dict[str, str], at: datetime) -> bytes:
-    """PutMetricData as CloudWatch's query protocol has it."""
+    """Return a PutMetricData request in CloudWatch's query protocol."""
     fields = {"Action": "PutMetricData", "Version": "2010-08-01", "Namespace": NAMESPACE}
     for number, figure in enumerate(figures, 1):
         member = f"MetricData.member.{number}"
@@ -244,12 +245,12 @@ def form(figures: list[Figure], dimensions: dict[str, str], at: datetime) -> byt
     return urlencode(fields).encode()
 
 
-def publish(given: argparse.Namespace, figures: list[Figure], at: datetime) -> None:
-    """Raises Unanswered where CloudWatch did not take them."""
-    metadata = Metadata(given.metadata)
+def publish(options: argparse.Namespace, figures: list[Figure], at: datetime) -> None:
+    """Sends the figures to CloudWatch. Raises Unanswered where it does not accept them."""
+    metadata = Metadata(options.metadata)
     identity = metadata.identity()
-    cluster = json.loads(given.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
-    url = given.cloudwatch or f"https://monitoring.{identity.region}.{metadata.domain()}"
+    cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
+    url = options.cloudwatch or f"https://monitoring.{identity.region}.{metadata.domain()}"
     headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     body = form(figures, {"ClusterId": cluster, "InstanceId": identity.instance}, at)
     request = Request("POST", url.rstrip("/") + "/", headers, body)
@@ -259,7 +260,7 @@ def publish(given: argparse.Namespace, figures: list[Figure], at: datetime) -> N
 
 
 def arguments() -> argparse.Namespace:
-    """As the unit gives them; the URLs are the node's own unless a test says otherwise."""
+    """Return the arguments of the unit; the URLs are the node's own except in tests."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--misses-for-one", type=int, choices=[1, 2], required=True)
     parser.add_argument("--region-server", default=REGION_SERVER)
@@ -269,28 +270,28 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--state", type=Path, default=STATE)
     parser.add_argument("--job-flow", type=Path, default=JOB_FLOW)
     parser.add_argument("--metadata", default=METADATA)
-    parser.add_argument("--cloudwatch", help="https://monitoring.REGION.amazonaws.com unless said")
+    parser.add_argument("--cloudwatch", help="https://monitoring.REGION.amazonaws.com if not given")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Exit status for systemd."""
-    given = arguments()
-    bean, at = bean_of(given.region_server, f"qry={quote(BEAN, safe=':=,')}"), time.time()
-    seen = counters(bean, volume_counters(given.cache, given.block_devices)) if bean else None
-    figures = [Figure("Answering", float(seen is not None), "Count")]
-    before, kept = remembered(given.state, at), None
-    if bean is None or seen is None:
-        say(f"the RegionServer at {given.region_server} does not answer")
+    """Return the exit status for systemd."""
+    options = arguments()
+    bean, at = bean_of(options.region_server, f"qry={quote(BEAN, safe=':=,')}"), time.time()
+    now = counters(bean, volume_counters(options.cache, options.block_devices)) if bean else None
+    figures = [Figure("Answering", float(now is not None), "Count")]
+    before, memory = remembered(options.state, at), None
+    if bean is None or now is None:
+        say(f"the RegionServer at {options.region_server} does not answer")
     else:
-        kept = recalled(before, seen, at, given.index)
-        figures += of_now(given, bean, kept)
+        memory = recalled(before, now, at, options.index)
+        figures += current_figures(options, bean, memory)
         if before is not None and at - before.at <= LONGEST_WINDOW_SECONDS:
-            figures += window(before.counters, seen, given.misses_for_one)
+            figures += window(before.counters, now, options.misses_for_one)
     try:
-        publish(given, figures, datetime.fromtimestamp(at, timezone.utc))
-        if kept is not None:
-            remember(given.state, kept)
+        publish(options, figures, datetime.fromtimestamp(at, timezone.utc))
+        if memory is not None:
+            remember(options.state, memory)
     except (Unanswered, OSError, ValueError, KeyError, TypeError) as fault:
         say(f"nothing was published: {fault}")
         return 1

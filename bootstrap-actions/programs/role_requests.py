@@ -1,8 +1,8 @@
-"""Requests to AWS as the node's role: IMDSv2 for who we are, Signature Version 4, the standard library. Python 3.9.
+"""Sends requests to AWS as the node's role, with IMDSv2, Signature Version 4 and the standard library. Python 3.9.
 
 Source: Amazon EC2 User Guide, "Use the Instance Metadata Service"; AWS Identity and Access Management User Guide,
-"Create a signed AWS API request". The node's own AWS CLI is too old for conditional writes, and has no rule about when
-it is renewed; system Python is enough.
+"Create a signed AWS API request". The AWS CLI on the node is too old for conditional writes, and no document says when
+AWS renews it; the system's Python is enough.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from urllib.parse import quote, urlsplit
 
 METADATA = "http://169.254.169.254"
 TOKEN_SECONDS = 300
-# judgement: S3 and CloudWatch answer in tens of milliseconds; a node without a route must fail, and not hang.
+# judgement: S3 and CloudWatch answer in tens of milliseconds; a node without a route must fail instead of hanging.
 ANSWER_SECONDS = 20.0
 METADATA_SECONDS = 5.0
 
 
 class Unanswered(Exception):
-    """A service that did not answer, or did not say what it must; the message names it."""
+    """A service that did not answer, or answered without what is needed; the message names it."""
 
 
 class Answer(NamedTuple):
-    """What a service said; names of headers in lower case."""
+    """A service's answer, with the names of headers in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 
 class Credentials(NamedTuple):
-    """The role's, as the instance's metadata gives them."""
+    """The credentials of the role, as the instance metadata has them."""
 
     access_key: str
     secret_key: str
@@ -44,7 +44,7 @@ class Credentials(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One request, before it is signed. `url` is whole, with its query already encoded."""
+    """One request, before it is signed. `url` is the whole URL, with its query already encoded."""
 
     method: str
     url: str
@@ -65,32 +65,34 @@ class Metadata:
 
     def __init__(self, url: str = METADATA) -> None:
         self._url = url
-        asked = Request("PUT", f"{url}/latest/api/token", {"x-aws-ec2-metadata-token-ttl-seconds": str(TOKEN_SECONDS)})
-        self._token = _found(asked, METADATA_SECONDS).decode()
+        request = Request(
+            "PUT", f"{url}/latest/api/token", {"x-aws-ec2-metadata-token-ttl-seconds": str(TOKEN_SECONDS)}
+        )
+        self._token = _body(request, METADATA_SECONDS).decode()
 
     def text(self, path: str) -> str:
-        """Return what is kept there. Raises Unanswered where nothing is."""
-        asked = Request("GET", f"{self._url}/latest/{path}", {"x-aws-ec2-metadata-token": self._token})
-        return _found(asked, METADATA_SECONDS).decode()
+        """Return the text at that path. Raises Unanswered where there is none."""
+        request = Request("GET", f"{self._url}/latest/{path}", {"x-aws-ec2-metadata-token": self._token})
+        return _body(request, METADATA_SECONDS).decode()
 
     def identity(self) -> Identity:
-        """Account, region and id of the instance."""
-        found = json.loads(self.text("dynamic/instance-identity/document"))
-        return Identity(account=found["accountId"], region=found["region"], instance=found["instanceId"])
+        """Return account, region and id of the instance."""
+        document = json.loads(self.text("dynamic/instance-identity/document"))
+        return Identity(account=document["accountId"], region=document["region"], instance=document["instanceId"])
 
     def domain(self) -> str:
-        """Where the services of this partition are: `amazonaws.com` but for China."""
+        """Return the domain of this partition's services: `amazonaws.com` outside China."""
         return self.text("meta-data/services/domain").strip()
 
     def credentials(self) -> Credentials:
-        """Return those of the instance profile's role, now."""
+        """Return the current credentials of the instance profile's role."""
         [role] = self.text("meta-data/iam/security-credentials/").split()
-        found = json.loads(self.text(f"meta-data/iam/security-credentials/{role}"))
-        return Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["Token"])
+        keys = json.loads(self.text(f"meta-data/iam/security-credentials/{role}"))
+        return Credentials(keys["AccessKeyId"], keys["SecretAccessKey"], keys["Token"])
 
 
 def send(request: Request, seconds: float = ANSWER_SECONDS) -> Answer:
-    """The service's answer, whatever its status. Raises Unanswered where there is none."""
+    """Return the service's answer, whatever its status. Raises Unanswered where there is none."""
     url = urlsplit(request.url)
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = kind(url.netloc, timeout=seconds)
@@ -107,7 +109,7 @@ def send(request: Request, seconds: float = ANSWER_SECONDS) -> Answer:
 
 
 def signed(request: Request, credentials: Credentials, region: str, service: str, now: datetime) -> Request:
-    """The request with the headers that say who asks, by Signature Version 4."""
+    """Return the request with its Signature Version 4 headers."""
     url = urlsplit(request.url)
     stamp = now.astimezone(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     digest = hashlib.sha256(request.body).hexdigest()
@@ -115,7 +117,7 @@ def signed(request: Request, credentials: Credentials, region: str, service: str
     headers.update({"host": url.netloc, "x-amz-date": stamp, "x-amz-content-sha256": digest})
     headers["x-amz-security-token"] = credentials.token
     names = ";".join(sorted(headers))
-    # S3 signs the path as it is sent; what we ask the others for lies at "/".
+    # S3 signs the path as it is sent; the other services are asked at "/".
     canonical = "\n".join(
         [
             request.method,
@@ -133,18 +135,20 @@ def signed(request: Request, credentials: Credentials, region: str, service: str
     for part in scope.split("/"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
-    said = f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
-    return Request(request.method, request.url, {**headers, "authorization": said}, request.body)
+    authorization = (
+        f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+    )
+    return Request(request.method, request.url, {**headers, "authorization": authorization}, request.body)
 
 
 def path_of(key: str) -> str:
-    """An object's key as it stands in a URL."""
+    """Return an object's key as a URL has it."""
     return quote(key, safe="/-_.~")
 
 
-def _found(request: Request, seconds: float) -> bytes:
+def _body(request: Request, seconds: float) -> bytes:
     answer = send(request, seconds)
     if answer.status != 200:
-        said = answer.body[:200].decode(errors="replace")
-        raise Unanswered(f"{request.method} {request.url}: {answer.status} {said}")
+        start = answer.body[:200].decode(errors="replace")
+        raise Unanswered(f"{request.method} {request.url}: {answer.status} {start}")
     return answer.body

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["Artifact", "fetch"]
 
 TIMEOUT_SECONDS: Final = 1800  # judgement: some 250 jars, 300 MB, on a slow line
+AGAIN: Final = "run it again with the same --cache, which keeps what has arrived"
 THREADS: Final = 6
 PLUGIN_VERSION: Final = "3.8.1"
 
@@ -123,16 +124,18 @@ def _write_module(artifact: Artifact, project: Path, cache: Path) -> str:
 def _run_maven(project: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise OperationFailed("mvn is not on the PATH\n  jars are fetched by Maven\n  fix: install Apache Maven 3")
+        raise OperationFailed(
+            Problem(where="mvn", what="is not on the PATH", why="Maven fetches the jars", fix="install Apache Maven 3")
+        )
     # Strict checksums; a module that fails does not stop the others.
     command = [maven, "-B", "-C", "-fae", f"-T{THREADS}", "-f", str(project / "pom.xml"), "validate"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise OperationFailed(
-            f"Maven did not end in {TIMEOUT_SECONDS} s\n  fix: run it again with the same --cache"
+            Problem(where="mvn", what=f"Maven did not end within {TIMEOUT_SECONDS} s", why="", fix=AGAIN)
         ) from error
     failed = [line for line in ran.stdout.splitlines() if "Could not transfer artifact" in line]
     if failed or (ran.returncode and "Reactor Summary" not in ran.stdout):
-        lines = "\n  ".join(failed[:3] or ran.stdout.splitlines()[-10:])
-        raise OperationFailed(f"Maven could not fetch every jar\n  {lines}\n  fix: run it again with the same --cache")
+        lines = "\n".join(failed[:3] or ran.stdout.splitlines()[-10:])
+        raise OperationFailed(Problem(where="mvn", what="Maven could not fetch every jar", why=lines, fix=AGAIN))

@@ -15,7 +15,7 @@ from typing import Final
 
 from facts.prices import newest_file
 from sizing.prices import PriceTable
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["COMPUTE_COLUMNS", "SERVICE_COLUMNS", "PriceFile", "compute_rows", "service_rows", "write_files"]
 
@@ -86,8 +86,12 @@ def write_files(files: Sequence[PriceFile], directory: Path) -> tuple[Path, ...]
         _place([(file, directory / file.name) for file in fresh])
     except OSError as error:
         raise OperationFailed(
-            f"{directory}: price files cannot be written\n  {error}\n"
-            "  fix: refresh in a checkout that you may write to, with room on its disk"
+            Problem(
+                where=str(directory),
+                what="price files cannot be written",
+                why=str(error),
+                fix="refresh in a checkout that you may write to, with room on its disk",
+            )
         ) from error
     return tuple(directory / file.name for file in fresh)
 
@@ -100,9 +104,12 @@ def _is_there(file: PriceFile, directory: Path) -> bool:
     if "".join(line for line in lines if not line.startswith("#")) == file.rows_text:
         return True
     raise OperationFailed(
-        f"{path} has other prices than the price list\n"
-        "  a dated file is what was read on its day, so it is not overwritten\n"
-        "  fix: remove it, if what it says need not be kept, and refresh again"
+        Problem(
+            where=str(path),
+            what="has other prices than the price list",
+            why="a dated file records what was read on its day, so it is not overwritten",
+            fix="remove the file if you do not need its prices, and refresh again",
+        )
     )
 
 
@@ -111,9 +118,12 @@ def _check_newest(file: PriceFile, directory: Path) -> None:
         newest = newest_file(file.region, file.kind, directory)
         if newest.name > file.name:
             raise OperationFailed(
-                f"{file.name} would not be read: {newest.name} is later\n"
-                f"  the price list was published on {file.date}\n"
-                f"  fix: remove {newest} if its prices are worth less, and refresh again"
+                Problem(
+                    where=file.name,
+                    what=f"would not be read: {newest.name} is later",
+                    why=f"the price list was published on {file.date}",
+                    fix=f"remove {newest} if you do not need its prices, and refresh again",
+                )
             )
 
 

@@ -11,7 +11,7 @@ from facts.prices.catalogue import EMR_FEES, HOURLY, INSTANCES, ITEMS, ServiceIt
 from facts.prices.file import PriceFile, compute_rows, service_rows
 from facts.prices.offer import Offer, Quote, Unpriced, quote
 from sizing.prices import LIST, ComputePrice, PriceTable, ServicePrice
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["FreshPrices", "SearchOffers", "fresh_prices"]
 
@@ -90,9 +90,12 @@ def _compute(region: str, offers: SearchOffers) -> tuple[dict[str, tuple[Quote, 
             priced[name] = (ec2, fee)
     if not priced:
         raise OperationFailed(
-            f"the AWS price list has no price for any instance type in {region!r}\n"
-            f"  {', '.join(sorted(set(omitted.values())))}\n"
-            "  fix: check the region's name, as in us-east-1, and that EMR is offered there"
+            Problem(
+                where="the AWS price list",
+                what=f"has no price for any instance type in {region!r}",
+                why=", ".join(sorted(set(omitted.values()))),
+                fix="check the region's name, as in us-east-1, and that EMR is offered there",
+            )
         )
     return priced, omitted
 
@@ -111,9 +114,12 @@ def _service_price(item: ServiceItem, price: Quote | Unpriced, current: PriceTab
         return ServicePrice(usd=price.usd, per=item.per, confidence=LIST, source=source)
     if current is None or item.item not in current.services:
         raise OperationFailed(
-            f"the AWS price list has no price for {item.item}, and there is none to keep\n"
-            f"  {item.search.service} {item.usage_type}: {price.why}\n"
-            "  fix: mend its entry in facts/prices/catalogue.py"
+            Problem(
+                where="the AWS price list",
+                what=f"has no price for {item.item}, and no earlier file has one",
+                why=f"{item.search.service} {item.usage_type}: {price.why}",
+                fix="mend its entry in facts/prices/catalogue.py",
+            )
         )
     return current.services[item.item]
 

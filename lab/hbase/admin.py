@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Self
 
 from lab.hbase.process import INHERITED_VARIABLES, die_with
 from sizing.block import LengthHistogram, cached_bytes
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["Admin", "AdminCommand", "StoreFileBlocks", "TableFamily", "TableSpec"]
 
@@ -200,9 +200,18 @@ class Admin:
             raise
         if answer.pop("id", None) != identity or "ok" not in answer:
             self._abandon()
-            raise OperationFailed(f"hbase {name}: an answer to another call: {answer}; see {self._command.log}")
+            raise OperationFailed(
+                Problem(where=f"hbase {name}", what="the process answered another call", why=str(answer), fix=self._fix)
+            )
         if not answer.pop("ok"):
-            raise OperationFailed(f"hbase {name}: {answer['error']}\n  see {self._command.log}, and the master's log")
+            raise OperationFailed(
+                Problem(
+                    where=f"hbase {name}",
+                    what="HBase refused the call",
+                    why=str(answer["error"]),
+                    fix=f"{self._fix}, and the master's log",
+                )
+            )
         return answer
 
     def _answer(self, process: subprocess.Popen[bytes], name: str, seconds: float) -> dict[str, Any]:
@@ -211,7 +220,14 @@ class Admin:
         while b"\n" not in self._unread:
             remaining = end - time.monotonic()
             if remaining <= 0 or not select.select([output], [], [], remaining)[0]:
-                raise OperationFailed(f"hbase {name}: no answer in {seconds:.0f} s\n  {self._reply()}")
+                raise OperationFailed(
+                    Problem(
+                        where=f"hbase {name}",
+                        what=f"no answer in {seconds:.0f} s",
+                        why=self._last_lines(),
+                        fix=self._fix,
+                    )
+                )
             read = os.read(output, READ_BYTES)
             if not read:
                 raise self._ended(name)
@@ -220,7 +236,14 @@ class Admin:
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError:
-            raise OperationFailed(f"hbase {name}: not an answer: {line[:200]!r}\n  {self._reply()}") from None
+            raise OperationFailed(
+                Problem(
+                    where=f"hbase {name}",
+                    what=f"the answer is not JSON: {line[:200]!r}",
+                    why=self._last_lines(),
+                    fix=self._fix,
+                )
+            ) from None
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -243,23 +266,37 @@ class Admin:
                     preexec_fn=lambda: die_with(owner),  # noqa: PLW1509
                 )
         except (OSError, subprocess.SubprocessError) as error:
-            raise OperationFailed(f"{self._command.arguments[0]} could not be started: {error}") from None
+            raise OperationFailed(
+                Problem(
+                    where=self._command.arguments[0],
+                    what="could not be started",
+                    why=str(error),
+                    fix="run `warmbase lab setup`",
+                )
+            ) from None
         return self._process
 
     def _ended(self, name: str) -> OperationFailed:
         process = self._process
         self._abandon()
         code = process.returncode if process else None
-        return OperationFailed(f"hbase {name}: its process ended with {code}\n  {self._reply()}")
+        return OperationFailed(
+            Problem(where=f"hbase {name}", what=f"the process ended with {code}", why=self._last_lines(), fix=self._fix)
+        )
 
     def _abandon(self) -> None:
         if self._process is not None:
             _kill(self._process)
         self.close()
 
-    def _reply(self) -> str:
+    @property
+    def _fix(self) -> str:
+        return f"read {self._command.log}"
+
+    def _last_lines(self) -> str:
+        """Return the end of the process's log."""
         lines = self._command.log.read_text(errors="replace").splitlines() if self._command.log.exists() else []
-        return "\n  ".join((f"see {self._command.log}, which ends with:", *lines[-LAST_LINES:]))
+        return "\n".join(lines[-LAST_LINES:])
 
 
 def _cached_lengths(payloads: Sequence[tuple[int, int]]) -> LengthHistogram:

@@ -24,7 +24,7 @@ from lab.hbase.process import RunningProcess, began
 from lab.hbase.run import RunRequest, check_room
 from lab.hbase.store.processes import Program, start_store
 from lab.hbase.ycsb import Ycsb
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["BackgroundLab", "Process", "background_lab", "down", "up"]
 
@@ -90,7 +90,14 @@ def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
     """
     earlier = background_lab()
     if earlier is not None and any(process.is_alive for process in earlier.processes):
-        raise OperationFailed(f"a lab of {earlier.environment} is up already\n  fix: end it with `warmbase lab down`")
+        raise OperationFailed(
+            Problem(
+                where="warmbase lab up",
+                what=f"a lab of {earlier.environment} is up already",
+                why="one lab runs in the background at a time",
+                fix="end it with `warmbase lab down`",
+            )
+        )
     down()
     check_room(request.of)
     place = LabPaths(root=home() / DIRECTORY, ports=free_ports())

@@ -23,11 +23,12 @@ from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
 from lab.model.scaled_plan import REGIONS
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["COLD", "Bench", "Window"]
 
 FRESH_SECONDS: Final = 2.5  # the daemons refresh their counters each second, and JMX serves copies a second old
+QUIETER: Final = "run it again on a quieter machine, or with less --data"
 SAMPLE_SECONDS: Final = 1.0
 STARTING_SECONDS: Final = 30.0  # a JVM, and its connections
 ENDING_SECONDS: Final = 3.0  # before the clients' end, which was seen to begin up to two seconds late
@@ -118,7 +119,14 @@ class Bench:
         self.cluster.stop_server()
         blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
         if blocks.files != REGIONS:
-            raise OperationFailed(f"{table.name}: {blocks.files} store files in {REGIONS} regions after a compaction")
+            raise OperationFailed(
+                Problem(
+                    where=table.name,
+                    what=f"has {blocks.files} store files in {REGIONS} regions after a major compaction",
+                    why="one store file per region was expected",
+                    fix="run the scenario again; if it happens again, read the RegionServer's log",
+                )
+            )
         return blocks
 
     def serve(self, server: LabServer, *, cold: bool) -> float:
@@ -194,8 +202,12 @@ class Bench:
         lookups = self.sample(0.0).cache.lookups - before.lookups
         if lookups < blocks:
             raise OperationFailed(
-                f"{table.name}: {lookups:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s, the cache is not yet"
-                " what it will be\n  fix: a quieter machine, or less --data"
+                Problem(
+                    where=table.name,
+                    what=f"the clients read {lookups:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s",
+                    why="the cache has not reached its steady state",
+                    fix=QUIETER,
+                )
             )
 
     def sample(self, seconds: float, number: int = 0) -> Sample:
@@ -249,5 +261,10 @@ class Bench:
                 return since - began
             time.sleep(SAMPLE_SECONDS / 2)
         raise OperationFailed(
-            f"the cache had {last:,} blocks and was still filling, or had not begun, in {seconds:.0f} s"
+            Problem(
+                where="the BucketCache",
+                what=f"did not come to rest in {seconds:.0f} s",
+                why=f"it holds {last:,} blocks, and is still filling or has not begun",
+                fix=QUIETER,
+            )
         )

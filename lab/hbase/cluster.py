@@ -163,7 +163,10 @@ class LabCluster:
         try:
             return self.running[name].wait_until(ready, START_SECONDS, what)
         except OperationFailed as error:
-            raise OperationFailed(f"{error}\n  {self.decisive_line(name)}\n  its log: {self.place.log(name)}") from None
+            raise OperationFailed(
+                replace(problem, why=f"{problem.why}\n{self.decisive_line(name)}", fix=f"read {self.place.log(name)}")
+                for problem in error.problems
+            ) from None
 
     def decisive_line(self, name: str) -> str:
         """Return the line of its log since its last start, or of its output, that gives the cause of its end."""

@@ -30,7 +30,7 @@ from hfile.readable import Readable
 from hfile.store_file import opened
 from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
 from lab.hbase.store import Settings
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 from sizing.units import KIB, MIB
 
 __all__ = ["main"]
@@ -115,7 +115,14 @@ class InspectionBench:
             for number, file in enumerate(files):
                 printed = self.sample.java(f"printer-{number}", PRINTER, "-m", "-f", self.sample.url(file))
                 if f"entryCount={opened(self.sample.root.readable(file)).trailer.cells}" not in printed:
-                    raise OperationFailed(f"hbase hfile -m of {file.path} is otherwise: {printed}")
+                    raise OperationFailed(
+                        Problem(
+                            where=str(file.path),
+                            what="hbase hfile -m and warmbase read different figures",
+                            why=printed,
+                            fix="report it with the file",
+                        )
+                    )
 
         return self._timed("hbase hfile -m, a JVM for each file", len(files), run)
 

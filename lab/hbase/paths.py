@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["HOST", "LabPaths", "Ports", "free_ports", "home"]
 
@@ -101,7 +101,12 @@ def free_ports() -> Ports:
                 break
         else:
             raise OperationFailed(
-                f"{len(numbers)} of {wanted} ports from {LISTENING.start} to {LISTENING.stop} are free"
+                Problem(
+                    where=f"ports {LISTENING.start} to {LISTENING.stop}",
+                    what=f"{len(numbers)} of the {wanted} that the lab needs are free",
+                    why="other processes listen on the rest",
+                    fix="end them, such as an earlier lab: `warmbase lab down`",
+                )
             )
     return Ports(
         store=numbers[0],

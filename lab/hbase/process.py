@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["Command", "RunningProcess", "began", "die_with", "start"]
 
@@ -72,8 +72,14 @@ class RunningProcess:
         try:
             self.process.wait(KILL_SECONDS)
         except subprocess.TimeoutExpired:
-            why = f"{self.command.name} ({self.id}) has not ended {KILL_SECONDS:.0f} s after kill -9"
-            raise OperationFailed(why) from None
+            raise OperationFailed(
+                Problem(
+                    where=self.command.name,
+                    what=f"process {self.id} runs {KILL_SECONDS:.0f} s after kill -9",
+                    why="the kernel cannot end a process that waits for a disk",
+                    fix="wait until the disk answers, or restart the machine",
+                )
+            ) from None
 
     def wait_for_end(self, seconds: float) -> None:
         """Until it has ended by itself. Raises OperationFailed after that time, when it is killed."""
@@ -81,7 +87,14 @@ class RunningProcess:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise OperationFailed(f"{self.command.name} did not end in {seconds:.0f} s, and was killed") from None
+            raise OperationFailed(
+                Problem(
+                    where=self.command.name,
+                    what=f"did not end within {seconds:.0f} s, and was killed",
+                    why="",
+                    fix=f"read {self.command.output}",
+                )
+            ) from None
 
     def wait_until(self, ready: Callable[[], bool], seconds: float, what: str) -> float:
         """Looks until `ready`; returns how long it took. Raises OperationFailed when it ends or time is up."""
@@ -89,9 +102,23 @@ class RunningProcess:
         while not ready():
             waited = time.monotonic() - began
             if not self.is_alive:
-                raise OperationFailed(f"{self.command.name} ended with {self.process.returncode} before {what}")
+                raise OperationFailed(
+                    Problem(
+                        where=self.command.name,
+                        what=f"ended with {self.process.returncode} before {what}",
+                        why="",
+                        fix=f"read {self.command.output}",
+                    )
+                )
             if waited > seconds:
-                raise OperationFailed(f"{self.command.name}: no {what} in {seconds:.0f} s")
+                raise OperationFailed(
+                    Problem(
+                        where=self.command.name,
+                        what=f"no {what} in {seconds:.0f} s",
+                        why="",
+                        fix=f"read {self.command.output}",
+                    )
+                )
             time.sleep(POLL_SECONDS)
         return time.monotonic() - began
 
@@ -115,7 +142,9 @@ def start(command: Command) -> RunningProcess:
                 preexec_fn=lambda: _before_exec(command, owner),  # noqa: PLW1509
             )
     except (OSError, subprocess.SubprocessError) as error:
-        raise OperationFailed(f"{command.name} could not be started: {error}") from None
+        raise OperationFailed(
+            Problem(where=command.name, what="could not be started", why=str(error), fix="run `warmbase lab setup`")
+        ) from None
     return RunningProcess(command, process)
 
 

@@ -141,7 +141,7 @@ def run(request: RunRequest, results: RunFiles, say: Say, *, resume: bool = Fals
             record = replace(record, scenarios=_ordered((*record.scenarios, scenario)))
             results.write(record)
     if session.failed:
-        raise OperationFailed("\n".join(session.failed))
+        raise OperationFailed(session.failed)
     return record
 
 
@@ -230,7 +230,7 @@ class Session:
     say: Say
     root: Path
     pending: list[str]
-    failed: list[str] = field(default_factory=list)
+    failed: list[Problem] = field(default_factory=list)
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield each scenario that succeeds. The scenarios after a failed one get a lab of their own."""
@@ -296,5 +296,5 @@ class Session:
         shutil.copytree(directory, logs, ignore=shutil.ignore_patterns(*BULKY))
         # The directory is gone when this is read.
         why = why.replace(str(directory), str(logs))
-        self.failed.append(f"{name}: {why}\n  its logs are kept in {logs}")
+        self.failed.append(Problem(where=name, what="the scenario failed", why=why, fix=f"read its logs in {logs}"))
         self.say(f"{name} failed: {why}")

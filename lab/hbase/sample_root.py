@@ -26,7 +26,7 @@ from lab.hbase.store import BUCKET, Program, Settings, StoreClient, store
 from operations.aws import Aws
 from operations.root_bucket import S3Root
 from sizing.modes import S3_PLAIN
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 from sizing.units import MIB
 
 __all__ = ["LEAST_LARGE_BYTES", "SAMPLES", "SampleRoot", "sample_root"]
@@ -140,5 +140,12 @@ def _run(place: LabPaths, programs: Software, name: str, main: Sequence[str]) ->
         running.stop(0)
     printed = output.read_text(encoding="utf-8", errors="replace")
     if running.process.returncode:
-        raise OperationFailed(f"{name} ended with {running.process.returncode}: {printed[-PRINTED_CHARACTERS:]}")
+        raise OperationFailed(
+            Problem(
+                where=name,
+                what=f"ended with {running.process.returncode}",
+                why=printed[-PRINTED_CHARACTERS:],
+                fix=f"read {output}",
+            )
+        )
     return printed

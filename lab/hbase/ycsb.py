@@ -11,7 +11,7 @@ from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
 from lab.hbase.paths import LabPaths
 from lab.hbase.process import Command, RunningProcess, start
 from lab.hbase.software import Software
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["Ycsb", "YcsbLoad", "YcsbResult", "YcsbTable", "measured", "operations", "pace", "rows_of"]
 
@@ -80,7 +80,12 @@ class Ycsb:
         written = _results(self._report(running, LOADING_SECONDS)).get("INSERT", {})
         if sum(written.get(key, 0) for key in WRITTEN) != table.rows:
             raise OperationFailed(
-                f"{table.name}: not all of {table.rows:,} rows were written; see {self.place.output(name)}"
+                Problem(
+                    where=table.name,
+                    what=f"not all of {table.rows:,} rows were written",
+                    why="",
+                    fix=f"read {self.place.output(name)}",
+                )
             )
 
     def start(self, table: YcsbTable, load: YcsbLoad, name: str = "ycsb") -> RunningProcess:
@@ -92,7 +97,14 @@ class Ycsb:
         """Return the load's result. Raises OperationFailed when it failed, does not end, or an operation failed."""
         result = measured(self._report(running, load.seconds + SLACK_SECONDS))
         if result.failed:
-            raise OperationFailed(f"{result.failed:,} operations of the load failed; see {running.command.output}")
+            raise OperationFailed(
+                Problem(
+                    where=running.command.name,
+                    what=f"{result.failed:,} operations of the load failed",
+                    why="",
+                    fix=f"read {running.command.output}",
+                )
+            )
         return result
 
     def run(self, table: YcsbTable, load: YcsbLoad) -> YcsbResult:
@@ -120,7 +132,14 @@ class Ycsb:
         output: Path = running.command.output
         report = output.read_text(encoding="utf-8", errors="replace")
         if running.process.returncode or "OVERALL" not in _results(report):
-            raise OperationFailed(f"{running.command.name} ended with {running.process.returncode}; see {output}")
+            raise OperationFailed(
+                Problem(
+                    where=running.command.name,
+                    what=f"ended with {running.process.returncode}",
+                    why="",
+                    fix=f"read {output}",
+                )
+            )
         return report
 
 

@@ -13,7 +13,7 @@ from operations.preflight.account import OF_ACCOUNT
 from operations.preflight.check import PreflightCheck, PreflightContext
 from operations.preflight.network import OF_NETWORK
 from operations.preflight.root import OF_ROOT
-from sizing.problem import Refused
+from sizing.problem import Problem, Refused
 
 __all__ = ["PreflightCheck", "preflight", "refuse_unready"]
 
@@ -35,5 +35,4 @@ def refuse_unready(checks: Iterable[PreflightCheck]) -> None:
     """Raises Refused with every problem that was found."""
     wrong = [check for check in checks if check.problem]
     if wrong:
-        lines = [f"{each.name}: {each.detail}\n  {each.problem}\n  fix: {each.fix}" for each in wrong]
-        raise Refused("nothing was deployed\n" + "\n".join(lines))
+        raise Refused(Problem(where=check.name, what=check.detail, why=check.problem, fix=check.fix) for check in wrong)

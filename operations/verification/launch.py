@@ -178,7 +178,7 @@ def _nothing_was_edited(seen: Observed) -> Iterator[CheckResult]:
     try:
         found = tuple(stack_edits(seen.aws, plan.environment, plan.cluster))
     except OperationFailed as failed:
-        yield question.result(str(failed).splitlines()[0], good=None)
+        yield question.result(failed.summary, good=None)
         return
     differences = [line for each in found for line in each.differences]
     resources = sum(each.facts for each in found)

@@ -50,7 +50,7 @@ def probe_primary(primary: PrimaryShell, say: Say) -> Facts | str:
     try:
         return primary.run("inspect-primary", say)
     except OperationFailed as failed:
-        return str(failed).splitlines()[0]
+        return failed.summary
 
 
 def _invocation_facts(aws: Aws, command: str, instance: str) -> Facts | None:

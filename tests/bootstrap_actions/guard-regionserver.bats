@@ -134,7 +134,7 @@ fill() { on_node sh -c "mkdir -p \$(dirname $1) && dd if=/dev/zero of=$1 bs=1M c
 @test "guard-regionserver: a program that is not what was uploaded is not installed" {
   guard --program-sha256="$(printf '0%.0s' {1..64})"
   assert_failure 1
-  assert_output --partial "before_regionserver.py is not what was uploaded: its SHA-256 is "
+  assert_output --partial "before_regionserver.py is not the uploaded file: its SHA-256 is "
   assert_equal "$(ls "$node/usr/local/lib/warmbase")" ""
 }
 
@@ -145,7 +145,7 @@ fill() { on_node sh -c "mkdir -p \$(dirname $1) && dd if=/dev/zero of=$1 bs=1M c
     --processes=65536 --program=s3://bucket/key.py --program-sha256="$(printf '0%.0s' {1..64})"
   assert_failure 1
   assert_output --partial AccessDenied
-  assert_output --partial "fix: the node's role needs s3:GetObject"
+  assert_output --partial "fix: give the node's role s3:GetObject"
 }
 
 # --- the volume has 64 MiB ---
@@ -168,7 +168,7 @@ damaged() {
 }
 readonly HEADER='V2UF\0\0\0\0\0\0\047\020\0\0\0\0\0\0\0'
 bats_test_function --description "before the RegionServer: an index with nothing behind its header is moved aside" -- \
-  damaged chunked "20 bytes: there is nothing behind the first 20" "$HEADER\001"
+  damaged chunked "20 bytes: nothing follows the first 20" "$HEADER\001"
 bats_test_function --description "before the RegionServer: an index with fewer chunks than announced is moved aside" -- \
   damaged chunked "1 chunks, 2 announced" "$HEADER\002\003abc"
 bats_test_function --description "before the RegionServer: an index that is cut off is moved aside" -- \
@@ -211,9 +211,9 @@ bats_test_function --description "before the RegionServer: a later HBase's index
   start 50 2
   assert_failure 1
   assert_output --partial "/warmbase/cache has no room for the BucketCache"
-  assert_output --partial "54 MiB needed; 36 MiB free and 8 MiB already ours"
-  assert_output --partial "because these may come to take: $CACHE 50 MiB, $INDEX 4 MiB"
-  assert_output --partial "fix: remove what else lies on the volume"
+  assert_output --partial "54 MiB needed; 36 MiB free and 8 MiB in its files"
+  assert_output --partial "which may grow to: $CACHE 50 MiB, $INDEX 4 MiB"
+  assert_output --partial "fix: remove other files from the volume"
   assert_output --partial "touch /etc/warmbase/skip-room-check"
 }
 
@@ -260,7 +260,7 @@ bats_test_function --description "before the RegionServer: a later HBase's index
   assert_success
   start 60 3 $two
   assert_failure 1
-  assert_output --partial "66 MiB needed; 4 MiB free and 60 MiB already ours"
+  assert_output --partial "66 MiB needed; 4 MiB free and 60 MiB in its files"
   assert_output --partial "/warmbase/cache/a/1 30 MiB, /warmbase/cache/b/2 30 MiB,"
 }
 
@@ -274,7 +274,7 @@ elsewhere() {
   # Half of 120 MiB lies on the volume of 64.
   start 120 2 "ioengine=files:$1,$CACHE"
   assert_success
-  assert_output --partial "is not under /warmbase/cache: neither its directory nor its room is seen to"
+  assert_output --partial "is not under /warmbase/cache: its directory and its room are not checked"
   # shellcheck disable=SC2086 # words, each a path
   assert_equal "$(on_node stat -c '%n %U %a' $places)" "$before"
   assert [ ! -e "$node/warmbase/elsewhere" ]

@@ -32,7 +32,7 @@ refused_untouched() {
   before=$(changed)
   mount_volumes
   assert_success
-  assert_output --partial "this is a primary node: it has no volumes of these"
+  assert_output --partial "this is a primary node: it has none of these volumes"
   assert_equal "$(changed)" "$before"
 }
 
@@ -163,7 +163,7 @@ STUB
   assert_success
   assert_volume cache "$cache"
   mount_volumes 3
-  assert_output --partial "0 disks of 3 GiB, exactly 1 needed; seen: $root (the root disk); $cache 1 GiB"
+  assert_output --partial "0 disks of 3 GiB, exactly 1 needed; this node has: $root (the root disk); $cache 1 GiB"
 }
 
 never_formatted() {
@@ -235,7 +235,8 @@ bats_test_function --description "mount-volumes: LUKS on the second partition is
   on_node mount -t tmpfs tmpfs /warmbase/system
   mount_volumes
   assert_failure 1
-  assert_output --partial "something else is mounted at /warmbase/system: tmpfs. fix: umount /warmbase/system"
+  assert_output --partial "something else is mounted at /warmbase/system: tmpfs"
+  assert_output --partial "fix: umount /warmbase/system"
 }
 
 @test "mount-volumes: a disk that cannot be read is never formatted" {
@@ -248,7 +249,7 @@ exit 1
 STUB
   mount_volumes
   assert_failure 1
-  assert_output --partial "cannot read $cache, so it is left as it is"
+  assert_output --partial "cannot read $cache, so it was not changed"
   is_blank "$cache"
 }
 
@@ -265,7 +266,7 @@ STUB
   stub_mkfs_failing_for /dev/none
   mount_volumes
   assert_success
-  assert_line "mount-volumes: a run before this one did not end: its steps are looked at again"
+  assert_line "mount-volumes: an earlier run did not end: checking its steps again"
   refute_output --partial "$cache is blank"
   assert_volume cache "$cache"
   assert_volume system "$system"

@@ -41,7 +41,8 @@ java_that_says_its_flags() { put "$1" 755 < <(printf '#!/bin/sh\n%s\n' "$JAVA");
   stub yum <<<'echo no such package >&2; exit 1'
   act prepare-java --java-home=/opt/jdk --flags=-Xmx64m
   assert_failure 1
-  assert_output --partial "/opt/jdk/bin/java is not there. fix: launch a release from emr-7.10.0 on"
+  assert_output --partial "/opt/jdk/bin/java does not exist"
+  assert_output --partial "fix: launch emr-7.10.0 or later"
 }
 
 @test "prepare-java: a real Java 21 takes what is rendered, and a flag it does not know fails the node" {
@@ -51,5 +52,5 @@ java_that_says_its_flags() { put "$1" 755 < <(printf '#!/bin/sh\n%s\n' "$JAVA");
   act prepare-java --java-home="$(<"$UPLOADED/java-home")" --flags="$(<"$UPLOADED/flags") -XX:+UseNoSuchCollector"
   assert_failure 1
   assert_output --partial "Unrecognized VM option 'UseNoSuchCollector'"
-  assert_output --partial "fix: give flags that it knows"
+  assert_output --partial "fix: use flags that it knows"
 }

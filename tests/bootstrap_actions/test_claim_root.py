@@ -81,7 +81,7 @@ def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path
         aws.states["j-ONE"] = state
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 0, done.stderr
-    assert "j-ONE held it, and " in done.stderr
+    assert "j-ONE had it, and " in done.stderr
     assert holder(aws) == "j-TWO"
 
 
@@ -130,12 +130,12 @@ def test_a_root_that_hbase_has_written_to_is_nobody_s_only_if_somebody_says_so(a
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 1
     assert "HBase has written to this root, and no claim says which cluster writes there now" in done.stderr
-    assert "fix: if no cluster does any more, say so: warmbase claim ENV --take" in done.stderr
+    assert "fix: if no cluster writes there any more, say so: warmbase claim ENV --take" in done.stderr
     assert KEY not in aws.objects
     held_by(aws, "nobody")
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 0, done.stderr
-    assert "nobody held it, as somebody has said" in done.stderr
+    assert "nobody had it, as somebody declared" in done.stderr
     assert holder(aws) == "j-ONE"
 
 
@@ -219,7 +219,7 @@ def test_a_conflict_without_end_is_refused(aws: Services, tmp_path: Path) -> Non
     aws.before_put = at_each_write
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 1
-    assert "changed 8 times while it was claimed" in done.stderr
+    assert "changed 8 times while this cluster claimed it" in done.stderr
     assert not aws.objects
 
 

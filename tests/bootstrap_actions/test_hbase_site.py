@@ -26,27 +26,27 @@ def test_size_in_hbase_site_wins_and_the_index_grows_with_it(volume: Volume, siz
     answer = volume.start(*AT_LAUNCH)
     assert answer.returncode == 1
     assert needed in answer.stderr
-    assert "Going by the launch" not in answer.stderr
+    assert "of the launch: " not in answer.stderr
 
 
 @pytest.mark.parametrize(
     ("size", "why"),
     [
         (None, "is missing"),
-        ("", "is of no use: could not convert string to float: ''"),
-        ("8 GiB", "is of no use: could not convert string to float: '8 GiB'"),
-        ("${a.size}", "is of no use: could not convert string to float"),
-        ("0.4", "is of no use: '0.4' is not a number of MiB from 1 to 268435456"),
-        ("-1", "is of no use: '-1' is not"),
-        ("nan", "is of no use: 'nan' is not"),
-        ("1e308", "is of no use: '1e308' is not"),
+        ("", "cannot be used: could not convert string to float: ''"),
+        ("8 GiB", "cannot be used: could not convert string to float: '8 GiB'"),
+        ("${a.size}", "cannot be used: could not convert string to float"),
+        ("0.4", "cannot be used: '0.4' is not a number of MiB from 1 to 268435456"),
+        ("-1", "cannot be used: '-1' is not"),
+        ("nan", "cannot be used: 'nan' is not"),
+        ("1e308", "cannot be used: '1e308' is not"),
     ],
 )
 def test_size_of_no_use_falls_back_to_the_launch(volume: Volume, size: str | None, why: str) -> None:
     volume.configure(size=size)
     answer = volume.start(*AT_LAUNCH)
     assert f"'hbase.bucketcache.size' in {volume.site} {why}" in answer.stderr
-    assert "Going by the launch: 200000000\n" in answer.stderr
+    assert "Using the value of the launch: 200000000\n" in answer.stderr
     assert NEEDED_AT_LAUNCH in answer.stderr
 
 
@@ -91,9 +91,9 @@ def test_ioengine_of_no_use_falls_back_to_the_launch(volume: Volume, ioengine: s
     volume.configure(ioengine=ioengine.format(volume.site.parent))
     answer = volume.start()
     assert answer.returncode == 0
-    assert f"'hbase.bucketcache.ioengine' in {volume.site} is of no use: " in answer.stderr
+    assert f"'hbase.bucketcache.ioengine' in {volume.site} cannot be used: " in answer.stderr
     assert why.format() in answer.stderr
-    assert f"Going by the launch: file:{volume.cache}\n" in answer.stderr
+    assert f"Using the value of the launch: file:{volume.cache}\n" in answer.stderr
     assert made(volume) == {"bucketcache"}
 
 
@@ -122,7 +122,8 @@ def test_index_in_hbase_site_wins(volume: Volume) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index_path", "why"), [(None, "is missing"), ("", "is of no use: ''"), ("index", "is of no use: 'index' is not")]
+    ("index_path", "why"),
+    [(None, "is missing"), ("", "cannot be used: ''"), ("index", "cannot be used: 'index' is not")],
 )
 def test_index_path_of_no_use_falls_back_to_the_launch(volume: Volume, index_path: str | None, why: str) -> None:
     volume.index.write_bytes(DAMAGED_INDEX)
@@ -130,7 +131,7 @@ def test_index_path_of_no_use_falls_back_to_the_launch(volume: Volume, index_pat
     answer = volume.start()
     assert answer.returncode == 0
     assert f"'hbase.bucketcache.persistent.path' in {volume.site} {why}" in answer.stderr
-    assert f"Going by the launch: {volume.index}\n" in answer.stderr
+    assert f"Using the value of the launch: {volume.index}\n" in answer.stderr
     assert f"moved {volume.index} to" in answer.stderr
 
 
@@ -159,7 +160,7 @@ def test_without_a_readable_hbase_site_the_launch_counts(volume: Volume, text: s
     answer = volume.start(*AT_LAUNCH)
     assert f"{volume.site} cannot be read: " in answer.stderr
     assert why in answer.stderr
-    assert "Going by the launch: {'hbase.bucketcache.size': '200000000'" in answer.stderr
+    assert "Using the values of the launch: {'hbase.bucketcache.size': '200000000'" in answer.stderr
     assert NEEDED_AT_LAUNCH in answer.stderr
     assert made(volume) == {"bucketcache"}
 

@@ -59,7 +59,7 @@ systemd-tmpfiles --create /etc/tmpfiles.d/warmbase.conf"
   stub sysctl </dev/null
   act tune-kernel "${ARGUMENTS[@]}"
   assert_success
-  assert_line "tune-kernel: a run before this one did not end: its steps are looked at again"
+  assert_line "tune-kernel: an earlier run did not end: checking its steps again"
   assert_equal "$(head -n 1 "$state")" "done"
 }
 

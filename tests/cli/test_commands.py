@@ -158,7 +158,7 @@ def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -
     done = run("plan", str(file), "--output", "json")
     assert done.returncode == 3
     assert json.loads(done.stdout)["feasible"] is False
-    assert re.search(r"could meet: a budget of \$\d", done.stderr)
+    assert re.search(r"change one target: a budget of \$\d", done.stderr)
 
 
 @pytest.mark.parametrize("arguments", [("plan", "prod"), ("render", "prod"), ("--help",)], ids=" ".join)

@@ -152,7 +152,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     assert here.states()[second] == "TERMINATED"
     # The end: destroy waits for teardown.
     refused = here.run("destroy", name, "--yes", code=3)
-    assert f"cluster blue runs: {first} is WAITING" in refused.stderr
+    assert f"cluster blue  runs: {first} is WAITING" in refused.stderr
     here.run("teardown", name, "blue", "--yes")
     assert here.running() == []
     assert "the root is free" in here.run("claim", name).stdout

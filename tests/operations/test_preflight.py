@@ -143,7 +143,7 @@ def test_each_state_in_which_no_update_can_begin_names_its_way_out(aws: Aws, tmp
     found = checks(aws, environment(tmp_path))[name]
     assert found.problem == STUCK[status][0]
     assert f"--stack-name {name}" in found.fix
-    with pytest.raises(OperationFailed, match=f"stack {name} is {status}(.|\n)*--stack-name {name}"):
+    with pytest.raises(OperationFailed, match=f"stack {name}  is {status}(.|\n)*--stack-name {name}"):
         wait_until_stable(aws, name, lambda _: None)
     assert stack.status == status
 

@@ -55,9 +55,7 @@ def test_a_file_that_says_otherwise_by_now_is_not_gone_by(here: Deployed, old: s
 
 def test_without_a_record_nothing_that_runs_is_ended(here: Deployed) -> None:
     shutil.rmtree(here.file.with_suffix(".launch"))
-    with pytest.raises(
-        Refused, match=r"nothing says what j-\w+, cluster blue, was launched with(.|\n)*warmbase pin dev"
-    ):
+    with pytest.raises(Refused, match=r"cluster blue  runs as j-\w+, and has no launch record(.|\n)*warmbase pin dev"):
         begun(here)
 
 
@@ -71,7 +69,7 @@ def test_the_cluster_is_known_by_its_stack_and_without_one_by_its_record(here: D
     own = here.cluster_id
     here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
     assert recorded_cluster(here.aws, here.environment, "blue") == (own, "WAITING")
-    with pytest.raises(Refused, match=f"cluster blue runs: {own} is WAITING"):
+    with pytest.raises(Refused, match=f"cluster blue  runs: {own} is WAITING"):
         list(destruction(here.aws, here.environment))
 
 
@@ -79,12 +77,12 @@ def test_while_a_stack_is_being_made_nobody_says_that_there_is_no_cluster(here: 
     stacks = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
     [stack] = [each for each in stacks if each.name == "warmbase-dev-blue-cluster"]
     stack.status = "CREATE_IN_PROGRESS"
-    with pytest.raises(Refused, match="it is not known yet which cluster is its"):
+    with pytest.raises(Refused, match="which cluster it will have is not known yet"):
         begun(here)
 
 
 def test_clusters_that_the_file_no_longer_has_are_not_left_without_their_network(here: Deployed) -> None:
     shutil.rmtree(here.file.with_suffix(".launch"))
     here.edit("  blue:", "  green:")
-    with pytest.raises(Refused, match="clusters that the file does not have: warmbase-dev-blue-cluster"):
+    with pytest.raises(Refused, match="does not list clusters that are deployed: warmbase-dev-blue-cluster"):
         list(destruction(here.aws, here.environment))

@@ -166,4 +166,4 @@ def test_once_the_first_is_terminated_a_second_may_claim(deployed: Deployed, tmp
     [green] = deployed.states().keys() - {deployed.blue}
     assert deployed.stack_status(GREEN) == "CREATE_COMPLETE"
     assert deployed.holder() == green
-    assert f"{deployed.blue} held it, and is TERMINATED" in deployed.said_on_primary(green)
+    assert f"{deployed.blue} had it, and is TERMINATED" in deployed.said_on_primary(green)

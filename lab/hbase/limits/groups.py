@@ -46,7 +46,7 @@ from lab.hbase.limits.layout import (
     written,
 )
 from lab.hbase.limits.volume import LimitedVolume
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["ControlGroups", "DiskLimits", "remove_abandoned", "unavailable"]
 
@@ -90,7 +90,14 @@ class DiskLimits:
 def _layout() -> GroupLayout:
     layout = layout_of()
     if isinstance(layout, str):
-        raise OperationFailed(layout)
+        raise OperationFailed(
+            Problem(
+                where="control groups",
+                what="this machine offers none with limits",
+                why=layout,
+                fix="run as root, or in a container with --privileged",
+            )
+        )
     return layout
 
 
@@ -166,7 +173,14 @@ class ControlGroups:
     def __enter__(self) -> Self:
         """Create the group. Raises OperationFailed without permission, or when processes of another run are in it."""
         if self.processes:
-            raise OperationFailed(f"{self.paths[0]} has processes {sorted(self.processes)}\n  fix: end them")
+            raise OperationFailed(
+                Problem(
+                    where=str(self.paths[0]),
+                    what=f"has processes {sorted(self.processes)}",
+                    why="an earlier run left them",
+                    fix="end these processes, and run the same again",
+                )
+            )
         self._remove()
         try:
             with alone(self.layout):
@@ -177,7 +191,14 @@ class ControlGroups:
                     path.mkdir()
         except OSError as error:
             self._remove()
-            raise OperationFailed(f"no control group can be made: {error}") from None
+            raise OperationFailed(
+                Problem(
+                    where=str(self.paths[0]),
+                    what="the control group could not be made",
+                    why=str(error),
+                    fix="run as root, or in a container with --privileged",
+                )
+            ) from None
         except BaseException:
             self._remove()
             raise
@@ -209,7 +230,7 @@ def unavailable(proc: Path | None = None) -> str | None:
             if not all((path / "cgroup.procs").exists() for path in tried.paths):
                 return f"{layout.memory} holds no control groups"
     except OperationFailed as error:
-        return f"{error}: root may, and a container with --privileged"
+        return f"{error.summary}; {error.problems[0].fix}"
     return None
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = [
     "PREFIX",
@@ -134,7 +134,14 @@ def write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="ascii")
     except OSError as error:
-        raise OperationFailed(f"{file} does not take {text!r}: {error.strerror}") from None
+        raise OperationFailed(
+            Problem(
+                where=str(file),
+                what=f"does not take {text!r}",
+                why=error.strerror or str(error),
+                fix="run as root, or in a container with --privileged",
+            )
+        ) from None
 
 
 def _unified(own: Path, top: Path) -> GroupLayout | str:

@@ -19,13 +19,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 SUFFIX: Final = ".warmbase-lab-volume"
 """Of a sparse file: by this, and by its directory, a loop device is known as ours."""
 LEAST_XFS_BYTES: Final = 300 << 20  # mkfs.xfs refuses less since xfsprogs 5.19
 # judgement: long enough for mkfs and for a mount's log, short enough that a hanging one is noticed.
 COMMAND_SECONDS: Final = 60.0
+PRIVILEGED: Final = "run as root, or in a container with --privileged"
 # judgement: a RegionServer that has just been killed lets go of its files within this.
 BUSY_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.2
@@ -54,7 +55,14 @@ class LimitedVolume:
         """Return its loop device. Raises OperationFailed when it is not attached."""
         for device in attached(self.image):
             return Path("/dev") / device.name
-        raise OperationFailed(f"{self.image} is attached to no loop device; is the volume in use outside its `with`?")
+        raise OperationFailed(
+            Problem(
+                where=str(self.image),
+                what="is attached to no loop device",
+                why="the volume is used outside its `with`",
+                fix="use the volume inside its `with`",
+            )
+        )
 
     @property
     def numbers(self) -> str:
@@ -94,8 +102,12 @@ class LimitedVolume:
         _run("losetup", "--find", "--direct-io=on", str(self.image))
         if (BLOCK_DEVICES / self.device.name / "loop" / "dio").read_text(encoding="ascii").strip() != "1":
             raise OperationFailed(
-                f"{self.device} does not do direct I/O on {self.image}: its file system cannot, and the page cache"
-                "\n  would answer for the disk\n  fix: keep the lab's files on ext4 or xfs"
+                Problem(
+                    where=str(self.device),
+                    what=f"does not do direct I/O on {self.image}",
+                    why="the file system cannot, and the page cache would answer for the disk",
+                    fix="keep the lab's files on ext4 or xfs",
+                )
             )
         _run(*_make_file_system(self.size_bytes), str(self.device))
         _run("mount", "-o", "noatime", str(self.device), str(self.mount_point))
@@ -163,9 +175,13 @@ def _run(*command: str) -> None:
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS)
     except subprocess.CalledProcessError as error:
         output = (error.stderr or error.stdout).strip()
-        raise OperationFailed(f"`{' '.join(command)}` ended with {error.returncode}: {output}") from None
+        raise OperationFailed(
+            Problem(where=" ".join(command), what=f"ended with {error.returncode}", why=output, fix=PRIVILEGED)
+        ) from None
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise OperationFailed(f"`{' '.join(command)}` could not be run: {error}") from None
+        raise OperationFailed(
+            Problem(where=" ".join(command), what="could not be run", why=str(error), fix=PRIVILEGED)
+        ) from None
 
 
 BLOCK_DEVICES: Final = Path("/sys/block")

@@ -22,7 +22,7 @@ from lab.model.ycsb_draws import hot_set_drawn, zipfian_drawn
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.popularity import UNIFORM, Popularity
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 from sizing.units import MIB
 
 __all__ = ["QUESTION", "TITLE", "run"]
@@ -130,7 +130,14 @@ def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> li
             upto,
         )
     if not bench.sample(0.0).cache.l2_evictions:
-        raise OperationFailed(f"a cache of {cache_mib} MiB held {most:,} blocks and had not evicted any")
+        raise OperationFailed(
+            Problem(
+                where=f"a cache of {cache_mib} MiB",
+                what=f"held {most:,} blocks and evicted none",
+                why="the clients did not fill it",
+                fix="run the scenario again on a quieter machine",
+            )
+        )
     return [
         Measurement(
             case=f"cache of {share:g} of the data",

@@ -10,7 +10,7 @@ from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least
 from lab.hbase.result import Measurement
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["QUESTION", "TITLE", "run"]
 
@@ -49,7 +49,14 @@ def _prefetched(lab: Experiment) -> None:
         cached = lab.bench.sample(0.0).cache.l2_blocks
         if cached >= blocks:
             return
-    raise OperationFailed(f"a prefetch has brought {cached:,} of {blocks:,} blocks, and no more in {TIMES} times")
+    raise OperationFailed(
+        Problem(
+            where="prefetch",
+            what=f"brought {cached:,} of {blocks:,} blocks",
+            why=f"no more came in {TIMES} rounds",
+            fix="run the scenario again; if it happens again, read the RegionServer's log",
+        )
+    )
 
 
 def _moved(lab: Experiment, table: str) -> ScenarioResult:

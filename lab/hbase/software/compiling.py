@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.software.jars import COMPILER, jar_sets
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["SOURCES", "Compilation", "sources"]
 
@@ -76,10 +76,24 @@ class Compilation:
         try:
             process = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise OperationFailed(f"{self.directory}: not compiled: {error}\n  fix: run `warmbase lab setup`") from None
+            raise OperationFailed(
+                Problem(
+                    where=str(self.directory),
+                    what="could not be compiled",
+                    why=str(error),
+                    fix="run `warmbase lab setup`",
+                )
+            ) from None
         if process.returncode:
             messages = (process.stderr or process.stdout).strip().replace("\n", "\n  ")
-            raise OperationFailed(f"{self.directory} does not compile against {self.name}:\n  {messages}")
+            raise OperationFailed(
+                Problem(
+                    where=str(self.directory),
+                    what=f"does not compile against {self.name}",
+                    why=messages,
+                    fix="mend the sources, or run `warmbase lab setup` for other jars",
+                )
+            )
 
 
 def _put(scratch: Path, target: Path) -> None:

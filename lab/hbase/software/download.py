@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from lab.hbase.software.jars import Jar
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["CENTRAL", "PARTIAL", "Repository", "download"]
 
@@ -29,6 +29,7 @@ PARTIAL: Final = ".part"
 AT_ONCE: Final = 6
 ANSWER_SECONDS: Final = 20.0
 TRIES: Final = 5
+SET_UP_AGAIN: Final = "set up again: finished downloads stay"
 FIRST_PAUSE_SECONDS: Final = 0.5  # doubles: 7.5 s in all
 CHUNK_BYTES: Final = 1 << 16
 REPORT_SECONDS: Final = 2.0
@@ -104,7 +105,7 @@ def _fetch(jar: Jar, target: Path, source: Repository, stopped: Event) -> None:
             if attempt == TRIES or not transient:
                 raise _not_had(url, error, attempt) from None
             if stopped.wait(source.pause_seconds * 2 ** (attempt - 1)):
-                raise OperationFailed(f"{url}: given up") from None
+                raise _given_up(url) from None
         else:
             return
 
@@ -134,7 +135,7 @@ def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
     with urlopen(request, timeout=ANSWER_SECONDS) as answer:  # noqa: S310
         while chunk := answer.read(min(CHUNK_BYTES, jar.size_bytes + 1 - received)):
             if stopped.is_set():
-                raise OperationFailed(f"{url}: given up")
+                raise _given_up(url)
             file.write(chunk)
             digest.update(chunk)
             received += len(chunk)
@@ -142,16 +143,33 @@ def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
         raise ConnectionError(f"{received} of {jar.size_bytes} bytes came")
     if received > jar.size_bytes or digest.hexdigest() != jar.sha256:
         raise OperationFailed(
-            f"{url}\n  is not the file that is locked: {received} bytes with SHA-256 {digest.hexdigest()},"
-            f"\n  where {jar.size_bytes} bytes with {jar.sha256} are expected; it was not kept"
-            "\n  fix: a proxy that answers with a page of its own does this: fetch it by hand and look"
+            Problem(
+                where=url,
+                what="is not the file that is locked, and was discarded",
+                why=f"{received} bytes with SHA-256 {digest.hexdigest()}; expected {jar.size_bytes} bytes with"
+                f" {jar.sha256}",
+                fix="a proxy may answer with a page of its own: fetch the URL by hand and look at the answer",
+            )
         )
 
 
-def _not_had(url: str, error: BaseException, attempts: int) -> OperationFailed:
-    tried = f"{attempts} times" if attempts > 1 else "once"
+def _given_up(url: str) -> OperationFailed:
     return OperationFailed(
-        f"{url}\n  was tried {tried}: {error}"
-        "\n  fix: let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and set up again:"
-        "\n  what has come stays"
+        Problem(
+            where=url,
+            what="was given up",
+            why="another download has failed",
+            fix=SET_UP_AGAIN,
+        )
+    )
+
+
+def _not_had(url: str, error: BaseException, attempts: int) -> OperationFailed:
+    return OperationFailed(
+        Problem(
+            where=url,
+            what=f"could not be downloaded in {attempts} {'tries' if attempts > 1 else 'try'}",
+            why=str(error),
+            fix=f"let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and {SET_UP_AGAIN}",
+        )
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, LOCK, STORE, Jar
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 HERE: Final = Path(__file__).parent
 # The pom of each set, and the profile in it.
@@ -51,7 +51,9 @@ def _copy(pom: str, profile: str | None, target: Path) -> None:
     try:
         subprocess.run(command, check=True, timeout=MAVEN_SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
-        raise OperationFailed(f"{pom}: {error}\n  fix: read what Maven says above") from None
+        raise OperationFailed(
+            Problem(where=str(pom), what="Maven failed", why=str(error), fix="read what Maven printed above")
+        ) from None
 
 
 def _jars(repository: Path) -> Iterator[Jar]:

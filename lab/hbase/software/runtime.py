@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["RUNTIME_BYTES", "Runtime", "install_runtime", "runtime", "unsupported"]
 
@@ -69,15 +69,23 @@ def install_runtime(say: Callable[[str], None]) -> None:
     uv = Path(sys.executable).with_name("uv")
     if sys.prefix == sys.base_prefix or not uv.exists() or not (PROJECT / "uv.lock").exists():
         raise OperationFailed(
-            f"{sys.executable}: no Java runtime beside it, and not a virtual environment of the project's with uv"
-            "\n  fix: run ./setup.sh in a clone, and use its .venv/bin/warmbase"
+            Problem(
+                where=sys.executable,
+                what="has no Java runtime beside it",
+                why="it is not the Python of the project's virtual environment with uv",
+                fix="run ./setup.sh in a clone, and use its .venv/bin/warmbase",
+            )
         )
     _sync(uv)
     importlib.invalidate_caches()
     if not runtime():
         raise OperationFailed(
-            f"uv installed {PACKAGE}, and no Java runtime is in it"
-            f"\n  fix: {uv} pip uninstall {PACKAGE}, and set up again"
+            Problem(
+                where=PACKAGE,
+                what="was installed by uv, and has no Java runtime in it",
+                why="",
+                fix=f"{uv} pip uninstall {PACKAGE}, and set up again",
+            )
         )
 
 
@@ -96,8 +104,19 @@ def _sync(uv: Path) -> None:
         )
     except subprocess.TimeoutExpired:
         raise OperationFailed(
-            f"{' '.join(command)}: not done in {INSTALL_SECONDS:.0f} s\n  fix: run it by itself, then set up again"
+            Problem(
+                where=" ".join(command),
+                what=f"did not end within {INSTALL_SECONDS:.0f} s",
+                why="",
+                fix="run it by itself, then set up again",
+            )
         ) from None
     if process.returncode:
-        messages = process.stderr.strip().replace("\n", "\n  ")
-        raise OperationFailed(f"{' '.join(command)}\n  {messages}\n  fix: mend that, and set up again")
+        raise OperationFailed(
+            Problem(
+                where=" ".join(command),
+                what=f"ended with {process.returncode}",
+                why=process.stderr.strip(),
+                fix="mend that, and set up again",
+            )
+        )

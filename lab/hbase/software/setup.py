@@ -15,7 +15,7 @@ from lab.hbase.software.compiling import Compilation
 from lab.hbase.software.download import PARTIAL, Repository, download
 from lab.hbase.software.jars import Jar, hbase_sets, jar_sets
 from lab.hbase.software.runtime import RUNTIME_BYTES, install_runtime, runtime, unsupported
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["classes_directory", "jars_directory", "locked", "missing_jars", "problems", "remove", "set_up"]
 
@@ -66,7 +66,14 @@ def set_up(say: Callable[[str], None], repository: Repository | None = None) -> 
     Raises OperationFailed where something cannot be had: no such platform, too little space, no network.
     """
     if reason := unsupported():
-        raise OperationFailed(f"{reason}\n  fix: run the lab on one of these")
+        raise OperationFailed(
+            Problem(
+                where="the lab",
+                what="cannot run on this machine",
+                why=reason,
+                fix="run the lab on one of these platforms",
+            )
+        )
     with locked(home()):
         _sweep()
         missing = missing_jars()
@@ -87,13 +94,22 @@ def remove() -> int:
     if not directory.exists():
         return 0
     if directory.is_symlink():
-        raise OperationFailed(f"{directory}: a link, so not ours to delete\n  fix: delete what it leads to yourself")
+        raise OperationFailed(
+            Problem(
+                where=str(directory),
+                what="is a symbolic link, so warmbase does not delete it",
+                why="",
+                fix="delete what it leads to yourself",
+            )
+        )
     with locked(directory):
         freed = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
         try:
             shutil.rmtree(directory)
         except OSError as error:
-            raise OperationFailed(f"{directory}: cannot be deleted: {error}\n  fix: delete it yourself") from None
+            raise OperationFailed(
+                Problem(where=str(directory), what="cannot be deleted", why=str(error), fix="delete it yourself")
+            ) from None
     return freed
 
 
@@ -106,7 +122,14 @@ def _sweep() -> None:
 def _compile(say: Callable[[str], None]) -> None:
     installed = runtime()
     if installed is None:
-        raise OperationFailed("the Java runtime is gone\n  fix: set up again")
+        raise OperationFailed(
+            Problem(
+                where="the lab",
+                what="the Java runtime is gone",
+                why="it was removed while the lab was being set up",
+                fix="set up again",
+            )
+        )
     for name in hbase_sets():
         work = Compilation(java=installed.java, jars=jars_directory(), classes=classes_directory(), name=name)
         if not work.target.exists():
@@ -125,8 +148,12 @@ def _refuse_full_disk(jars_bytes: int) -> None:
         free_bytes = shutil.disk_usage(directory).free
         if size_bytes > free_bytes:
             raise OperationFailed(
-                f"{directory}: {size_bytes / 1e6:.0f} MB are needed on that disk, {free_bytes / 1e6:.0f} MB are free"
-                "\n  fix: make room, or set XDG_CACHE_HOME to a directory on another disk"
+                Problem(
+                    where=str(directory),
+                    what=f"has {free_bytes / 1e6:.0f} MB free",
+                    why=f"the lab needs {size_bytes / 1e6:.0f} MB on that disk",
+                    fix="make room, or set XDG_CACHE_HOME to a directory on another disk",
+                )
             )
 
 
@@ -150,8 +177,15 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
     except BlockingIOError:
-        raise OperationFailed(f"{directory}: another set-up is at work there\n  fix: wait until it is done") from None
+        raise OperationFailed(
+            Problem(where=str(directory), what="another set-up is at work there", why="", fix="wait until it is done")
+        ) from None
     except PermissionError as error:
         raise OperationFailed(
-            f"{error.filename}: cannot be written\n  fix: set XDG_CACHE_HOME to a directory that is yours"
+            Problem(
+                where=str(error.filename),
+                what="cannot be written",
+                why=error.strerror or "",
+                fix="set XDG_CACHE_HOME to a directory that is yours",
+            )
         ) from None

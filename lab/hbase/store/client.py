@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from lab.hbase.paths import HOST
 from lab.hbase.store.settings import Settings
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 
 __all__ = ["StoreClient", "StoreCounters", "Tally"]
 
@@ -141,9 +141,23 @@ class StoreClient:
             answer = connection.getresponse()
             body = answer.read()
             if answer.status != HTTPStatus.OK:
-                raise OperationFailed(f"the store's proxy refused {method} {path}: {body.decode(errors='replace')}")
+                raise OperationFailed(
+                    Problem(
+                        where="the store's proxy",
+                        what=f"refused {method} {path}",
+                        why=body.decode(errors="replace"),
+                        fix="read the proxy's log",
+                    )
+                )
             return dict(json.loads(body))
         except (OSError, HTTPException, ValueError) as error:
-            raise OperationFailed(f"the store's proxy does not answer {method} {path}: {error}") from None
+            raise OperationFailed(
+                Problem(
+                    where="the store's proxy",
+                    what=f"does not answer {method} {path}",
+                    why=str(error),
+                    fix="end the lab and start it again",
+                )
+            ) from None
         finally:
             connection.close()

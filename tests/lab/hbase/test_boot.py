@@ -169,7 +169,7 @@ def test_every_attribute_that_emrs_agent_is_asked_for_is_there(experiment: Exper
 # Magic, blocks of a chunk, number of chunks; the rest is one chunk here.
 HEADER_BYTES = 20
 DAMAGED: dict[str, Callable[[bytes], bytes]] = {
-    "20 bytes: there is nothing behind the first 20": lambda good: good[:HEADER_BYTES],
+    "20 bytes: nothing follows the first 20": lambda good: good[:HEADER_BYTES],
     "1 chunks, 2 announced": lambda good: good[:12] + (2).to_bytes(8, "big") + good[HEADER_BYTES:],
 }
 

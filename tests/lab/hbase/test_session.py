@@ -24,7 +24,7 @@ from lab.hbase.scenarios import SCENARIOS
 from lab.hbase.software import Software
 from lab.hbase.store.settings import Settings
 from lab.model.scaled_plan import Small, miniature
-from sizing.problem import InvalidInput, OperationFailed
+from sizing.problem import InvalidInput, OperationFailed, Problem
 from sizing.units import GIB, MIB
 
 FIRST, SECOND, THIRD = SCENARIOS[:3]
@@ -102,19 +102,23 @@ def quiet(_: str) -> None:
 def fails(error: Exception) -> Callable[[Path], float]:
     def scenario(directory: Path) -> float:
         if isinstance(error, OperationFailed):
-            raise OperationFailed(f"server-0 ended; its log: {directory}/logs/server-0.log")
+            log = f"{directory}/logs/server-0.log"
+            raise OperationFailed(Problem(where="server-0", what="ended", why="", fix=f"read {log}"))
         raise error
 
     return scenario
 
 
-@pytest.mark.parametrize("error", [OperationFailed("gone"), ValueError("no such number"), ZeroDivisionError("none")])
+GONE = OperationFailed(Problem(where="server-0", what="ended", why="", fix="read its log"))
+
+
+@pytest.mark.parametrize("error", [GONE, ValueError("no such number"), ZeroDivisionError("none")])
 def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path, error: Exception
 ) -> None:
     scenarios[SECOND] = fails(error)
     results = RunFiles(tmp_path / "results", "prod")
-    with pytest.raises(OperationFailed, match=f"its logs are kept in {results.logs(SECOND)}") as caught:
+    with pytest.raises(OperationFailed, match=f"read its logs in {results.logs(SECOND)}") as caught:
         run(asked(laboratory, FIRST, SECOND, THIRD), results, quiet)
     assert [scenario.name for scenario in results.read().scenarios] == [FIRST, THIRD]
     assert (results.logs(SECOND) / "logs" / "server-0.log").read_text() == "ERROR out of order"

@@ -128,7 +128,7 @@ def test_a_file_of_that_day_with_other_prices_is_not_overwritten(api: PricingApi
     changed = (directory / COMPUTE).read_text().replace("0.106,", "0.107,")
     (directory / COMPUTE).write_text(changed)
     (directory / SERVICES).unlink()
-    with pytest.raises(OperationFailed, match=r"2026-10-26\.csv has other prices(.|\n)*fix: remove it"):
+    with pytest.raises(OperationFailed, match=r"2026-10-26\.csv  has other prices(.|\n)*fix: remove the file"):
         refreshed(api, directory)
     assert (directory / COMPUTE).read_text() == changed
     assert SERVICES not in names(directory)
@@ -161,7 +161,7 @@ def test_a_region_without_prices_gets_both_files(api: PricingApi, tmp_path: Path
 
 def test_a_region_without_a_row_to_keep_is_refused(api: PricingApi, tmp_path: Path) -> None:
     api.products["awskms"] = []
-    with pytest.raises(OperationFailed, match="no price for kms-key-month, and there is none to keep"):
+    with pytest.raises(OperationFailed, match="no price for kms-key-month, and no earlier file has one"):
         refreshed(api, tmp_path)
     assert names(tmp_path) == set()
 
@@ -170,7 +170,7 @@ def test_a_current_table_that_lacks_the_row_too_is_refused(api: PricingApi, dire
     api.products["awskms"] = []
     [services] = directory.glob("*.services.*")
     services.write_text("".join(row for row in services.open() if not row.startswith("kms-key-month")))
-    with pytest.raises(OperationFailed, match="no price for kms-key-month, and there is none to keep"):
+    with pytest.raises(OperationFailed, match="no price for kms-key-month, and no earlier file has one"):
         refreshed(api, directory)
 
 
@@ -195,9 +195,9 @@ def test_usage_types_carry_the_code_of_their_region(api: PricingApi, tmp_path: P
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "could not be asked"),
-        ({"AWS_PROFILE": "nobody"}, "could not be asked"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "could not be asked"),
+        ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "could not be reached"),
+        ({"AWS_PROFILE": "nobody"}, "could not be reached"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "could not be reached"),
     ],
 )
 def test_without_credentials_or_network_it_fails_and_says_what_to_do(

@@ -1,0 +1,46 @@
+"""How an error ends a command: as text on stderr, and where `--output json` is set, as JSON on stdout too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import click
+
+from reports.json_text import json_text
+from sizing.problem import InvalidInput, Problem, WarmbaseError
+
+__all__ = ["answer_document", "is_json", "print_error", "print_json_error"]
+
+IN_ANSWER: Final = "cli.errors.in_answer"
+
+
+def print_error(error: WarmbaseError) -> int:
+    """Prints the error for people, and returns the exit code that it stands for."""
+    click.echo(str(error), err=True)
+    return error.exit_code
+
+
+def is_json(arguments: Sequence[str]) -> bool:
+    """Return whether a command line asks for JSON."""
+    return "--output=json" in arguments or ("--output", "json") in pairwise(arguments)
+
+
+def print_json_error(context: click.Context, error: WarmbaseError | click.UsageError) -> None:
+    """Prints the error on stdout as one JSON document, unless the command's answer has it already."""
+    if context.meta.get(IN_ANSWER):
+        return
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "warmbase"
+        message = error.format_message().rstrip(".")
+        error = InvalidInput(Problem(where=command, what=message, why="", fix=f"{command} --help"))
+    click.echo(json_text(error.document()))
+
+
+def answer_document(answer: Mapping[str, Any], error: WarmbaseError | None) -> dict[str, Any]:
+    """Return the answer of a command that also ends with an error, so that stdout stays one JSON document."""
+    if error is None:
+        return dict(answer)
+    click.get_current_context().meta[IN_ANSWER] = True
+    return {**answer, **error.document()}

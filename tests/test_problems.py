@@ -1,0 +1,104 @@
+"""Every error has a where, a what, a why and a fix, and one place lays them out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
+
+PROJECT = Path(__file__).parents[1]
+LAYOUTS = {
+    "sizing/problem.py",
+    # EMR fetches each of these programs alone, so each lays out its own refusal, once.
+    "bootstrap-actions/programs/before_regionserver.py",
+    "bootstrap-actions/programs/claim_root.py",
+}
+PROBLEMS = {"Problem", "PreflightCheck"}
+SCRIPT_LAYOUTS = {"bootstrap-actions/shared.sh", "setup.sh"}
+UNNAMED = (".venv", "node_modules", "tests", "cdk.out")
+
+
+def files(suffix: str) -> Iterator[Path]:
+    for file in sorted(PROJECT.rglob(f"*{suffix}")):
+        if not any(part in UNNAMED or part.startswith(".") for part in file.relative_to(PROJECT).parts):
+            yield file
+
+
+def name(file: Path) -> str:
+    return str(file.relative_to(PROJECT))
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    """Return the lines on which a docstring or another bare string begins."""
+    expressions = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    return {value.lineno for value in expressions if isinstance(value, ast.Constant)}
+
+
+def laid_out(file: Path) -> list[int]:
+    """Return the lines of string literals that spell a fix by hand."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    bare = docstrings(tree)
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\bfix:", node.value)
+        if node.lineno not in bare
+    ]
+
+
+def test_one_place_lays_out_a_fix() -> None:
+    by_hand = {name(file): lines for file in files(".py") if (lines := laid_out(file))}
+    assert set(by_hand) == LAYOUTS
+    assert all(len(lines) == 1 for lines in by_hand.values()), by_hand
+
+
+def test_one_place_lays_out_a_fix_of_scripts() -> None:
+    lines = {name(file): file.read_text(encoding="utf-8").count("fix: ") for file in files(".sh")}
+    assert {script: count for script, count in lines.items() if count} == dict.fromkeys(SCRIPT_LAYOUTS, 1)
+
+
+def problems() -> Iterator[tuple[str, ast.Call]]:
+    """Yield each place where the code makes a Problem, or a check that becomes one."""
+    for file in files(".py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PROBLEMS:
+                yield f"{name(file)}:{node.lineno}", node
+
+
+def is_empty(argument: ast.keyword) -> bool:
+    return isinstance(argument.value, ast.Constant) and not argument.value.value
+
+
+def test_every_problem_has_a_fix() -> None:
+    needed = {"where", "what", "fix"}
+    empty = [place for place, call in problems() if needed & {field.arg for field in call.keywords if is_empty(field)}]
+    assert not empty
+
+
+PROBLEM = Problem(where="cluster blue", what="is gone", why="EMR ended it\nafter an hour", fix="launch another")
+
+
+@pytest.mark.parametrize("error", [InvalidInput(PROBLEM), Refused([PROBLEM]), OperationFailed(PROBLEM)])
+def test_text_has_where_what_why_and_fix(error: WarmbaseError) -> None:
+    assert str(error) == "cluster blue  is gone\n  EMR ended it\n  after an hour\n  fix: launch another"
+    assert error.summary == "cluster blue  is gone"
+
+
+def test_document_has_every_problem() -> None:
+    error = Drifted("cluster blue", ["2 nodes", "3 volumes"], why="differs", fix="deploy")
+    assert str(error) == "cluster blue differs:\n  2 nodes\n  3 volumes\n  fix: deploy"
+    assert error.document() == {
+        "error": {
+            "kind": "drifted",
+            "exit_code": 3,
+            "problems": [
+                {"where": "cluster blue", "what": "2 nodes", "why": "differs", "fix": "deploy"},
+                {"where": "cluster blue", "what": "3 volumes", "why": "differs", "fix": "deploy"},
+            ],
+        }
+    }
