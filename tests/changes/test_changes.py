@@ -168,6 +168,12 @@ def another_type(document: dict[str, Any]) -> None:
     group(document, "CORE")["InstanceType"] = "r8g.2xlarge"
 
 
+def three_primaries(document: dict[str, Any]) -> None:
+    group(document, "MASTER")["InstanceCount"] = 3 if group(document, "MASTER")["InstanceCount"] == 1 else 1
+
+
+CACHE_OF_MASTERS = setting("MASTER", "hbase-site", "hbase.bucketcache.size", "409600")
+
 KINDS = [
     # edit, key, applied, restarts, empties the cache
     (LIVE, "hbase.rs.cacheblocksonwrite", Applied.LIVE, "", False),
@@ -181,6 +187,8 @@ KINDS = [
     (OF_HDFS, "dfs.replication", Applied.ROLLING_RESTART, "HDFS", False),
     (UNKNOWN, "com.example.cache", Applied.ROLLING_RESTART, "HBase", False),
     (EMPTIES, "hbase.bucketcache.size", Applied.ROLLING_RESTART, "HBase", True),
+    (CACHE_OF_MASTERS, "hbase.bucketcache.size", Applied.ROLLING_RESTART, "HBase", False),
+    (three_primaries, "InstanceCount", Applied.NEW_CLUSTER, "", True),
     (older_release, "ReleaseLabel", Applied.NEW_CLUSTER, "", True),
     (another_root, "hbase.rootdir", Applied.NEW_CLUSTER, "", True),
     (smaller_volume, "EbsConfiguration", Applied.NEW_CLUSTER, "", True),
@@ -199,6 +207,14 @@ def test_each_difference_says_how_it_is_applied(
 ) -> None:
     [found], _ = before(launches("prod"), tmp_path, edit)
     assert [found.key, found.applied, found.restarts, found.empties_cache] == expected
+
+
+def test_a_restart_restores_its_cache_unless_the_change_empties_it(launches: Launches, tmp_path: Path) -> None:
+    plan = launches("prod").plan
+    _, warm = before(launches("prod"), tmp_path, RESTART)
+    _, cold = before(launches("prod"), tmp_path, EMPTIES)
+    assert warm.restart_seconds == pytest.approx(plan.core.count * plan.restart.seconds)
+    assert warm.restart_seconds - cold.restart_seconds == pytest.approx(plan.core.count * plan.restart.restore_seconds)
 
 
 def test_a_change_of_both_groups_is_one_line(launches: Launches, tmp_path: Path) -> None:

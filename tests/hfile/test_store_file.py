@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from hfile.block import BlockHeader
+from hfile.block import CHECKSUM_BYTES, BlockHeader, data_bytes
 from hfile.file_stats import ALL, Depth, read_stats
 from hfile.readable import LocalFile, Unreadable
-from hfile.store_file import StoreFile, data_blocks, data_header, opened
+from hfile.store_file import StoreFile, data_blocks, data_header, opened, tail_bytes
 from sizing.block import cached_bytes
 from tests.hfile.printed import UNREAD, Printed, readable, written
 
@@ -176,3 +176,17 @@ def test_what_is_not_read_is_said(stem: str, why: str) -> None:
 
 def test_what_is_not_read_is_listed() -> None:
     assert {file.stem for file in written()} - {file.stem for file in FILES} == UNREAD
+
+
+@pytest.mark.parametrize("chunk_bytes", [512, 16_384])
+def test_data_is_what_a_block_has_beside_a_checksum_for_each_chunk(chunk_bytes: int) -> None:
+    for length in range(33, 5 * chunk_bytes):
+        checksums = -(-length // chunk_bytes)
+        assert data_bytes(length + CHECKSUM_BYTES * checksums, chunk_bytes) == length
+
+
+def test_the_tail_that_is_read_first_holds_a_root_index_of_one_level() -> None:
+    """The trailer, and 80 bytes for each block of 64 KiB while the index has one level."""
+    for size_bytes in (1 << 20, 16 << 20, 64 << 20, 96 << 20):
+        assert 4096 + 80 * (size_bytes >> 16) <= tail_bytes(size_bytes) <= 160 * 1024
+    assert tail_bytes(1 << 30) == 160 * 1024

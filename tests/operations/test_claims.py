@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.claims import NOBODY, claim_of, release, writers
+from operations.claims import NOBODY, Claim, claim_of, release, writers
 from operations.preflight import preflight, refuse_unready
 from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
@@ -66,6 +66,19 @@ def test_a_claim_is_read_with_what_emr_says_of_its_cluster(here: Deployed) -> No
     found = claim_of(here.aws, here.environment.root)
     assert found is not None
     assert (found.state, found.holds) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("state", "holds"),
+    [
+        *((state, True) for state in ("STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING", "TERMINATING")),
+        *((state, False) for state in ("TERMINATED", "TERMINATED_WITH_ERRORS", None)),
+    ],
+)
+def test_a_claim_holds_until_its_cluster_has_ended(state: str | None, holds: bool) -> None:  # noqa: FBT001
+    """A cluster that is terminating still flushes what it has in memory."""
+    claim = Claim(cluster="j-1", region="us-east-1", account="123456789012", claimed_at="", etag="", state=state)
+    assert claim.holds is holds
 
 
 def test_a_claim_that_cannot_be_read_is_an_error(here: Deployed) -> None:

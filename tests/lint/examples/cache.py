@@ -112,10 +112,10 @@ CACHE = (
     ),
     Case(
         id="WB214",
-        faulty=File(volume={"SizeInGB": 500}),
+        faulty=File(volume={"SizeInGB": 587}),
         right=File(volume={"SizeInGB": 589}),
         at=SIZE,
-        says="fills 100% of its volume of 500 GiB",
+        says="fills 85% of its volume of 587 GiB",
     ),
     Case(id="WB215", faulty=File(site={ENGINE: None}), at=ENGINE, says="the location of the cache is not set"),
     Case(
