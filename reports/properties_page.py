@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -14,14 +14,15 @@ from configurations.rendering import is_rendered
 from emr.classification import flattened
 from environments.reader import read_environment
 from facts.keys import hadoop_keys, hbase_keys
+from facts.keys.catalogue import HADOOP, HBASE, CatalogueColumn
 from facts.prices import price_table
+from facts.releases import releases
 from reports.markdown import bullets, paragraph, section, table
+from sizing.release import Release
 from sizing.units import format_usd
 
 __all__ = ["properties_page"]
 
-HBASE: Final = (2, 6, 2)
-HADOOP: Final = (3, 4, 1)
 REGION: Final = "us-east-1"
 SHIPPED: Final = "prod"
 LONG_VALUE: Final = 100
@@ -49,15 +50,14 @@ def properties_page() -> str:
                 "**value**: the valid values and the unit; then where our value comes from: *from* a figure of "
                 "`warmbase "
                 "plan ENV --output json`, and how it is converted; *fixed*, with the value for the shipped environment "
-                "prod (it may differ by release, mode and region); or *left alone*. Last, the *default* of HBase "
-                "2.6.2 or "
-                "Hadoop 3.4.1, read from the jars, if they state one; EMR may set another.",
+                "prod (it may differ by release, mode and region); or *left alone*. Last, the *default* of "
+                f"{_versions_of_defaults()}, read from the jars, if they state one; EMR may set another.",
                 "**to apply a change**: *live* restarts no HBase daemon; *rolling restart* restarts the daemons of "
                 "one node "
                 "after the other; *new cluster* means that a running cluster cannot be changed. *Empties the cache* "
                 "marks changes that no cache survives. Below that, the versions that have the key, among those whose "
                 "jars "
-                "were read (HBase 1.4.14, 2.4.17, 2.6.1 to 2.6.6; Hadoop 3.4.0 to 3.4.2); the key may be older.",
+                f"were read (HBase {_listed(HBASE)}; Hadoop {_listed(HADOOP)}); the key may be older.",
             ),
             *(part for title, entries in TOPICS.items() for part in (f"## {title}", _topic(entries))),
             "## Metrics",
@@ -104,11 +104,28 @@ def _fixed_values() -> Mapping[tuple[str, str], str]:
     return {(path, key): value for level in levels for path, key, value in flattened(level) if len(value) < LONG_VALUE}
 
 
+@cache
+def _release() -> Release:
+    """Return the release of the shipped environment, whose defaults the page shows."""
+    return releases()[read_environment(SHIPPED).release]
+
+
+def _versions_of_defaults() -> str:
+    release = _release()
+    return f"HBase {'.'.join(map(str, release.hbase))} or Hadoop {'.'.join(map(str, release.hadoop))}"
+
+
+def _listed(columns: Sequence[CatalogueColumn]) -> str:
+    *others, last = (column.version for column in columns)
+    return f"{', '.join(others)} and {last}"
+
+
 def _default(key: str) -> str:
     hbase, hadoop = hbase_keys().get(key), hadoop_keys().get(key)
-    default = hbase.default_in(HBASE) if hbase else None
+    release = _release()
+    default = hbase.default_in(release.hbase) if hbase else None
     if default is None and hadoop:
-        default = hadoop.default_in(HADOOP)
+        default = hadoop.default_in(release.hadoop)
     return f"default `{default}`" if default else ""
 
 

@@ -24,8 +24,6 @@ __all__ = ["BootCase", "BootContext", "cases", "distinct", "environment_files"]
 PROJECT: Final = Path(__file__).parents[3]
 FOLDERS: Final = ("environments", "tests/environments/examples")
 VARIED: Final = "prod"
-RELEASES: Final = ("emr-7.12.0", "emr-7.14.0")
-"""HBase 2.6.2 and 2.6.4."""
 WITHOUT_ZGC: Final = "emr-7.8.0"
 """Java 17 with G1, EMRFS, logging by hbase-log4j."""
 DECOMPRESSED: Final = Override(
@@ -90,7 +88,7 @@ def _of_files() -> Iterator[BootCase]:
 
 
 def _varied(environment: Environment) -> Iterator[BootCase]:
-    for label in (*RELEASES, WITHOUT_ZGC):
+    for label in (*_newest_releases(), WITHOUT_ZGC):
         plans = compared_plans(replace(environment, release=label), environment.active)
         for mode, role in product(MODES.values(), ("active", "replica")):
             cluster = replace(environment.active, role=role)
@@ -102,6 +100,11 @@ def _varied(environment: Environment) -> Iterator[BootCase]:
                 break
     read = replace(environment, overrides=(DECOMPRESSED,))
     yield _case(f"{environment.name} {read.active.name}, cachecompressed=false", launch_of(read, read.active))
+
+
+def _newest_releases() -> tuple[str, ...]:
+    """Return the newest release of each HBase that the lab has."""
+    return tuple({nearest_set(release.hbase): label for label, release in releases().items()}.values())
 
 
 def _case(name: str, launch: Launch) -> BootCase:
