@@ -21,36 +21,36 @@ from tests.configurations.variants import VARIANTS, variant_launch
 
 PROPERTIES = list(CATALOGUE.values())
 OF_SITES = [
-    known for known in PROPERTIES if known.classification in {"hbase-site", "hdfs-site", "yarn-site", "core-site"}
+    entry for entry in PROPERTIES if entry.classification in {"hbase-site", "hdfs-site", "yarn-site", "core-site"}
 ]
 
 
-def name(known: Property) -> str:
-    return f"{known.classification}:{known.key}"
+def name(entry: Property) -> str:
+    return f"{entry.classification}:{entry.key}"
 
 
 def test_no_property_is_listed_twice() -> None:
     assert len(CATALOGUE) == sum(len(topic) for topic in TOPICS.values())
 
 
-@pytest.mark.parametrize("known", PROPERTIES, ids=name)
-def test_each_property_says_all_there_is_to_say(known: Property) -> None:
-    assert known.groups
-    assert known.reason
-    assert not known.reason.endswith(".")
-    assert known.source
-    assert str(known.values)
+@pytest.mark.parametrize("entry", PROPERTIES, ids=name)
+def test_every_property_has_groups_reason_source_and_values(entry: Property) -> None:
+    assert entry.groups
+    assert entry.reason
+    assert not entry.reason.endswith(".")
+    assert entry.source
+    assert str(entry.values)
 
 
-@pytest.mark.parametrize("known", OF_SITES, ids=name)
-def test_versions_are_those_whose_jars_have_the_key(known: Property) -> None:
-    """Of keys that the tables have; EMR's own and those of 2.6.5 on are in none of our releases."""
+@pytest.mark.parametrize("entry", OF_SITES, ids=name)
+def test_versions_are_those_whose_jars_have_the_key(entry: Property) -> None:
+    """Keys that the tables lack are skipped: EMR's own, and those of HBase 2.6.5 on, are in none of the releases."""
     for release in releases().values():
-        hbase, hadoop = hbase_keys().get(known.key), hadoop_keys().get(known.key)
+        hbase, hadoop = hbase_keys().get(entry.key), hadoop_keys().get(entry.key)
         if hbase is None and hadoop is None:
             continue
         in_jars = bool(hbase and hbase.exists_in(release.hbase)) or bool(hadoop and hadoop.exists_in(release.hadoop))
-        assert known.exists_in(release) == in_jars, release.label
+        assert entry.exists_in(release) == in_jars, release.label
 
 
 READ: tuple[Version, ...] = ((1, 4, 14), (2, 4, 17), (2, 6, 1), (2, 6, 2), (2, 6, 4), (2, 6, 6))
@@ -58,21 +58,21 @@ READ: tuple[Version, ...] = ((1, 4, 14), (2, 4, 17), (2, 6, 1), (2, 6, 2), (2, 6
 
 
 @pytest.mark.parametrize(
-    "known", [known for known in OF_SITES if known.key in hbase_keys() and known.key not in hadoop_keys()], ids=name
+    "entry", [entry for entry in OF_SITES if entry.key in hbase_keys() and entry.key not in hadoop_keys()], ids=name
 )
-def test_versions_are_those_of_older_and_newer_jars_too(known: Property) -> None:
+def test_versions_are_those_of_older_and_newer_jars_too(entry: Property) -> None:
     for version in READ:
-        assert known.hbase.holds(version) == hbase_keys()[known.key].exists_in(version), version
+        assert entry.hbase.holds(version) == hbase_keys()[entry.key].exists_in(version), version
 
 
-@pytest.mark.parametrize("known", OF_SITES, ids=name)
-def test_what_hbase_takes_by_default_is_valid(known: Property) -> None:
+@pytest.mark.parametrize("entry", OF_SITES, ids=name)
+def test_what_hbase_takes_by_default_is_valid(entry: Property) -> None:
     """HBase's own default passes the catalogue's bounds, where it states a plain one."""
     for release in releases().values():
         for keys, version in ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop)):
-            default = keys[known.key].default_in(version) if known.key in keys else None
-            if default and "$" not in default and known.key not in DEFAULT_MEANS_UNSET and known.exists_in(release):
-                assert known.values.refusal(default.rstrip("LFf") if number(default[:-1]) else default) is None
+            default = keys[entry.key].default_in(version) if entry.key in keys else None
+            if default and "$" not in default and entry.key not in DEFAULT_MEANS_UNSET and entry.exists_in(release):
+                assert entry.values.refusal(default.rstrip("LFf") if number(default[:-1]) else default) is None
 
 
 # Defaults that say "not set": zero sizes, empty names, and a path relative to something.
@@ -83,12 +83,12 @@ def explanations() -> Explanations:
     return variant_launch(VARIANTS[0]).plan.because
 
 
-@pytest.mark.parametrize("known", [known for known in PROPERTIES if known.figure], ids=name)
-def test_each_figure_is_explained(known: Property) -> None:
-    assert known.figure in explanations()
+@pytest.mark.parametrize("entry", [entry for entry in PROPERTIES if entry.figure], ids=name)
+def test_the_plan_explains_every_figure(entry: Property) -> None:
+    assert entry.figure in explanations()
 
 
-def test_what_is_said_to_be_rendered_is_what_some_cluster_is_rendered_with() -> None:
+def test_is_rendered_holds_for_properties_of_some_cluster_and_no_other() -> None:
     rendered = {
         (path, key)
         for variant in VARIANTS
@@ -141,17 +141,17 @@ VALUES: list[tuple[Values, str, bool]] = [
 
 
 @pytest.mark.parametrize(("values", "text", "valid"), VALUES)
-def test_what_each_kind_of_value_takes(values: Values, text: str, valid: object) -> None:
+def test_a_kind_of_value_accepts_valid_text_alone(values: Values, text: str, valid: object) -> None:
     assert (values.refusal(text) is None) == valid
 
 
 @given(st.integers(min_value=-(10**12), max_value=10**12), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_a_whole_number_within_its_bounds_is_taken_and_no_other(value: int, least: int, more: int) -> None:
-    taken = Whole(least=least, most=least + more).refusal(str(value)) is None
-    assert taken == (least <= value <= least + more)
+def test_a_whole_number_is_valid_within_its_bounds_alone(value: int, least: int, more: int) -> None:
+    is_valid = Whole(least=least, most=least + more).refusal(str(value)) is None
+    assert is_valid == (least <= value <= least + more)
 
 
 @given(st.text(max_size=40))
 def test_no_text_breaks_a_check(text: str) -> None:
-    for known in PROPERTIES:
-        known.values.refusal(text)
+    for entry in PROPERTIES:
+        entry.values.refusal(text)

@@ -82,22 +82,22 @@ def test_hbase_site_of_core_nodes_is_as_before(name: str, launches: Launches, go
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @pytest.mark.parametrize("group", list(PropertyScope))
-def test_each_mode_and_role_is_rendered_as_before(variant: Variant, group: PropertyScope, golden: Golden) -> None:
+def test_every_mode_and_role_is_rendered_as_before(variant: Variant, group: PropertyScope, golden: Golden) -> None:
     golden(f"{variant}/{group}.json", document(getattr(variant_launch(variant).settings, group)))
 
 
 @pytest.mark.parametrize("label", list(releases()))
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_each_release_knows_what_is_rendered_for_it(variant: Variant, label: str) -> None:
+def test_every_release_has_the_properties_rendered_for_it(variant: Variant, label: str) -> None:
     """Rendering refuses what the catalogue does not know, a value it does not allow, a version without the key."""
     launch = variant_launch(variant, label)
     for group, level in levels(launch):
         assert level
         for entry, value in level.items():
-            known = CATALOGUE[entry]
-            assert group in known.groups
-            assert known.exists_in(releases()[label])
-            assert known.values.refusal(value) is None
+            catalogued = CATALOGUE[entry]
+            assert group in catalogued.groups
+            assert catalogued.exists_in(releases()[label])
+            assert catalogued.values.refusal(value) is None
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -107,7 +107,7 @@ def test_three_primaries_are_set_as_one_is(variant: Variant) -> None:
 
 
 def test_every_key_that_is_needed_somewhere_is_rendered_there() -> None:
-    """What no variant renders is known and left alone: docs/properties.md says which is which."""
+    """A property that no variant renders is left at its default; docs/properties.md says which are."""
     rendered = {
         (group, *entry)
         for variant in VARIANTS
@@ -115,7 +115,9 @@ def test_every_key_that_is_needed_somewhere_is_rendered_there() -> None:
         for group, level in levels(variant_launch(variant, label))
         for entry in level
     }
-    wanted = {(group, *entry) for entry, known in CATALOGUE.items() for group in known.groups if known.figure}
+    wanted = {
+        (group, *entry) for entry, catalogued in CATALOGUE.items() for group in catalogued.groups if catalogued.figure
+    }
     assert wanted <= rendered
 
 
@@ -146,19 +148,19 @@ def test_only_storage_identity_is_set_for_the_whole_cluster(variant: Variant) ->
 def test_only_a_replica_is_one(variant: Variant) -> None:
     launch = variant_launch(variant)
     for group in ("primary", "core"):
-        stated = values(launch.settings.effective(group)).get(("hbase", "hbase.emr.readreplica.enabled"))
-        assert (stated == "true") == (variant.role == "replica")
+        role = values(launch.settings.effective(group)).get(("hbase", "hbase.emr.readreplica.enabled"))
+        assert (role == "true") == (variant.role == "replica")
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_a_log_in_hdfs_is_kept_twice_at_least(variant: Variant) -> None:
+def test_a_log_in_hdfs_has_two_copies_at_least(variant: Variant) -> None:
     launch = variant_launch(variant)
     least = 3 if variant.mode is HDFS else 2
     for group in ("primary", "core"):
         assert int(values(launch.settings.effective(group))["hdfs-site", "dfs.replication"]) >= least
 
 
-@pytest.mark.parametrize("variant", [each for each in VARIANTS if not each.mode.has_bucket_cache], ids=str)
+@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if not variant.mode.has_bucket_cache], ids=str)
 def test_without_a_cache_nothing_of_one_is_set(variant: Variant) -> None:
     launch = variant_launch(variant)
     for _, level in levels(launch):
@@ -166,7 +168,7 @@ def test_without_a_cache_nothing_of_one_is_set(variant: Variant) -> None:
         assert "l2Cache" not in "".join(level.values())
 
 
-def test_the_heap_is_stated_once_and_fixed(launches: Launches) -> None:
+def test_the_heap_has_one_place_and_a_fixed_size(launches: Launches) -> None:
     launch = launches("prod")
     core = values(launch.settings.core)
     options = core["hbase-env/export", "HBASE_REGIONSERVER_OPTS"]
@@ -192,7 +194,7 @@ def test_a_heap_that_the_system_volume_cannot_take_is_not_dumped(launches: Launc
 
 
 @pytest.mark.parametrize("label", list(releases()))
-def test_each_release_renders_what_it_documents(label: str) -> None:
+def test_a_release_renders_what_it_documents(label: str) -> None:
     core = values(variant_launch(VARIANTS[0], label).settings.core)
     release = releases()[label]
     generational = "+ZGenerational" in core["hbase-env/export", "HBASE_REGIONSERVER_GC_OPTS"]
@@ -256,8 +258,8 @@ def test_large_files_wait_for_the_night_where_anything_is_compacted(variant: Var
 def test_hbase_site_parses_as_xml_and_says_the_same(launches: Launches) -> None:
     settings = launches("prod").settings.effective("core")
     root = ET.fromstring(hbase_site_xml(settings))  # noqa: S314 - our own text
-    found = {element.findtext("name"): element.findtext("value") for element in root.iter("property")}
-    assert found == {key: value for (path, key), value in values(settings).items() if path == "hbase-site"}
+    xml_properties = {element.findtext("name"): element.findtext("value") for element in root.iter("property")}
+    assert xml_properties == {key: value for (path, key), value in values(settings).items() if path == "hbase-site"}
 
 
 def test_a_size_that_is_not_whole_in_its_unit_is_refused(launches: Launches) -> None:

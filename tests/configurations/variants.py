@@ -17,7 +17,7 @@ from sizing.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One of them."""
+    """A storage mode, a role and a place of the write-ahead log, for which a cluster is planned and rendered."""
 
     mode: Mode
     role: str = "active"

@@ -33,12 +33,12 @@ def by_name(plan: Plan) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_each_says_what_it_means_and_names_a_command_that_exists(name: str, launches: Launches) -> None:
+def test_every_description_names_a_command_that_exists(name: str, launches: Launches) -> None:
     plan = launches(name).plan
-    said = [alarm.description for alarm in alarms(plan, BUCKET)] + [
+    descriptions = [alarm.description for alarm in alarms(plan, BUCKET)] + [
         call.description for call in composite_alarms(plan, BUCKET)
     ]
-    for description in said:
+    for description in descriptions:
         commands = re.findall(r"warmbase (\w+) ([\w-]+)", description)
         assert commands, description
         for command, environment in commands:
@@ -49,24 +49,24 @@ def test_each_says_what_it_means_and_names_a_command_that_exists(name: str, laun
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_an_alarm_searches_nothing_and_queries_what_the_nodes_publish(name: str, launches: Launches) -> None:
-    published = {each.cloudwatch for each in METRICS if each.source is MetricSource.NODE}
+    published = {entry.cloudwatch for entry in METRICS if entry.source is MetricSource.NODE}
     query = re.compile(
         r"SELECT (SUM|MIN|MAX|AVG|COUNT)\((\w+)\) FROM SCHEMA\(\"warmbase\", ClusterId, InstanceId\) "
         r"WHERE ClusterId = '\$\{ClusterId\}'"
     )
     for alarm in alarms(launches(name).plan, BUCKET):
         if not isinstance(alarm.watched, Exact):
-            found = query.fullmatch(alarm.watched)
-            assert found, alarm.watched
-            assert found[2] in published
+            match = query.fullmatch(alarm.watched)
+            assert match, alarm.watched
+            assert match[2] in published
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_rules_reckon_with_alarms_that_there_are_and_each_alarm_counts(name: str, launches: Launches) -> None:
+def test_rules_use_existing_alarms_and_every_alarm(name: str, launches: Launches) -> None:
     plan = launches(name).plan
     there = {alarm.name for alarm in alarms(plan, BUCKET)}
     reckoned = {
-        found for call in composite_alarms(plan, BUCKET) for found in re.findall(r'ALARM\("([^"]+)"\)', call.rule)
+        name for call in composite_alarms(plan, BUCKET) for name in re.findall(r'ALARM\("([^"]+)"\)', call.rule)
     }
     assert reckoned == there
     for call in composite_alarms(plan, BUCKET):
@@ -79,7 +79,7 @@ def test_rules_reckon_with_alarms_that_there_are_and_each_alarm_counts(name: str
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_no_alarm_looks_back_longer_than_its_query_sees(name: str, launches: Launches) -> None:
-    """Three hours of a query (alarm-limits), a day of a metric (cloudwatch_limits)."""
+    """CloudWatch evaluates three hours of a query (alarm-limits), and a day of a metric (cloudwatch_limits)."""
     for alarm in alarms(launches(name).plan, BUCKET):
         looks_back = alarm.period_seconds * alarm.periods
         assert looks_back <= (86_400 if isinstance(alarm.watched, Exact) else 3 * 3_600)
@@ -88,7 +88,7 @@ def test_no_alarm_looks_back_longer_than_its_query_sees(name: str, launches: Lau
 def test_the_get_alarm_stands_above_what_the_warm_cache_leaves(launches: Launches) -> None:
     plan = launches("dev").plan
     [gets] = [alarm for alarm in alarms(plan, BUCKET) if alarm.name.endswith("s3-gets-above-plan")]
-    [resource] = [each for each in plan.throughput.resources if each.name == "s3-requests"]
+    [resource] = [entry for entry in plan.throughput.resources if entry.name == "s3-requests"]
     assert gets.threshold >= 2 * 300 * resource.demand_per_read * plan.throughput.reads_per_second
 
 
@@ -112,7 +112,7 @@ def test_a_plan_that_accepts_misses_is_not_alarmed_on(
     }
 
 
-def test_a_promise_of_less_is_held_to_less(launches: Launches) -> None:
+def test_a_lower_planned_hit_ratio_has_a_lower_threshold(launches: Launches) -> None:
     plan = launches("prod").plan
     for promised, tier in ((0.96, "MissesOver90"), (0.88, "MissesOver80")):
         accepted = replace(plan, hit_ratio=replace(plan.hit_ratio, predicted=promised))
@@ -120,7 +120,7 @@ def test_a_promise_of_less_is_held_to_less(launches: Launches) -> None:
         assert tier in str(low.watched)
 
 
-def test_a_replica_is_not_asked_for_a_meta_of_the_actives_name(launches: Launches) -> None:
+def test_a_replica_has_no_alarm_on_the_active_clusters_meta(launches: Launches) -> None:
     plan = launches("prod").plan
     names = {alarm.name for alarm in alarms(plan, BUCKET, replica=True)}
     assert {alarm.name for alarm in alarms(plan, BUCKET)} - names == {"warmbase-prod-blue-meta-unassigned"}
@@ -128,8 +128,8 @@ def test_a_replica_is_not_asked_for_a_meta_of_the_actives_name(launches: Launche
 
 
 def alarm(plan: Plan, end: str) -> Alarm:
-    [found] = [alarm for alarm in alarms(plan, BUCKET) if alarm.name.endswith(f"-{end}")]
-    return found
+    [match] = [alarm for alarm in alarms(plan, BUCKET) if alarm.name.endswith(f"-{end}")]
+    return match
 
 
 def test_the_disk_alarm_comes_before_yarn_gives_up_a_full_volume(launches: Launches) -> None:
@@ -140,7 +140,7 @@ def test_the_disk_alarm_comes_before_yarn_gives_up_a_full_volume(launches: Launc
     thresholds = {}
     for fill in (0.60, 0.86, 0.90, 0.95):
         volume = replace(cache, count=1, size_gib=math.ceil(used_gib / fill))
-        volumes = tuple(volume if each.purpose == "cache" else each for each in plan.core.volumes)
+        volumes = tuple(volume if other.purpose == "cache" else other for other in plan.core.volumes)
         thresholds[fill] = alarm(replace(plan, core=replace(plan.core, volumes=volumes)), "disk-full").threshold
     assert thresholds == {0.60: 0.85, 0.86: pytest.approx(0.88, abs=1e-3), 0.90: 0.89, 0.95: 0.89}
 
@@ -173,12 +173,12 @@ def throughput(plan: Plan, reads_per_second: float, p99_latency_ms: float) -> Pl
         ("long-pause", 0, (1, 1)),
     ],
 )
-def test_each_threshold_follows_from_the_plan(
+def test_every_threshold_comes_from_the_plan(
     end: str, threshold: float, datapoints: tuple[int, int], launches: Launches
 ) -> None:
     """A plan with no GETs to S3 and gets of a millisecond leaves the smallest thresholds."""
-    found = alarm(throughput(launches("prod").plan, 0.0, 1.0), end)
-    assert (found.threshold, (found.breaching, found.periods)) == (threshold, datapoints)
+    evaluated = alarm(throughput(launches("prod").plan, 0.0, 1.0), end)
+    assert (evaluated.threshold, (evaluated.breaching, evaluated.periods)) == (threshold, datapoints)
 
 
 def test_busy_plans_have_thresholds_at_twice_the_planned_figures(launches: Launches) -> None:
@@ -189,7 +189,7 @@ def test_busy_plans_have_thresholds_at_twice_the_planned_figures(launches: Launc
     assert alarm(busy, "s3-gets-above-plan").threshold == math.ceil(300 * max(20.0, 2 * planned))
 
 
-def test_short_restarts_are_given_three_minutes_and_cold_caches_five(launches: Launches) -> None:
+def test_servers_may_be_away_for_three_minutes_and_caches_cold_for_five(launches: Launches) -> None:
     plan = launches("prod").plan
     quick = replace(plan, restart=replace(plan.restart, stop_seconds=1.0, away_seconds=1.0))
     assert (alarm(quick, "server-silent").periods, alarm(quick, "server-cold").periods) == (3, 5)
@@ -240,10 +240,8 @@ STEP = {"G": 1.0, "L": -1.0}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_fires_when_so_many_periods_breach_and_clears_when_they_no_longer_do(
-    name: str, launches: Launches
-) -> None:
-    [alarm] = [each for each in alarms(launches("prod").plan, BUCKET) if each.name == name]
+def test_an_alarm_fires_and_clears_by_its_count_of_breaching_periods(name: str, launches: Launches) -> None:
+    [alarm] = [candidate for candidate in alarms(launches("prod").plan, BUCKET) if candidate.name == name]
     bad = alarm.threshold + STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
     good = alarm.threshold - STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
     period, begins, ends = alarm.period_seconds, 40, 40 + alarm.periods
@@ -260,10 +258,10 @@ def test_each_fires_when_so_many_periods_breach_and_clears_when_they_no_longer_d
 def _point(alarm: Alarm, second: int, value: float) -> Published:
     watched = alarm.watched
     if isinstance(watched, Exact):
-        found, dimensions = watched.metric, dict(watched.dimensions)
+        source, dimensions = watched.metric, dict(watched.dimensions)
     else:
-        found = metric(re.findall(r"\((\w+)\)", watched)[0])
+        source = metric(re.findall(r"\((\w+)\)", watched)[0])
         dimensions = {"ClusterId": CLUSTER_ID, "InstanceId": "i-1"}
     return Published(
-        namespace=found.namespace, name=found.cloudwatch, dimensions=dimensions, second=second, value=value
+        namespace=source.namespace, name=source.cloudwatch, dimensions=dimensions, second=second, value=value
     )

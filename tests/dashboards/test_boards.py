@@ -49,33 +49,33 @@ def test_dashboards_are_as_before(name: str, launches: Launches, golden: Callabl
 
 
 def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Launches) -> None:
-    """Each metric costs by node and month."""
+    """CloudWatch charges for a metric on every node, also for one that nothing uses."""
     plan = launches("prod").plan
     searched = {
-        found
+        name
         for expression in expressions(launches("prod"))
-        for found in re.findall(r'MetricName="([\w.]+)"', expression)
+        for name in re.findall(r'MetricName="([\w.]+)"', expression)
     }
     watched = [alarm.watched for alarm in alarms(plan, BUCKET)]
-    queried = {found for each in watched if isinstance(each, str) for found in re.findall(r"\((\w+)\)", each)}
-    exact = {each.metric.cloudwatch for each in watched if isinstance(each, Exact)} | {
+    queried = {name for query in watched if isinstance(query, str) for name in re.findall(r"\((\w+)\)", query)}
+    exact = {series.metric.cloudwatch for series in watched if isinstance(series, Exact)} | {
         line.of.metric.cloudwatch
         for graphs in boards(plan, BUCKET).values()
         for graph in graphs
         for line in graph.lines
         if isinstance(line.of, Exact)
     }
-    # Free bytes are what `warmbase status` reckons a plan's fill with; a plan that promises less watches MissesOver80.
-    found = searched | queried | exact | {"FreeBytes", "MissesOver80"}
-    assert found >= {metric.cloudwatch for metric in METRICS}
+    # `warmbase status` computes the fill from FreeBytes; a plan with a lower hit ratio watches MissesOver80.
+    used = searched | queried | exact | {"FreeBytes", "MissesOver80"}
+    assert used >= {metric.cloudwatch for metric in METRICS}
     assert searched | exact <= {metric.cloudwatch for metric in METRICS}
 
 
 def test_counters_are_drawn_by_their_rate(launches: Launches) -> None:
     for expression in expressions(launches("prod")):
         for name in re.findall(r'MetricName="([\w.]+)"', expression):
-            [found] = [metric for metric in METRICS if metric.cloudwatch == name]
-            assert found.counter == ("RATE(SEARCH(" in expression), expression
+            [published] = [metric for metric in METRICS if metric.cloudwatch == name]
+            assert published.counter == ("RATE(SEARCH(" in expression), expression
 
 
 def test_the_lifetime_ratio_is_neither_drawn_nor_alarmed_on(launches: Launches) -> None:
@@ -90,24 +90,24 @@ def test_no_service_name_is_written_down(launches: Launches) -> None:
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_widgets_do_not_overlap(name: str, launches: Launches) -> None:
-    for found in widgets(launches(name)).values():
-        taken = [
+    for board in widgets(launches(name)).values():
+        cells = [
             (x, y)
-            for widget in found
+            for widget in board
             for x in range(widget["x"], widget["x"] + widget["width"])
             for y in range(widget["y"], widget["y"] + widget["height"])
         ]
-        assert len(taken) == len(set(taken))
-        assert max(x for x, _ in taken) < 24
+        assert len(cells) == len(set(cells))
+        assert max(x for x, _ in cells) < 24
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_dashboards_are_within_cloudwatchs_limits(name: str, launches: Launches) -> None:
-    """Of a widget 500 metrics and expressions, of a dashboard 2,500 and 500 widgets (cloudwatch_limits)."""
+    """A widget takes 500 metrics and expressions, a dashboard 2,500, and 500 widgets (cloudwatch_limits)."""
     nodes = launches(name).plan.core.count + launches(name).plan.primary.count
-    for found in widgets(launches(name)).values():
-        assert len(found) <= 500
-        drawn = [len(widget["properties"]["metrics"]) + nodes * json.dumps(widget).count("SEARCH(") for widget in found]
+    for board in widgets(launches(name)).values():
+        assert len(board) <= 500
+        drawn = [len(widget["properties"]["metrics"]) + nodes * json.dumps(widget).count("SEARCH(") for widget in board]
         assert max(drawn) <= 500
         assert sum(drawn) <= 2_500
 
@@ -134,7 +134,7 @@ def test_bodies_are_as_cloudwatch_documents_them(name: str, launches: Launches) 
 
 
 @pytest.mark.parametrize(
-    ("path", "wrong"),
+    ("path", "value"),
     [
         (("x",), 24),
         (("properties", "period"), 90),
@@ -144,15 +144,15 @@ def test_bodies_are_as_cloudwatch_documents_them(name: str, launches: Launches) 
     ],
 )
 def test_what_cloudwatch_does_not_take_is_refused(
-    path: tuple[str | int, ...], wrong: object, launches: Launches
+    path: tuple[str | int, ...], value: object, launches: Launches
 ) -> None:
-    found = json.loads(next(iter(bodies(launches("prod")).values())))
-    place = found["widgets"][0]
+    body = json.loads(next(iter(bodies(launches("prod")).values())))
+    place = body["widgets"][0]
     for step in path[:-1]:
         place = place[step]
-    place[path[-1]] = wrong
+    place[path[-1]] = value
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(found, SCHEMA)
+        jsonschema.validate(body, SCHEMA)
 
 
 def test_two_arrays_never_meet(launches: Launches) -> None:
