@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, get_args
 
 import jinja2
@@ -105,3 +107,30 @@ def test_the_copies_of_a_mode_size_its_volumes_and_hdfs() -> None:
 
 def test_the_environment_file_knows_every_mode() -> None:
     assert get_args(Storage.model_fields["mode"].annotation) == tuple(MODES)
+
+
+SOURCE: Final = Path(__file__).parents[2]
+ROOMS: Final = ("sizing", "environments", "configurations", "dashboards", "changes", "stacks", "operations", "cli")
+OBJECTS: Final = frozenset({"S3_CACHED", "S3_PLAIN", "HDFS"})
+
+
+def compares_modes(file: Path) -> bool:
+    """Return whether a module compares something with a mode's object or name."""
+    operands = [
+        operand
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare)
+        for operand in (node.left, *node.comparators)
+    ]
+    return any(
+        (isinstance(operand, ast.Name) and operand.id in OBJECTS)
+        or (isinstance(operand, ast.Constant) and operand.value in MODES)
+        for operand in operands
+    )
+
+
+def test_no_room_compares_a_mode_with_one_by_name() -> None:
+    """Lint does: it reads the storage mode of configurations that warmbase has not planned."""
+    sources = [file for room in ROOMS for file in (SOURCE / room).rglob("*.py")]
+    assert sources
+    assert [str(file.relative_to(SOURCE)) for file in sources if compares_modes(file)] == []

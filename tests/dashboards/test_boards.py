@@ -49,7 +49,7 @@ def test_dashboards_are_as_before(name: str, launches: Launches, golden: Callabl
 
 
 def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Launches) -> None:
-    """CloudWatch charges for a metric on every node, also for one that nothing uses."""
+    """A metric is paid for on every node, also where nothing uses it."""
     plan = launches("prod").plan
     searched = {
         name
