@@ -26,7 +26,7 @@ RESULTS: Final = "lab-results"
 
 @click.group()
 def lab() -> None:
-    """Run the rendered configuration on a real HBase on this machine.
+    """Run the rendered configuration on a real HBase here.
 
     The lab adds a real S3-protocol server with S3's latency, a disk as fast as an EBS volume, and YCSB's load, and
     compares its measurements with the calculator's predictions. Only `setup` uses the network.

@@ -71,8 +71,8 @@ def is_offline(command: str) -> bool:
 
 def printed_by(command: str) -> list[str]:
     """Return the lines that a command prints, those of standard error last."""
-    done = run(*shlex.split(command, comments=True)[1:])
-    return (done.stdout + done.stderr).splitlines()
+    result = run(*shlex.split(command, comments=True)[1:])
+    return (result.stdout + result.stderr).splitlines()
 
 
 EXAMPLES = [

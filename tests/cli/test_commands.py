@@ -71,20 +71,20 @@ ENTRY_KEYS = {
 
 
 def loaded_after(code: str) -> set[str]:
-    """Top-level modules that a fresh interpreter has loaded after running some code."""
+    """Return the top-level modules that a fresh interpreter has loaded after running some code."""
     script = (
         f"import sys, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n {code}\nprint(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in done.stdout.split()}
+    result = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in result.stdout.split()}
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_plan_fits_a_terminal_of_80_columns(name: str) -> None:
-    done = run("plan", name)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    result = run("plan", name)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -96,9 +96,9 @@ def test_plan_as_json_has_every_key(name: str) -> None:
             assert name_inside in document[key], f"{key}.{name_inside}"
     for (key, name_inside), fields in ENTRY_KEYS.items():
         assert all(fields <= set(entry) for entry in document[key][name_inside])
-    for because in document["because"].values():
-        assert set(because) == {"sentence", "kind", "formula", "inputs", "functions", "source"}
-        assert all(set(quantity) == {"value", "unit", "source"} for quantity in because["inputs"].values())
+    for explanation in document["because"].values():
+        assert set(explanation) == {"sentence", "kind", "formula", "inputs", "functions", "source"}
+        assert all(set(quantity) == {"value", "unit", "source"} for quantity in explanation["inputs"].values())
     for rejected in document["rejected"]:
         assert set(rejected) >= {"instance_type", "count", "reason", "bottleneck", "usd_per_month"}
 
@@ -119,7 +119,7 @@ def test_an_environment_may_be_a_path() -> None:
 def test_render_emr_is_the_api_list_of_the_group_with_the_clusters_level() -> None:
     for group, key in (("core", "hbase.bucketcache.size"), ("primary", "hbase.master.loadbalancer.class")):
         listed = json.loads(run("render", "prod", "--format", "emr", "--group", group).stdout)
-        site = {each["Classification"]: each["Properties"] for each in listed}["hbase-site"]
+        site = {entry["Classification"]: entry["Properties"] for entry in listed}["hbase-site"]
         assert key in site
         assert "hbase.rootdir" in site
 
@@ -134,7 +134,7 @@ def test_render_hbase_site_is_xml() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "exit_code", "said"),
+    ("arguments", "exit_code", "message"),
     [
         (("plan", "prd"), 2, "did you mean 'prod'?"),
         (("plan", "prod", "--cluster", "green"), 2, "one of: blue"),
@@ -144,41 +144,43 @@ def test_render_hbase_site_is_xml() -> None:
         (("render", "nowhere/none.yaml"), 2, "cannot be read"),
     ],
 )
-def test_wrong_input_ends_with_2_and_says_so_on_stderr(arguments: tuple[str, ...], exit_code: int, said: str) -> None:
-    done = run(*arguments)
-    assert done.returncode == exit_code
-    assert said in done.stderr
-    assert done.stdout == ""
+def test_invalid_input_ends_with_2_and_a_message_on_stderr(
+    arguments: tuple[str, ...], exit_code: int, message: str
+) -> None:
+    result = run(*arguments)
+    assert result.returncode == exit_code
+    assert message in result.stderr
+    assert result.stdout == ""
 
 
 def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -> None:
     text = (PROJECT / "environments/prod.yaml").read_text().replace("month: 9000", "month: 90")
     file = tmp_path / "cheap.yaml"
     file.write_text(text)
-    done = run("plan", str(file), "--output", "json")
-    assert done.returncode == 3
-    assert json.loads(done.stdout)["feasible"] is False
-    assert re.search(r"change one target: a budget of \$\d", done.stderr)
+    result = run("plan", str(file), "--output", "json")
+    assert result.returncode == 3
+    assert json.loads(result.stdout)["feasible"] is False
+    assert re.search(r"change one target: a budget of \$\d", result.stderr)
 
 
 @pytest.mark.parametrize("arguments", [("plan", "prod"), ("render", "prod"), ("--help",)], ids=" ".join)
 def test_a_full_disk_is_one_line_and_1(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
+        result = subprocess.run(
             [*PROCESS, *arguments], cwd=PROJECT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert done.returncode == 1
-    assert done.stderr == "warmbase: cannot write: No space left on device\n"
+    assert result.returncode == 1
+    assert result.stderr == "warmbase: cannot write: No space left on device\n"
 
 
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
+    result = subprocess.run(
         [*PROCESS, "plan", "prod"], cwd=PROJECT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(writer)
-    assert done.stderr == ""
+    assert result.stderr == ""
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -193,7 +195,7 @@ def test_plan_loads_neither_cdk_nor_boto3() -> None:
 
 @pytest.mark.speed
 def test_help_is_quick() -> None:
-    """The whole process, with the start of the interpreter: 0.8 loops as measured."""
+    """The whole process takes 0.8 loops, the start of the interpreter included."""
     assert loops_of_children(lambda: run_process("--help"), attempts=8) < 1.6
 
 
@@ -208,45 +210,48 @@ def test_every_command_has_its_line_of_help_and_an_example(name: str) -> None:
 
 
 def test_explain_of_every_rendered_property_gives_value_reason_and_source() -> None:
-    """In one process, for each start costs as much as the answer."""
+    """Every command runs in this process, because a start costs as much as the answer."""
     runner, described = CliRunner(), 0
-    for (_, key), known in CATALOGUE.items():
-        done = runner.invoke(warmbase, ["explain", "dev", key])
-        assert done.exit_code == 0, done.output
-        assert known.source in " ".join(done.output.split())
-        if known.figure:
+    for (_, key), entry in CATALOGUE.items():
+        result = runner.invoke(warmbase, ["explain", "dev", key])
+        assert result.exit_code == 0, result.output
+        assert entry.source in " ".join(result.output.split())
+        if entry.figure:
             described += 1
-            assert f"{known.figure} = " in done.output
+            assert f"{entry.figure} = " in result.output
     assert described >= 15
 
 
 def test_explain_shows_formula_inputs_and_source_of_every_figure_with_a_reason() -> None:
     runner = CliRunner()
-    for path, because in json.loads(run("plan", "prod", "--output", "json").stdout)["because"].items():
-        shown = runner.invoke(warmbase, ["explain", "prod", path]).output
-        assert because["formula"] in " ".join(shown.split())
-        assert because["source"] in " ".join(shown.split())
-        assert "= None" not in shown
+    for path, explanation in json.loads(run("plan", "prod", "--output", "json").stdout)["because"].items():
+        page = runner.invoke(warmbase, ["explain", "prod", path]).output
+        assert explanation["formula"] in " ".join(page.split())
+        assert explanation["source"] in " ".join(page.split())
+        assert "= None" not in page
 
 
-def test_explain_of_nothing_known_names_the_nearest() -> None:
-    done = run("explain", "prod", "heap.xmx")
-    assert done.returncode == 2
-    assert "did you mean heap.xmx_mib?" in done.stderr
+def test_explain_of_an_unknown_name_suggests_the_nearest() -> None:
+    result = run("explain", "prod", "heap.xmx")
+    assert result.returncode == 2
+    assert "did you mean heap.xmx_mib?" in result.stderr
 
 
 def test_plan_explain_lists_what_was_rejected_nearest_first() -> None:
-    shown = run("plan", "prod", "--explain").stdout
-    assert "candidates evaluated" in shown
+    page = run("plan", "prod", "--explain").stdout
+    assert "candidates evaluated" in page
     rejected = json.loads(run("plan", "prod", "--output", "json").stdout)["rejected"]
-    places = [shown.index(f"{each['count']} x {each['instance_type']}", shown.index("Rejected:")) for each in rejected]
+    places = [
+        page.index(f"{rejection['count']} x {rejection['instance_type']}", page.index("Rejected:"))
+        for rejection in rejected
+    ]
     assert places == sorted(places)
 
 
 def test_compare_sets_three_modes_side_by_side() -> None:
-    done = run("compare", "prod")
-    assert done.returncode == 0
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    result = run("compare", "prod")
+    assert result.returncode == 0
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
     plans = json.loads(run("compare", "prod", "--output", "json").stdout)
     assert list(plans) == ["s3-cached", "s3-plain", "hdfs"]
     assert plans["hdfs"]["bucket_cache"] is None
@@ -256,7 +261,7 @@ def test_compare_sets_three_modes_side_by_side() -> None:
 
 @pytest.mark.speed
 def test_plan_is_quick() -> None:
-    """The whole process: 8.9 loops as measured, which was half a second of a processor with nobody beside it."""
+    """The whole process takes 8.9 loops, which was half a second on an idle processor."""
     assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 16
 
 
@@ -264,6 +269,6 @@ def test_plan_is_quick() -> None:
     "example", sorted((PROJECT / "tests/environments/examples").glob("*.yaml")), ids=lambda file: file.stem
 )
 def test_examples_of_every_kind_are_planned_in_80_columns(example: Path) -> None:
-    done = run("plan", str(example), "--explain")
-    assert done.returncode == 0, done.stderr
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    result = run("plan", str(example), "--explain")
+    assert result.returncode == 0, result.stderr
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80

@@ -18,8 +18,8 @@ from tests.command import run
 
 
 def draw(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(warmbase, ["dashboard", *arguments])
-    return done.exit_code, done.output
+    result = CliRunner().invoke(warmbase, ["dashboard", *arguments])
+    return result.exit_code, result.output
 
 
 def test_the_page_has_every_graph_of_every_dashboard_under_its_title(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_the_page_has_every_graph_of_every_dashboard_under_its_title(tmp_path: P
         assert name in file.read_text(encoding="utf-8")
         for graph in graphs:
             assert graph.title.split(",")[0].replace("'", "&#39;")[:40].split("&#39;")[0] in text
-    assert [found.name for found in tmp_path.iterdir()] == ["page.html"]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
 @pytest.mark.parametrize("board", ["cache", "reads", "nodes"])
@@ -60,5 +60,5 @@ def test_the_picture_of_the_readme_is_current(request: pytest.FixtureRequest, tm
         write_dashboard_pictures(DOCS)
     (tmp_path / "pictures").mkdir()
     write_dashboard_pictures(tmp_path)
-    made, kept = (each / "pictures" / PICTURE for each in (tmp_path, DOCS))
-    assert made.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+    drawn, committed = (directory / "pictures" / PICTURE for directory in (tmp_path, DOCS))
+    assert drawn.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")

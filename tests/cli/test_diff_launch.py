@@ -19,7 +19,7 @@ PROJECT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """environments/dev.yaml with the record of a launch of it."""
+    """A copy of environments/dev.yaml that has the record of its launch."""
     directory = tmp_path_factory.mktemp("launched")
     file = directory / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
@@ -42,10 +42,10 @@ def edited(environment: Path, directory: Path, *edits: tuple[str, str]) -> Path:
     return file
 
 
-def test_a_cluster_is_what_it_was_launched_as(environment: Path) -> None:
-    done = diff(environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert " ".join(done.stdout.split()).endswith("primary and core nodes: no difference")
+def test_a_cluster_does_not_differ_from_its_record(environment: Path) -> None:
+    result = diff(environment)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert " ".join(result.stdout.split()).endswith("primary and core nodes: no difference")
 
 
 def test_naming_the_account_is_no_difference(environment: Path, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_naming_the_account_is_no_difference(environment: Path, tmp_path: Path) 
     assert " ".join(diff(file).stdout.split()).endswith("no difference")
 
 
-def test_each_difference_has_its_impact(environment: Path, tmp_path: Path) -> None:
+def test_every_difference_has_its_impact(environment: Path, tmp_path: Path) -> None:
     file = edited(
         environment,
         tmp_path,
@@ -83,22 +83,22 @@ def test_each_difference_has_its_impact(environment: Path, tmp_path: Path) -> No
     assert "New cluster: cannot be changed on a running cluster" in page
 
 
-def test_without_a_record_it_is_said_how_to_get_one(tmp_path: Path) -> None:
+def test_without_a_record_the_message_says_how_to_get_one(tmp_path: Path) -> None:
     file = tmp_path / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
-    done = diff(file)
-    assert done.returncode == 2
-    assert "dev.launch/blue  no launch record" in done.stderr
-    assert "warmbase pin dev" in done.stderr
+    result = diff(file)
+    assert result.returncode == 2
+    assert "dev.launch/blue  no launch record" in result.stderr
+    assert "warmbase pin dev" in result.stderr
 
 
-def test_around_the_cluster_it_is_said_what_a_deployment_leaves_as_it_is() -> None:
-    found = {
+def test_the_page_names_what_a_deployment_does_not_undo() -> None:
+    differences = {
         "bootstrap actions": ("claim-root: ...",),
         "alarms": ("core-node-missing: rendered x, found None",),
         "dashboards": (),
     }
-    actions, alarms = _around(found)
+    actions, alarms = _around(differences)
     assert actions.startswith("Bootstrap actions: a running cluster keeps those it was launched with\n    claim-root")
     assert "edits by hand stay" in " ".join(alarms.split())
     assert max(map(len, alarms.splitlines())) <= 80

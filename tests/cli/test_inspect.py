@@ -37,10 +37,10 @@ def run(tmp_path: Path, *arguments: str) -> Result:
     return CliRunner().invoke(warmbase, ["inspect", "--write", str(target), *arguments])
 
 
-def test_the_page_has_a_table_for_each_family_in_eighty_columns(root: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, str(root))
-    assert done.exit_code == 0, done.output
-    lines = done.stdout.splitlines()
+def test_the_page_has_a_table_for_every_family_in_eighty_columns(root: Path, tmp_path: Path) -> None:
+    result = run(tmp_path, str(root))
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
     assert [line for line in lines if line.startswith("t")] == ["t0, family cf", "t1, family cf"]
     assert any(line.startswith("  index") and line.endswith("  exact") for line in lines)
     assert any(line.startswith("  in the cache") for line in lines)
@@ -52,17 +52,17 @@ def test_the_page_has_a_table_for_each_family_in_eighty_columns(root: Path, tmp_
 
 
 def test_the_json_is_as_complete_as_the_page(root: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, str(root), "--output", "json")
-    found = json.loads(done.stdout)
-    assert found["inspection"] == str(tmp_path / "inspections" / "found.json")
-    first, second = found["found"]["families"]
+    result = run(tmp_path, str(root), "--output", "json")
+    document = json.loads(result.stdout)
+    assert document["inspection"] == str(tmp_path / "inspections" / "found.json")
+    first, second = document["found"]["families"]
     assert first["files"] + second["files"] == len(written())
-    assert first["unread"] + second["unread"] == len(found["found"]["unread"]) == 3
+    assert first["unread"] + second["unread"] == len(document["found"]["unread"]) == 3
     assert first["figures"]["blocks"].keys() == {"value", "low", "high"}
-    assert found["found"]["apart"] == {"write-ahead logs": [1, 1]}
+    assert document["found"]["apart"] == {"write-ahead logs": [1, 1]}
 
 
-def test_a_plan_is_made_of_what_was_found(root: Path, tmp_path: Path) -> None:
+def test_a_plan_is_computed_from_an_inspection(root: Path, tmp_path: Path) -> None:
     assert run(tmp_path, str(root)).exit_code == 0
     file = tmp_path / "inspections" / "found.json"
     inspection = read_inspection(file)
@@ -93,38 +93,38 @@ def test_a_plan_is_made_of_what_was_found(root: Path, tmp_path: Path) -> None:
         ([str(Path(__file__).parent)], "store files lie in data/NAMESPACE/TABLE/REGION/FAMILY/ below a root"),
     ],
 )
-def test_what_is_no_root_is_said(arguments: list[str], why: str, tmp_path: Path) -> None:
-    done = run(tmp_path, *arguments)
-    assert isinstance(done.exception, InvalidInput)
-    assert why in str(done.exception)
+def test_a_path_without_a_root_is_refused(arguments: list[str], why: str, tmp_path: Path) -> None:
+    result = run(tmp_path, *arguments)
+    assert isinstance(result.exception, InvalidInput)
+    assert why in str(result.exception)
     assert not (tmp_path / "inspections" / "found.json").exists()
 
 
-def test_a_look_that_is_ended_before_it_read_anything_leaves_nothing(
+def test_an_inspection_ended_before_it_read_anything_leaves_nothing(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ended(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cli.inspect.inspect_root", ended)
-    done = run(tmp_path, str(root))
-    assert done.exit_code != 0
-    assert "to resume" not in done.stderr
+    result = run(tmp_path, str(root))
+    assert result.exit_code != 0
+    assert "to resume" not in result.stderr
     assert not list((tmp_path / "inspections").iterdir())
 
 
-def test_a_look_that_is_ended_while_it_reads_says_how_to_go_on(
+def test_an_interrupted_inspection_says_how_to_resume(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ended(_: object, stage: str, done: int, __: int) -> None:
-        if stage == "read" and done > 3:
+    def ended(_: object, stage: str, files_read: int, __: int) -> None:
+        if stage == "read" and files_read > 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr("cli.inspect._Progress.__call__", ended)
-        done = run(tmp_path, str(root))
-    assert done.exit_code != 0
-    [kept] = (tmp_path / "inspections").iterdir()
-    assert f"run the same command again to resume from {kept}" in done.stderr
+        result = run(tmp_path, str(root))
+    assert result.exit_code != 0
+    [checkpoint] = (tmp_path / "inspections").iterdir()
+    assert f"run the same command again to resume from {checkpoint}" in result.stderr
     assert run(tmp_path, str(root)).exit_code == 0
-    assert not kept.exists()
+    assert not checkpoint.exists()

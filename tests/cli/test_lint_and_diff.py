@@ -43,7 +43,7 @@ def overriding(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", list(PAGES))
-def test_each_generated_page_is_current(name: str, request: pytest.FixtureRequest) -> None:
+def test_every_generated_page_is_current(name: str, request: pytest.FixtureRequest) -> None:
     file = PROJECT / "docs" / f"{name}.md"
     if request.config.getoption("--update-golden"):
         file.write_text(PAGES[name](), encoding="utf-8")
@@ -56,10 +56,10 @@ def test_the_reference_prints_the_pages() -> None:
 
 
 def test_lint_of_an_environment_without_errors_ends_well() -> None:
-    done = run("lint", "prod")
-    assert done.returncode == 0
-    assert done.stdout.startswith("environments/prod.yaml, emr-7.12.0: 0 errors, ")
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    result = run("lint", "prod")
+    assert result.returncode == 0
+    assert result.stdout.startswith("environments/prod.yaml, emr-7.12.0: 0 errors, ")
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
 def test_lint_as_json_has_every_key() -> None:
@@ -68,37 +68,37 @@ def test_lint_as_json_has_every_key() -> None:
     assert document["source"] == RECIPE
     assert document["release"] == "emr-7.12.0"
     assert len(document["findings"]) == len(lint(read_subject(PROJECT / RECIPE, None)).findings)
-    for found in document["findings"]:
-        assert set(found) == FINDING_KEYS
-        assert found["severity"] in set(Severity)
-    assert {found["id"]: found["line"] for found in document["findings"]}["WB405"] == 29
+    for finding in document["findings"]:
+        assert set(finding) == FINDING_KEYS
+        assert finding["severity"] in set(Severity)
+    assert {finding["id"]: finding["line"] for finding in document["findings"]}["WB405"] == 29
 
 
 def test_gaps_of_the_published_recipe_are_named_as_what_is_missing() -> None:
     document = json.loads(run("lint", "--file", RECIPE, "--output", "json").stdout)
-    gaps = {found["property"] for found in document["findings"] if found["id"] == "WB106"}
+    gaps = {finding["property"] for finding in document["findings"] if finding["id"] == "WB106"}
     assert gaps >= {"hbase.rootdir", "hbase.bucketcache.size", "HBASE_HEAPSIZE", "hbase.bucketcache.bucket.sizes"}
-    assert not [found for found in document["findings"] if found["severity"] == "error"]
+    assert not [finding for finding in document["findings"] if finding["severity"] == "error"]
 
 
 @pytest.mark.parametrize(
-    ("least", "shown"), [("error", set()), ("warning", {"warning"}), ("info", {"warning", "info"})]
+    ("least", "severities"), [("error", set()), ("warning", {"warning"}), ("info", {"warning", "info"})]
 )
-def test_only_findings_so_grave_are_shown(least: str, shown: set[str]) -> None:
+def test_least_selects_findings_by_severity(least: str, severities: set[str]) -> None:
     document = json.loads(run("lint", "--file", RECIPE, "--least", least, "--output", "json").stdout)
-    assert {found["severity"] for found in document["findings"]} == shown
+    assert {finding["severity"] for finding in document["findings"]} == severities
 
 
-def test_errors_end_with_3_whatever_is_shown(tmp_path: Path) -> None:
+def test_errors_end_with_3_whatever_is_listed(tmp_path: Path) -> None:
     file = tmp_path / "cluster.json"
     file.write_text('[{"Classification": "hbase-site",\n "Properties": {"hbase.bucketcache.size": "0.4"}}]')
-    done = run("lint", "--file", str(file), "--release", "emr-7.12.0")
-    assert done.returncode == 3
-    assert "WB201 error  line 2  hbase-site hbase.bucketcache.size" in done.stdout
-    assert done.stderr == ""
+    result = run("lint", "--file", str(file), "--release", "emr-7.12.0")
+    assert result.returncode == 3
+    assert "WB201 error  line 2  hbase-site hbase.bucketcache.size" in result.stdout
+    assert result.stderr == ""
 
 
-WRONG = [
+INVALID = [
     ((), "give either ENV or --file"),
     (("prod", "--file", RECIPE), "give either ENV or --file"),
     (("prod", "--release", "emr-7.12.0"), "ENV states its own release"),
@@ -109,15 +109,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_wrong_input_ends_with_2_and_prints_nothing(arguments: tuple[str, ...], said: str) -> None:
-    done = run("lint", *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stdout == ""
+@pytest.mark.parametrize(("arguments", "message"), INVALID)
+def test_invalid_input_ends_with_2_and_prints_nothing(arguments: tuple[str, ...], message: str) -> None:
+    result = run("lint", *arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stdout == ""
 
 
-def test_an_override_is_marked_wherever_it_is_shown(overriding: Path) -> None:
+def test_an_override_is_marked_on_every_page(overriding: Path) -> None:
     where = f"{overriding}:{LINES + 1}"
     plan = run("plan", str(overriding))
     assert "hbase-site hbase.regionserver.handler.count" in plan.stdout
@@ -129,8 +129,8 @@ def test_an_override_is_marked_wherever_it_is_shown(overriding: Path) -> None:
     assert f"an override ({where}): hbase-site hbase.regionserver.handler.count=60" in rendered.stderr
     assert '"hbase.regionserver.handler.count": "60"' in rendered.stdout
     assert f"<!-- an override: {where} -->" in run("render", str(overriding), "--format", "hbase-site").stdout
-    found = json.loads(run("lint", str(overriding), "--output", "json").stdout)["findings"]
-    [unknown] = [each for each in found if each["property"] == "com.example.key"]
+    findings = json.loads(run("lint", str(overriding), "--output", "json").stdout)["findings"]
+    [unknown] = [finding for finding in findings if finding["property"] == "com.example.key"]
     assert (unknown["id"], unknown["overridden"], unknown["line"]) == ("WB103", True, LINES + 1)
 
 
@@ -142,11 +142,11 @@ def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path
     )
     assert run("lint", str(file)).returncode == 3
     for command in (("render", str(file)), ("demo", str(file))):
-        done = run(*command)
-        assert done.returncode == 2
-        assert f"{file}:{LINES + 3}  WB101 hbase-site hbase.bucketcache.sise" in done.stderr
-        assert "write hbase.bucketcache.size" in done.stderr
-        assert f"{file}:{LINES + 4}  WB208 hbase-site hfile.block.cache.size" in done.stderr
+        result = run(*command)
+        assert result.returncode == 2
+        assert f"{file}:{LINES + 3}  WB101 hbase-site hbase.bucketcache.sise" in result.stderr
+        assert "write hbase.bucketcache.size" in result.stderr
+        assert f"{file}:{LINES + 4}  WB208 hbase-site hfile.block.cache.size" in result.stderr
 
 
 NO_TUNING = [
@@ -183,12 +183,12 @@ def test_what_is_no_tuning_cannot_be_overridden(overrides: str, why: str, fix: s
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
     file.write_text(f"{text}overrides: {{{overrides}}}\n")
-    done = run("render", str(file))
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert f"{file}:{LINES + 1}  overrides." in done.stderr
-    assert why in done.stderr
-    assert fix in done.stderr
+    result = run("render", str(file))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert f"{file}:{LINES + 1}  overrides." in result.stderr
+    assert why in result.stderr
+    assert fix in result.stderr
 
 
 @pytest.mark.parametrize("command", [("plan",), ("plan", "--output", "json"), ("render",), ("lint",)], ids=" ".join)
@@ -196,17 +196,17 @@ def test_no_credential_in_an_override_is_printed(command: tuple[str, ...], tmp_p
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
     file.write_text(f'{text}overrides: {{hbase-site: {{fs.s3a.secret.key: "wJalrXUtnFEMI"}}}}\n')
-    done = run(command[0], str(file), *command[1:])
-    assert "wJalrXUtnFEMI" not in done.stdout + done.stderr
+    result = run(command[0], str(file), *command[1:])
+    assert "wJalrXUtnFEMI" not in result.stdout + result.stderr
 
 
 def test_a_fault_that_an_override_makes_elsewhere_names_the_override(tmp_path: Path) -> None:
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
     file.write_text(f'{text}overrides: {{yarn-site: {{yarn.nodemanager.resource.memory-mb: "999999"}}}}\n')
-    done = run("render", str(file))
-    assert done.returncode == 2
-    assert f"{file}:{LINES + 1}  WB408 hbase-env/export HBASE_REGIONSERVER_OPTS" in done.stderr
+    result = run("render", str(file))
+    assert result.returncode == 2
+    assert f"{file}:{LINES + 1}  WB408 hbase-env/export HBASE_REGIONSERVER_OPTS" in result.stderr
 
 
 SMALLER = PROJECT / "tests/configurations/smaller-cache.json"
@@ -223,7 +223,7 @@ def test_the_example_of_a_smaller_cache_differs_in_two_settings(request: pytest.
 
 
 def core_site(document: dict[str, Any]) -> dict[str, str]:
-    """`hbase-site` of the core nodes."""
+    """Return the `hbase-site` of the core nodes."""
     [core] = [
         instance_group
         for instance_group in document["Instances"]["InstanceGroups"]
@@ -251,10 +251,10 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_diff_names_each_kind_of_change_and_its_cost(earlier: Path) -> None:
-    done = run("diff", "prod", "--against", str(earlier))
-    assert done.returncode == 0
-    assert max(len(line) for line in done.stdout.replace(str(earlier), "").splitlines()) <= 80
+def test_diff_names_every_kind_of_change_and_its_cost(earlier: Path) -> None:
+    result = run("diff", "prod", "--against", str(earlier))
+    assert result.returncode == 0
+    assert max(len(line) for line in result.stdout.replace(str(earlier), "").splitlines()) <= 80
     order = [
         "3 differences",
         "Live",
@@ -267,8 +267,8 @@ def test_diff_names_each_kind_of_change_and_its_cost(earlier: Path) -> None:
         "Cost of applying all of it",
         "for two sets of nodes",
     ]
-    text = " ".join(done.stdout.split())
-    places = [text.index(said) for said in order]
+    text = " ".join(result.stdout.split())
+    places = [text.index(part) for part in order]
     assert places == sorted(places)
 
 
@@ -297,19 +297,19 @@ def test_a_property_explains_itself_to_programs_too() -> None:
     assert document["because"]["inputs"]
 
 
-def test_a_property_that_is_left_alone_says_so() -> None:
+def test_explain_says_that_a_property_is_not_set() -> None:
     assert "= not set for this cluster" in run("explain", "prod", "hbase.hregion.max.filesize").stdout
 
 
 def test_tables_are_set_as_the_plan_takes_them() -> None:
     script = run("render", "prod", "--format", "table-ddl").stdout
-    for said in (
+    for statement in (
         "BLOCKSIZE => '65536'",
         "BLOOMFILTER => 'ROW'",
         "PREFETCH_BLOCKS_ON_OPEN => 'true'",
         "NUMREGIONS => 240",
     ):
-        assert said in script
+        assert statement in script
     assert script.count("{") == script.count("}")
 
 
@@ -319,5 +319,5 @@ def test_lint_loads_neither_cdk_nor_boto3() -> None:
         f"warmbase(['lint', '--file', {str(PROJECT / RECIPE)!r}], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert not {"aws_cdk", "boto3"} & {name.partition(".")[0] for name in done.stderr.split()}
+    result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert not {"aws_cdk", "boto3"} & {name.partition(".")[0] for name in result.stderr.split()}

@@ -32,23 +32,23 @@ def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_a_dry_run_answers_on_stdout_and_talks_on_stderr() -> None:
     before = {path.name for path in PRICES.iterdir()}
     with PricingApi() as api:
-        done = run("--dry-run", **api.variables)
-    assert done.returncode == 0, done.stderr
-    assert "us-east-1: 15 prices, prices of 2026-10-26; the EMR fee is a list price" in done.stdout
-    assert "1 changed by more than 0.5 %, 0 new" in done.stdout
-    assert "  r8g.2xlarge EMR fee: $0.1178 → $0.106 per hour, -10 %" in done.stdout
-    assert "Left out, EC2: its price is zero: r6g.xlarge" in done.stdout
-    assert done.stdout.endswith("Dry run: nothing was written.\n")
-    assert done.stderr.splitlines()[0] == "EC2 instances: 9 found"
+        result = run("--dry-run", **api.variables)
+    assert result.returncode == 0, result.stderr
+    assert "us-east-1: 15 prices, prices of 2026-10-26; the EMR fee is a list price" in result.stdout
+    assert "1 changed by more than 0.5 %, 0 new" in result.stdout
+    assert "  r8g.2xlarge EMR fee: $0.1178 → $0.106 per hour, -10 %" in result.stdout
+    assert "Left out, EC2: its price is zero: r6g.xlarge" in result.stdout
+    assert result.stdout.endswith("Dry run: nothing was written.\n")
+    assert result.stderr.splitlines()[0] == "EC2 instances: 9 found"
     assert {path.name for path in PRICES.iterdir()} == before
 
 
 def test_without_credentials_it_ends_with_1_and_says_what_to_do() -> None:
-    done = run(AWS_CONFIG_FILE="none", AWS_SHARED_CREDENTIALS_FILE="none", HOME="/nowhere")
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert "Unable to locate credentials" in done.stderr
-    assert "fix: set AWS_PROFILE" in done.stderr
+    result = run(AWS_CONFIG_FILE="none", AWS_SHARED_CREDENTIALS_FILE="none", HOME="/nowhere")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert "Unable to locate credentials" in result.stderr
+    assert "fix: set AWS_PROFILE" in result.stderr
 
 
 def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(

@@ -55,10 +55,10 @@ def written(docs: Path) -> dict[Path, str]:
 def test_page_and_pictures_are_those_of_the_committed_run_and_without_one_there_are_none(
     request: pytest.FixtureRequest,
 ) -> None:
-    made = lab_results_files(DOCS)
-    if made and request.config.getoption("--update-golden"):
+    files = lab_results_files(DOCS)
+    if files and request.config.getoption("--update-golden"):
         write_lab_results(DOCS)
-    assert written(DOCS) == made
+    assert written(DOCS) == files
 
 
 def test_page_and_pictures_are_written_and_those_of_an_earlier_run_removed(
@@ -68,43 +68,43 @@ def test_page_and_pictures_are_written_and_those_of_an_earlier_run_removed(
     (docs / "pictures").mkdir()
     for name in ("lab-warm-up-9.svg", "architecture.svg"):
         (docs / "pictures" / name).write_text("<svg/>")
-    done = CliRunner().invoke(reference, ["lab-results", "--write"])
-    assert (done.exit_code, done.stdout) == (0, "")
+    result = CliRunner().invoke(reference, ["lab-results", "--write"])
+    assert (result.exit_code, result.stdout) == (0, "")
     page = {docs / "lab-results.md": lab_page(RUN)}
-    assert written(docs) == page | {docs / "pictures" / name: made for name, made in pictures.items()}
+    assert written(docs) == page | {docs / "pictures" / name: picture for name, picture in pictures.items()}
     assert (docs / "pictures/architecture.svg").exists()
 
 
-def test_what_was_learnt_is_told_below_the_targets(docs: Path) -> None:
+def test_lessons_stand_below_the_targets(docs: Path) -> None:
     (docs / "lab-learnt.md").write_text("Retention is **not** free.\n")
     assert "\n\n## What was learnt\n\nRetention is **not** free.\n\n## What ran\n" in lab_results_page(docs)
 
 
 def test_everything_of_a_run_is_on_its_page(page: str) -> None:
-    said = " ".join(page.replace("\\", "").split())
+    text_of_page = " ".join(page.replace("\\", "").split())
     for scenario in RUN.scenarios:
-        assert f"## {scenario.title}" in said
+        assert f"## {scenario.title}" in text_of_page
         texts = [scenario.question, *scenario.limits, *(chart.title for chart in scenario.charts)]
-        texts += [text for each in scenario.tried for text in (each.key, each.why)]
+        texts += [text for trial in scenario.tried for text in (trial.key, trial.why)]
         texts += [text for figure in scenario.figures for text in (figure.case, figure.name, figure.because)]
-        assert [text for text in texts if text not in said] == []
+        assert [text for text in texts if text not in text_of_page] == []
     pairs = (*RUN.software, *RUN.scale, *((substitution.key, substitution.why) for substitution in RUN.substitutions))
-    assert [text for pair in pairs for text in pair if text not in said] == []
+    assert [text for pair in pairs for text in pair if text not in text_of_page] == []
     assert f"$ {RUN.command}" in page
     assert "**3 of 6 targets met, all 5 facts as predicted.**" in page
     assert "Retention is **not** free." in page
 
 
-def test_the_page_begins_with_every_target_and_whether_it_held(page: str) -> None:
+def test_the_page_begins_with_every_target_and_its_outcome(page: str) -> None:
     top = page.partition("\n## ")[0]
     assert top.startswith(
         "# What the lab measured\n\n**3 of 6 targets met, all 5 facts as predicted.**\n\n"
         "| scenario | case | figure | target |"
     )
     rows = [line for line in top.splitlines() if line.endswith(("| met |", "| **missed** |"))]
-    asked = [figure for scenario in RUN.scenarios for figure in scenario.figures if figure.target]
-    assert len(rows) == len(asked) == 11
-    for row, figure in zip(rows, asked, strict=True):
+    targets = [figure for scenario in RUN.scenarios for figure in scenario.figures if figure.target]
+    assert len(rows) == len(targets) == 11
+    for row, figure in zip(rows, targets, strict=True):
         assert f"| {figure.name} |" in row
         assert row.endswith("| met |" if figure.holds else "| **missed** |")
 
@@ -120,8 +120,8 @@ def test_a_case_is_named_where_it_begins_and_figures_of_none_are_of_no_other() -
         return Measurement(case=case, name=name, unit="", measured=1.0, because="")
 
     figures = (figure("one", "a"), figure("", "b"), figure("one", "c"))
-    made = lab_page(replace(RUN, scenarios=(replace(RUN.scenarios[0], figures=figures),)))
-    cells = [line.split(" | ")[1:3] for line in made.splitlines() if re.match(r"\| \d", line)]
+    markdown = lab_page(replace(RUN, scenarios=(replace(RUN.scenarios[0], figures=figures),)))
+    cells = [line.split(" | ")[1:3] for line in markdown.splitlines() if re.match(r"\| \d", line)]
     assert cells == [["one", "**a**"], ["", "**c**"], ["-", "**b**"]]
 
 
@@ -155,14 +155,14 @@ def test_no_text_of_a_run_becomes_markup() -> None:
 
 def test_a_value_cannot_end_the_block_that_it_stands_in() -> None:
     fenced = replace(RUN.substitutions[0], rendered="a\n```\n# no heading", lab="``")
-    made = lab_page(replace(RUN, substitutions=(fenced,)))
-    assert "````diff\n  hbase.rootdir\n- a\n- ```\n- # no heading\n+ ``\n````" in made
+    markdown = lab_page(replace(RUN, substitutions=(fenced,)))
+    assert "````diff\n  hbase.rootdir\n- a\n- ```\n- # no heading\n+ ``\n````" in markdown
 
 
 def test_prose_is_wrapped_and_no_line_of_it_begins_a_list_by_chance() -> None:
     scenario = replace(RUN.scenarios[0], question="1 - 2 + 3 # four " * 40)
-    made = lab_page(replace(RUN, scenarios=(scenario,)))
-    question = made.partition("## Warming by reads and by prefetch\n\n")[2].partition("\n\n")[0]
+    markdown = lab_page(replace(RUN, scenarios=(scenario,)))
+    question = markdown.partition("## Warming by reads and by prefetch\n\n")[2].partition("\n\n")[0]
     assert len(question.splitlines()) > 4
     assert max(map(len, question.splitlines())) <= 125
     assert not [line for line in question.splitlines() if re.match(r"[-+#] ", line)]
@@ -173,10 +173,10 @@ def test_without_a_committed_run_the_command_says_what_is_missing(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli.reference, "DOCS", tmp_path)
-    done = CliRunner().invoke(reference, arguments)
-    assert isinstance(done.exception, InvalidInput)
-    assert "lab-results.json" in str(done.exception)
-    assert "fix: write the JSON of a run of `warmbase lab` there" in str(done.exception)
+    result = CliRunner().invoke(reference, arguments)
+    assert isinstance(result.exception, InvalidInput)
+    assert "lab-results.json" in str(result.exception)
+    assert "fix: write the JSON of a run of `warmbase lab` there" in str(result.exception)
     assert lab_results_files(tmp_path) == written(tmp_path) == {}
 
 
@@ -195,9 +195,9 @@ def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) 
         "warmbase(['reference', 'lab-results'], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert done.stdout == lab_page(RUN)
-    assert not {"altair", "vl_convert"} & set(done.stderr.split())
+    result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert result.stdout == lab_page(RUN)
+    assert not {"altair", "vl_convert"} & set(result.stderr.split())
 
 
 def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
@@ -206,17 +206,17 @@ def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
             "import sys\nfrom cli.main import warmbase\n"
             f"warmbase({arguments!r}, standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
         )
-        done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
-        assert not {"altair", "vl_convert", "lab.hbase.report.page"} & set(done.stderr.split())
+        result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+        assert not {"altair", "vl_convert", "lab.hbase.report.page"} & set(result.stderr.split())
 
 
 @pytest.mark.parametrize(("facts", "rows"), [(20, 20), (21, 1)])
 def test_many_facts_that_are_as_predicted_are_one_row_of_targets(facts: int, rows: int) -> None:
     same = MeasurementTarget(kind=TargetKind.SAME)
     fact = Measurement(case="", name="engine", unit="", measured="files", predicted="files", because="so", target=same)
-    held = [replace(fact, case=f"case {index}") for index in range(facts)]
+    facts_as_predicted = [replace(fact, case=f"case {index}") for index in range(facts)]
     missed = replace(fact, case="the odd one", measured="file")
-    scenario = replace(RUN.scenarios[0], figures=(*held, missed))
+    scenario = replace(RUN.scenarios[0], figures=(*facts_as_predicted, missed))
     targets, _, _ = lab_page(replace(RUN, scenarios=(scenario,))).partition("Each scenario follows")
     assert targets.count("| met |") == rows
     assert targets.count("| **missed** |") == 1

@@ -27,9 +27,9 @@ def test_the_page_is_current(request: pytest.FixtureRequest, page: str) -> None:
 
 
 def test_the_command_prints_the_page(page: str) -> None:
-    done = CliRunner().invoke(published)
-    assert done.exit_code == 0
-    assert done.stdout == page
+    result = CliRunner().invoke(published)
+    assert result.exit_code == 0
+    assert result.stdout == page
 
 
 def test_every_figure_is_a_row_and_every_remark_is_below_its_table(page: str) -> None:
