@@ -51,34 +51,34 @@ class Change:
 
     @property
     def restarts_region_servers(self) -> bool:
-        """Return whether every RegionServer is away for a while."""
+        """Return whether the change restarts every RegionServer."""
         return self.applied is Applied.ROLLING_RESTART and "core" in self.groups and "HBase" in self.restarts
 
 
 def changes(
-    before: ClusterSpec, after: ClusterSpec, roles: Iterable[str], release: Release, beside: Iterable[Change] = ()
+    before: ClusterSpec, after: ClusterSpec, roles: Iterable[str], release: Release, further: Iterable[Change] = ()
 ) -> tuple[Change, ...]:
-    """Every difference for nodes of those roles, those that ask for most first; one line where groups agree.
+    """Return every difference for nodes of those roles, the most costly first; one entry where groups agree.
 
-    `beside` are differences that no subject states.
+    `further` are differences that no ClusterSpec states.
     """
-    found = [*_of_the_cluster(before, after), *beside]
+    differences = [*_cluster_changes(before, after), *further]
     for role in roles:
-        found += _of_settings(before, after, role, release)
-        found += _of_nodes(before.group(role), after.group(role), role)
-    return tuple(sorted(_together(found), key=lambda change: (-list(Applied).index(change.applied), change.key)))
+        differences += _setting_changes(before, after, role, release)
+        differences += _node_changes(before.group(role), after.group(role), role)
+    return tuple(sorted(_together(differences), key=lambda change: (-list(Applied).index(change.applied), change.key)))
 
 
-def _together(found: Iterable[Change]) -> Iterator[Change]:
-    """The same change of both groups is one."""
-    seen: dict[Change, tuple[str, ...]] = {}
-    for change in found:
-        alone = replace(change, groups=())
-        seen[alone] = (*seen.get(alone, ()), *change.groups)
-    return (replace(change, groups=groups) for change, groups in seen.items())
+def _together(differences: Iterable[Change]) -> Iterator[Change]:
+    """Yield each change once, with all groups that it concerns."""
+    groups_of: dict[Change, tuple[str, ...]] = {}
+    for change in differences:
+        without_groups = replace(change, groups=())
+        groups_of[without_groups] = (*groups_of.get(without_groups, ()), *change.groups)
+    return (replace(change, groups=groups) for change, groups in groups_of.items())
 
 
-def _of_settings(before: ClusterSpec, after: ClusterSpec, role: str, release: Release) -> Iterator[Change]:
+def _setting_changes(before: ClusterSpec, after: ClusterSpec, role: str, release: Release) -> Iterator[Change]:
     was, will = before.effective(role), after.effective(role)
     for path, key in dict.fromkeys((*was, *will)):
         old, new = was.get((path, key)), will.get((path, key))
@@ -91,10 +91,10 @@ def _same(old: Setting, new: Setting) -> bool:
 
 
 def _setting_change(old: Setting | None, new: Setting | None, role: str, release: Release) -> Change:
-    [path, key] = next((each.classification, each.key) for each in (old, new) if each)
-    known = CATALOGUE.get((path, key))
-    unknown = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
-    applied = known.applied_in(release) if known else unknown
+    path, key = next((setting.classification, setting.key) for setting in (old, new) if setting)
+    catalogued = CATALOGUE.get((path, key))
+    default = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
+    applied = catalogued.applied_in(release) if catalogued else default
     return Change(
         groups=(role,),
         classification=path,
@@ -102,11 +102,11 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
         before=_display(old),
         after=_display(new),
         applied=applied,
-        restarts=RESTARTS.get(path.partition("/")[0], "whatever reads it")
+        restarts=RESTARTS.get(path.partition("/")[0], "the daemons that read it")
         if applied is Applied.ROLLING_RESTART
         else "",
-        empties_cache=bool(known and known.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
-        why=known.reason if known else "not in our catalogue: taken for a restart",
+        empties_cache=bool(catalogued and catalogued.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
+        why=catalogued.reason if catalogued else "not in our catalogue: assumed to need a restart",
         overridden=new.overridden if new else False,
     )
 
@@ -117,15 +117,21 @@ def _display(setting: Setting | None) -> str | None:
     return redacted(setting.key, setting.value)
 
 
-def _of_nodes(before: InstanceGroup | None, after: InstanceGroup | None, role: str) -> Iterator[Change]:
-    """Instance groups, where both say something of them."""
+def _node_changes(before: InstanceGroup | None, after: InstanceGroup | None, role: str) -> Iterator[Change]:
+    """Yield the changes of an instance group, as far as both sides state it."""
     if before is None or after is None:
         return
     if before.instance_type and before.instance_type != after.instance_type:
-        yield new_cluster((role,), "InstanceType", before.instance_type, after.instance_type, "a group keeps its type")
+        yield new_cluster(
+            (role,),
+            "InstanceType",
+            before.instance_type,
+            after.instance_type,
+            "the instance type of a group is fixed at launch",
+        )
     was, will = (", ".join(map(_volume_text, counted(group.volumes))) for group in (before, after))
     if before.volumes and was != will:
-        yield new_cluster((role,), "EbsConfiguration", was, will, "a group keeps its volumes")
+        yield new_cluster((role,), "EbsConfiguration", was, will, "the volumes of a group are fixed at launch")
     if before.count is not None and before.count != after.count:
         yield _resize(role, before.count, after.count)
 
@@ -137,17 +143,17 @@ def _volume_text(volume: EbsVolume) -> str:
 def _resize(role: str, before: int, after: int | None) -> Change:
     if role == "primary":
         return new_cluster(
-            (role,), "InstanceCount", str(before), str(after), "primaries are one or three from the start"
+            (role,), "InstanceCount", str(before), str(after), "the number of primaries is fixed at launch"
         )
     why = (
-        "nodes that come start cold; those that go take their caches along: move their regions away before. "
-        "Then reconfigure the primaries: a master waits for maxtostart servers"
+        "new nodes start with an empty cache; removed nodes lose theirs: move their regions off first. Then update "
+        "the primaries, which wait for this many servers"
     )
     return _live("InstanceCount", str(before), str(after), why)
 
 
 def by_reconfiguration(change: Change) -> Change:
-    """The change as EMR's own way applies it: what HBase could take while it runs restarts it all the same."""
+    """Return the change as EMR applies it: EMR restarts HBase even for what HBase could take while it runs."""
     restarts = RESTARTS.get(change.classification.partition("/")[0], "")
     if change.applied is not Applied.LIVE or "HBase" not in restarts:
         return change
@@ -155,7 +161,7 @@ def by_reconfiguration(change: Change) -> Change:
 
 
 def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | None, why: str) -> Change:
-    """Something of those groups that a running cluster keeps for good."""
+    """Return a change of those groups that a running cluster cannot have."""
     return Change(
         groups=groups,
         classification=OF_THE_CLUSTER,
@@ -169,21 +175,21 @@ def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | Non
     )
 
 
-def _of_the_cluster(before: ClusterSpec, after: ClusterSpec) -> Iterator[Change]:
+def _cluster_changes(before: ClusterSpec, after: ClusterSpec) -> Iterator[Change]:
     if before.release_label and before.release_label != after.release_label:
-        why = "a cluster keeps its release"
+        why = "the release is fixed at launch"
         yield _for_all(new_cluster(("core",), "ReleaseLabel", before.release_label, after.release_label, why))
     was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
     if was and was != will:
-        yield _for_all(new_cluster(("core",), "Applications", was, will, "a cluster keeps its applications"))
+        yield _for_all(new_cluster(("core",), "Applications", was, will, "the applications are fixed at launch"))
     if before.fleets is not None:
-        why = "a cluster has fleets or groups from the start"
+        why = "the choice of fleets or groups is fixed at launch"
         yield _for_all(new_cluster(("core",), "InstanceFleets", "fleets", "instance groups", why))
     if before.managed_scaling is not None:
-        why = "EMR must not add and remove RegionServers by what YARN needs"
+        why = "EMR would add and remove RegionServers by the needs of YARN"
         yield _for_all(_live("ManagedScalingPolicy", "stated", None, why))
     if before.group("task") is not None:
-        why = "task nodes are resized to none, their regions moved away before"
+        why = "move the regions off the task nodes, then resize the group to 0"
         yield replace(_live("TaskInstanceGroups", "stated", None, why), groups=("task",))
 
 

@@ -26,7 +26,7 @@ MOST_MIB = 2**24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpactCost:
-    """What applying a set of changes costs.
+    """The cost of applying a set of changes.
 
     `restart_seconds` is for one RegionServer after the other; it is 0 if HBase does not restart on core nodes.
     `cache_lost_bytes` is cluster-wide and None where the old size is not known; `warm_up_seconds` pass until the cache
@@ -48,18 +48,18 @@ class ImpactCost:
         return self.get_usd + self.node_usd
 
 
-def impact_cost(found: Sequence[Change], before: ClusterSpec, plan: Plan, prices: PriceTable) -> ImpactCost:
+def impact_cost(changes: Sequence[Change], before: ClusterSpec, plan: Plan, prices: PriceTable) -> ImpactCost:
     """Return the cost of all changes together: they share one restart, and a new cluster replaces every other cost."""
-    asked = max((change.applied for change in found), key=list(Applied).index, default=None)
-    new = asked is Applied.NEW_CLUSTER
-    restarts = not new and any(change.restarts_region_servers for change in found)
-    empties = any(change.empties_cache for change in found)
+    applied = max((change.applied for change in changes), key=list(Applied).index, default=None)
+    new = applied is Applied.NEW_CLUSTER
+    restarts = not new and any(change.restarts_region_servers for change in changes)
+    empties = any(change.empties_cache for change in changes)
     cold = new or (restarts and (empties or not _survives(before)))
     lost = _cache_lost(before, plan, whole=cold)
     warm_up = plan.warm_up.prefetch_seconds if cold else 0.0
     filled = plan.cache.size_bytes * plan.core.count if plan.bucket_cache and cold else 0
     return ImpactCost(
-        applied=asked,
+        applied=applied,
         region_servers=plan.core.count,
         restart_seconds=plan.core.count * _one_restart_seconds(plan, cold=cold) if restarts else 0.0,
         cache_lost_bytes=lost,

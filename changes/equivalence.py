@@ -12,12 +12,12 @@ __all__ = ["is_equivalent"]
 ACCOUNT = "${AWS::AccountId}"
 
 
-def is_equivalent(known: Property | None, before: str, after: str) -> bool:
+def is_equivalent(catalogued: Property | None, before: str, after: str) -> bool:
     """Return whether both values mean the same.
 
     The order of a list does not matter. That of `files:` does, and so does that of JVM options: the last one wins.
     """
-    values = known.values if known else None
+    values = catalogued.values if catalogued else None
     if _normal(values, before) == _normal(values, after):
         return True
     return ACCOUNT in after and _fills_in(after, before)

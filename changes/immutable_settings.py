@@ -47,25 +47,25 @@ def immutable_changes(was: ImmutableSettings, environment: Environment) -> Itera
             "AvailabilityZone",
             was.availability_zone,
             environment.network.availability_zone,
-            "a subnet has one zone for good",
+            "a subnet never changes its zone",
         ),
         (
             "OSReleaseLabel",
             was.os_release,
             environment.os_release or NEWEST,
-            "a cluster keeps the operating system that it was launched with",
+            "the operating system is fixed at launch",
         ),
         (
             "encryption in transit",
             was.certificates or "none",
             environment.certificates or "none",
-            "a cluster keeps its security configuration",
+            "the security configuration is fixed at launch",
         ),
         (
             "encryption of local disks",
             str(was.encrypts_local_disks).lower(),
             str(environment.encrypt_local_disks).lower(),
-            "a cluster keeps its security configuration",
+            "the security configuration is fixed at launch",
         ),
     )
     for key, before, after, why in settings:

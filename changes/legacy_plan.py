@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from changes.launched import recorded_spec
+from changes.recorded_launch import recorded_spec
 from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup
 from environments.launch_record import LaunchRecord, RecordedPlan
 from facts.instance_types import instance_types

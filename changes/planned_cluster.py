@@ -28,7 +28,7 @@ class PlannedCluster:
 
     @property
     def name(self) -> str:
-        """The cluster's name."""
+        """Return the cluster's name."""
         return self.launch.plan.cluster
 
 

@@ -12,7 +12,7 @@ import click
 
 from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
-from changes.launched import changes_since_launch, recorded_spec
+from changes.recorded_launch import changes_since_launch, recorded_spec
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.options import chosen_cluster, cluster_option, output_option
 from configurations.launch import Launch, launch_of
@@ -99,7 +99,7 @@ def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Cha
 
         drift = cluster_drift(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
         around = {compared.subject: compared.differences for compared in drift.around}
-        return drift.running.subject, drift.running.settled, around
+        return drift.running.subject, drift.running.immutable, around
     return read_subject(Path(against), None), (), {}
 
 

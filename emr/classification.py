@@ -70,11 +70,11 @@ def _inside(
     path: ClassificationPath, values: Mapping[tuple[ClassificationPath, str], str]
 ) -> tuple[Classification, ...]:
     start = f"{path}/" if path else ""
-    names = dict.fromkeys(each[len(start) :].partition("/")[0] for each, _ in values if each.startswith(start))
+    names = dict.fromkeys(name[len(start) :].partition("/")[0] for name, _ in values if name.startswith(start))
     return tuple(
         Classification(
             name=name,
-            properties={key: value for (each, key), value in values.items() if each == f"{start}{name}"},
+            properties={key: value for (at, key), value in values.items() if at == f"{start}{name}"},
             nested=_inside(f"{start}{name}", values),
         )
         for name in names

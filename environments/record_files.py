@@ -30,8 +30,8 @@ DIGEST: Final = "sha256"
 
 def record_directory(environment: Environment, cluster_name: str) -> Path:
     """Return the directory of that cluster's record, whether it exists or not."""
-    found = (directory for directory in _directories(environment) if directory.name == cluster_name)
-    return next(found, _home(environment) / cluster_name)
+    directories = (directory for directory in _directories(environment) if directory.name == cluster_name)
+    return next(directories, _home(environment) / cluster_name)
 
 
 def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
@@ -89,8 +89,8 @@ def _home(environment: Environment) -> Path:
 def _directories(environment: Environment) -> list[Path]:
     """Return the directories with a record of this environment; a leading dot marks an unfinished one."""
     home = _home(environment)
-    found = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
-    return [each for each in found if each.parent == home or _names(each, environment)]
+    directories = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
+    return [directory for directory in directories if directory.parent == home or _names(directory, environment)]
 
 
 def _incomplete_writes(home: Path) -> list[Path]:
@@ -101,8 +101,8 @@ def _incomplete_writes(home: Path) -> list[Path]:
 def _names(directory: Path, environment: Environment) -> bool:
     """Return whether a record beside another file is of this environment. An unreadable one belongs to that file."""
     try:
-        said = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
-        return bool((said["environment"], said["region"]) == (environment.name, environment.region))
+        identity = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
+        return bool((identity["environment"], identity["region"]) == (environment.name, environment.region))
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -115,8 +115,8 @@ def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
     if old.exists() and not record.directory.exists():
         # A writer was killed between its two steps.
         old.rename(record.directory)
-    for left in (old, *home.glob(f"{FRESH}*")):
-        shutil.rmtree(left, ignore_errors=True)
+    for unfinished in (old, *home.glob(f"{FRESH}*")):
+        shutil.rmtree(unfinished, ignore_errors=True)
     fresh = Path(tempfile.mkdtemp(prefix=FRESH, dir=home))
     try:
         (fresh / BOOTSTRAP).mkdir()
@@ -147,11 +147,11 @@ def _read(directory: Path) -> LaunchRecord:
     file = directory / FILE
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-        said = document.pop(DIGEST)
+        digest = document.pop(DIGEST)
         record = LaunchRecord.parse(directory, document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput([_edited(file, f"it cannot be read: {error!r}")]) from None
-    problems = [_edited(file, "it is not as it was written")] if said != _digest(document) else []
+    problems = [_edited(file, "it is not as it was written")] if digest != _digest(document) else []
     problems += [_edited(record.file(name), why) for name, why in _changed_files(record)]
     if problems:
         raise InvalidInput(problems)
@@ -159,12 +159,12 @@ def _read(directory: Path) -> LaunchRecord:
 
 
 def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
-    found = {file.name: file for file in (record.directory / BOOTSTRAP).glob("*")}
+    files = {file.name: file for file in (record.directory / BOOTSTRAP).glob("*")}
     changed = []
     for name, digest in record.bootstrap.items():
-        if name not in found:
+        if name not in files:
             changed.append((name, "it is not there"))
-        elif hashlib.sha256(found[name].read_bytes()).hexdigest() != digest:
+        elif hashlib.sha256(files[name].read_bytes()).hexdigest() != digest:
             changed.append((name, "it is not as it was launched"))
     return changed
 
@@ -183,14 +183,14 @@ def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]
     was, cluster_name = record.identity, record.identity.cluster
     where = str(record.directory / FILE)
     if cluster_name != record.directory.name or cluster_name not in environment.clusters:
-        gone = Problem(
+        missing = Problem(
             where=environment.source,
             what=f"clusters.{cluster_name}",
             why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, and the file has"
             " no such cluster",
             fix=f"put it back; or, when that cluster is terminated and its stack deleted, remove {record.directory}",
         )
-        return [gone]
+        return [missing]
     now = identity_of(environment, cluster_name, environment.account or was.account)
     keys = {
         "environment": "name",

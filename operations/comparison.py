@@ -73,19 +73,19 @@ def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Compari
 Facts = Mapping[str, object]
 
 
-def _facts(subject: str, expected: Facts, found: Facts) -> Comparison:
+def _facts(subject: str, expected: Facts, actual: Facts) -> Comparison:
     """Compare both sides key by key; a key that one side lacks is a difference as well."""
     return Comparison(
         subject=subject,
         facts=len(expected),
-        differences=tuple(_differences(expected, found)),
+        differences=tuple(_differences(expected, actual)),
     )
 
 
-def _differences(expected: Facts, found: Facts) -> Iterator[str]:
-    for key in sorted({*expected, *found}):
-        if expected.get(key) != found.get(key):
-            yield f"{key}: rendered {_short(expected.get(key))}, found {_short(found.get(key))}"
+def _differences(expected: Facts, actual: Facts) -> Iterator[str]:
+    for key in sorted({*expected, *actual}):
+        if expected.get(key) != actual.get(key):
+            yield f"{key}: rendered {_short(expected.get(key))}, found {_short(actual.get(key))}"
 
 
 def _short(value: object) -> str:
@@ -97,7 +97,7 @@ def _short(value: object) -> str:
 def _settings_compared(
     group: str,
     rendered: Iterable[Classification],
-    found: Iterable[Classification],
+    actual: Iterable[Classification],
     account: str,
     launch: Launch,
 ) -> Comparison:
@@ -105,7 +105,7 @@ def _settings_compared(
         f"{path} {key}": launch.environment.in_account(value, account) for path, key, value in flattened(rendered)
     }
     return _facts(
-        f"{group} classifications", expected, {f"{path} {key}": value for path, key, value in flattened(found)}
+        f"{group} classifications", expected, {f"{path} {key}": value for path, key, value in flattened(actual)}
     )
 
 
@@ -178,8 +178,8 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
         call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
         for call in composite_alarms(plan, bucket, replica=replica)
     }
-    found = described_alarms(aws, f"{emr_cluster_name(plan.environment, plan.cluster)}-")
-    return _unlike({**expected, **composed}, found), _unlike(found, {**expected, **composed})
+    actual = described_alarms(aws, f"{emr_cluster_name(plan.environment, plan.cluster)}-")
+    return _unlike({**expected, **composed}, actual), _unlike(actual, {**expected, **composed})
 
 
 def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAlarm]) -> Facts:

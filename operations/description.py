@@ -179,10 +179,10 @@ def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
     pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
         AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
-    found: dict[str, DescribedAlarm] = {}
+    alarms: dict[str, DescribedAlarm] = {}
     for page in pages:
-        found |= {alarm["AlarmName"]: _alarm(alarm) for alarm in page.get("MetricAlarms", ())}
-        found |= {
+        alarms |= {alarm["AlarmName"]: _alarm(alarm) for alarm in page.get("MetricAlarms", ())}
+        alarms |= {
             alarm["AlarmName"]: DescribedAlarm(
                 description=alarm.get("AlarmDescription", ""),
                 watched=(alarm["AlarmRule"],),
@@ -190,7 +190,7 @@ def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
             )
             for alarm in page.get("CompositeAlarms", ())
         }
-    return found
+    return alarms
 
 
 def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettings:
@@ -229,7 +229,7 @@ def _script_sha256(aws: Aws, action: BootstrapAction) -> str:
 
 def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
     queries = alarm.get("Metrics", ())
-    dimensions = sorted(f"{each['Name']}={each['Value']}" for each in alarm.get("Dimensions", ()))
+    dimensions = sorted(f"{dimension['Name']}={dimension['Value']}" for dimension in alarm.get("Dimensions", ()))
     one = (alarm.get("Namespace", ""), alarm.get("MetricName", ""), alarm.get("Statistic", ""), *dimensions)
     return DescribedAlarm(
         # An alarm that was made by hand may have none.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any, Final
 
-from changes.launched import is_as_launched
+from changes.recorded_launch import is_as_launched
 from changes.replan import recorded_plan
 from configurations.launch import launch_of
 from emr.codecs.api import read_bootstrap_action, read_described_cluster
@@ -50,7 +50,7 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     """
     record, files, confirmed = _read_stacks(aws, environment, cluster_name)
     before = _earlier(environment, cluster_name)
-    record = replace(record, plan=_launched_plan(environment, record, before))
+    record = replace(record, plan=_plan_at_launch(environment, record, before))
     write_record(record, files)
     replaced = before is not None and replace(before, plan=record.plan) != record
     return Pinned(record=record, confirmed=confirmed, replaced=replaced)
@@ -68,8 +68,8 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
             why=DIFFERS,
             fix=PIN_AGAIN,
         )
-    record = replace(record, plan=_launched_plan(environment, record, before))
-    differences = list(_otherwise(before, record))
+    record = replace(record, plan=_plan_at_launch(environment, record, before))
+    differences = list(_record_differences(before, record))
     if differences:
         raise Drifted(
             f"the launch record of {cluster_name} in {record.directory}", differences, why=DIFFERS, fix=PIN_AGAIN
@@ -84,7 +84,7 @@ def upgrade(record: LaunchRecord) -> LaunchRecord:
     return upgraded
 
 
-def _launched_plan(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
+def _plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
     """The plan that the cluster was launched with: today's, unless the environment file has changed since."""
     with suppress(Infeasible, InvalidInput):
         launch = launch_of(environment, environment.clusters[record.identity.cluster])
@@ -94,12 +94,12 @@ def _launched_plan(environment: Environment, record: LaunchRecord, before: Launc
     return recorded_plan(before if before is not None and same else record)
 
 
-def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
+def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
     """Yield each difference between a record and what runs, with account and region filled in."""
     for name in ("cluster_id", "launched_at", "identity", "availability_zone", "bootstrap"):
-        was, found = getattr(before, name), getattr(now, name)
-        if was != found:
-            yield f"{name}: the record has {was}, what runs {found}"
+        was, now_is = getattr(before, name), getattr(now, name)
+        if was != now_is:
+            yield f"{name}: the record has {was}, what runs {now_is}"
     if before.plan not in {None, now.plan}:
         yield "plan: the record has other figures than the launch"
     account, region = now.identity.account, now.identity.region
@@ -107,8 +107,8 @@ def _otherwise(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
         was_there, is_there = before.resources.get(stack, {}), now.resources.get(stack, {})
         for name in sorted(was_there.keys() | is_there.keys()):
             sides = [
-                None if each is None else resolved(dict(each.properties), account, region)
-                for each in (was_there.get(name), is_there.get(name))
+                None if resource is None else resolved(dict(resource.properties), account, region)
+                for resource in (was_there.get(name), is_there.get(name))
             ]
             if sides[0] != sides[1]:
                 yield f"{stack}: {name} is another"
@@ -130,10 +130,10 @@ def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple
         fix = "use credentials of that account: set AWS_PROFILE, for example"
         raise InvalidInput([Problem(where=environment.source, what="account", why=why, fix=fix)])
     if cluster_name not in environment.clusters:
-        known = ", ".join(environment.clusters)
+        cluster_names = ", ".join(environment.clusters)
         why = "the file has no such cluster"
         raise InvalidInput(
-            [Problem(where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {known}")]
+            [Problem(where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {cluster_names}")]
         )
     with _failures(environment):
         return _read_back(aws, environment, cluster_name)
@@ -142,13 +142,13 @@ def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple
 def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
     templates = _templates(aws, environment, cluster_name)
     stack = cluster_stack(environment.name, cluster_name)
-    [name] = [name for name, each in templates[stack]["Resources"].items() if each["Type"] == CLUSTER_TYPE]
+    [name] = [name for name, resource in templates[stack]["Resources"].items() if resource["Type"] == CLUSTER_TYPE]
     live = _live(aws, environment, cluster_name)
     resources = referenced_by(templates, stack, name)
     identity = identity_of(environment, cluster_name, aws.account)
-    launched = resources[stack][name].properties
-    deployed = dict(identity_of_stacks(templates, stack, launched, identity))
-    confirmed, differences = confirmed_facts(template_spec(launched, identity), live, identity, deployed)
+    properties = resources[stack][name].properties
+    deployed = dict(identity_of_stacks(templates, stack, properties, identity))
+    confirmed, differences = confirmed_facts(template_spec(properties, identity), live, identity, deployed)
     if differences:
         raise Drifted(
             f"cluster {live.id}, as EMR describes it,",

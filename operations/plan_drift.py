@@ -26,17 +26,17 @@ __all__ = ["ClusterDrift", "RunningCluster", "cluster_drift", "read_running_clus
 class RunningCluster:
     """A running cluster, ready to be compared with a plan.
 
-    `settled` are the changes that the environment file asks for and that only a new cluster can have.
+    `immutable` are the changes that the environment file asks for and that only a new cluster can have.
     """
 
     cluster: DescribedCluster
     subject: ClusterSpec
-    settled: tuple[Change, ...]
+    immutable: tuple[Change, ...]
 
     def changes(self, launch: Launch) -> tuple[Change, ...]:
         """Return the changes that today's plan asks for, those that need a new cluster among them."""
         release = releases()[launch.plan.release]
-        return changes(self.subject, planned_spec(launch), ("primary", "core"), release, self.settled)
+        return changes(self.subject, planned_spec(launch), ("primary", "core"), release, self.immutable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
             )
         )
     return RunningCluster(
-        cluster=cluster, subject=_spec(cluster), settled=tuple(_immutable_changes(cluster, launch.environment))
+        cluster=cluster, subject=_spec(cluster), immutable=tuple(_immutable_changes(cluster, launch.environment))
     )
 
 
@@ -72,11 +72,11 @@ def cluster_drift(aws: Aws, launch: Launch) -> ClusterDrift:
 
     Raises OperationFailed as `running`.
     """
-    plan, found = launch.plan, read_running_cluster(aws, launch)
+    plan, running = launch.plan, read_running_cluster(aws, launch)
     unread = f"what was deployed around {plan.environment} {plan.cluster} could not be read"
     with translated(unread, "use credentials of the account in which it was deployed"):
-        beside = (*around(aws, launch, found.cluster), *stack_edits(aws, plan.environment, plan.cluster))
-    return ClusterDrift(running=found, around=beside)
+        beside = (*around(aws, launch, running.cluster), *stack_edits(aws, plan.environment, plan.cluster))
+    return ClusterDrift(running=running, around=beside)
 
 
 def _immutable_changes(cluster: DescribedCluster, environment: Environment) -> Iterator[Change]:

@@ -30,9 +30,9 @@ class ObservedCluster:
     launched_at: datetime
 
 
-def template_spec(launched: Mapping[str, Any], identity: Identity) -> ClusterSpec:
+def template_spec(properties: Mapping[str, Any], identity: Identity) -> ClusterSpec:
     """Return the cluster of a template's properties, with the account and the region filled in."""
-    return read_cluster(resolved(dict(launched), identity.account, identity.region), "the stack")
+    return read_cluster(resolved(dict(properties), identity.account, identity.region), "the stack")
 
 
 def confirmed_facts(
@@ -54,10 +54,10 @@ def confirmed_facts(
 
 
 def identity_of_stacks(
-    templates: Templates, stack: str, launched: Mapping[str, Any], identity: Identity
+    templates: Templates, stack: str, properties: Mapping[str, Any], identity: Identity
 ) -> Iterator[tuple[str, object]]:
     """Yield mode, root and its key, write-ahead log, role and network as they were deployed, whatever the file says."""
-    spec = template_spec(launched, identity)
+    spec = template_spec(properties, identity)
     values = {key: setting.value for (_, key), setting in spec.effective("core").items()}
     in_s3 = values.get("hbase.emr.storageMode") == "s3"
     yield "mode", _mode(values)
@@ -71,7 +71,7 @@ def identity_of_stacks(
     key = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]["AwsKmsKey"]
     # The template names its own key, and its own network, by reference.
     yield "root_key", key if isinstance(key, str) else ""
-    [subnet] = launched["Instances"]["Ec2SubnetIds"]
+    [subnet] = properties["Instances"]["Ec2SubnetIds"]
     yield "subnet", subnet if isinstance(subnet, str) else "new"
     network = templates[network_stack(identity.environment)]["Resources"].values()
     vpcs = {

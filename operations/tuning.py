@@ -60,9 +60,9 @@ def tuning_of(aws: Aws, cluster: PlannedCluster, *, everything: bool = False) ->
 
 def tuning(running: RunningCluster, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
     """Return the tuning with its cost; `everything` includes changes too small to be worth a restart."""
-    found = [by_reconfiguration(change) for change in running.changes(launch)]
-    new = tuple(change for change in found if change.applied is Applied.NEW_CLUSTER)
-    rest = [change for change in found if change.applied is not Applied.NEW_CLUSTER]
+    pending = [by_reconfiguration(change) for change in running.changes(launch)]
+    new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
+    rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
     small = () if everything else tuple(_small(rest))
     wanted = tuple(change for change in rest if change not in small)
     return Tuning(
@@ -80,7 +80,7 @@ def _small(changes: Iterable[Change]) -> Iterator[Change]:
     little = [change for change in changes if _is_small(change)]
     large = [change for change in changes if change not in little]
     for change in little:
-        if not any(each.restarts == change.restarts and set(change.groups) <= set(each.groups) for each in large):
+        if not any(other.restarts == change.restarts and set(change.groups) <= set(other.groups) for other in large):
             yield change
 
 
@@ -92,7 +92,7 @@ def _is_small(change: Change) -> bool:
 
 
 def _moves(
-    running: RunningCluster, launch: Launch, account: str, wanted: Iterable[Change], left: Iterable[Change]
+    running: RunningCluster, launch: Launch, account: str, wanted: Iterable[Change], skipped: Iterable[Change]
 ) -> Iterator[GroupChange]:
     """Yield the requests: new nodes first, removals last, because a restarting master waits for the stated number."""
     have, want = running.cluster.groups["core"].count, launch.plan.core.count
@@ -102,20 +102,20 @@ def _moves(
         yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
     for role in ("core", "primary"):
         if any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
-            settings = _settings(running, launch, account, role, left)
+            settings = _settings(running, launch, account, role, skipped)
             yield GroupChange(role=role, title=f"{role} group: today's settings", settings=settings)
     if resized and want < have:
         yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
 
 
 def _settings(
-    running: RunningCluster, launch: Launch, account: str, role: str, left: Iterable[Change]
+    running: RunningCluster, launch: Launch, account: str, role: str, skipped: Iterable[Change]
 ) -> tuple[Classification, ...]:
     """Return the planned settings of the group; a setting that is not to change keeps its present value."""
     planned = launch.settings.core if role == "core" else launch.settings.primary
     values = {(path, key): launch.environment.in_account(value, account) for path, key, value in flattened(planned)}
     has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}
-    for change in left:
+    for change in skipped:
         if role in change.groups and change.classification != OF_THE_CLUSTER:
             at = (change.classification, change.key)
             values.pop(at, None)

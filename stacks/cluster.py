@@ -54,12 +54,12 @@ class ClusterStack(cdk.Stack):
             termination_protection=True,
         )
         tag(self, environment)
-        launched = None if record is None else RecordedCluster(record, self.stack_name)
+        recorded = None if record is None else RecordedCluster(record, self.stack_name)
         writes = environment.clusters[plan.cluster].role == "active"
-        certificates = environment.certificates if launched is None else launched.certificates
+        certificates = environment.certificates if recorded is None else recorded.certificates
         granted = replace(environment, certificates=certificates)
         self._roles = Roles(self, granted, storage, f"{name}-{environment.region}", writes=writes)
-        security = _security(environment, storage) if launched is None else launched.security
+        security = _security(environment, storage) if recorded is None else recorded.security
         self.cluster = emr.CfnCluster(
             self,
             "Cluster",
@@ -69,14 +69,14 @@ class ClusterStack(cdk.Stack):
             security_configuration=emr.CfnSecurityConfiguration(self, "Security", security_configuration=security).ref,
             # Also with a record: the record refers to an export, which exists only if something here refers to it.
             log_uri=f"s3://{storage.logs.bucket_name}/emr/",
-            instances=_instances(launch, network, planned=launched is None),
+            instances=_instances(launch, network, planned=recorded is None),
             step_concurrency_level=1,
             visible_to_all_users=True,
-            **self._planned(launch) if launched is None else {},
+            **self._planned(launch) if recorded is None else {},
         )
-        if launched is not None:
-            RecordedBootstrap(self, launched.record, self._roles.nodes)
-            apply_record(self.cluster, launched.cluster)
+        if recorded is not None:
+            RecordedBootstrap(self, recorded.record, self._roles.nodes)
+            apply_record(self.cluster, recorded.cluster)
         suppress(self.cluster, "EMR4", "EMR5", "EMR6")
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):
@@ -180,4 +180,4 @@ def _with_cdk_keys(value: object) -> object:
 
 
 def _cdk_key(key: str) -> str:
-    return ACRONYM.sub(lambda found: found[0].lower(), key[0].lower() + key[1:])
+    return ACRONYM.sub(lambda letters: letters[0].lower(), key[0].lower() + key[1:])

@@ -32,23 +32,23 @@ class RecordedCluster:
 
     def __init__(self, record: LaunchRecord, stack: str) -> None:
         self.record = record
-        found = {resource.type: resource for resource in record.resources[stack].values()}
-        self.cluster = found[CLUSTER_TYPE]
-        self.security: dict[str, Any] = found[SECURITY_TYPE].properties["SecurityConfiguration"]
+        resources = {resource.type: resource for resource in record.resources[stack].values()}
+        self.cluster = resources[CLUSTER_TYPE]
+        self.security: dict[str, Any] = resources[SECURITY_TYPE].properties["SecurityConfiguration"]
 
     @property
     def certificates(self) -> str | None:
-        """The address of the nodes' certificates at launch: nodes that join later look there too."""
+        """Return the address of the nodes' certificates at launch: nodes that join later look there too."""
         in_transit = self.security["EncryptionConfiguration"].get("InTransitEncryptionConfiguration", {})
         url: str | None = in_transit.get("TLSCertificateConfiguration", {}).get("S3Object")
         return url
 
 
-def apply_record(cluster: emr.CfnCluster, launched: RecordedResource) -> None:
+def apply_record(cluster: emr.CfnCluster, recorded: RecordedResource) -> None:
     """Give the cluster the recorded properties, and remove any other property whose change would replace it."""
-    for name in CREATE_ONLY[CLUSTER_TYPE] - launched.properties.keys():
+    for name in CREATE_ONLY[CLUSTER_TYPE] - recorded.properties.keys():
         cluster.add_property_deletion_override(name)
-    for name, value in launched.properties.items():
+    for name, value in recorded.properties.items():
         if name == "Instances":
             for key, inner in value.items():
                 cluster.add_property_override(f"Instances.{key}", inner)
@@ -70,10 +70,10 @@ def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
     templates = read_templates(assembly)
     [(stack, name)] = _cluster_of(record)
     try:
-        found = [*_differences(record, referenced_by(templates, stack, name)), *_not_uploaded(assembly, record)]
+        problems = [*_differences(record, referenced_by(templates, stack, name)), *_not_uploaded(assembly, record)]
     except LookupError as missing:
-        found = [str(missing.args[0])]
-    if found:
+        problems = [str(missing.args[0])]
+    if problems:
         identity = record.identity
         # A refused assembly must not be deployed from its directory.
         (assembly / "manifest.json").unlink(missing_ok=True)
@@ -81,7 +81,7 @@ def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
             Problem(
                 where=f"cluster {record.cluster_id}",
                 what=f"would be replaced by what is synthesised for {identity.environment} {identity.cluster}",
-                why="\n".join(found),
+                why="\n".join(problems),
                 fix=CHANGE_OVER,
             )
         )
@@ -90,9 +90,9 @@ def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
 def _cluster_of(record: LaunchRecord) -> list[tuple[str, str]]:
     return [
         (stack, name)
-        for stack, found in record.resources.items()
-        for name, each in found.items()
-        if each.type == CLUSTER_TYPE
+        for stack, resources in record.resources.items()
+        for name, resource in resources.items()
+        if resource.type == CLUSTER_TYPE
     ]
 
 
@@ -100,17 +100,17 @@ def _differences(record: LaunchRecord, now: dict[str, dict[str, RecordedResource
     """Yield each difference with account and region filled in: the file may name its account only after the launch."""
     account, region = record.identity.account, record.identity.region
 
-    def _settled(each: RecordedResource, key: str) -> object:
-        return resolved(each.properties.get(key), account, region)
+    def _resolved_value(resource: RecordedResource, key: str) -> object:
+        return resolved(resource.properties.get(key), account, region)
 
-    for stack, launched in record.resources.items():
-        for name, was in launched.items():
-            found = now.get(stack, {}).get(name)
-            if found is None or found.type != was.type:
+    for stack, resources in record.resources.items():
+        for name, was in resources.items():
+            today = now.get(stack, {}).get(name)
+            if today is None or today.type != was.type:
                 yield f"{stack}: {name}, {was.type}, is gone"
                 continue
-            for key in sorted(was.properties.keys() | found.properties.keys()):
-                if _settled(was, key) != _settled(found, key):
+            for key in sorted(was.properties.keys() | today.properties.keys()):
+                if _resolved_value(was, key) != _resolved_value(today, key):
                     yield f"{stack}: {name}, {was.type}: {key} is another"
 
 

@@ -28,12 +28,12 @@ def recorded_resource(resource: Mapping[str, Any]) -> RecordedResource:
     kind, properties = resource["Type"], resource.get("Properties", {})
     pointers = CREATE_ONLY.get(kind) or create_only_pointers(kind)
     names = {pointer.partition("/")[0] for pointer in pointers}
-    kept = {name: value for name, value in properties.items() if name in names}
+    create_only = {name: value for name, value in properties.items() if name in names}
     if kind == CLUSTER_TYPE:
-        kept["Instances"] = {
+        create_only["Instances"] = {
             name: value for name, value in properties["Instances"].items() if name not in INSTANCES_IN_PLACE
         }
-    return RecordedResource(type=kind, properties=kept)
+    return RecordedResource(type=kind, properties=create_only)
 
 
 def referenced_by(templates: Templates, stack: str, logical_id: str) -> dict[str, dict[str, RecordedResource]]:
@@ -43,18 +43,18 @@ def referenced_by(templates: Templates, stack: str, logical_id: str) -> dict[str
     LookupError for a resource that does not exist, and for an import that nothing exports.
     """
     exports = dict(exports_of(templates))
-    found: dict[str, dict[str, RecordedResource]] = {}
+    reached: dict[str, dict[str, RecordedResource]] = {}
     waiting = [(stack, logical_id)]
     while waiting:
         of, name = waiting.pop()
-        if name in found.get(of, {}):
+        if name in reached.get(of, {}):
             continue
         if name not in templates.get(of, {}).get("Resources", {}):
             raise LookupError(f"{of} has no {name}")
-        kept = recorded_resource(templates[of]["Resources"][name])
-        found.setdefault(of, {})[name] = kept
-        waiting += [at for at in references(kept.properties, of, exports) if _is_resource(templates, *at)]
-    return {of: dict(sorted(found[of].items())) for of in sorted(found)}
+        resource = recorded_resource(templates[of]["Resources"][name])
+        reached.setdefault(of, {})[name] = resource
+        waiting += [at for at in references(resource.properties, of, exports) if _is_resource(templates, *at)]
+    return {of: dict(sorted(reached[of].items())) for of in sorted(reached)}
 
 
 def _is_resource(templates: Templates, stack: str, name: str) -> bool:
@@ -73,8 +73,8 @@ def exports_of(templates: Templates) -> Iterator[tuple[str, tuple[str, Any]]]:
 def references(value: object, stack: str, exports: Mapping[str, tuple[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield every resource that a value names, with its stack."""
     if isinstance(value, list):
-        for each in value:
-            yield from references(each, stack, exports)
+        for item in value:
+            yield from references(item, stack, exports)
         return
     if not isinstance(value, dict):
         return

@@ -131,6 +131,6 @@ def resolved(value: Any, account: str, region: str) -> Any:  # noqa: ANN401 - an
     if value.keys() == {"Fn::Join"}:
         separator, parts = value["Fn::Join"]
         joined = resolved(parts, account, region)
-        known = all(isinstance(part, str) for part in joined)
-        return separator.join(joined) if known else {"Fn::Join": [separator, joined]}
+        complete = all(isinstance(part, str) for part in joined)
+        return separator.join(joined) if complete else {"Fn::Join": [separator, joined]}
     return {key: resolved(inner, account, region) for key, inner in value.items()}

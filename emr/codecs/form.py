@@ -63,7 +63,7 @@ class Form:
 
     def write_group(self, group: InstanceGroup) -> dict[str, Any]:
         """Return the instance group without its role, which each interface states in its own way."""
-        return _stated(
+        return _with_values(
             InstanceType=group.instance_type,
             InstanceCount=group.count,
             Configurations=self.write_classifications(classifications_of(group.settings)),
@@ -91,13 +91,13 @@ def _whole(value: int | str | None) -> int | None:
 
 def _device(volume: EbsVolume) -> dict[str, Any]:
     return {
-        "VolumeSpecification": _stated(
+        "VolumeSpecification": _with_values(
             VolumeType=volume.type, SizeInGB=volume.size_gib, Iops=volume.iops, Throughput=volume.throughput_mib_s
         ),
         "VolumesPerInstance": volume.count,
     }
 
 
-def _stated(**members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+def _with_values(**members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
     """The members that have a value."""
     return {key: value for key, value in members.items() if value is not None}

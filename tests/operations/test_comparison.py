@@ -143,7 +143,7 @@ def test_what_runs_as_launched_has_not_drifted(aws: Aws, deploy: Callable[[str],
     deploy("prod")
     assert tuning(aws, launches("prod")) == ()
     found = cluster_drift(aws, launches("prod"))
-    assert found.running.settled == ()
+    assert found.running.immutable == ()
     assert {each.subject: each.differences for each in found.around} == {
         "bootstrap actions": (),
         "dashboards": (),
@@ -226,7 +226,7 @@ def test_what_no_running_cluster_can_change_is_held_against_what_emr_says(
     asked = replace(launch.environment, network=network, os_release="2023.9.20251117.1", encrypt_local_disks=False)
     found = {
         each.key: (each.before, each.after)
-        for each in read_running_cluster(aws, replace(launch, environment=asked)).settled
+        for each in read_running_cluster(aws, replace(launch, environment=asked)).immutable
     }
     assert found == {
         "AvailabilityZone": ("us-east-1a", "us-east-1b"),

@@ -20,7 +20,7 @@ from facts.releases import releases
 __all__ = ["changes_since_launch", "is_as_launched", "recorded_spec"]
 
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
-AS_LAUNCHED: Final = "the script as launched"
+SAME_SCRIPT: Final = "the script as launched"
 DIGITS: Final = 12
 
 
@@ -52,13 +52,13 @@ def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Chang
 def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
     """Yield a change for each action whose script, programs or arguments differ."""
     was, now = dict(_recorded_actions(record)), {action.name: action for action in actions(launch)}
-    why = "nodes that join later run what the others ran"
+    why = "nodes that join later run the same actions as the others"
     for name in dict.fromkeys((*was, *now)):
         before = was.get(name)
         after = _planned_arguments(now[name], record) if name in now else None
         if before is None or after is None:
-            said = ("none", "one more") if before is None else ("there", "none")
-            yield new_cluster(("core",), f"bootstrap action {name}", *said, why)
+            presence = ("absent", "present") if before is None else ("present", "absent")
+            yield new_cluster(("core",), f"bootstrap action {name}", *presence, why)
         elif before != after:
             old, new = (" ".join(_beside(one, other)) for one, other in ((before, after), (after, before)))
             yield new_cluster(("core",), f"bootstrap action {name}", old or "less", new or "less", why)
@@ -66,16 +66,16 @@ def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
 
 def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
     """Yield the arguments of one that the other lacks; a digest is shortened."""
-    for each in one:
-        if each not in other:
-            name, equals, value = each.partition("=")
+    for argument in one:
+        if argument not in other:
+            name, equals, value = argument.partition("=")
             yield f"{name}={value[:DIGITS]}" if name.endswith("-sha256") else f"{name}{equals}{value}"
 
 
 def _recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each bootstrap action with its arguments, except the addresses of its programs."""
     for action in recorded_spec(record).bootstrap_actions:
-        yield action.name, (AS_LAUNCHED, *(argument for argument in action.arguments if "=s3://" not in argument))
+        yield action.name, (SAME_SCRIPT, *(argument for argument in action.arguments if "=s3://" not in argument))
 
 
 def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
@@ -86,12 +86,12 @@ def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
     )
     same = digest in record.bootstrap.values()
     filled = (argument.replace(ACCOUNT_PSEUDO_PARAMETER, record.identity.account) for argument in action.arguments)
-    return (AS_LAUNCHED if same else "another script", *filled, *programs)
+    return (SAME_SCRIPT if same else "another script", *filled, *programs)
 
 
 def _properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
     """Return the properties of the record's only resource of that type."""
-    [found] = [
+    [resource_of_type] = [
         resource for resources in record.resources.values() for resource in resources.values() if resource.type == kind
     ]
-    return found.properties
+    return resource_of_type.properties
