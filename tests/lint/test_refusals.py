@@ -87,6 +87,9 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         File(site={ENGINE: None}, volume={"SizeInGB": 160}, volumes=4), "WB213",
         (File(site={ENGINE: None}, volume={"SizeInGB": 200}, volumes=4),),
     ),
+    "more IOPS than gp3 has": (
+        File(volume={"SizeInGB": 1024, "Iops": 80_001}), "WB705", (File(volume={"SizeInGB": 1024, "Iops": 80_000}),),
+    ),
     "a persistent path with a cache in memory": (
         File(site={ENGINE: "offheap"}), "WB302",
         (File(site={ENGINE: "file:/mnt1/cache"}), File(site={ENGINE: "<your-engine>"}), File(site={ENGINE: None})),

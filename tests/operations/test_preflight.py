@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from environments.environment import Environment
 from environments.reader import read_environment
+from facts.instance_types import instance_types
 from lint.deployable import deployable_launch
 from local_aws.extension import install
 from operations import deployed_stack
@@ -78,6 +79,19 @@ def test_a_quota_that_can_be_read_is_held_against_the_plan(
     found = checks(aws, environment(tmp_path))["vCPU quota"]
     assert found.problem.startswith(problem)
     assert ("request-service-quota-increase" in found.fix) == bool(problem)
+
+
+def test_a_quota_of_exactly_what_core_and_primary_nodes_need_is_enough(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = environment(tmp_path)
+    plan = deployable_launch(small, small.active).plan
+    needed = sum(group.count * instance_types()[group.instance_type].vcpus for group in (plan.core, plan.primary))
+    limits = {account.STANDARD_VCPUS: float(needed), account.GP3_TIB: 1000.0}
+    monkeypatch.setattr(account, "_quota", lambda _, *quota: limits[quota])
+    assert checks(aws, small)["vCPU quota"].problem == ""
+    limits[account.STANDARD_VCPUS] -= 1
+    assert checks(aws, small)["vCPU quota"].problem.startswith("the quota is too small")
 
 
 def test_a_zone_without_the_type_is_named(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
