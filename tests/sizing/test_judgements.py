@@ -62,7 +62,6 @@ CASES: dict[str, Requirements] = {
     "one hundred cores": pinned_core("r8g.24xlarge", 4),
     "large answers": pinned_core("r8g.4xlarge", 12),
     "half cached": on_one_type(with_targets(RELAXED, hit_ratio=0.5), "r8g.2xlarge", 6),
-    "own drives": with_core(RELAXED, type="i8g.xlarge", count=12),
     "plain": on_one_type(replace(RELAXED, mode=S3_PLAIN), "r8g.2xlarge", 6),
     "hdfs": on_one_type(replace(RELAXED, mode=HDFS), "r8g.2xlarge", 30),
     "no node lost": on_one_type(with_targets(RELAXED, lost_nodes=0), "r8g.2xlarge", 6),
@@ -81,11 +80,15 @@ CASES["three nodes lost"] = with_targets(CASES["prod"], lost_nodes=3, p99_second
 CASES["many small reads"] = with_workload(CASES["busy"], row_bytes=KIB, reads=reads(20_000), stored_bytes=500 * GIB)
 CASES["few regions"] = with_workload(CASES["loud"], regions=60, stored_bytes=TIB)
 CASES["large cells"] = with_workload(CASES["half cached"], cell_bytes=30 * KIB)
-CASES["own drives, long blocks"] = with_targets(
-    with_workload(CASES["own drives"], block_bytes=128 * KIB), hit_ratio=0.5
+CASES["own drives, long blocks"] = with_core(
+    with_targets(with_workload(RELAXED, block_bytes=128 * KIB), hit_ratio=0.5), type="i8g.xlarge", count=6
 )
 CASES["own drives, short blocks"] = with_workload(
-    CASES["own drives"], block_bytes=KIB, cell_bytes=100, row_bytes=KIB, stored_bytes=100 * GIB
+    with_core(RELAXED, type="i8g.4xlarge", count=4),
+    block_bytes=KIB,
+    cell_bytes=100,
+    row_bytes=KIB,
+    stored_bytes=100 * GIB,
 )
 CASES["small nodes"] = on_one_type(
     with_workload(replace(RELAXED, mode=HDFS), stored_bytes=TIB, reads=reads(100)), "r6g.xlarge", 10
@@ -279,7 +282,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("region_server.FEWEST_PREFETCH_THREADS", figure("prefetch_threads"), 16),
     ("region_server.S3_TRIP_SECONDS", figure("restart.opening_seconds"), 26.4),
     ("region_server.OPEN_REGION_THREADS", figure("restart.opening_seconds"), 26.4),
-    ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 15.598561116540337),
+    ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 22.351668008397777),
     ("resource.PARTIAL_PAGES_PER_FILL", demand("ebs-throughput", "half cached"), 1001279.5272442319),
     ("resource.S3_GETS_PER_SECOND_PER_PREFIX", figure("s3.prefix_limit_fraction", "plain"), 0.1703176540922306),
     ("resource.RPC_CPU_SECONDS", demand("cpu"), 0.0011673530209064483),
@@ -314,7 +317,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     (
         "warm_up.FSYNC_SECONDS",
         term("warm_up.prefetch_seconds", "filling", "own drives, short blocks"),
-        23.760082523209835,
+        57.90781708316366,
     ),
     ("workload.ROW_KEY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.FAMILY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
