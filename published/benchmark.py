@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from published.stated import FIELD_BYTES, FIELDS, RECORDS, STORED_BYTES
+from published.benchmark_numbers import FIELD_BYTES, FIELDS, RECORDS, STORED_BYTES
 from sizing import gp3
 from sizing.calculator import plan
 from sizing.candidate import Candidate
@@ -60,7 +60,7 @@ YCSB_ZIPF: Final = Zipf(theta=0.99, ranks=YCSB_RANKS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkReading:
-    """What the cluster does under one reading: `limits` are all resources, `bottleneck` the first to give out."""
+    """One way to read the benchmark's source: `limits` are all resources, `bottleneck` gives out first."""
 
     row_bytes: float
     disk_bytes: float
@@ -139,7 +139,7 @@ class Benchmark:
         return next(volume for volume in self.plan.core.volumes if volume.purpose == "cache")
 
     def as_published(self) -> BenchmarkReading:
-        """850 kB a row, its blocks in neighbouring slots."""
+        """A row holds 850 kB, and its blocks are in neighbouring slots."""
         return _reading(self.candidate, self.candidate.question.read)
 
     def scattered(self) -> BenchmarkReading:
@@ -152,7 +152,7 @@ class Benchmark:
         return _reading(self.candidate, self.candidate.question.read, Hits(ratio=hit_ratio))
 
     def serialised(self) -> BenchmarkReading:
-        """Values of 850 kB with the key that HBase stores beside each cell."""
+        """A value holds 850 kB, and HBase stores a key beside each cell."""
         return self._with_row(self._serialised_row_bytes)
 
     def together(self, hits: Hits) -> BenchmarkReading:
@@ -162,14 +162,14 @@ class Benchmark:
         return _reading(candidate, replace(read, runs=read.blocks), hits)
 
     def by_records(self) -> BenchmarkReading:
-        """Rows of stated bytes over stated records."""
+        """A row is the bytes of the table divided by its records, as the source gives both."""
         return self._with_row(round(self.records_row_bytes))
 
     def page_cached(self, popularity: RowPopularity, row_bytes: float) -> tuple[float, BenchmarkReading]:
         """The share of block reads that the page cache answers under that skew, and what follows for 850 kB rows."""
         rows = block_popularity(popularity, STORED_BYTES / row_bytes, 1.0)
-        held = self.page_cache_bytes / row_bytes
-        share = hit_ratio(rows, OccupancyRange(full_blocks=held, blocks_after_eviction=held))
+        cached_rows = self.page_cache_bytes / row_bytes
+        share = hit_ratio(rows, OccupancyRange(full_blocks=cached_rows, blocks_after_eviction=cached_rows))
         hits = Hits(ratio=1.0, page_cache_fraction=share)
         return share, _reading(self.candidate, self.candidate.question.read, hits)
 
@@ -219,11 +219,13 @@ class Benchmark:
         candidate = self.candidate
         timings = replace(candidate.question.timings, s3_first_byte_seconds=round_trip_ms / 1000)
         one = replace(candidate.cluster(candidate.count), disk=None, handlers=handlers)
-        found = [
+        readings = [
             _load(candidate, cluster, candidate.question.read, Hits(ratio=0.0), timings)
             for cluster in (one, replace(one, s3_prefixes=EVERYWHERE))
         ]
-        return Uncached(handlers=handlers, round_trip_ms=round_trip_ms, one_prefix=found[0], several_prefixes=found[1])
+        return Uncached(
+            handlers=handlers, round_trip_ms=round_trip_ms, one_prefix=readings[0], several_prefixes=readings[1]
+        )
 
 
 def _candidate(requirements: Requirements, world: World) -> Candidate:
@@ -250,11 +252,11 @@ def _load(candidate: Candidate, cluster: ServingCluster, read: Read, hits: Hits,
     delay = delay_seconds(cluster, read, hits, timings)
     stations = network(limits, cluster.servers, candidate.instance.vcpus, delay)
     handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers)
-    found = closed_load(stations, load.concurrency, handlers)
+    result = closed_load(stations, load.concurrency, handlers)
     return BenchmarkReading(
         row_bytes=read.answer_bytes,
         disk_bytes=disk_bytes_per_read(read, hits),
-        reads_per_second=found.reads_per_second,
-        latency_seconds=found.latency_seconds,
+        reads_per_second=result.reads_per_second,
+        latency_seconds=result.latency_seconds,
         limits=limits,
     )

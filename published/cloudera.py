@@ -12,7 +12,7 @@ from sizing.block import key_value_bytes
 from sizing.disks import HDFS_FILL_FRACTION
 from sizing.modes import HDFS, HDFS_REPLICATION, S3_CACHED, S3_PLAIN, Mode
 from sizing.units import SECONDS_PER_HOUR, format_percent
-from sizing.workload import KEY_SHARE_LEFT
+from sizing.workload import ENCODED_KEY_FRACTION
 
 __all__ = ["SOURCE", "results"]
 
@@ -46,7 +46,7 @@ def results(cod: Cod) -> SourceFigures:
 
 def _data() -> tuple[PublishedFigure, ...]:
     rate = ROWS / (LOAD_HOURS * SECONDS_PER_HOUR)
-    diffed = FIELD_BYTES + (CELL_BYTES - FIELD_BYTES) * KEY_SHARE_LEFT["FAST_DIFF"]
+    diffed = FIELD_BYTES + (CELL_BYTES - FIELD_BYTES) * ENCODED_KEY_FRACTION["FAST_DIFF"]
     return (
         PublishedFigure(
             what="rows loaded",

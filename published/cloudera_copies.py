@@ -25,34 +25,34 @@ def snapshot_figures() -> tuple[PublishedFigure, ...]:
 
 
 def _out() -> PublishedFigure:
-    found = copied(into_hdfs=False)
+    copy = copied(into_hdfs=False)
     return PublishedFigure(
         what="snapshot, cluster to cloud",
         place=SNAPSHOT,
         stated="~70",
-        ours=found.seconds / 60,
+        ours=copy.seconds / 60,
         unit="min",
         kind=FigureOrigin.MODEL,
-        how=f"20 TB over {format_percent(NETWORK_FRACTION)} of 20 x 2.5 Gbit/s; limit: {found.limit}",
-        remark=f"Stated: {STORED_BYTES / (70 * 60) / GB:.2f} GB/s; ours: {found.bytes_per_second / GB:.2f} GB/s. It "
+        how=f"20 TB over {format_percent(NETWORK_FRACTION)} of 20 x 2.5 Gbit/s; limit: {copy.limit}",
+        remark=f"Stated: {STORED_BYTES / (70 * 60) / GB:.2f} GB/s; ours: {copy.bytes_per_second / GB:.2f} GB/s. It "
         "rests on the network that the workers sustain (they burst to four times that) and on a judgement, that a "
         "quarter of it is left to the RegionServers. Without that it would be "
-        f"{found.seconds * NETWORK_FRACTION / 60:.0f} min.",
+        f"{copy.seconds * NETWORK_FRACTION / 60:.0f} min.",
     )
 
 
 def _back() -> PublishedFigure:
-    found = copied(into_hdfs=True)
+    copy = copied(into_hdfs=True)
     return PublishedFigure(
         what="snapshot, cloud to cluster",
         place=SNAPSHOT,
         stated="~3",
-        ours=found.seconds / SECONDS_PER_HOUR,
+        ours=copy.seconds / SECONDS_PER_HOUR,
         unit="h",
         kind=FigureOrigin.MODEL,
         how="the same, each byte sent again for two more replicas",
         remark=f"Stated: {STORED_BYTES / (3 * SECONDS_PER_HOUR) / GB:.2f} GB/s; ours: "
-        f"{found.bytes_per_second / GB:.2f} GB/s.",
+        f"{copy.bytes_per_second / GB:.2f} GB/s.",
     )
 
 

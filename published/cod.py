@@ -66,7 +66,7 @@ class Cod:
 
     @property
     def cluster(self) -> ServingCluster:
-        """Twenty i3.2xlarge."""
+        """Return twenty i3.2xlarge as the queueing model sees them."""
         nvme = self.world.instance_types[NVME_TYPE]
         scale = DRIVE_BYTES / nvme.nvme_disk_bytes
         disk = Disk(
@@ -83,7 +83,7 @@ class Cod:
         )
 
     def warm_up(self, bytes_of_worker: float) -> Prefetch:
-        """Prefetch of so much by each worker, with HBase's default of threads."""
+        """Return the prefetch of each worker's share, with HBase's default of threads."""
         blocks = round(bytes_of_worker / self.question.demand.blocks.lengths.mean_bytes)
         share = ServerShare(cached_blocks=blocks, index_and_bloom_bytes=0.0, regions=0.0, write_bytes_per_second=0.0)
         return fill_seconds(self.question.demand, share, self.cluster, PREFETCH_THREADS)

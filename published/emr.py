@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from published.benchmark import Benchmark
-from published.emr_restart import restart_figures
-from published.emr_warm_up import request_figures, warm_up_figures
-from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
-from published.stated import (
+from published.benchmark_numbers import (
     COLD,
     COLD_MS,
     FIELD_BYTES,
@@ -19,6 +16,9 @@ from published.stated import (
     WARM,
     WARM_MS,
 )
+from published.emr_restart import restart_figures
+from published.emr_warm_up import request_figures, warm_up_figures
+from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 
 __all__ = ["SOURCE", "results"]
 
@@ -47,13 +47,13 @@ def results(benchmark: Benchmark) -> SourceFigures:
 
 
 def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    found = benchmark.as_published()
+    reading = benchmark.as_published()
     return (
         PublishedFigure(
             what="throughput with cache",
             place=TABLE,
             stated=f"{WARM}",
-            ours=found.reads_per_second,
+            ours=reading.reads_per_second,
             unit="ops/s",
             kind=FigureOrigin.MODEL,
             how="850 kB a read, six volumes of 125 MiB/s, 1,000 in flight",
@@ -63,7 +63,7 @@ def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             what="latency with cache",
             place=TABLE,
             stated=f"{WARM_MS:,}",
-            ours=1000 * found.latency_seconds,
+            ours=1000 * reading.latency_seconds,
             unit="ms",
             kind=FigureOrigin.MODEL,
             how="the same, by mean-value analysis",
@@ -73,9 +73,9 @@ def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 
 
 def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    found = [each for one in benchmark.uncached() for each in (one.one_prefix, one.several_prefixes)]
-    reads = [each.reads_per_second for each in found]
-    latencies = [1000 * each.latency_seconds for each in found]
+    readings = [reading for one in benchmark.uncached() for reading in (one.one_prefix, one.several_prefixes)]
+    reads = [reading.reads_per_second for reading in readings]
+    latencies = [1000 * reading.latency_seconds for reading in readings]
     return (
         PublishedFigure(
             what="throughput without cache",

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from published.benchmark import Benchmark
+from published.benchmark_numbers import NODE_CACHE_GB
 from published.figure import FigureOrigin, PublishedFigure
-from published.stated import NODE_CACHE_GB
 from sizing.restart import retention_window_seconds
 from sizing.units import GIB, SECONDS_PER_HOUR, format_duration
 
@@ -21,7 +21,7 @@ REGION_BYTES: Final = 10 * GIB  # HBase's default of `hbase.hregion.max.filesize
 
 def restart_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     """How long it takes, and how long the master waits."""
-    return (_lost_cache(benchmark), _kept_cache(benchmark), _retries(benchmark))
+    return (_lost_cache(benchmark), _persistent_cache(benchmark), _retries(benchmark))
 
 
 def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
@@ -40,7 +40,7 @@ def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
     )
 
 
-def _kept_cache(benchmark: Benchmark) -> PublishedFigure:
+def _persistent_cache(benchmark: Benchmark) -> PublishedFigure:
     large = benchmark.plan.restart
     return PublishedFigure(
         what="recovery with persistent cache",

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from published.benchmark import YCSB_ZIPF, ZIPF, Benchmark
+from published.benchmark_numbers import COLD, COLD_GETS, PEAK_GETS, RECORDS, WARM, WARM_GETS
 from published.figure import FigureOrigin, PublishedFigure
-from published.stated import COLD, COLD_GETS, PEAK_GETS, RECORDS, WARM, WARM_GETS
 from sizing.popularity import UNIFORM, RowPopularity, block_popularity
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent
 from sizing.warm_up import CacheCapacity, Streams, WarmUpLoad, curve, rate_between
@@ -20,7 +20,7 @@ FIVE_MINUTES: Final = 300
 
 
 def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    """Hit ratio over time."""
+    """Return the hit ratios over time beside the published ones."""
     half, day = _demand_filled(ZIPF)
     flat_half, flat_day = _demand_filled(YCSB_ZIPF)
     even_half, even_day = _demand_filled(UNIFORM)

@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedSource:
-    """A published document."""
+    """A document with measured figures, and where to read it."""
 
     title: str
     publisher: str
@@ -74,7 +74,7 @@ class PublishedFigure:
 
     @property
     def ratio(self) -> Amount:
-        """Ours over theirs; of ranges, the least over the most and the most over the least."""
+        """Return ours over theirs; of ranges, the least over the most and the most over the least."""
         theirs = Amount.parsed(self.stated)
         return Amount(least=self.computed.least / theirs.most, most=self.computed.most / theirs.least)
 

@@ -1,4 +1,4 @@
-"""What the sources leave to the reader: the list of bucket sizes, and what the GETs saved are worth."""
+"""Figures that the sources leave to the reader: the list of bucket sizes, and the worth of the GETs saved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from published.benchmark import Benchmark
-from published.stated import COLD_GETS, PEAK_GETS, WARM_GETS
+from published.benchmark_numbers import COLD_GETS, PEAK_GETS, WARM_GETS
 from sizing import gp3
 from sizing.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
 from sizing.block import block_lengths
@@ -40,7 +40,7 @@ class Worth:
 
 
 def slots() -> tuple[Slots, ...]:
-    """Blocks of 64 KiB, for cells from small to large, in a TiB of cache."""
+    """Return how many blocks of 64 KiB a TiB of cache holds, for cells from small to large."""
     return tuple(_slots(cell_bytes) for cell_bytes in CELLS_BYTES)
 
 
@@ -52,7 +52,7 @@ def _slots(cell_bytes: int) -> Slots:
         cell_bytes=cell_bytes,
         default_fraction=default.slot_efficiency_fraction(lengths),
         ours_fraction=chosen.slot_efficiency_fraction(lengths),
-        more_blocks_fraction=chosen.blocks_held(lengths) / default.blocks_held(lengths) - 1,
+        more_blocks_fraction=chosen.block_capacity(lengths) / default.block_capacity(lengths) - 1,
         sizes=ours,
     )
 

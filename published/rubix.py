@@ -42,13 +42,13 @@ def _improvement() -> tuple[PublishedFigure, ...]:
     )
 
 
-def _hit_rate(node: int, stated: str, counted: tuple[int, int, float, float]) -> PublishedFigure:
+def _hit_rate(node: int, percentage: str, counted: tuple[int, int, float, float]) -> PublishedFigure:
     cached, remote, cached_mb, remote_mb = counted
     by_bytes = cached_mb / (cached_mb + remote_mb)
     return PublishedFigure(
         what=f"hit rate of node {node}",
         place="table after the first run",
-        stated=stated,
+        stated=percentage,
         ours=cached / (cached + remote),
         unit="",
         kind=FigureOrigin.ARITHMETIC,

@@ -1,4 +1,4 @@
-"""The five sources."""
+"""The five published sources that `warmbase published` compares with."""
 
 from __future__ import annotations
 

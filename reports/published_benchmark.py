@@ -14,7 +14,7 @@ from published.benchmark import (
     BenchmarkReading,
     Uncached,
 )
-from published.stated import COLD, FIELD_BYTES, FIELDS, RECORDS, WARM, WARM_MS
+from published.benchmark_numbers import COLD, FIELD_BYTES, FIELDS, RECORDS, WARM, WARM_MS
 from reports.markdown import bullets, paragraph, section, table
 from sizing.resource import Hits
 from sizing.units import MIB, format_percent, format_rate, format_size, format_usd

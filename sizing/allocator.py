@@ -46,12 +46,12 @@ class BucketAllocator:
 
     @property
     def bucket_bytes(self) -> int:
-        """B, the capacity of one bucket."""
+        """Return B, the capacity of one bucket."""
         return bucket_bytes(self.sizes)
 
     @property
     def buckets(self) -> int:
-        """Whole buckets in the capacity; at least one for each size."""
+        """Return how many whole buckets the capacity has; at least one for each size."""
         return self.capacity_bytes // self.bucket_bytes
 
     @property
@@ -69,7 +69,7 @@ class BucketAllocator:
         return self.bucket_bytes // slot_bytes
 
     def waste_bytes(self, slot_bytes: int) -> int:
-        """Bytes of a bucket of that size that no item uses."""
+        """Return the bytes of a bucket of that size that no item uses."""
         return self.bucket_bytes % slot_bytes
 
     def slot_bytes(self, length_bytes: int) -> int | None:
@@ -77,7 +77,7 @@ class BucketAllocator:
         return next((size for size in self.sizes if length_bytes <= size), None)
 
     def claims(self, histogram: LengthHistogram) -> dict[int, int]:
-        """How many of the histogram's blocks go to each size; those longer than the largest go to none."""
+        """Return how many of the histogram's blocks go to each size; those longer than the largest go to none."""
         claimed: Counter[int] = Counter()
         for length, blocks in histogram.pairs:
             slot = self.slot_bytes(length)
@@ -91,7 +91,7 @@ class BucketAllocator:
         fitting = sum(length * blocks for length, blocks in histogram.pairs if length <= self.sizes[-1])
         return fitting / claimed if claimed else 0.0
 
-    def blocks_held(self, lengths: LengthHistogram | int) -> int:
+    def block_capacity(self, lengths: LengthHistogram | int) -> int:
         """The most blocks that are all cached without one eviction, arriving in the histogram's proportions.
 
         Each size's share of the blocks is rounded up. They fit while the claimed slots are at most `accept_bytes`
@@ -151,7 +151,7 @@ def _problem(what: str, why: str, fix: str) -> Problem:
 
 
 def _shares(claims: dict[int, int], blocks: int) -> dict[int, int]:
-    """So many blocks shared over the sizes in proportion to the claims, each share rounded up."""
+    """Return so many blocks shared over the sizes in proportion to the claims, each share rounded up."""
     total = sum(claims.values())
     return {slot: -(-blocks * claim // total) for slot, claim in claims.items()}
 

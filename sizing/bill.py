@@ -100,12 +100,12 @@ def _bill(question: SizingInputs, core_nodes: int, gets: float) -> Bill:
 
 
 def _interface_endpoints(question: SizingInputs) -> int:
-    asked = question.requirements
-    return INTERFACE_ENDPOINTS + asked.wal_service if asked.new_network else 0
+    requirements = question.requirements
+    return INTERFACE_ENDPOINTS + requirements.wal_service if requirements.new_network else 0
 
 
 def _alarms(question: SizingInputs, core_nodes: int) -> int:
-    """As so many alarms on one metric each. Source: CloudWatch's price list."""
+    """Return how many alarms on one metric would cost the same. Source: CloudWatch's price list."""
     of_s3 = (ALARMS_OF_S3 - question.mode.has_bucket_cache) if question.mode.keeps_data_in_s3 else 0
     of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.has_bucket_cache else 0
     return ALARMS + of_s3 + of_nodes + COMPOSITE_AS_ALARMS * len(question.mode.composite_alarms)

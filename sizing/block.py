@@ -1,4 +1,4 @@
-"""What one data block costs in the BucketCache, and how the lengths of many blocks are spread.
+"""The bytes that one data block takes in the BucketCache, and how the lengths of many blocks are spread.
 
 HBase stores a block with its 33-byte header, its payload (decompressed but still encoded; as on disk under
 `hbase.block.data.cachecompressed`), 13 bytes of metadata and, when the cache file is persistent, an 8-byte
@@ -49,7 +49,7 @@ class LengthHistogram:
         lengths = [length for length, _ in self.pairs]
         if not lengths or min(lengths) < 1 or min(blocks for _, blocks in self.pairs) < 1:
             raise InvalidInput([_bad_histogram("it is empty, or holds a length or a count below 1")])
-        if any(left >= right for left, right in pairwise(lengths)):
+        if any(shorter >= longer for shorter, longer in pairwise(lengths)):
             raise InvalidInput([_bad_histogram("its lengths are not ascending; build it with LengthHistogram.of")])
 
     @classmethod
@@ -77,11 +77,11 @@ class LengthHistogram:
 
     @property
     def largest_bytes(self) -> int:
-        """The longest block."""
+        """Return the length of the longest block."""
         return self.pairs[-1][0]
 
     def __add__(self, other: LengthHistogram) -> LengthHistogram:
-        """Both histograms together, as two column families of one RegionServer are."""
+        """Return one histogram of both, as two column families share the cache of one RegionServer."""
         return LengthHistogram.of((*self.pairs, *other.pairs))
 
 
@@ -130,7 +130,7 @@ def block_lengths(
     payload_ratio: float = 1.0,
     ratio_spread_fraction: float = 0.0,
 ) -> LengthHistogram:
-    """Cached lengths of a family's data blocks in a persistent cache file, from its settings alone.
+    """Return the cached lengths of a family's data blocks in a persistent cache file, from its settings alone.
 
     `cell_bytes` is the mean serialised cell (`key_value_bytes`). The overshoot is uniform from 0 to one cell.
     `payload_ratio` is cached payload over unencoded payload: that of the encoding (a little above 1 for

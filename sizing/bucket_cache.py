@@ -42,13 +42,13 @@ class BucketCache:
 
     @property
     def size_bytes(self) -> int:
-        """`hbase.bucketcache.size` in bytes."""
+        """Return `hbase.bucketcache.size` in bytes."""
         return self.size_mib * MIB
 
 
 @dataclass(frozen=True, kw_only=True)
 class CacheDemand:
-    """What the data asks of caches: the bucket sizes for its blocks, and the hit ratio by size.
+    """The demand that the data makes on caches: the bucket sizes for its blocks, and the hit ratio by size.
 
     `swing` is that of a cache of `REFERENCE_BYTES`. Reads spread over RegionServers as blocks do, so the caches of a
     cluster are one cache as large as all of them.
@@ -60,7 +60,7 @@ class CacheDemand:
 
     @classmethod
     def of(cls, blocks: StoredBlocks, release: Release) -> CacheDemand:
-        """With the bucket sizes that waste least on these blocks."""
+        """Choose the bucket sizes that waste least on these blocks."""
         sizes = bucket_sizes(blocks.lengths, must_fit_bytes=blocks.longest_bytes)
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
         swing = OccupancyRange.of(allocator, blocks.lengths, promotes=release.promotes_on_second_read)
@@ -87,12 +87,12 @@ class CacheDemand:
 
     @cached_property
     def curve(self) -> HitRatioCurve:
-        """Hit ratio by cache size, cluster-wide."""
+        """Return the hit ratio by cache size, cluster-wide."""
         return hit_ratio_curve(self.blocks.popularity, self.swing, REFERENCE_BYTES)
 
     @cached_property
     def _chords(self) -> tuple[list[float], list[float]]:
-        """The curve below everything, as sizes and ratios. Straight lines between its points never overstate it."""
+        """Return the curve as sizes and ratios; straight lines between its points never overstate it."""
         points = [(float(size), ratio) for size, ratio in self.curve.points[:-1]]
         points.append((self.everything_bytes * NEARLY, self.hit_ratio(self.everything_bytes * NEARLY)))
         return [size for size, _ in points], [ratio for _, ratio in points]
@@ -104,8 +104,8 @@ class CacheDemand:
         Just below what holds everything a cache evicts, and then 12 to 19 % of it stand empty at times: a ratio that
         would need such a cache needs everything.
         """
-        each_bytes = self.capacity_bytes(wanted) / servers + self.compaction_bytes
-        return max(1, math.ceil(each_bytes / GIB)) * (GIB // MIB)
+        server_bytes = self.capacity_bytes(wanted) / servers + self.compaction_bytes
+        return max(1, math.ceil(server_bytes / GIB)) * (GIB // MIB)
 
     def capacity_bytes(self, wanted: float) -> float:
         """The cache of the whole cluster that gives at least that hit ratio, without room for compactions."""
@@ -114,7 +114,7 @@ class CacheDemand:
 
     @property
     def compaction_bytes(self) -> float:
-        """Cache of one RegionServer that a compaction fills a second time."""
+        """Return the part of one RegionServer's cache that a compaction fills a second time."""
         return self.blocks.compaction_blocks * self.claimed_bytes
 
     def useful_bytes(self, size_mib: int, servers: int) -> float:
@@ -143,7 +143,7 @@ class CacheDemand:
             size_mib=size_mib,
             bucket_sizes=self.sizes,
             nominal_block_bytes=round(self.blocks.cached_bytes),
-            blocks_held=allocator.blocks_held(self.blocks.lengths),
+            blocks_held=allocator.block_capacity(self.blocks.lengths),
             slot_efficiency_fraction=allocator.slot_efficiency_fraction(self.blocks.lengths),
             writer_threads=WRITER_THREADS,
             writer_queue_length=WRITER_QUEUE_LENGTH,

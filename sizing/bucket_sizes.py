@@ -51,17 +51,17 @@ class _Demand:
         return cls(slots=slots, blocks_below=below)
 
     def coarse(self, slots: int) -> _Demand:
-        """At most so many slots: every block counted in the least slot of its group, so no list claims more."""
+        """Count every block in the least of at most so many slots, so that no list claims more."""
         begins = np.unique(np.linspace(0, len(self.slots), slots, endpoint=False).astype(np.int64))
         below = np.concatenate((self.blocks_below[begins], self.blocks_below[-1:]))
         return _Demand(slots=self.slots[begins], blocks_below=below)
 
     def claimed(self, sizes: tuple[int, ...]) -> float:
-        """The capacity that all blocks claim under that list."""
+        """Return the capacity that all blocks claim under that list."""
         return float(self.blocks_in(sizes) @ _claims(np.array(sizes), np.array(sizes[-1:])))
 
     def blocks_in(self, sizes: tuple[int, ...]) -> Floats:
-        """How many blocks go to each size of an ascending list."""
+        """Return how many blocks go to each size of an ascending list."""
         ends = np.searchsorted(self.slots, np.array(sizes), side="right")
         return np.diff(self.blocks_below[ends], prepend=0.0)
 
@@ -100,7 +100,7 @@ def bucket_sizes(
     *,
     must_fit_bytes: int = 0,
 ) -> tuple[int, ...]:
-    """At most k sizes, ascending multiples of 256, under which the histogram's blocks claim the least capacity.
+    """Return at most k sizes, ascending multiples of 256, under which the blocks claim the least capacity.
 
     Every block fits, and any of `must_fit_bytes` (the longest block a sample may have missed: block size plus largest
     cell plus overhead) does too; HBase would silently never cache a longer one. With k of 14 or more no histogram
@@ -159,7 +159,7 @@ def _cheapest(demand: _Demand, accept: Partition, largest: int, sizes: int) -> t
 
 
 def _claims(slots: Integers, largest: Integers) -> Floats:
-    """The capacity that one block claims in each slot, under a list with that largest size."""
+    """Return the capacity that one block claims in each slot, under a list with that largest size."""
     bucket = FEWEST_ITEMS_IN_BUCKET * largest
     claims: Floats = np.maximum(bucket / (bucket // slots), slots / ACCEPT_FACTOR)
     return claims

@@ -57,11 +57,11 @@ def plan(requirements: Requirements, world: World) -> Plan:
         ) from None
 
 
-def _plan(found: SearchResult) -> Plan:
-    candidate = replace(found.best.candidate, exact=True)
+def _plan(result: SearchResult) -> Plan:
+    candidate = replace(result.best.candidate, exact=True)
     requirements, world = candidate.question.requirements, candidate.question.world
     server, pinned = candidate.region_server, requirements.cluster.core.pinned
-    missed = found.best.shortfalls
+    missed = result.best.shortfalls
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.name,
@@ -70,7 +70,7 @@ def _plan(found: SearchResult) -> Plan:
         mode=requirements.mode,
         root=requirements.root,
         feasible=pinned or not missed,
-        nearest=() if pinned or not missed else nearest_changes(found),
+        nearest=() if pinned or not missed else nearest_changes(result),
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
         primary=PrimaryGroup(
             instance_type=primary_type(candidate),
@@ -95,10 +95,10 @@ def _plan(found: SearchResult) -> Plan:
         s3=_s3_requests(candidate),
         snapshot=_snapshot(candidate),
         cost=candidate_cost(candidate),
-        because=explanations(candidate, found),
+        because=explanations(candidate, result),
         warnings=(*(missed_target(shortfall) for shortfall in missed if pinned), *warnings(candidate)),
-        rejected=tuple(_rejected(tried, found.best) for tried in found.others),
-        searched=Searched(evaluated=found.evaluated, pruned=found.pruned),
+        rejected=tuple(_rejected(tried, result.best) for tried in result.others),
+        searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )
 
 
@@ -126,7 +126,7 @@ def _throughput(candidate: Candidate) -> Throughput:
 
 
 def _warm_up(candidate: Candidate) -> WarmUp:
-    """From cold caches on all nodes, while the workload reads at its warm rate. Nothing to warm without a cache."""
+    """Warm cold caches on all nodes, while the workload reads at its warm rate. Nothing warms up without a cache."""
     if not candidate.cache_mib:
         return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(candidate.count)),))
     demand, servers = candidate.question.demand, candidate.count

@@ -20,7 +20,7 @@ from sizing.units import format_duration, format_percent
 __all__ = ["Candidate", "Shortfall"]
 
 MB: Final = 10**6
-LEAST_LEFT: Final = 0.01  # of a disk that writes alone would fill: no share is negative, and reads saturate it
+LEAST_FREE_SHARE: Final = 0.01  # of a disk that writes alone would fill: no share is negative, and reads saturate it
 FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
 ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
 
@@ -60,7 +60,7 @@ class Candidate:
 
     @property
     def cache_mib(self) -> int:
-        """BucketCache of one RegionServer."""
+        """Return the size of one RegionServer's BucketCache."""
         return self.layout.cache_mib
 
     def hit_ratio(self, servers: int) -> float:
@@ -128,11 +128,11 @@ class Candidate:
         if self.disk is None:
             return None
         written = self.question.written_bytes_per_second / servers
-        left = max(LEAST_LEFT, 1 - written / self.disk.bytes_per_second)
+        unwritten = max(LEAST_FREE_SHARE, 1 - written / self.disk.bytes_per_second)
         return replace(
             self.disk,
-            bytes_per_second=self.disk.bytes_per_second * left,
-            ios_per_second=self.disk.ios_per_second * left,
+            bytes_per_second=self.disk.bytes_per_second * unwritten,
+            ios_per_second=self.disk.ios_per_second * unwritten,
         )
 
     def resources(self, servers: int) -> tuple[Resource, ...]:
@@ -154,7 +154,7 @@ class Candidate:
 
     @property
     def prefetch_threads(self) -> int:
-        """`hbase.hfile.thread.prefetch`."""
+        """Return `hbase.hfile.thread.prefetch`."""
         return self.region_server.prefetch_threads
 
     def shortfalls(self, *, percentiles: bool = True) -> Sequence[Shortfall]:
@@ -170,7 +170,7 @@ class Candidate:
                     target="memory",
                     reason=str(error),
                     bottleneck=None,
-                    actual=error.left_bytes,
+                    actual=error.page_cache_bytes,
                     limit=error.least_bytes,
                     unit="B",
                 )
@@ -182,8 +182,8 @@ class Candidate:
         wanted, got = self.question.requirements.targets.hit_ratio, self.hit_ratio(self.survivors)
         if got >= wanted - ROUNDING or not self.question.mode.has_bucket_cache:
             return []
-        held = f"caches of {self.cache_mib / 1024:,.0f} GiB on {self.survivors} nodes"
-        reason = f"{held} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"
+        caches = f"caches of {self.cache_mib / 1024:,.0f} GiB on {self.survivors} nodes"
+        reason = f"{caches} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"
         return [
             Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")
         ]

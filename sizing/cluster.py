@@ -1,4 +1,4 @@
-"""What a person has decided about one cluster; None is left to the calculator."""
+"""The decisions that a person has taken about one cluster; None is left to the calculator."""
 
 from __future__ import annotations
 

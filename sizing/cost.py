@@ -1,4 +1,4 @@
-"""What a cluster costs in a month, line by line, with the date of the prices."""
+"""The monthly cost of a cluster, line by line, with the date of the prices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BilledGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What is billed beside the nodes; bytes are those that S3 stores and takes, 0 for data in HDFS."""
+    """The items that are billed beside the nodes; bytes are those that S3 stores and takes, 0 for data in HDFS."""
 
     stored_bytes: int
     written_bytes_per_second: float
@@ -142,9 +142,9 @@ def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
         CostLine(
             item=item,
             usd_per_month=amount * prices.usd(price),
-            because=f"{said} at ${_plain(prices.usd(price))} ({prices.services[price].confidence})",
+            because=f"{amount_text} at ${_plain(prices.usd(price))} ({prices.services[price].confidence})",
         )
-        for item, amount, price, said in rows
+        for item, amount, price, amount_text in rows
     ]
 
 

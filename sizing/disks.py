@@ -84,7 +84,7 @@ def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
 
 
 def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
-    """What keeps so many nodes from having any layout: a volume too large, or too slow for the offered reads."""
+    """Say why so many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
     if question.mode.data_volume == "data":
         node_gib = _hdfs_node_gib(question, servers)
         size_gib, most_gib, hits = node_gib, gp3.EMR_DOCUMENTED_GIB * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
@@ -125,7 +125,7 @@ def distinct_size(size_gib: int) -> int:
 
 
 def index_fraction(demand: CacheDemand) -> float:
-    """Room for the index and its temporary copy, for each byte of cache."""
+    """Return the room for the index and its temporary copy, for each byte of cache."""
     return COPIES_ON_DISK * INDEX_BYTES_PER_BLOCK / demand.claimed_bytes
 
 
@@ -168,7 +168,7 @@ def _hdfs(question: SizingInputs, instance: InstanceType, servers: int) -> Itera
 
 
 def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:
-    """The data volumes of one node, in GiB."""
+    """Return the size of one node's data volumes in GiB."""
     stored_bytes = question.requirements.workload.stored_bytes * question.mode.data_copies
     return math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
 
@@ -182,7 +182,7 @@ def _load_of_volume(question: SizingInputs, volumes: int, hits: Hits) -> tuple[f
 
 
 def _sufficient(question: SizingInputs, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
-    """Provisions, the cheapest first, with which so many volumes carry the offered reads."""
+    """Yield the provisions, the cheapest first, with which so many volumes carry the offered reads."""
     bytes_per_second, ios_per_second = _load_of_volume(question, volumes, hits)
     for throughput_mib_s, iops in sorted(_provisions(instance), key=question.provision_usd):
         if throughput_mib_s * MIB >= bytes_per_second and iops >= ios_per_second:

@@ -123,7 +123,7 @@ def explain(
 
 
 def constraint(formula: str, sentence: str, source: str, /, **inputs: Quantity) -> Explanation:
-    """An explanation of a figure that a search chose, with the comparison that decided."""
+    """Explain a figure that a search chose by the comparison that decided."""
     return Explanation(
         sentence=sentence.format_map(inputs),
         kind=Kind.CONSTRAINT,

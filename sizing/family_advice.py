@@ -1,4 +1,4 @@
-"""What the store files of a column family suggest to change about it.
+"""Advice that the store files of a column family give: which of its settings to change.
 
 Whether to cache it, block size, encoding, codec, Bloom filter. Files say how data lie, and not how they are read: each
 piece of advice says what it would save, and what it costs.
@@ -14,6 +14,7 @@ from sizing.block import KEY_LENGTH_BYTES, SEQUENCE_ID_BYTES, VALUE_LENGTH_BYTES
 from sizing.heap import index_bytes_per_block
 from sizing.inspection import FamilyTotals, Inspection
 from sizing.units import KIB, format_size
+from sizing.workload import ENCODED_KEY_FRACTION
 
 __all__ = ["Advice", "advice"]
 
@@ -26,7 +27,6 @@ SMALL_HEAP_BYTES: Final = 256 << 20  # judgement: a plan's step of heap; less ch
 LARGE_BLOCK_BYTES: Final = 160 * KIB  # judgement: more than twice the default
 SMALL_CELL_FRACTION: Final = 1 / 32  # judgement: of a block, where one is read for one cell
 KEY_FRACTION: Final = 0.4  # judgement: published figures for FAST_DIFF begin at keys as long as values
-KEYS_LEFT: Final = 0.25  # sizing/workload.py: what FAST_DIFF leaves of keys
 WORTH_RATIO: Final = 1.3  # judgement: ZSTD costs processor time at each miss
 FILES_OF_REGION: Final = 1.5  # judgement: with one file each, a filter spares nothing
 
@@ -43,8 +43,8 @@ class Advice:
 
 
 def advice(inspection: Inspection) -> tuple[Advice, ...]:
-    """Family by family."""
-    return tuple(each for family in inspection.families for rule in _RULES for each in rule(family))
+    """Return the advice, family by family."""
+    return tuple(piece for family in inspection.families for rule in _RULES for piece in rule(family))
 
 
 def _advised(family: FamilyTotals, setting: str, why: str, but: str) -> Advice:
@@ -100,12 +100,12 @@ def _keys(family: FamilyTotals) -> Iterator[Advice]:
     share = overhead / (overhead + family.value_bytes)
     if family.encoding == "NONE" and family.key_bytes and share >= KEY_FRACTION:
         cached_bytes = family.lengths.total_bytes
-        left_bytes = round(cached_bytes * (1 - share * (1 - KEYS_LEFT)))
+        encoded_bytes = round(cached_bytes * (1 - share * (1 - ENCODED_KEY_FRACTION["FAST_DIFF"])))
         yield _advised(
             family,
             "DATA_BLOCK_ENCODING => 'FAST_DIFF'",
             f"{share:.0%} of its bytes are keys, of {family.key_bytes} B for values of {family.value_bytes} B; encoded,"
-            f" as blocks also are in the cache, it would take {format_size(left_bytes)} there, not"
+            f" as blocks also are in the cache, it would take {format_size(encoded_bytes)} there, not"
             f" {format_size(cached_bytes)} (estimate)",
             "a seek within a block then decodes from its beginning; ROW_INDEX_V1 does not, and saves nothing",
         )

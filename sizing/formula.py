@@ -60,7 +60,7 @@ def evaluate(formula: str, inputs: Mapping[str, Value], functions: Mapping[str, 
 
 
 def names(formula: str) -> frozenset[str]:
-    """The inputs and functions that a formula names."""
+    """Return the inputs and functions that a formula names."""
     return frozenset(node.id for node in ast.walk(_parsed(formula)) if isinstance(node, ast.Name))
 
 
@@ -93,15 +93,15 @@ def _value(node: ast.expr, inputs: Mapping[str, Value], functions: Mapping[str, 
     raise ValueError(f"a formula has no {type(node).__name__}: {ast.unparse(node)}")
 
 
-def _holds(symbol: ast.cmpop, left: float, right: float) -> bool:
-    near = math.isclose(left, right, rel_tol=ROUNDING)
+def _holds(symbol: ast.cmpop, first: float, second: float) -> bool:
+    near = math.isclose(first, second, rel_tol=ROUNDING)
     match symbol:
         case ast.LtE():
-            return left < right or near
+            return first < second or near
         case ast.GtE():
-            return left > right or near
+            return first > second or near
         case ast.Lt():
-            return left < right and not near
+            return first < second and not near
         case ast.Gt():
-            return left > right and not near
+            return first > second and not near
     raise ValueError(f"a formula compares with <, <=, > or >=, not with {type(symbol).__name__}")

@@ -1,4 +1,4 @@
-"""What a gp3 volume can be, and what it costs.
+"""The limits of a gp3 volume, and its price.
 
 Sources: EBS User Guide, general-purpose volumes (3,000 IOPS and 125 MiB/s included; at most 80,000 IOPS and
 2,000 MiB/s; 500 IOPS for each GiB; 0.25 MiB/s for each IOPS). EMR documents less for its VolumeSpecification:

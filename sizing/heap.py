@@ -61,7 +61,7 @@ FLUSH_SIZE_BYTES: Final = 128 * MIB  # hbase.hregion.memstore.flush.size: more t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeapNeeds:
-    """What must fit on the heap of one RegionServer, in bytes."""
+    """The needs that must fit on the heap of one RegionServer, in bytes."""
 
     l1_bytes: int
     memstore_bytes: int
@@ -87,7 +87,7 @@ class Heap:
 
     @property
     def xmx_bytes(self) -> int:
-        """-Xms and -Xmx alike."""
+        """Return the value of -Xms and -Xmx alike."""
         return self.xmx_mib * MIB
 
 
@@ -111,7 +111,7 @@ def l1_bytes(index_and_bloom_bytes: float) -> int:
 
 
 def within_heap_limit(l1_fraction: float, memstore_fraction: float) -> bool:
-    """HBase's own start-up check: float32, truncated to whole percents, together at most 80."""
+    """Apply HBase's own start-up check: float32, truncated to whole percents, together at most 80."""
     percents = int(np.float32(l1_fraction) * np.float32(100)) + int(np.float32(memstore_fraction) * np.float32(100))
     return percents <= 80  # noqa: PLR2004 - the rule's own figure
 
@@ -126,8 +126,8 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
         l1_fraction = _fraction(needs.l1_bytes, xmx_mib)
         memstore_fraction = _fraction(needs.memstore_bytes, xmx_mib)
         fixed = needs.total_bytes - needs.l1_bytes - needs.memstore_bytes
-        taken = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
-        if taken <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
+        used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
+        if used <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
             return Heap(
                 xmx_mib=xmx_mib,
                 collector=collector,

@@ -57,7 +57,7 @@ class OccupancyRange:
         in block lengths, wanted bytes in slots; where several sizes hold blocks, one is mostly short after the first
         pass, and a second takes 10 % more. Source: HBase 2.6.2 BucketCache.freeSpace and BucketAllocator.
         """
-        full = allocator.blocks_held(histogram)
+        full = allocator.block_capacity(histogram)
         claims = allocator.claims(histogram)
         share = full / max(1, sum(claims.values()))
         used = {slot: blocks * share for slot, blocks in claims.items()}
@@ -150,22 +150,22 @@ def _free_bytes(allocator: BucketAllocator, used: dict[int, float]) -> dict[int,
     spare = max(0.0, allocator.buckets - idle - needed) * allocator.bucket_bytes
     total = sum(used.values())
     peaks = {slot: PEAK * slot * math.sqrt(blocks * (1 - blocks / total)) for slot, blocks in used.items()}
-    taken = {slot: peak * min(1.0, spare / max(1.0, sum(peaks.values()))) for slot, peak in peaks.items()}
+    spare_bytes = {slot: peak * min(1.0, spare / max(1.0, sum(peaks.values()))) for slot, peak in peaks.items()}
     largest = allocator.sizes[-1]
-    return {slot: taken[slot] + (spare - sum(taken.values()) if slot == largest else 0) for slot in used}
+    return {slot: spare_bytes[slot] + (spare - sum(spare_bytes.values()) if slot == largest else 0) for slot in used}
 
 
 def _hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    """Hit ratios of caches `factors` times as large; shape as factors."""
+    """Return hit ratios of caches `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
     ratios = _promoted(popularity, swing, factors) if swing.promotes else _lru(popularity, swing, factors)
     return np.where(everything, 1.0, ratios)
 
 
 def _promoted(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    full, kept = factors * swing.full_blocks, factors * swing.blocks_after_eviction
+    full, least = factors * swing.full_blocks, factors * swing.blocks_after_eviction
     room = factors * swing.room_blocks
-    eviction = Eviction(mean=(full + kept) / 2, freed=full - kept, room=room)
+    eviction = Eviction(mean=(full + least) / 2, freed=full - least, room=room)
     return promoted_hit_ratios(popularity, eviction)
 
 
@@ -187,8 +187,8 @@ def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
     weights, blocks = popularity.weights[popularity.weights > 0], popularity.blocks[popularity.weights > 0]
     longest = LONGEST_TIME / weights.min()
     grid = np.concatenate(([0.0], np.geomspace(min(1.0, longest), longest, GRID_POINTS)))
-    held = -np.expm1(-grid[:, None] * weights) @ blocks
-    times = grid[np.clip(np.searchsorted(held, sizes, side="right") - 1, 0, GRID_POINTS)]
+    cached = -np.expm1(-grid[:, None] * weights) @ blocks
+    times = grid[np.clip(np.searchsorted(cached, sizes, side="right") - 1, 0, GRID_POINTS)]
     for _ in range(NEWTON_STEPS):
         unread = np.exp(-times[:, None] * weights)
         short = sizes - (1 - unread) @ blocks

@@ -64,12 +64,12 @@ def entry_bytes(numbers: Numbers, name_characters: int = FILE_NAME_CHARACTERS) -
 
 
 def varint_bytes(number: float) -> int:
-    """Of one number, at least 0."""
+    """Return the length of one number, at least 0, as a varint."""
     return max(1, -(-int(number).bit_length() // BITS_PER_BYTE))
 
 
 def mean_varint_bytes(limit: float) -> float:
-    """Of numbers that are spread evenly from 0 to the limit."""
+    """Return the mean length of numbers that are spread evenly from 0 to the limit."""
     longer = (1 - float(1 << BITS_PER_BYTE * count) / limit for count in range(1, varint_bytes(limit)))
     return 1 + sum(max(0.0, share) for share in longer)
 

@@ -1,4 +1,4 @@
-"""What is asked of every candidate alike: the requirements, the world, the blocks and the read."""
+"""The inputs that all candidates share: the requirements, the world, the blocks and the read."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class SizingInputs:
 
     @classmethod
     def new(cls, requirements: Requirements, world: World) -> SizingInputs:
-        """With the blocks of the workload, and the bucket sizes that suit them."""
+        """Count the blocks of the workload, and choose the bucket sizes that suit them."""
         demand = CacheDemand.of(stored_blocks(requirements.workload), world.release)
         return cls(requirements=requirements, world=world, demand=demand)
 
     @property
     def mode(self) -> Mode:
-        """The storage mode of the cluster."""
+        """Return the storage mode of the cluster."""
         return self.requirements.mode
 
     @property

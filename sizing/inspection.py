@@ -1,4 +1,4 @@
-"""What real store files were found to hold: the histogram of their blocks instead of an estimate of it."""
+"""The contents of real store files: the histogram of their blocks instead of an estimate of it."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class Inspection:
 
     @property
     def regions(self) -> int:
-        """Of all tables that have a store file; families share their table's."""
+        """Return the regions of all tables that have a store file; families share their table's."""
         tables = {family.table for family in self.families}
         return sum(max(family.regions for family in self.families if family.table == table) for table in tables)
 
     @property
     def l1_bytes(self) -> int:
-        """Indexes and Bloom chunks of all families."""
+        """Return the bytes of indexes and Bloom chunks of all families."""
         return sum(family.index_bytes + family.bloom_bytes for family in self.families)
 
     def lengths(self, *, compressed: bool) -> LengthHistogram:

@@ -11,7 +11,7 @@ __all__ = ["InstanceType"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
-    """What one node of this type has.
+    """The resources of one node of this type.
 
     `*_sustained_*` holds for ever; `*_burst_*` for about 30 minutes a day where the two differ.
     What one NVMe drive does is a judgement of facts/nvme-rates.csv. `emr_since` is the first release that lists the

@@ -78,7 +78,7 @@ class ReadPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentiles:
-    """Estimated latency of reads."""
+    """The estimated latency of reads: its mean, and four percentiles."""
 
     mean_ms: float
     p50_ms: float
@@ -87,7 +87,7 @@ class Percentiles:
     p999_ms: float
 
     def seconds(self, quantile: float) -> float:
-        """The latency at one of the four quantiles."""
+        """Return the latency at one of the four quantiles."""
         milliseconds = (self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms)
         return dict(zip(QUANTILES, milliseconds, strict=True))[quantile] / 1000
 
@@ -98,7 +98,7 @@ def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
 
 
 def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
-    """Simulated latencies in seconds, ascending; shape (reads,)."""
+    """Simulate latencies in seconds, ascending; shape (reads,)."""
     rng = np.random.default_rng(seed)
     whole = int(path.blocks)
     blocks = whole + (rng.random(reads) < path.blocks - whole)
@@ -113,7 +113,7 @@ def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
 
 
 def percentiles(path: ReadPath, seed: int = SEED) -> Percentiles:
-    """Estimated percentiles of one read."""
+    """Return estimated percentiles of one read."""
     seconds = samples(path, seed)
     quantiles = np.quantile(seconds, QUANTILES)
     return _percentiles(float(seconds.mean()), quantiles)
@@ -143,7 +143,7 @@ def _share_below(ascending: Floats, times: Floats) -> Floats:
 
 
 def _waits(waiting: Waiting, rng: np.random.Generator, reads: int) -> Floats:
-    """Queueing time of each read, with the mean given."""
+    """Draw the queueing time of each read, with the mean given."""
     if waiting.mean_seconds <= 0:
         return np.zeros(reads)
     if waiting.closed_servers is None:

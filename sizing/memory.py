@@ -42,9 +42,9 @@ class NodeMemory:
 class NotEnoughMemory(ValueError):
     """The RegionServer's needs leave too little page cache; the text says how much is missing."""
 
-    def __init__(self, text: str, *, left_bytes: int, least_bytes: int) -> None:
-        """`left_bytes` is what the page cache would have, `least_bytes` what it must have."""
-        self.left_bytes, self.least_bytes = left_bytes, least_bytes
+    def __init__(self, text: str, *, page_cache_bytes: int, least_bytes: int) -> None:
+        """`page_cache_bytes` is what the page cache would have, `least_bytes` what it must have."""
+        self.page_cache_bytes, self.least_bytes = page_cache_bytes, least_bytes
         super().__init__(text)
 
 
@@ -67,14 +67,14 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
         "jvm": JVM_FIXED_BYTES + math.ceil(JVM_FRACTION * heap.xmx_bytes),
         "direct": direct_bytes(handlers),
     }
-    left_bytes = ram_bytes - sum(parts.values())
+    page_cache_bytes = ram_bytes - sum(parts.values())
     least_bytes = math.ceil(PAGE_CACHE_FRACTION * ram_bytes)
-    missing_bytes = least_bytes - left_bytes
+    missing_bytes = least_bytes - page_cache_bytes
     if missing_bytes > 0:
         raise NotEnoughMemory(
             f"{heap.xmx_mib / 1024:.1f} GiB of heap in {ram_bytes / GIB:.0f} GiB of RAM leave "
-            f"{max(0, left_bytes) / GIB:.1f} GiB of page cache, {missing_bytes / GIB:.1f} GiB too little",
-            left_bytes=left_bytes,
+            f"{max(0, page_cache_bytes) / GIB:.1f} GiB of page cache, {missing_bytes / GIB:.1f} GiB too little",
+            page_cache_bytes=page_cache_bytes,
             least_bytes=least_bytes,
         )
-    return NodeMemory(ram_bytes=ram_bytes, parts={**parts, "page_cache": left_bytes})
+    return NodeMemory(ram_bytes=ram_bytes, parts={**parts, "page_cache": page_cache_bytes})

@@ -1,4 +1,4 @@
-"""What one read of a cached block makes the disk do: Linux reads whole pages, and ahead, and HBase reads in pieces.
+"""The disk's work for one read of a cached block: Linux reads whole pages and ahead, HBase in pieces.
 
 HBase reads at most 64 KiB of a file at once (`ByteBuff.NIO_BUFFER_LIMIT`, HBase 2.6), so a block of more takes several
 calls. The first finds nothing and reads its own pages. Where a later one begins on a new page, Linux reads on: as much
@@ -46,7 +46,7 @@ LENGTHS: Final = 4_096  # of which what was found is kept
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockRead:
-    """Of one block, in the mean over where its slot starts: bytes and IOs of the disk."""
+    """Bytes and IOs of the disk for one block, in the mean over where its slot starts."""
 
     bytes: float
     ios: float
@@ -73,8 +73,8 @@ def mean_block_read(lengths: Iterable[tuple[int, int]]) -> BlockRead:
     if not total:
         raise ValueError("there are no blocks to read")
     return BlockRead(
-        bytes=sum(each.bytes * blocks for each, blocks in counted) / total,
-        ios=sum(each.ios * blocks for each, blocks in counted) / total,
+        bytes=sum(read.bytes * blocks for read, blocks in counted) / total,
+        ios=sum(read.ios * blocks for read, blocks in counted) / total,
     )
 
 

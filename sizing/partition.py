@@ -56,14 +56,14 @@ class Partition:
         return rows.minima(self.costs[most])
 
     def ends(self, end: int, most: int) -> list[int]:
-        """Where the classes end, ascending, in the cheapest service of the first `end` slots with at most `most`."""
-        found: list[int] = []
+        """Return the ends of the classes, ascending, in the cheapest service of the first `end` slots."""
+        class_ends: list[int] = []
         while end > 0:
             begin = int(self.begins[most, end])
             if begin < end:
-                found.append(end)
+                class_ends.append(end)
             end, most = begin, most - 1
-        return found[::-1]
+        return class_ends[::-1]
 
 
 def partition_cost(blocks_below: Floats, claims: Floats, closing_claim: float, most: int) -> float:
@@ -101,7 +101,7 @@ class _Rows:
         return minima, columns
 
     def _minima_within(self, costs: Floats, rows: Integers, low: Integers, high: Integers) -> tuple[Floats, Integers]:
-        """Minimum and first column of these rows, each over its own columns low to high."""
+        """Return the minimum and first column of these rows, each over its own columns low to high."""
         lengths = high - low + 1
         starts = np.cumsum(lengths) - lengths
         member = np.repeat(np.arange(len(rows)), lengths)

@@ -1,4 +1,4 @@
-"""What a workload gets from warm nodes: throughput, mean latency, and estimated percentiles."""
+"""The performance of warm nodes under a workload: throughput, mean latency, and estimated percentiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to keep the index of a BucketCache on disk, so that a restart finds its blocks again.
+"""The cost of keeping the index of a BucketCache on disk, so that a restart finds its blocks again.
 
 HBase rewrites the whole index every `hbase.bucketcache.persist.intervalinmillis` if anything changed, so the
 interval trades what a crash forgets against the share of time and of the cache volume that dumping takes.
@@ -90,7 +90,7 @@ def persistence(
     index_format: IndexFormat,
     time_fraction: float = DUMP_TIME_FRACTION,
 ) -> Persistence:
-    """Settings and cost of the persisted index of one RegionServer that caches `blocks` blocks."""
+    """Return settings and cost of the persisted index of one RegionServer that caches `blocks` blocks."""
     size = index_bytes(blocks, index_format)
     seconds = dump_seconds(blocks, size, disk_bytes_per_second)
     interval = interval_ms(seconds, time_fraction)

@@ -72,7 +72,7 @@ class HitRatio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    """What the warm cluster does with all its nodes, and what limits it. Percentiles are estimates.
+    """The performance of the warm cluster with all its nodes, and its bottleneck. Percentiles are estimates.
 
     `reads_per_second` is what it serves of the load: all of an open load below saturation, what the clients of a
     closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
@@ -174,7 +174,7 @@ class Plan:
     searched: Searched
 
     def figure(self, path: str) -> object:
-        """The figure at a path such as `heap.xmx_mib`, or `core.volumes.cache.size_gib` for one purpose.
+        """Return the figure at a path such as `heap.xmx_mib`, or `core.volumes.cache.size_gib` for one purpose.
 
         Raises LookupError where the plan has none.
         """

@@ -65,11 +65,11 @@ class Curve:
         return rows, reads
 
     def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
-        """Straight between the points."""
+        """Interpolate straight between the points."""
         return np.asarray(np.interp(ranks / rows, *self._axes()))
 
     def breaks(self, rows: float) -> Sequence[float]:
-        """The points themselves."""
+        """Return the points themselves."""
         return [share * rows for share, _ in self.points]
 
     def ranks_of(self, rows: float) -> float:
@@ -134,7 +134,7 @@ class Popularity:
 
 
 def block_popularity(rows: RowPopularity, blocks: float, rows_per_block: float) -> Popularity:
-    """How reads spread over `blocks` blocks of `rows_per_block` rows each.
+    """Return how reads spread over `blocks` blocks of `rows_per_block` rows each.
 
     A row larger than a block (below 1 row per block) has blocks of its own, which share its popularity. Raises
     InvalidInput unless both are positive.
@@ -175,8 +175,8 @@ def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Flo
     own = np.where(counts > 1, counts / 2, 0.0)
     powers = weights ** np.arange(1, 4)[:, None]
     below = np.cumsum((counts * powers)[:, ::-1], axis=1)[:, ::-1] - counts * powers + own * powers
-    left = np.maximum(np.cumsum(counts[::-1])[::-1] - counts + own, 1.0)
-    first, second, third = below / left
+    others = np.maximum(np.cumsum(counts[::-1])[::-1] - counts + own, 1.0)
+    first, second, third = below / others
     variance = np.where(second > first**2 * (1 + ALIKE), second - first**2, 0.0) * (draws - 1)
     skew = (third - 3 * first * second + 2 * first**3) * (draws - 1)
     deviation = np.sqrt(variance)
@@ -191,8 +191,8 @@ def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Flo
 
 def _merged(weights: Floats, shares: Floats, blocks: float) -> Popularity:
     """So many blocks of these weights in these shares; weights within 2 % of each other made one class."""
-    found = shares * blocks > NEGLIGIBLE_BLOCKS
-    weights, shares = weights[found], shares[found]
+    likely = shares * blocks > NEGLIGIBLE_BLOCKS
+    weights, shares = weights[likely], shares[likely]
     with np.errstate(divide="ignore"):
         step = np.floor(np.log(weights / weights.max()) / np.log(WEIGHT_RATIO) + ALIKE)
     _, member = np.unique(-step, return_inverse=True)

@@ -56,20 +56,20 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
 def warm_up_curve(
     demand: CacheDemand, cache_bytes: float, filled: Prefetch, accesses_per_second: float, cached_blocks: int
 ) -> tuple[tuple[float, float], ...]:
-    """Hit ratio over hours from cold caches, cluster-wide, while reads go on at the rate of the warm cluster.
+    """Return the hit ratio over hours from cold caches, cluster-wide, while reads go on as in the warm cluster.
 
     `cached_blocks` is what prefetch brings in all.
     """
     slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
     factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
-    kept = (
+    blocks_after_eviction = (
         demand.blocks.count
         if slots * ACCEPT_FACTOR >= demand.blocks.count
         else demand.swing.blocks_after_eviction * factor
     )
     return curve(
         demand.blocks.popularity,
-        CacheCapacity.of(slots=slots, blocks_after_eviction=kept),
+        CacheCapacity.of(slots=slots, blocks_after_eviction=blocks_after_eviction),
         WarmUpLoad(
             accesses_per_second=lambda _: accesses_per_second,
             prefetched_blocks_per_second=cached_blocks / filled.seconds,

@@ -1,4 +1,4 @@
-"""What things cost in one region, with the date of the price list."""
+"""Prices in one region, with the date of the price list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ComputePrice:
 
     @property
     def usd_per_hour(self) -> float:
-        """Both together, which is what a node costs without its disks."""
+        """Return EC2's price and EMR's fee together, which is the price of a node without its disks."""
         return self.ec2_usd_per_hour + self.emr_fee_usd_per_hour
 
 
@@ -46,11 +46,11 @@ class PriceTable:
     services: Mapping[str, ServicePrice]
 
     def usd(self, item: str) -> float:
-        """Price of one unit of a service item, in the unit its row states."""
+        """Return the price of one unit of a service item, in the unit its row states."""
         return self.services[item].usd
 
     @property
     def described(self) -> str:
-        """Of which day the prices are, and whether EMR's fee is a list price."""
+        """Say of which day the prices are, and whether EMR's fee is a list price."""
         estimated = any(price.emr_fee_confidence == ESTIMATE for price in self.compute.values())
         return f"prices of {self.as_of}; the EMR fee is {'an estimate' if estimated else 'a list price'}"

@@ -91,14 +91,14 @@ class _Grid:
         longest = LONGEST_TIME / weights.min()
         times = np.geomspace(min(max(shortest, 1e-3), longest / 2), longest, TIMES)
         stays = -np.expm1(-times[:, None] * weights)
-        promoted, kept = stays[:, None, :], stays[None, :, :]
-        in_multi = promoted / (1 - kept + promoted)
+        promoted, stays_in_multi = stays[:, None, :], stays[None, :, :]
+        in_multi = promoted / (1 - stays_in_multi + promoted)
         reads = weights * blocks
         hits = in_multi @ reads
-        left = (in_multi * (1 - kept)) @ reads
+        leaving = (in_multi * (1 - stays_in_multi)) @ reads
         single = ((1 - in_multi) * promoted) @ blocks
-        multi = (in_multi * kept) @ blocks
-        return cls(single=single, multi=multi, outflow=left / np.maximum(1 - hits, 1e-300), hits=hits)
+        multi = (in_multi * stays_in_multi) @ blocks
+        return cls(single=single, multi=multi, outflow=leaving / np.maximum(1 - hits, 1e-300), hits=hits)
 
     def at_sizes(self, sizes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Group sizes, outflow and hits where both groups together have these sizes; shapes (T1, sizes).
@@ -106,10 +106,10 @@ class _Grid:
         Not a number where SINGLE alone is already larger.
         """
         rows = self.single + self.multi
-        found = np.array(
+        interpolated = np.array(
             [
                 [np.interp(sizes, row, values[at], left=np.nan) for at, row in enumerate(rows)]
                 for values in (self.single, self.multi, self.outflow, self.hits)
             ]
         )
-        return found[0], found[1], found[2], found[3]
+        return interpolated[0], interpolated[1], interpolated[2], interpolated[3]

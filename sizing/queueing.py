@@ -1,4 +1,4 @@
-"""What a load gets from a network of queues: exact mean-value analysis (closed), M/M/c (open).
+"""Throughput and latency of a network of queues: exact mean-value analysis (closed), M/M/c (open).
 
 A read visits one RegionServer of many alike, so a station has `copies`, and each copy sees its share of the visits.
 A copy with several channels (the cores of a CPU) is taken apart as Seidmann did: a single server c times as fast,
@@ -63,7 +63,7 @@ class QueueingNetwork:
 
     @property
     def seconds_alone(self) -> float:
-        """Latency of the only read in the network."""
+        """Return the latency of the only read in the network."""
         return self.delay_seconds + sum(station.demand_seconds for station in self.stations)
 
     @property
@@ -82,7 +82,7 @@ class Handlers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadResult:
-    """What a load gets: mean latency from sending to answer, and how busy each station is (0 to 1)."""
+    """The result of a load: mean latency from sending to answer, and how busy each station is (0 to 1)."""
 
     reads_per_second: float
     latency_seconds: float
@@ -101,14 +101,14 @@ class LoadResult:
         return max(0.0, self.latency_seconds - self.seconds_alone)
 
 
-def network(found: Iterable[Resource], servers: int, channels: int, delay_seconds: float) -> QueueingNetwork:
+def network(limits: Iterable[Resource], servers: int, channels: int, delay_seconds: float) -> QueueingNetwork:
     """Return the queues behind the resources of a cluster of `servers` with `channels` cores each.
 
     Throughput and IOPS of a disk are two meters on one device, so the tighter is the station. Handlers and
     concurrency limit who may enter and are no stations. S3's request limit is one queue for all.
     """
     tightest: dict[str, Station] = {}
-    for resource in found:
+    for resource in limits:
         if resource.name in {"handlers", "concurrency"} or resource.demand_per_read <= 0:
             continue
         copies = 1 if resource.name == "s3-requests" else servers
@@ -146,8 +146,10 @@ def open_load(net: QueueingNetwork, reads_per_second: float, handlers: Handlers 
     inside = net.delay_seconds + sum(_residence(station, reads_per_second) for station in net.stations)
     waiting = 0.0
     if handlers is not None:
-        held = Station(name="handlers", demand_seconds=inside, copies=handlers.servers, channels=handlers.per_server)
-        waiting = _residence(held, reads_per_second) - inside
+        handler_station = Station(
+            name="handlers", demand_seconds=inside, copies=handlers.servers, channels=handlers.per_server
+        )
+        waiting = _residence(handler_station, reads_per_second) - inside
     return _load(net, reads_per_second, inside + waiting)
 
 
@@ -187,25 +189,25 @@ def _fixed_seconds(station: Station) -> float:
 
 
 def _throughputs(net: QueueingNetwork, requests: int, think_seconds: float) -> list[float]:
-    """Throughput with 1, 2, … `requests` in the network: exact for single channels, Seidmann's for several.
+    """Return the throughput with 1, 2, … `requests` in the network: exact for one channel, else Seidmann's.
 
     Plain floats, because each step needs the one before.
     """
     queues = [(station.demand_seconds / station.channels, station.copies) for station in net.stations]
     fixed = net.delay_seconds + sum(_fixed_seconds(station) for station in net.stations)
     # What a request finds waiting at one copy of each station.
-    found = [0.0] * len(queues)
+    queued = [0.0] * len(queues)
     throughputs = []
     for inside in range(1, requests + 1):
-        residence = [demand * (1 + queue) for (demand, _), queue in zip(queues, found, strict=True)]
+        residence = [demand * (1 + queue) for (demand, _), queue in zip(queues, queued, strict=True)]
         throughput = inside / (think_seconds + fixed + sum(residence))
-        found = [throughput * time / copies for time, (_, copies) in zip(residence, queues, strict=True)]
+        queued = [throughput * time / copies for time, (_, copies) in zip(residence, queues, strict=True)]
         throughputs.append(throughput)
     return throughputs
 
 
 def _limited_throughput(net: QueueingNetwork, requests: int, handlers: Handlers) -> float:
-    """Throughput when each server works on at most `per_server` requests.
+    """Return the throughput when each server works on at most `per_server` requests.
 
     A server alone gives its throughput with 1, 2, … requests inside, constant from `per_server` on. Servers, what
     they share, and the think time are then queues whose speed depends on their length: Buzen's convolution.
@@ -256,15 +258,15 @@ def _tilted(logs: Floats, tilt: float) -> Floats:
     return chances
 
 
-def _convolved(left: Floats, right: Floats) -> Floats:
-    """Distribution of the sum of two counts, as far as the longest that matters."""
-    size = 2 * len(left)
-    product = np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size)
-    return np.maximum(product[: len(left)], 0.0)
+def _convolved(first: Floats, second: Floats) -> Floats:
+    """Return the distribution of the sum of two counts, as far as the longest that matters."""
+    size = 2 * len(first)
+    product = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size)
+    return np.maximum(product[: len(first)], 0.0)
 
 
 def _power(chances: Floats, times: int) -> Floats:
-    """Distribution of the sum of `times` equal counts, by squaring."""
+    """Return the distribution of the sum of `times` equal counts, by squaring."""
     total = np.zeros_like(chances)
     total[0] = 1.0
     while times:

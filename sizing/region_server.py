@@ -47,7 +47,7 @@ INFINITE: Final = float("inf")  # the disk of an index that is empty
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerShare:
-    """What one RegionServer has to carry: its part of regions, rows, writes and cached blocks."""
+    """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks."""
 
     cached_blocks: int
     index_and_bloom_bytes: float
@@ -88,38 +88,38 @@ def region_server(
 
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
-    kept = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release))
-    needs = _heap_needs(share, demand, kept, release)
-    settled = heap(needs, release.collector)
+    index = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release))
+    needs = _heap_needs(share, demand, index, release)
+    sized_heap = heap(needs, release.collector)
     workload, threads = demand.blocks.workload, prefetch_threads(instance)
-    threads_that_answer = handlers(instance, workload, settled)
+    threads_that_answer = handlers(instance, workload, sized_heap)
     return RegionServer(
-        heap=settled,
+        heap=sized_heap,
         heap_needs=needs,
-        memory=split_memory(instance.memory_bytes, settled, threads_that_answer),
+        memory=split_memory(instance.memory_bytes, sized_heap, threads_that_answer),
         handlers=threads_that_answer,
         call_queues=call_queues(threads_that_answer, writes=workload.write_bytes_per_second > 0),
         prefetch_threads=threads,
         s3_connections=s3_connections(threads_that_answer, threads),
-        persistence=kept,
-        restart=restart(_restart_of(settled, share, release)),
+        persistence=index,
+        restart=restart(_restart_of(sized_heap, share, release)),
     )
 
 
 def index_format(release: Release) -> IndexFormat:
-    """How that release writes the index of its cache."""
+    """Return how that release writes the index of its cache."""
     return IndexFormat.FROM_2_6_5 if release.index_restored_in_background else IndexFormat.UNTIL_2_6_4
 
 
 def prefetch_threads(instance: InstanceType) -> int:
-    """`hbase.hfile.thread.prefetch` for this instance."""
+    """Return `hbase.hfile.thread.prefetch` for this instance."""
     return max(FEWEST_PREFETCH_THREADS, PREFETCH_THREADS_PER_VCPU * instance.vcpus)
 
 
-def handlers(instance: InstanceType, workload: Workload, settled: Heap) -> int:
+def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap) -> int:
     """`hbase.regionserver.handler.count`: by vCPU, fewer where answers are so large that they would fill the heap."""
     for_vcpus = max(DEFAULT_HANDLERS, HANDLERS_PER_VCPU * instance.vcpus)
-    for_answers = int(ANSWERS_FRACTION * settled.xmx_bytes / answer_bytes(workload))
+    for_answers = int(ANSWERS_FRACTION * sized_heap.xmx_bytes / answer_bytes(workload))
     return max(FEWEST_HANDLERS, min(for_vcpus, for_answers))
 
 
@@ -134,20 +134,20 @@ def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:
     return max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
 
-def _heap_needs(share: ServerShare, demand: CacheDemand, kept: Persistence, release: Release) -> HeapNeeds:
+def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, release: Release) -> HeapNeeds:
     queued_blocks = 2 * WRITER_THREADS * WRITER_QUEUE_LENGTH if share.cached_blocks else 0
     return HeapNeeds(
         l1_bytes=l1_bytes(share.index_and_bloom_bytes),
         memstore_bytes=memstore_bytes(share.write_bytes_per_second, share.regions),
         index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
         write_queue_bytes=math.ceil(queued_blocks * demand.blocks.cached_bytes),
-        persist_chunk_bytes=kept.chunk_heap_bytes,
+        persist_chunk_bytes=index.chunk_heap_bytes,
     )
 
 
-def _restart_of(settled: Heap, share: ServerShare, release: Release) -> RestartOf:
+def _restart_of(sized_heap: Heap, share: ServerShare, release: Release) -> RestartOf:
     return RestartOf(
-        heap_bytes=settled.xmx_bytes,
+        heap_bytes=sized_heap.xmx_bytes,
         cached_blocks=share.cached_blocks,
         regions=math.ceil(share.regions),
         open_region_threads=OPEN_REGION_THREADS,

@@ -1,4 +1,4 @@
-"""What would have to change for an infeasible question to have an answer: one change at a time, each tried."""
+"""Single changes that would give an infeasible question an answer, each tried."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LOWER_LOADS = (0.75, 0.5, 0.25, 0.1, 0.02)
 LOWER_HIT_RATIOS = (0.95, 0.9, 0.8, 0.5)
 
 
-def nearest_changes(found: SearchResult) -> tuple[str, ...]:
+def nearest_changes(result: SearchResult) -> tuple[str, ...]:
     """The single changes with which the search succeeds, or, where none does alone, what is missed as it stands."""
-    question = found.best.candidate.question
-    changes = tuple(text for text in _changes(question, found.best) if text)
-    return changes or (*_ceiling(found.best), *(shortfall.reason for shortfall in found.best.shortfalls))
+    question = result.best.candidate.question
+    changes = tuple(text for text in _changes(question, result.best) if text)
+    return changes or (*_ceiling(result.best), *(shortfall.reason for shortfall in result.best.shortfalls))
 
 
 def _ceiling(best: Evaluation) -> tuple[str, ...]:
@@ -58,10 +58,10 @@ def _with(question: SizingInputs, targets: Targets, text: object) -> str:
 
 def _served(question: SizingInputs) -> Evaluation | None:
     try:
-        found = search(question)
+        result = search(question)
     except LookupError:
         return None
-    return found.best if found.best.serves else None
+    return result.best if result.best.serves else None
 
 
 def _pinned_count(question: SizingInputs) -> str:

@@ -60,7 +60,7 @@ class Release:
 
     @property
     def collector(self) -> str:
-        """`zgc` where EMR documents Java 21 for RegionServers, else `g1`, the default of Java 17."""
+        """Return `zgc` where EMR documents Java 21 for RegionServers, else `g1`, the default of Java 17."""
         return "zgc" if self.zgc_documented else "g1"
 
     @property

@@ -35,7 +35,7 @@ class Requirements:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What there is to buy, and the release that will run on it."""
+    """The instance types and prices there are, and the release that will run on them."""
 
     instance_types: Mapping[str, InstanceType]
     prices: PriceTable

@@ -1,4 +1,4 @@
-"""What a read needs of each resource of a cluster, and which resource gives out first.
+"""The resources of a cluster: how much a read needs of each, and which one gives out first.
 
 Everything is per cluster and per read, with sustained limits only: what an instance or a volume can do in a
 burst is not capacity. `max_reads_per_second` is the bound that a resource sets by itself (the utilisation
@@ -77,7 +77,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """What one RegionServer may take from the disk of its BucketCache, for ever."""
+    """The rates that one RegionServer may use of its BucketCache's disk, for ever."""
 
     kind: DiskKind
     bytes_per_second: float
@@ -172,7 +172,7 @@ def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
 
 
 def ios_per_fill(length_bytes: int, kind: DiskKind) -> int:
-    """IOs to write one block: its pages, split where the device splits, and its edge pages read before."""
+    """Return the IOs to write one block: its pages, split where the device splits, and its edge pages read before."""
     pages = ceil(aligned_bytes(length_bytes) / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
     return pages + PARTIAL_PAGES_PER_FILL
 
@@ -264,9 +264,9 @@ def concurrency(requests: float, seconds: float) -> Resource:
     return Resource(name="concurrency", capacity=requests, unit="request", demand_per_read=seconds)
 
 
-def bottleneck(found: Iterable[Resource]) -> Resource:
+def bottleneck(limits: Iterable[Resource]) -> Resource:
     """The resource that allows the fewest reads a second, the first of equals. Raises ValueError if none."""
-    return min(found, key=lambda resource: resource.max_reads_per_second)
+    return min(limits, key=lambda resource: resource.max_reads_per_second)
 
 
 def _resource(name: ResourceName, cluster: ServingCluster, per_server: float, unit: str, demand: float) -> Resource:
@@ -282,7 +282,7 @@ def _network(cluster: ServingCluster, read: Read, hits: Hits) -> Resource:
 
 
 def _disk_resources(cluster: ServingCluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
-    """Throughput and IOPS of the cache disks, under the names of their kind; none without a disk."""
+    """Return throughput and IOPS of the cache disks, under the names of their kind; none without a disk."""
     disk = cluster.disk
     if disk is None:
         return ()

@@ -34,7 +34,7 @@ RETAIN_MARGIN: Final = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartLoad:
-    """What decides how long one RegionServer takes to restart."""
+    """The quantities that decide how long one RegionServer takes to restart."""
 
     heap_bytes: int
     cached_blocks: int

@@ -1,4 +1,4 @@
-"""What a whole population holds, from a sample of it, with an interval that has the truth 95 times in 100.
+"""The total of a population from a sample of it, with an interval that has the truth 95 times in 100.
 
 Sizes of all members are known, and what is asked for (blocks, bytes of index) goes with size. So members are put into
 strata of equal bytes, the largest are taken for certain, and in each stratum a ratio to size is estimated. Deviations
@@ -63,44 +63,44 @@ def strata(sizes: Sequence[int], count: int) -> tuple[Stratum, ...]:
     while sure < count - 1 and sizes[order[sure]] * (count - sure) >= rest_bytes:
         rest_bytes -= sizes[order[sure]]
         sure += 1
-    found = [Stratum(tuple(order[:sure]), sure)] if sure else []
-    return (*found, *_equal(order[sure:], sizes, max(1, count - sure)))
+    largest = [Stratum(tuple(order[:sure]), sure)] if sure else []
+    return (*largest, *_equal(order[sure:], sizes, max(1, count - sure)))
 
 
 def _equal(members: Sequence[int], sizes: Sequence[int], count: int) -> list[Stratum]:
     parts = max(1, count // LEAST_OF_STRATUM)
-    rest_bytes, seen_bytes = sum(sizes[each] for each in members), 0
-    found: list[list[int]] = [[]]
+    rest_bytes, passed_bytes = sum(sizes[member] for member in members), 0
+    groups: list[list[int]] = [[]]
     for member in members:
-        if seen_bytes * parts >= rest_bytes * len(found) and len(found) < parts:
-            found.append([])
-        found[-1].append(member)
-        seen_bytes += sizes[member]
-    each = max(2, round(count / len(found)))
-    return [Stratum(tuple(part), min(each, len(part))) for part in found]
+        if passed_bytes * parts >= rest_bytes * len(groups) and len(groups) < parts:
+            groups.append([])
+        groups[-1].append(member)
+        passed_bytes += sizes[member]
+    draws = max(2, round(count / len(groups)))
+    return [Stratum(tuple(part), min(draws, len(part))) for part in groups]
 
 
 def drawn(stratum: Stratum, random: Random) -> list[int]:
-    """Members of the stratum, each as likely as the other."""
+    """Draw members of the stratum, each as likely as the other."""
     return sorted(random.sample(stratum.members, stratum.count))
 
 
-def estimate(sizes: Sequence[int], strata: Sequence[Stratum], seen: Mapping[int, float]) -> Estimate:
+def estimate(sizes: Sequence[int], strata: Sequence[Stratum], sample: Mapping[int, float]) -> Estimate:
     """The total of a figure over all members, from its values for those that were drawn.
 
     A member that was drawn and has no value (a file that cannot be read) counts as one that was not drawn.
     """
-    known, parts = 0.0, []
+    measured, parts = 0.0, []
     for stratum in strata:
-        values = {member: seen[member] for member in stratum.members if member in seen}
+        values = {member: sample[member] for member in stratum.members if member in sample}
         if len(values) == len(stratum.members):
-            known += sum(values.values())
+            measured += sum(values.values())
         elif values:
             parts.append(_Part.of(sizes, stratum, values))
-    guessed = known + sum(part.total for part in parts)
+    guessed = measured + sum(part.total for part in parts)
     if not parts:
         return Estimate(guessed, guessed, guessed)
-    least = known + sum(part.sampled for part in parts)
+    least = measured + sum(part.sampled for part in parts)
     below, above = (max(half, LEAST_ERROR * (guessed - least)) for half in _half_widths(parts))
     return Estimate(guessed, max(least, guessed - below), guessed + above)
 
@@ -130,27 +130,27 @@ class _Part:
 
     @property
     def unseen(self) -> float:
-        """By how much the variance of a deviation counts in the variance of the total."""
+        """Return the weight with which the variance of a deviation counts in the variance of the total."""
         count = len(self.deviations)
         return self.size_bytes**2 * (1 - count / self.members) / count
 
 
 def _half_widths(parts: Sequence[_Part]) -> tuple[float, float]:
-    """Below the estimate, and above it."""
+    """Return half the interval below the estimate, and half of it above."""
     deviations = [deviation for part in parts for deviation in part.deviations]
     pooled = [*deviations, max(deviations, key=abs)]
-    variance = sum(each**2 for each in pooled) / len(pooled)
+    variance = sum(deviation**2 for deviation in pooled) / len(pooled)
     if variance == 0:
         return 0.0, 0.0
     error = math.sqrt(variance * sum(part.unseen for part in parts))
     quantile = _t_quantile(len(deviations) - len(parts))
-    skewness = sum(each**3 for each in pooled) / len(pooled) / variance**1.5
+    skewness = sum(deviation**3 for deviation in pooled) / len(pooled) / variance**1.5
     lean = skewness / (6 * math.sqrt(len(deviations))) * (1 + 2 * quantile**2)
     return error * max(quantile, quantile - lean), error * max(quantile, quantile + lean)
 
 
 def _t_quantile(degrees: int) -> float:
-    """Of Student's t, by its expansion in the normal quantile. Source: Abramowitz and Stegun, 26.7.5."""
+    """Return the quantile of Student's t, by its expansion in the normal one. Source: Abramowitz and Stegun, 26.7.5."""
     z, n = NormalDist().inv_cdf((1 + CONFIDENCE) / 2), max(FEWEST_DEGREES, degrees)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
@@ -159,8 +159,8 @@ def _t_quantile(degrees: int) -> float:
 
 
 def total(estimates: Sequence[Estimate]) -> Estimate:
-    """Of several that were drawn independently of each other."""
-    value = sum(each.value for each in estimates)
-    below = math.sqrt(sum((each.value - each.low) ** 2 for each in estimates))
-    above = math.sqrt(sum((each.high - each.value) ** 2 for each in estimates))
+    """Add up estimates that were drawn independently of each other."""
+    value = sum(part.value for part in estimates)
+    below = math.sqrt(sum((part.value - part.low) ** 2 for part in estimates))
+    above = math.sqrt(sum((part.high - part.value) ** 2 for part in estimates))
     return Estimate(value, value - below, value + above)

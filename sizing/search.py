@@ -105,7 +105,7 @@ class Search:
         return not self.carried[instance.name]
 
     def _carried_by(self, instance: InstanceType, most: int) -> bool:
-        """Whether the most nodes of a type could carry the load and warm up in time; fewer can no more than they."""
+        """Return whether the most nodes of a type could carry the load and warm up in time; fewer can do no more."""
         able = (list(shelf)[-1:] for shelf in candidates(self.question, instance, most))
         return any(not candidate.shortfalls(percentiles=False) for shelf in able for candidate in shelf)
 
@@ -172,7 +172,7 @@ def _fastest_misses_too(first: Evaluation, fastest: Candidate) -> bool:
 
 
 def _never_fast_enough(candidate: Candidate, *, everything_cached: bool = False) -> bool:
-    """Whether reads that neither wait nor move bytes miss the p99 clearly, at this hit ratio or at the highest."""
+    """Return whether reads that neither wait nor move bytes clearly miss the p99, at this hit ratio or the highest."""
     wanted = candidate.question.requirements.targets.p99_seconds
     if wanted is None:
         return False

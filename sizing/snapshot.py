@@ -44,7 +44,7 @@ class Eta:
 
 
 def eta(copy: Copy) -> Eta:
-    """Bytes / min(network / replicas, disks / replicas, mappers x stream rate).
+    """Divide bytes by min(network / replicas, disks / replicas, mappers x stream rate).
 
     A node receives each byte once from where it comes and once for each replica that another node sends it.
     What leaves HDFS by short-circuit reads takes the network once. Source: HBase reference guide,

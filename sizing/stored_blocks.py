@@ -47,7 +47,7 @@ class StoredBlocks:
 
     @property
     def compaction_blocks(self) -> float:
-        """Blocks that a RegionServer caches twice while it compacts the whole of one region; 0 without writes."""
+        """Return the blocks that a RegionServer caches twice while it compacts one region; 0 without writes."""
         return self.count / self.workload.regions if self.workload.write_bytes_per_second else 0.0
 
     @cached_property
@@ -57,7 +57,7 @@ class StoredBlocks:
 
     @cached_property
     def popularity(self) -> Popularity:
-        """How reads spread over the blocks."""
+        """Return how reads spread over the blocks."""
         return block_popularity(self.workload.popularity, self.count, self.rows / self.count)
 
 

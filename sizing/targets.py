@@ -1,4 +1,4 @@
-"""What the cluster must do, as the environment file states it."""
+"""The targets of the cluster, as the environment file states them."""
 
 from __future__ import annotations
 

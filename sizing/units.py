@@ -32,23 +32,23 @@ def _quantity(text: str, units: Mapping[str, int | Fraction], example: str) -> F
         raise ValueError(f"expected a number with a unit, such as {example}")
     number, unit = match.groups()
     if unit not in units:
-        said = f"unit {unit!r} is not one of" if unit else "no unit; write one of"
-        raise ValueError(f"{said} {', '.join(units)}, as in {example}")
+        problem = f"unit {unit!r} is not one of" if unit else "no unit; write one of"
+        raise ValueError(f"{problem} {', '.join(units)}, as in {example}")
     return Fraction(number.replace("_", "")) * units[unit]
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte."""
+    """Return the bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte."""
     return round(_quantity(text, SIZE_UNITS, "64 KiB"))
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a time such as `12 h` or `250 ms`."""
+    """Return the seconds of a time such as `12 h` or `250 ms`."""
     return float(_quantity(text, TIME_UNITS, "12 h"))
 
 
 def parse_rate(text: str) -> int:
-    """Bytes per second of a rate such as `125 MiB/s`, to the nearest byte."""
+    """Return the bytes per second of a rate such as `125 MiB/s`, to the nearest byte."""
     size, slash, per = text.partition("/")
     if not slash or per.strip() != "s":
         raise ValueError("expected a size per second, such as 125 MiB/s")
@@ -64,7 +64,7 @@ def parse_fraction(value: float | str) -> float:
 
 
 def format_size(size_bytes: float) -> str:
-    """At most four figures and a binary unit: `1.21 TiB`, `64 KiB`, `0 B`."""
+    """Return at most four figures and a binary unit: `1.21 TiB`, `64 KiB`, `0 B`."""
     for unit, factor in _LARGER_FIRST:
         if size_bytes >= factor or unit == "B":
             return f"{_figures(size_bytes / factor)} {unit}"
@@ -85,7 +85,7 @@ def format_rate(bytes_per_second: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """At most three figures and the largest fitting unit: `2.3 h`, `41 s`, `1.2 ms`."""
+    """Return at most three figures and the largest fitting unit: `2.3 h`, `41 s`, `1.2 ms`."""
     for unit, factor in reversed(TIME_UNITS.items()):
         if seconds >= factor or unit == "ms":
             return f"{_figures(seconds / float(factor))} {unit}"
@@ -98,7 +98,7 @@ def format_percent(fraction: float) -> str:
 
 
 def format_usd(usd: float) -> str:
-    """Dollars, whole from a hundred up: `$3,412`, `$0.42`."""
+    """Return dollars, whole from a hundred up: `$3,412`, `$0.42`."""
     return f"${usd:,.0f}" if usd >= 100 else f"${usd:,.2f}"  # noqa: PLR2004 - where cents stop mattering
 
 

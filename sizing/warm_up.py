@@ -60,7 +60,7 @@ class Streams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill:
-    """What one RegionServer prefetches: its blocks, their bytes in S3, and of the slots they fill."""
+    """The content that one RegionServer prefetches: its blocks, their bytes in S3, and in the slots they fill."""
 
     blocks: int
     s3_bytes: int
@@ -69,7 +69,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """What one RegionServer can do: its GETs are its share of what S3 allows the prefixes."""
+    """The rates of one RegionServer: its GETs are its share of those that S3 allows the prefixes."""
 
     network_bytes_per_second: float
     fill_bytes_per_second: float
@@ -101,7 +101,7 @@ class CacheCapacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmUpLoad:
-    """What drives a warm-up: block accesses a second at a hit ratio, prefetched blocks a second, how long."""
+    """The course of a warm-up: block accesses a second at a hit ratio, prefetched blocks a second, how long."""
 
     accesses_per_second: Callable[[float], float]
     prefetched_blocks_per_second: float
@@ -144,7 +144,7 @@ def rate_between(cold_per_second: float, warm_per_second: float) -> Callable[[fl
 
 
 def curve(popularity: Popularity, room: CacheCapacity, course: WarmUpLoad) -> tuple[tuple[float, float], ...]:
-    """Hit ratio over time from an empty cache, as (hours, ratio) pairs, never falling.
+    """Return the hit ratio over time from an empty cache, as (hours, ratio) pairs, never falling.
 
     After A accesses a block of weight w has been read with chance 1 - e^(-wA); prefetch takes blocks whatever their
     weight. When the cache is full, reads push out what was only prefetched, and the curve ends where Che's
@@ -159,8 +159,8 @@ def curve(popularity: Popularity, room: CacheCapacity, course: WarmUpLoad) -> tu
         halfway = min(most, accesses + course.accesses_per_second(ratio) * step_seconds / 2)
         middle = _warmth(popularity, room, halfway, (prefetched, prefetched + per_step / 2))[0]
         accesses = min(most, accesses + course.accesses_per_second(max(ratio, middle)) * step_seconds)
-        found, prefetched = _warmth(popularity, room, accesses, (prefetched, prefetched + per_step))
-        ratio = max(ratio, found)
+        warm_ratio, prefetched = _warmth(popularity, room, accesses, (prefetched, prefetched + per_step))
+        ratio = max(ratio, warm_ratio)
         if step % STEPS_PER_POINT == 0:
             drawn.append((step * step_seconds / SECONDS_PER_HOUR, ratio))
     return tuple(drawn)
@@ -170,13 +170,13 @@ def characteristic_accesses(popularity: Popularity, blocks_after_eviction: float
     """Accesses after which so many different blocks have been read: Che's characteristic time; infinite for all."""
     if blocks_after_eviction >= popularity.total_blocks:
         return inf
-    left_out = float(popularity.blocks.sum()) - blocks_after_eviction
+    uncached = float(popularity.blocks.sum()) - blocks_after_eviction
     low, high = 0.0, 1 / float(popularity.weights.max())
-    while _unread(popularity, high).sum() > left_out:
+    while _unread(popularity, high).sum() > uncached:
         low, high = high, 2 * high
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _unread(popularity, middle).sum() > left_out else (low, middle)
+        low, high = (middle, high) if _unread(popularity, middle).sum() > uncached else (low, middle)
     return low
 
 

@@ -1,4 +1,4 @@
-"""What to know before deploying: a target that a pinned cluster misses, a volume that is more than it seems."""
+"""Warnings before a deployment: a target that a pinned cluster misses, a volume that is more than it seems."""
 
 from __future__ import annotations
 
@@ -94,15 +94,15 @@ def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
     workload = candidate.question.requirements.workload
     # Blocks end at cells: the longest of most is half a cell longer than their mean.
     smaller_kib = math.floor((workload.block_bytes - over - workload.key_value_bytes / 2) / KIB)
-    asked = candidate.question.mode.has_bucket_cache and not workload.compressed
-    if not asked or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
+    applies = candidate.question.mode.has_bucket_cache and not workload.compressed
+    if not applies or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
         return
-    found = candidate.question.read.of_disk
+    read = candidate.question.read.of_disk
     yield Warning(
         id="block-read-in-pieces",
         severity="info",
         message=f"a cached block of {length:,} B (mean) is read in two pieces, {PIECE_BYTES // KIB} KiB and the rest:"
-        f" {found.ios:.2f} IOs and {found.bytes / 1000:.1f} kB of the disk for each",
+        f" {read.ios:.2f} IOs and {read.bytes / 1000:.1f} kB of the disk for each",
         fix=f"with BLOCKSIZE {smaller_kib * KIB} ({smaller_kib} KiB) nearly every block is one piece; it holds from the"
         " next major compaction",
     )

@@ -1,4 +1,4 @@
-"""What is stored and how it is read: everything the calculator needs to know of an HBase."""
+"""The data and how it is read: everything the calculator needs to know of an HBase."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUALIFIER_BYTES: Final = 8
 
 # judgement: an encoding shortens keys and lengths, not values. PREFIX leaves about half of a key, DIFF and FAST_DIFF
 # about a quarter; ROW_INDEX_V1 adds an offset to each row. An inspection replaces this.
-KEY_SHARE_LEFT: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_DIFF": 0.25, "ROW_INDEX_V1": 1.05}
+ENCODED_KEY_FRACTION: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_DIFF": 0.25, "ROW_INDEX_V1": 1.05}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Workload:
 
     @property
     def load(self) -> Load:
-        """How reads arrive."""
+        """Return how reads arrive."""
         return self.reads.load
 
     @property
@@ -91,9 +91,9 @@ class Workload:
 
     @property
     def encoded_fraction(self) -> float:
-        """Bytes of an encoded block over those of the plain one."""
+        """Return the bytes of an encoded block over those of the plain one."""
         overhead_bytes = self.key_value_bytes - self.cell_bytes
-        return (self.cell_bytes + overhead_bytes * KEY_SHARE_LEFT[self.encoding]) / self.key_value_bytes
+        return (self.cell_bytes + overhead_bytes * ENCODED_KEY_FRACTION[self.encoding]) / self.key_value_bytes
 
     def described(self) -> dict[str, tuple[float | str, str]]:
         """Return the load as name, value and unit, for reasons and tables."""

@@ -17,7 +17,7 @@ __all__ = ["explanations"]
 
 
 def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
-    """The explanations by path, `bucket_cache.size_mib` and the rest, in the order in which one reads a plan."""
+    """Return them by path, `bucket_cache.size_mib` and the rest, in the order in which one reads a plan."""
     return {
         **choice_explanations(candidate, result),
         **cache_explanations(candidate),

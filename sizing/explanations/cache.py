@@ -25,7 +25,7 @@ class PredictedHitRatio:
     demand: CacheDemand
 
     def __call__(self, useful_bytes: float) -> float:
-        """The share of block reads that warm caches of this size answer."""
+        """Return the share of block reads that warm caches of this size answer."""
         return self.demand.hit_ratio(useful_bytes)
 
 
@@ -156,7 +156,7 @@ def _bucket_sizes(candidate: Candidate) -> Explanation:
 
 
 def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """The share of reads that the cache answers; nothing for a cluster without one."""
+    """Explain the share of reads that the cache answers; nothing for a cluster without one."""
     if not candidate.cache_mib:
         return {}
     demand = candidate.question.demand

@@ -30,7 +30,7 @@ MEASURES = {
 
 
 def choice_explanations(chosen: Candidate, result: SearchResult) -> dict[str, Explanation]:
-    """The type and number of core nodes, and the type of the primaries."""
+    """Explain the type and number of core nodes, and the type of the primaries."""
     return {
         "core.instance_type": _instance_type(result),
         "core.count": _count(result),

@@ -35,7 +35,7 @@ class SmallestHeap:
 
 
 def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """The heap, its two fractions, and the other parts of a node's memory."""
+    """Explain the heap, its two fractions, and the other parts of a node's memory."""
     return {
         "heap.xmx_mib": _heap(candidate),
         "heap.l1_fraction": _on_heap_cache(candidate),

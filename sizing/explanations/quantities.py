@@ -35,7 +35,7 @@ def constant(module: ModuleType, name: str, unit: str = "") -> Quantity:
 
 
 def setting(value: Value, unit: str, key: str) -> Quantity:
-    """A value that the environment file states under that key."""
+    """Return a value that the environment file states under that key."""
     return Quantity(value=value, unit=unit, source=f"environment file: {key}")
 
 
@@ -45,10 +45,10 @@ def figure(value: Value, unit: str, path: str) -> Quantity:
 
 
 def fact(value: Value, unit: str, table: str) -> Quantity:
-    """A property of an instance type, or of a storage mode."""
+    """Return a property of an instance type, or of a storage mode."""
     return Quantity(value=value, unit=unit, source=table)
 
 
 def computed(value: Value, unit: str, function: str) -> Quantity:
-    """The result of a function of the calculator."""
+    """Return the result of a function of the calculator."""
     return Quantity(value=value, unit=unit, source=function)

@@ -16,8 +16,8 @@ MASTER = "HBase 2.6.2 ServerManager"
 
 def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """The persisted index: its size, how often it is written, and how long a stop may take."""
-    kept = candidate.region_server.persistence
-    dump = computed(kept.dump_seconds, "s", "sizing.persistence.dump_seconds")
+    index = candidate.region_server.persistence
+    dump = computed(index.dump_seconds, "s", "sizing.persistence.dump_seconds")
     return {
         "persistence.index_bytes": explain(
             "ceil(cached_blocks * entry)",

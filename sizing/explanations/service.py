@@ -16,7 +16,7 @@ __all__ = ["service_explanations", "warm_up_explanations"]
 
 
 def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """Bottleneck, latency, requests and cost."""
+    """Explain bottleneck, latency, requests and cost."""
     reads = candidate.performance(candidate.count)
     warm_gets = computed(gets_per_second(candidate), "GETs/s", "sizing.bill.gets_per_second")
     return {

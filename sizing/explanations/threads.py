@@ -12,7 +12,7 @@ __all__ = ["thread_explanations"]
 
 
 def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """Handlers, their queues, prefetch threads, and connections to S3."""
+    """Explain handlers, their queues, prefetch threads, and connections to S3."""
     return {
         "handlers": _handlers(candidate),
         "call_queues.read_fraction": _read_fraction(candidate),

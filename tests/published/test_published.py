@@ -10,11 +10,11 @@ import pytest
 from environments.planning import requirements, world
 from environments.reader import read_environment
 from published.benchmark import HANDLERS, ROUND_TRIPS_MS, YCSB_ZIPF, ZIPF, Benchmark
+from published.benchmark_numbers import WARM, WARM_MS
 from published.cod import PRODUCTION_READS, RECOVERY_READS, Cod
 from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
 from published.open_questions import slots, worth
 from published.sources import all_results
-from published.stated import WARM, WARM_MS
 from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
 from sizing.resource import Hits
 
@@ -26,28 +26,28 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture(scope="module")
-def found(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
+def result(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
     return all_results(benchmark)
 
 
 FIGURE = PublishedFigure(what="", place="", stated="2", ours=2.0, unit="", kind=FigureOrigin.MODEL, how="")
 
 
-def figure(found: tuple[SourceFigures, ...], what: str) -> PublishedFigure:
-    [one] = [each for results in found for each in results.figures if each.what == what]
+def figure(result: tuple[SourceFigures, ...], what: str) -> PublishedFigure:
+    [one] = [item for results in result for item in results.figures if item.what == what]
     return one
 
 
 @pytest.mark.parametrize(
-    ("stated", "least", "most"),
+    ("published_number", "least", "most"),
     [("888.67", 888.67, 888.67), ("95,000", 95_000, 95_000), ("~70", 70, 70), ("<1,000", 1_000, 1_000), ("3-5", 3, 5)],
 )
-def test_what_is_stated_is_the_number_of_the_ratio(stated: str, least: float, most: float) -> None:
-    assert Amount.parsed(stated) == Amount(least=least, most=most)
+def test_the_published_number_is_that_of_the_ratio(published_number: str, least: float, most: float) -> None:
+    assert Amount.parsed(published_number) == Amount(least=least, most=most)
 
 
 @pytest.mark.parametrize(
-    ("stated", "ours", "verdict"),
+    ("published_number", "ours", "verdict"),
     [
         ("2", 2.09, Verdict.CLOSE),
         ("2", 2.11, Verdict.APART),
@@ -63,20 +63,20 @@ def test_what_is_stated_is_the_number_of_the_ratio(stated: str, least: float, mo
     ],
 )
 def test_a_verdict_is_that_of_the_ratio_or_of_the_bound(
-    stated: str, ours: float | tuple[float, float], verdict: Verdict
+    published_number: str, ours: float | tuple[float, float], verdict: Verdict
 ) -> None:
-    assert replace(FIGURE, stated=stated, ours=ours).verdict is verdict
+    assert replace(FIGURE, stated=published_number, ours=ours).verdict is verdict
 
 
-def test_there_are_at_least_twenty_figures_from_five_sources(found: tuple[SourceFigures, ...]) -> None:
-    assert len({results.source.title for results in found}) == 5
-    assert all(results.figures for results in found)
-    assert sum(len(results.figures) for results in found) >= 20
-    assert sum(one.kind is FigureOrigin.MODEL for results in found for one in results.figures) >= 20
+def test_there_are_at_least_twenty_figures_from_five_sources(result: tuple[SourceFigures, ...]) -> None:
+    assert len({results.source.title for results in result}) == 5
+    assert all(results.figures for results in result)
+    assert sum(len(results.figures) for results in result) >= 20
+    assert sum(one.kind is FigureOrigin.MODEL for results in result for one in results.figures) >= 20
 
 
-def test_every_figure_is_computed_and_says_how(found: tuple[SourceFigures, ...]) -> None:
-    for one in (each for results in found for each in results.figures):
+def test_every_figure_is_computed_and_says_how(result: tuple[SourceFigures, ...]) -> None:
+    for one in (item for results in result for item in results.figures):
         assert one.what, one
         assert one.place, one
         assert one.how, one
@@ -99,10 +99,10 @@ def test_every_figure_is_computed_and_says_how(found: tuple[SourceFigures, ...])
         ("refreshes of block locations", 0.972, 0.001),
     ],
 )
-def test_contradictions_are_as_large_as_they_were_found(
-    found: tuple[SourceFigures, ...], what: str, ratio: float, within: float
+def test_contradictions_are_as_large_as_the_sources_make_them(
+    result: tuple[SourceFigures, ...], what: str, ratio: float, within: float
 ) -> None:
-    assert figure(found, what).ratio.most == pytest.approx(ratio, abs=within)
+    assert figure(result, what).ratio.most == pytest.approx(ratio, abs=within)
 
 
 # -- the benchmark
@@ -123,7 +123,7 @@ def test_the_reading_as_published_is_the_plan(benchmark: Benchmark) -> None:
     assert predicted.bottleneck.name == throughput.bottleneck
 
 
-def test_what_is_left_out_pulls_both_ways(benchmark: Benchmark) -> None:
+def test_omissions_pull_both_ways(benchmark: Benchmark) -> None:
     published = benchmark.as_published().reads_per_second
     for slower in (benchmark.scattered(), benchmark.serialised(), benchmark.missing(0.95)):
         assert slower.reads_per_second < published
@@ -140,7 +140,7 @@ def test_smaller_rows_leave_the_limit_elsewhere(benchmark: Benchmark) -> None:
     assert benchmark.by_records().reads_per_second > 3 * WARM
 
 
-def test_without_the_cache_there_is_a_range_over_every_stated_input(benchmark: Benchmark) -> None:
+def test_without_the_cache_there_is_a_range_over_every_published_input(benchmark: Benchmark) -> None:
     every = benchmark.uncached()
     assert [(one.handlers, one.round_trip_ms) for one in every] == [
         (handlers, trip) for handlers in HANDLERS for trip in ROUND_TRIPS_MS
@@ -180,5 +180,5 @@ def test_our_bucket_sizes_never_waste_more_than_the_default_list() -> None:
 
 
 def test_saved_gets_are_worth_less_than_the_cache_costs(benchmark: Benchmark) -> None:
-    for each in worth(benchmark):
-        assert each.usd_per_month < each.cache_usd_per_month
+    for item in worth(benchmark):
+        assert item.usd_per_month < item.cache_usd_per_month

@@ -13,22 +13,22 @@ from sizing.workload import ClosedLoad, Reads
 
 PROD = read_environment("prod")
 WORLD = world(PROD)
-ASKED = requirements(PROD, PROD.active)
-FREE = replace(ASKED.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+REQUIREMENTS = requirements(PROD, PROD.active)
+FREE = replace(REQUIREMENTS.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
 
 
-def with_workload(asked: Requirements, **changes: object) -> Requirements:
-    return replace(asked, workload=replace(asked.workload, **changes))  # type: ignore[arg-type]
+def with_workload(requirements: Requirements, **changes: object) -> Requirements:
+    return replace(requirements, workload=replace(requirements.workload, **changes))  # type: ignore[arg-type]
 
 
-def with_core(asked: Requirements, **changes: object) -> Requirements:
-    core: CoreChoice = replace(asked.cluster.core, **changes)  # type: ignore[arg-type]
-    return replace(asked, cluster=replace(asked.cluster, core=core))
+def with_core(requirements: Requirements, **changes: object) -> Requirements:
+    core: CoreChoice = replace(requirements.cluster.core, **changes)  # type: ignore[arg-type]
+    return replace(requirements, cluster=replace(requirements.cluster, core=core))
 
 
-def with_targets(asked: Requirements, **changes: object) -> Requirements:
-    targets: Targets = replace(asked.targets, **changes)  # type: ignore[arg-type]
-    return replace(asked, targets=targets)
+def with_targets(requirements: Requirements, **changes: object) -> Requirements:
+    targets: Targets = replace(requirements.targets, **changes)  # type: ignore[arg-type]
+    return replace(requirements, targets=targets)
 
 
 def gp3_volume(purpose: str, size_gib: int, throughput_mib_s: int = 125) -> Volume:
@@ -37,7 +37,7 @@ def gp3_volume(purpose: str, size_gib: int, throughput_mib_s: int = 125) -> Volu
     )
 
 
-RELAXED = replace(ASKED, targets=FREE)
+RELAXED = replace(REQUIREMENTS, targets=FREE)
 SYSTEM = gp3_volume("system", 64)
 PINNED = with_core(RELAXED, type="r8g.2xlarge", count=6, volumes=(gp3_volume("cache", 1_420), SYSTEM))
 CLOSED = Reads(load=ClosedLoad(concurrency=200))

@@ -60,7 +60,7 @@ class _Class:
         return bucket
 
     def free_items(self) -> int:
-        """Free items of all its buckets."""
+        """Return the free items of all its buckets."""
         return sum(bucket.free for bucket in self.free)
 
     def short_items(self, min_factor: float) -> int:
@@ -89,7 +89,7 @@ class Replay:
         self.swings: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
-        """Blocks in the cache."""
+        """Return how many blocks the cache has."""
         return len(self._entries)
 
     def __contains__(self, block: int) -> bool:
@@ -102,7 +102,7 @@ class Replay:
         self.swings.clear()
 
     def replay(self, reads: Iterable[int], lengths_bytes: Sequence[int]) -> float:
-        """Hit ratio of reads of blocks by number, each block of the length at its number."""
+        """Return the hit ratio of reads of blocks by number, each block of the length at its number."""
         for block in reads:
             self.read(block, lengths_bytes[block])
         return self.hits / max(1, self.hits + self.misses)
@@ -146,7 +146,7 @@ class Replay:
         """A bucket of that size with a free item, taken from the first size that can spare one if need be."""
         wanted = self._classes[index]
         if not wanted.free:
-            spared = next((found for size in self._classes if (found := size.give())), None)
+            spared = next((result for size in self._classes if (result := size.give())), None)
             if spared is None:
                 return None
             wanted.take(spared, index)
@@ -175,19 +175,19 @@ class Replay:
         return length
 
     def _free_space(self) -> None:
-        """BucketCache.freeSpace(): the groups over their share, then all groups 10 % more, then whole buckets."""
+        """Evict as BucketCache.freeSpace() does: groups over their share, all groups 10 % more, whole buckets."""
         full = len(self._entries)
         wanted = sum(size.slot_bytes * size.short_items(MIN_FACTOR) for size in self._classes)
         if not wanted:
             return
         over = {name: self._group_bytes[name] - self._group_share(name) for name in GROUP_FACTORS}
         names, freed = sorted(over, key=over.__getitem__), 0
-        for left, name in zip((3, 2, 1), names, strict=True):
+        for rest, name in zip((3, 2, 1), names, strict=True):
             if over[name] > 0:
-                freed += self._free_group(name, min(over[name], (wanted - freed) // left))
+                freed += self._free_group(name, min(over[name], (wanted - freed) // rest))
         if any(size.short_items(MIN_FACTOR) for size in self._classes):
-            for left, name in zip((3, 2, 1), names, strict=True):
-                freed += self._free_group(name, (int(wanted * (1 + EXTRA_FREE_FACTOR)) - freed) // left)
+            for rest, name in zip((3, 2, 1), names, strict=True):
+                freed += self._free_group(name, (int(wanted * (1 + EXTRA_FREE_FACTOR)) - freed) // rest)
         self._empty_buckets(BUCKETS_EMPTIED_PER_STARVED_SIZE * sum(not size.free for size in self._classes))
         self.evictions += 1
         self.swings.append((full, len(self._entries)))

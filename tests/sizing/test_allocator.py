@@ -69,10 +69,10 @@ def test_efficiency_at_64_kib_by_cell(cell_bytes: int, default: float, extended:
     ("block_kib", "millions", "payload_share"),
     [(16, 60.00, 0.894), (32, 30.91, 0.921), (64, 15.69, 0.935), (128, 7.85, 0.936), (256, 3.66, 0.873)],
 )
-def test_blocks_held_in_a_tebibyte(block_kib: int, millions: float, payload_share: float) -> None:
-    held = BucketAllocator(capacity_bytes=TIB).blocks_held(cached_bytes(block_kib * 1024))
-    assert held / 1e6 == pytest.approx(millions, abs=0.006)
-    assert held * block_kib * 1024 / TIB == pytest.approx(payload_share, abs=0.0006)
+def test_block_capacity_of_a_tebibyte(block_kib: int, millions: float, payload_share: float) -> None:
+    capacity = BucketAllocator(capacity_bytes=TIB).block_capacity(cached_bytes(block_kib * 1024))
+    assert capacity / 1e6 == pytest.approx(millions, abs=0.006)
+    assert capacity * block_kib * 1024 / TIB == pytest.approx(payload_share, abs=0.0006)
 
 
 def test_default_sizes_need_29_mib() -> None:
@@ -107,7 +107,7 @@ def test_a_block_longer_than_every_size_is_never_cached() -> None:
     allocator = BucketAllocator(capacity_bytes=TIB)
     assert allocator.slot_bytes(525_312) == 525_312
     assert allocator.slot_bytes(525_313) is None
-    assert allocator.blocks_held(525_313) == 0
+    assert allocator.block_capacity(525_313) == 0
 
 
 def test_accept_is_reckoned_in_32_bit_floats() -> None:
@@ -126,7 +126,7 @@ def test_blocks_of_one_length_follow_the_closed_formula(
     assume(slot is not None)
     assert slot is not None
     whole = (allocator.buckets - (len(sizes) - 1)) * allocator.items(slot)
-    assert allocator.blocks_held(length) == min(allocator.accept_bytes // slot, whole)
+    assert allocator.block_capacity(length) == min(allocator.accept_bytes // slot, whole)
 
 
 @given(sizes=SIZES, histogram=HISTOGRAMS, buckets=st.integers(0, 60), more=st.integers(1, 60))
@@ -136,17 +136,17 @@ def test_more_capacity_never_holds_fewer_blocks(
     bucket = 4 * max(sizes)
     small = BucketAllocator(capacity_bytes=(len(sizes) + buckets) * bucket, sizes=sizes)
     large = BucketAllocator(capacity_bytes=(len(sizes) + buckets) * bucket + more * 1000, sizes=sizes)
-    assert large.blocks_held(histogram) >= small.blocks_held(histogram)
+    assert large.block_capacity(histogram) >= small.block_capacity(histogram)
 
 
 @given(sizes=SIZES, histogram=HISTOGRAMS, buckets=st.integers(0, 60))
-def test_what_is_held_claims_no_more_than_accept(
+def test_blocks_without_eviction_claim_no_more_than_accept(
     sizes: tuple[int, ...], histogram: LengthHistogram, buckets: int
 ) -> None:
     allocator = BucketAllocator(capacity_bytes=(len(sizes) + buckets) * 4 * max(sizes), sizes=sizes)
     claims = allocator.claims(histogram)
-    held = allocator.blocks_held(histogram)
-    assert sum(slot * held * blocks // max(1, sum(claims.values())) for slot, blocks in claims.items()) <= (
+    capacity = allocator.block_capacity(histogram)
+    assert sum(slot * capacity * blocks // max(1, sum(claims.values())) for slot, blocks in claims.items()) <= (
         allocator.accept_bytes
     )
     assert 0 <= allocator.slot_efficiency_fraction(histogram) <= 1

@@ -1,4 +1,4 @@
-"""What one block costs in the cache, and how lengths are spread."""
+"""The bytes of one block in the cache, and how lengths are spread."""
 
 import math
 import random
@@ -62,13 +62,13 @@ def test_a_spread_of_ratios_widens_the_lengths_and_keeps_the_mean() -> None:
     assert wide.mean_bytes == pytest.approx(narrow.mean_bytes, abs=1)
 
 
-@given(left=PAIRS, right=PAIRS)
-def test_histograms_sort_merge_and_add_up(left: list[tuple[int, int]], right: list[tuple[int, int]]) -> None:
-    both = LengthHistogram.of(left) + LengthHistogram.of(right)
-    assert both == LengthHistogram.of([*right, *left])
-    assert [length for length, _ in both.pairs] == sorted({length for length, _ in left + right})
-    assert both.blocks == sum(blocks for _, blocks in left + right)
-    assert both.total_bytes == sum(length * blocks for length, blocks in left + right)
+@given(rest=PAIRS, right=PAIRS)
+def test_histograms_sort_merge_and_add_up(rest: list[tuple[int, int]], right: list[tuple[int, int]]) -> None:
+    both = LengthHistogram.of(rest) + LengthHistogram.of(right)
+    assert both == LengthHistogram.of([*right, *rest])
+    assert [length for length, _ in both.pairs] == sorted({length for length, _ in rest + right})
+    assert both.blocks == sum(blocks for _, blocks in rest + right)
+    assert both.total_bytes == sum(length * blocks for length, blocks in rest + right)
 
 
 @pytest.mark.parametrize("pairs", [(), ((0, 1),), ((5, 0),), ((5, 1), (5, 1)), ((6, 1), (5, 1))])
@@ -87,7 +87,7 @@ def test_an_impossible_shape_is_refused(block_bytes: int, cell_bytes: int, ratio
 
 
 def drawn_lengths(kind: str, cell_bytes: int, blocks: int = 1500) -> LengthHistogram:
-    """Blocks filled cell by cell until they reach 64 KiB, with cells of that mean."""
+    """Fill blocks cell by cell until they reach 64 KiB, with cells of that mean."""
     rng = random.Random(7)
     draws: dict[str, Callable[[], float]] = {
         "alike": lambda: cell_bytes,
@@ -111,5 +111,5 @@ def test_sizes_chosen_from_a_mean_hold_no_fewer_blocks_than_the_default_list(kin
     longest = cached_bytes(65_536 + 16 * cell_bytes)
     sizes = bucket_sizes(spread_block_lengths(65_536, cell_bytes), must_fit_bytes=longest)
     real = drawn_lengths(kind, cell_bytes)
-    ours = BucketAllocator(capacity_bytes=2**38, sizes=sizes).blocks_held(real)
-    assert ours >= BucketAllocator(capacity_bytes=2**38).blocks_held(real)
+    ours = BucketAllocator(capacity_bytes=2**38, sizes=sizes).block_capacity(real)
+    assert ours >= BucketAllocator(capacity_bytes=2**38).block_capacity(real)

@@ -34,7 +34,7 @@ def claimed(histogram: LengthHistogram, sizes: tuple[int, ...]) -> float:
 
 
 def brute_force(histogram: LengthHistogram, k: int, largest: range) -> float:
-    """The least claim over every list of at most k sizes with one of those largest."""
+    """Return the least claim over every list of at most k sizes with one of those largest."""
     lower = range(256, -(-histogram.largest_bytes // 256) * 256 + 1, 256)
     lists = ((*others, top) for top in largest for count in range(k) for others in combinations(lower, count))
     return min(claimed(histogram, sizes) for sizes in lists if sorted(set(sizes)) == list(sizes))
@@ -71,8 +71,8 @@ def test_thirteen_lengths_of_long_blocks_waste_nothing_beyond_the_accept_factor(
 def test_no_histogram_is_served_worse_than_by_hbase_itself(histogram: LengthHistogram) -> None:
     sizes = bucket_sizes(histogram)
     assert claimed(histogram, sizes) <= claimed(histogram, DEFAULT_BUCKET_SIZES) * (1 + 1e-9)
-    ours = BucketAllocator(capacity_bytes=TIB, sizes=sizes).blocks_held(histogram)
-    assert ours >= BucketAllocator(capacity_bytes=TIB).blocks_held(histogram) * (1 - 1e-4)
+    ours = BucketAllocator(capacity_bytes=TIB, sizes=sizes).block_capacity(histogram)
+    assert ours >= BucketAllocator(capacity_bytes=TIB).block_capacity(histogram) * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("cell_bytes", [60, 100, 500, 1000, 1500, 2000, 4000, 10_000, 50_000, 300_000])
@@ -81,7 +81,7 @@ def test_cells_and_encodings_are_served_no_worse(cell_bytes: int, payload_ratio:
     histogram = block_lengths(65536, cell_bytes, payload_ratio=payload_ratio, ratio_spread_fraction=0.15)
     ours = BucketAllocator(capacity_bytes=TIB, sizes=bucket_sizes(histogram))
     default = BucketAllocator(capacity_bytes=TIB)
-    assert ours.blocks_held(histogram) >= default.blocks_held(histogram)
+    assert ours.block_capacity(histogram) >= default.block_capacity(histogram)
     assert ours.slot_efficiency_fraction(histogram) >= 0.95
 
 
@@ -116,7 +116,7 @@ def test_a_further_size_never_claims_more(histogram: LengthHistogram, k: int) ->
 @pytest.mark.speed
 @pytest.mark.parametrize(("least", "greatest"), [(1000, 2_600_000), (1000, 1_000_000), (60_000, 75_000)])
 def test_ten_thousand_lengths_are_quick(least: int, greatest: int) -> None:
-    """At most 1.7 loops as measured, a tenth of a second."""
+    """It takes at most 1.7 loops as measured, a tenth of a second."""
     draw = random.Random(1)
     histogram = LengthHistogram.of(
         (length, draw.randint(1, 999)) for length in draw.sample(range(least, greatest), 10_000)

@@ -28,7 +28,7 @@ from tests.speed import loops
 
 PROD = read_environment("prod")
 WORLD = world(PROD)
-ASKED = requirements(PROD, PROD.active)
+REQUIREMENTS = requirements(PROD, PROD.active)
 
 
 POPULARITIES = st.sampled_from(
@@ -36,12 +36,12 @@ POPULARITIES = st.sampled_from(
 )
 
 
-def asked(stored_bytes: int, reads_per_second: float, **targets: float) -> Requirements:
+def with_load(stored_bytes: int, reads_per_second: float, **targets: float) -> Requirements:
     """Prod's workload with other data, load and targets; nothing else is asked of it."""
     reads = Reads(load=OpenLoad(reads_per_second=reads_per_second))
-    workload = replace(ASKED.workload, stored_bytes=stored_bytes, reads=reads)
-    free = replace(ASKED.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
-    return replace(ASKED, workload=workload, targets=replace(free, **targets))  # type: ignore[arg-type]
+    workload = replace(REQUIREMENTS.workload, stored_bytes=stored_bytes, reads=reads)
+    free = replace(REQUIREMENTS.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+    return replace(REQUIREMENTS, workload=workload, targets=replace(free, **targets))  # type: ignore[arg-type]
 
 
 def planned(requirements: Requirements) -> Plan | None:
@@ -64,12 +64,12 @@ def test_prod_meets_its_own_targets(launches: Callable[[str], Launch]) -> None:
 
 @pytest.mark.parametrize("cell_bytes", [40, 425, 2_048, 4_096])
 def test_with_the_block_size_that_is_advised_a_block_is_read_at_once(cell_bytes: int) -> None:
-    workload = replace(ASKED.workload, cell_bytes=cell_bytes)
-    found = plan(replace(ASKED, workload=workload), WORLD)
-    [advice] = [warning.fix for warning in found.warnings if warning.id == "block-read-in-pieces"]
+    workload = replace(REQUIREMENTS.workload, cell_bytes=cell_bytes)
+    result = plan(replace(REQUIREMENTS, workload=workload), WORLD)
+    [advice] = [warning.fix for warning in result.warnings if warning.id == "block-read-in-pieces"]
     block_bytes = int(advice.split()[2])
     before, after = (
-        SizingInputs.new(replace(ASKED, workload=replace(workload, block_bytes=size)), WORLD).read.of_disk.ios
+        SizingInputs.new(replace(REQUIREMENTS, workload=replace(workload, block_bytes=size)), WORLD).read.of_disk.ios
         for size in (workload.block_bytes, block_bytes)
     )
     assert after - 1 < 0.2 * (before - 1), "but for the few longest"
@@ -78,21 +78,21 @@ def test_with_the_block_size_that_is_advised_a_block_is_read_at_once(cell_bytes:
 
 def test_no_volume_of_a_node_has_the_size_of_another() -> None:
     """Size is all by which a node tells them apart; in HDFS mode those of the data are alike."""
-    seen: set[int] = set()
+    sizes_so_far: set[int] = set()
     for stored_gib in range(10, 120):
-        question = SizingInputs.new(replace(asked(stored_gib * GIB, 10), mode=HDFS), WORLD)
+        question = SizingInputs.new(replace(with_load(stored_gib * GIB, 10), mode=HDFS), WORLD)
         for layout in chain.from_iterable(layouts(question, WORLD.instance_types["r8g.2xlarge"], 5)):
             sizes = [volume.size_gib for volume in layout.volumes]
             assert len(set(sizes)) == len(sizes), stored_gib
-            seen.update(sizes)
-    assert seen >= {63, 65}
+            sizes_so_far.update(sizes)
+    assert sizes_so_far >= {63, 65}
 
 
 def test_prod_still_serves_with_a_node_lost(launches: Callable[[str], Launch]) -> None:
     sized = launches("prod").plan
     survivors = sized.core.count - PROD.targets.lost_nodes
-    left = survivors / sized.core.count
-    assert UTILISATION * sized.throughput.saturation_reads_per_second * left * (1 + 1e-9) >= 900
+    rest = survivors / sized.core.count
+    assert UTILISATION * sized.throughput.saturation_reads_per_second * rest * (1 + 1e-9) >= 900
     assert survivors * sized.cache.blocks_held >= sized_blocks(sized) * PROD.targets.hit_ratio
 
 
@@ -134,7 +134,7 @@ def test_the_cache_volume_holds_the_cache_and_two_indexes(name: str, launches: C
 
 
 def test_same_input_same_plan() -> None:
-    assert plan(ASKED, WORLD) == plan(ASKED, WORLD)
+    assert plan(REQUIREMENTS, WORLD) == plan(REQUIREMENTS, WORLD)
 
 
 @given(
@@ -147,7 +147,7 @@ def test_more_data_never_costs_less(
     stored_gib: int, more: float, reads_per_second: float, popularity: RowPopularity
 ) -> None:
     def cost(stored_bytes: int) -> float | None:
-        requirements = asked(stored_bytes, reads_per_second)
+        requirements = with_load(stored_bytes, reads_per_second)
         sized = planned(replace(requirements, workload=replace(requirements.workload, popularity=popularity)))
         return sized.cost.usd_per_month if sized and sized.feasible else None
 
@@ -162,7 +162,7 @@ def test_more_data_never_costs_less(
     popularity=POPULARITIES,
 )
 def test_every_feasible_plan_meets_its_hit_ratio(stored_gib: int, hit_ratio: float, popularity: RowPopularity) -> None:
-    requirements = asked(stored_gib * GIB, 100, hit_ratio=hit_ratio)
+    requirements = with_load(stored_gib * GIB, 100, hit_ratio=hit_ratio)
     sized = planned(replace(requirements, workload=replace(requirements.workload, popularity=popularity)))
     if sized and sized.feasible:
         assert sized.hit_ratio.predicted >= hit_ratio - 1e-9
@@ -170,7 +170,7 @@ def test_every_feasible_plan_meets_its_hit_ratio(stored_gib: int, hit_ratio: flo
 
 @given(stored_gib=st.integers(min_value=50, max_value=20_000), mode=st.sampled_from(list(MODES.values())))
 def test_every_plan_adds_up_in_every_mode(stored_gib: int, mode: Mode) -> None:
-    sized = planned(replace(asked(stored_gib * GIB, 20), mode=mode))
+    sized = planned(replace(with_load(stored_gib * GIB, 20), mode=mode))
     if sized:
         load = sized.throughput
         assert sum(sized.memory.parts.values()) == sized.memory.ram_bytes
@@ -194,18 +194,18 @@ def test_a_faster_volume_never_lowers_throughput(throughput_mib_s: int, faster: 
     assert served(throughput_mib_s + faster) >= served(throughput_mib_s) * (1 - 1e-9)
 
 
-def test_a_pinned_cluster_that_misses_its_targets_is_told_so_and_evaluated() -> None:
+def test_a_pinned_cluster_that_misses_its_targets_is_evaluated_with_a_warning() -> None:
     published = read_environment("published-emr")
-    asked_more = replace(published.targets, hit_ratio=0.95, p99_seconds=0.1)
-    sized = plan(replace(requirements(published, published.active), targets=asked_more), world(published))
+    stricter = replace(published.targets, hit_ratio=0.95, p99_seconds=0.1)
+    sized = plan(replace(requirements(published, published.active), targets=stricter), world(published))
     assert sized.feasible
     assert not sized.nearest
     assert "target-p99" in {warning.id for warning in sized.warnings}
 
 
 def test_a_closed_load_is_sized_for_its_hit_ratio() -> None:
-    workload = replace(ASKED.workload, reads=Reads(load=ClosedLoad(concurrency=200)))
-    sized = plan(replace(ASKED, workload=workload), WORLD)
+    workload = replace(REQUIREMENTS.workload, reads=Reads(load=ClosedLoad(concurrency=200)))
+    sized = plan(replace(REQUIREMENTS, workload=workload), WORLD)
     assert sized.throughput.concurrency == pytest.approx(200)
     assert sized.throughput.offered_reads_per_second is None
 
@@ -213,50 +213,50 @@ def test_a_closed_load_is_sized_for_its_hit_ratio() -> None:
 def test_a_multi_get_waits_for_the_slowest_of_its_servers() -> None:
     def p99(kind: str, rows: int) -> float:
         reads = Reads(load=OpenLoad(reads_per_second=10), kind=kind, rows=rows)
-        workload = replace(ASKED.workload, reads=reads, row_bytes=4096, stored_bytes=TIB)
-        free = replace(ASKED.targets, p99_seconds=None, hit_ratio=0.8)
-        return plan(replace(ASKED, workload=workload, targets=free), WORLD).throughput.p99_latency_ms
+        workload = replace(REQUIREMENTS.workload, reads=reads, row_bytes=4096, stored_bytes=TIB)
+        free = replace(REQUIREMENTS.targets, p99_seconds=None, hit_ratio=0.8)
+        return plan(replace(REQUIREMENTS, workload=workload, targets=free), WORLD).throughput.p99_latency_ms
 
     assert p99("multi-get", 50) >= p99("get", 1)
 
 
-def test_infeasible_targets_name_each_change_that_would_do() -> None:
+def test_infeasible_targets_name_every_change_that_would_do() -> None:
     """Every change that is named is then tried, and serves."""
-    tight = asked(TIB, 900, p99_seconds=0.001)
+    tight = with_load(TIB, 900, p99_seconds=0.001)
     sized = plan(tight, WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if change.startswith("a p99 of")]
     eased = parse_duration(change.removeprefix("a p99 of ")) * 1.01
-    assert plan(asked(TIB, 900, p99_seconds=eased), WORLD).feasible
+    assert plan(with_load(TIB, 900, p99_seconds=eased), WORLD).feasible
 
 
-def test_too_few_pinned_nodes_are_told_how_many_it_takes() -> None:
-    core = replace(ASKED.cluster.core, count=3)
-    sized = plan(replace(asked(7 * TIB, 900), cluster=replace(ASKED.cluster, core=core)), WORLD)
+def test_for_too_few_pinned_nodes_the_plan_names_how_many_it_takes() -> None:
+    core = replace(REQUIREMENTS.cluster.core, count=3)
+    sized = plan(replace(with_load(7 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=core)), WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if "nodes instead of 3" in change]
     count = int(change.split()[0])
     more = replace(core, count=count)
-    assert plan(replace(asked(7 * TIB, 900), cluster=replace(ASKED.cluster, core=more)), WORLD).feasible
+    assert plan(replace(with_load(7 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=more)), WORLD).feasible
 
 
 @pytest.mark.speed
 def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
     """In a running process: 1.3 loops as measured, which was 0.07 s of a processor with nobody beside it."""
-    plan(ASKED, WORLD)
-    assert loops(lambda: plan(ASKED, WORLD), attempts=20) < 2.6
+    plan(REQUIREMENTS, WORLD)
+    assert loops(lambda: plan(REQUIREMENTS, WORLD), attempts=20) < 2.6
 
 
 def test_a_budget_that_nothing_meets_is_an_answer() -> None:
-    sized = plan(asked(TIB, 900, budget_usd_per_month=100.0), WORLD)
+    sized = plan(with_load(TIB, 900, budget_usd_per_month=100.0), WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if change.startswith("a budget of")]
     budget = float(change.removeprefix("a budget of $").replace(",", "")) + 1
-    assert plan(asked(TIB, 900, budget_usd_per_month=budget), WORLD).feasible
+    assert plan(with_load(TIB, 900, budget_usd_per_month=budget), WORLD).feasible
 
 
 def test_rejected_types_keep_their_reason() -> None:
-    sized = plan(asked(TIB, 20_000), WORLD)
+    sized = plan(with_load(TIB, 20_000), WORLD)
     assert sized.rejected
     assert all(rejected.reason for rejected in sized.rejected)
     assert sized.searched.evaluated >= len(sized.rejected)

@@ -26,11 +26,11 @@ from sizing.units import GIB, KIB, MIB, TIB
 from sizing.workload import OpenLoad, Reads, Workload
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.clusters import (
-    ASKED,
     CLOSED,
     FREE,
     PINNED,
     RELAXED,
+    REQUIREMENTS,
     SYSTEM,
     WORLD,
     gp3_volume,
@@ -67,11 +67,11 @@ def planned(case: str) -> Plan:
 
 
 CASES: dict[str, Requirements] = {
-    "prod": ASKED,
+    "prod": REQUIREMENTS,
     "s3-plain": replace(RELAXED, mode=S3_PLAIN),
     "hdfs": replace(RELAXED, mode=HDFS),
     "hdfs with much data": with_workload(replace(RELAXED, mode=HDFS), stored_bytes=60 * TIB),
-    "emr-wal": replace(ASKED, wal_service=True),
+    "emr-wal": replace(REQUIREMENTS, wal_service=True),
     "emr-wal in s3-plain": replace(RELAXED, mode=S3_PLAIN, wal_service=True),
     "pinned": PINNED,
     "pinned in hdfs": replace(with_core(PINNED, volumes=(gp3_volume("data", 5_000), SYSTEM)), mode=HDFS),
@@ -82,7 +82,7 @@ CASES: dict[str, Requirements] = {
     "pinned volumes": with_core(RELAXED, volumes=(gp3_volume("cache", 1_000, 250), SYSTEM)),
     "pinned primaries": replace(RELAXED, cluster=replace(RELAXED.cluster, primary_type="m8g.4xlarge")),
     "families with own drives": with_core(RELAXED, families=("i8g",)),
-    "no node may be lost": with_targets(ASKED, lost_nodes=0),
+    "no node may be lost": with_targets(REQUIREMENTS, lost_nodes=0),
     "three nodes may be lost": with_targets(RELAXED, lost_nodes=3),
     "three nodes of hdfs may be lost": replace(with_targets(RELAXED, lost_nodes=3), mode=HDFS),
     "p99 that nothing meets": with_targets(RELAXED, p99_seconds=0.001),
@@ -116,19 +116,19 @@ CASES: dict[str, Requirements] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_formula_gives_the_figure_it_explains(case: str) -> None:
+def test_a_formula_gives_the_figure_it_explains(case: str) -> None:
     assert not list(lies(planned(case)))
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_each_formula_gives_the_figure_of_a_shipped_environment(name: str) -> None:
+def test_a_formula_gives_the_figure_of_a_shipped_environment(name: str) -> None:
     environment = read_environment(name)
     for cluster in environment.clusters.values():
         assert not list(lies(plan(requirements(environment, cluster), world(environment))))
 
 
 @pytest.mark.parametrize("label", releases())
-def test_each_formula_gives_the_figure_with_every_release(label: str) -> None:
+def test_a_formula_gives_the_figure_with_every_release(label: str) -> None:
     assert not list(lies(plan(RELAXED, replace(WORLD, release=releases()[label]))))
 
 
@@ -147,7 +147,7 @@ def test_each_formula_gives_the_figure_with_every_release(label: str) -> None:
     popularity=st.sampled_from([UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9)]),
     p99_seconds=st.sampled_from([None, 0.05, 1.0]),
 )
-def test_each_formula_gives_the_figure_for_any_workload(  # noqa: PLR0913 - what a workload varies in
+def test_a_formula_gives_the_figure_for_any_workload(  # noqa: PLR0913 - what a workload varies in
     mode: Mode,
     *,
     wal_service: bool,
@@ -158,16 +158,16 @@ def test_each_formula_gives_the_figure_for_any_workload(  # noqa: PLR0913 - what
     **changes: object,
 ) -> None:
     workload: Workload = replace(
-        ASKED.workload,
+        REQUIREMENTS.workload,
         reads=Reads(load=OpenLoad(reads_per_second=reads_per_second)),
         **changes,  # type: ignore[arg-type]
     )
     targets = replace(FREE, lost_nodes=lost_nodes, hit_ratio=hit_ratio, p99_seconds=p99_seconds)
-    asked = replace(
-        ASKED, mode=mode, workload=workload, targets=targets, wal_service=wal_service and mode.keeps_data_in_s3
+    requirements = replace(
+        REQUIREMENTS, mode=mode, workload=workload, targets=targets, wal_service=wal_service and mode.keeps_data_in_s3
     )
     try:
-        sized = plan(asked, WORLD)
+        sized = plan(requirements, WORLD)
     except Infeasible:
         return
     assert not list(lies(sized))
@@ -184,7 +184,7 @@ def test_no_formula_holds_a_number_of_its_own(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_number_in_a_sentence_is_an_input(case: str) -> None:
+def test_every_number_in_a_sentence_is_an_input(case: str) -> None:
     for path, explanation in planned(case).because.items():
         text = PRODUCT_NAMES.sub("", explanation.sentence)
         for quantity in sorted(map(str, explanation.inputs.values()), key=len, reverse=True):
@@ -193,7 +193,7 @@ def test_each_number_in_a_sentence_is_an_input(case: str) -> None:
         assert re.match(r"[A-Z0-9].*\.$", explanation.sentence), f"{path}: {explanation.sentence}"
 
 
-def test_each_figure_that_decides_a_cluster_is_explained() -> None:
+def test_every_figure_that_decides_a_cluster_is_explained() -> None:
     decisive = {"core.instance_type", "core.count", "primary.instance_type", "heap.xmx_mib", "handlers"}
     for case in ("prod", "s3-plain", "hdfs", "pinned"):
         assert decisive <= set(planned(case).because)

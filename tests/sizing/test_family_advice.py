@@ -12,9 +12,9 @@ from sizing.inspection import FamilyTotals, Inspection
 from sizing.units import GIB, KIB
 
 
-def lengths(bytes_each: int, total_bytes: int = 100 * GIB) -> LengthHistogram:
-    """So many blocks of one length."""
-    return LengthHistogram.of([(bytes_each, max(1, total_bytes // bytes_each))])
+def lengths(block_bytes: int, total_bytes: int = 100 * GIB) -> LengthHistogram:
+    """Return so many blocks of one length."""
+    return LengthHistogram.of([(block_bytes, max(1, total_bytes // block_bytes))])
 
 
 WELL = FamilyTotals(
@@ -57,19 +57,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("changed", "settings"), CASES, ids=[str(number) for number in range(len(CASES))])
-def test_each_piece_of_advice_is_given_where_its_cause_is(changed: dict[str, object], settings: list[str]) -> None:
+def test_every_piece_of_advice_appears_with_its_cause(changed: dict[str, object], settings: list[str]) -> None:
     family = replace(WELL, **changed)  # type: ignore[arg-type]
-    found = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
-    assert [each.setting for each in found] == settings
-    for each in found:
-        assert (each.table, each.family) == ("users", "cf")
-        assert each.why
-        assert each.but
+    result = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
+    assert [item.setting for item in result] == settings
+    for item in result:
+        assert (item.table, item.family) == ("users", "cf")
+        assert item.why
+        assert item.but
 
 
-def test_the_heap_that_small_blocks_cost_is_said() -> None:
+def test_the_advice_on_small_blocks_has_the_heap_that_they_cost() -> None:
     family = replace(WELL, lengths=lengths(8_192), block_bytes=0)
-    [found] = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
+    [result] = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
     # 13,107,200 blocks of 540 B each, and 1 GiB of index.
-    assert "13,107,200 blocks of 8 KiB take 7.59 GiB of all heaps" in found.why
-    assert "at 64 KiB 972 MiB" in found.why
+    assert "13,107,200 blocks of 8 KiB take 7.59 GiB of all heaps" in result.why
+    assert "at 64 KiB 972 MiB" in result.why

@@ -46,8 +46,8 @@ def trace(rows_name: str, rows_per_block: int) -> list[int]:
     """Reads of blocks whose rows lie anywhere."""
     rng = np.random.default_rng(7)
     stored = BLOCKS * rows_per_block
-    each = np.diff(ROWS[rows_name].reads_of_hottest(np.arange(stored + 1.0), stored))
-    weights = rng.permutation(each).reshape(BLOCKS, rows_per_block).sum(axis=1)
+    item = np.diff(ROWS[rows_name].reads_of_hottest(np.arange(stored + 1.0), stored))
+    weights = rng.permutation(item).reshape(BLOCKS, rows_per_block).sum(axis=1)
     read: list[int] = rng.choice(BLOCKS, size=WARMING_READS + READS, p=weights / weights.sum()).tolist()
     return read
 
@@ -82,7 +82,7 @@ def test_more_cache_never_misses_more(popularity: Popularity, share: float, more
 
 
 @given(popularity=POPULARITIES, promotes=st.booleans(), share=st.floats(1, 10))
-def test_everything_held_is_always_hit(popularity: Popularity, share: float, *, promotes: bool) -> None:
+def test_a_cache_of_everything_always_hits(popularity: Popularity, share: float, *, promotes: bool) -> None:
     full = popularity.total_blocks * share
     assert (
         hit_ratio(popularity, OccupancyRange(full_blocks=full, blocks_after_eviction=0.8 * full, promotes=promotes))
@@ -91,37 +91,37 @@ def test_everything_held_is_always_hit(popularity: Popularity, share: float, *, 
 
 
 @given(blocks=st.floats(10, 1e9), share=st.floats(0.001, 0.99))
-def test_uniform_reads_hit_the_share_that_is_held(blocks: float, share: float) -> None:
-    held = OccupancyRange(full_blocks=share * blocks, blocks_after_eviction=share * blocks)
-    assert hit_ratio(block_popularity(UNIFORM, blocks, 1), held) == pytest.approx(share, abs=1e-6)
+def test_uniform_reads_hit_the_share_in_the_cache(blocks: float, share: float) -> None:
+    capacity = OccupancyRange(full_blocks=share * blocks, blocks_after_eviction=share * blocks)
+    assert hit_ratio(block_popularity(UNIFORM, blocks, 1), capacity) == pytest.approx(share, abs=1e-6)
 
 
 @given(popularity=POPULARITIES, share=st.floats(0.001, 0.99))
-def test_a_hit_ratio_is_between_what_is_kept_and_the_best_choice(popularity: Popularity, share: float) -> None:
-    kept = share * popularity.total_blocks
+def test_a_hit_ratio_is_between_a_random_and_the_best_choice(popularity: Popularity, share: float) -> None:
+    remaining = share * popularity.total_blocks
     best = np.interp(
-        kept,
+        remaining,
         np.cumsum(popularity.blocks),
         np.cumsum(popularity.blocks * popularity.weights),
-        left=float(popularity.weights[0]) * kept,
+        left=float(popularity.weights[0]) * remaining,
     )
-    ratio = hit_ratio(popularity, OccupancyRange(full_blocks=kept, blocks_after_eviction=kept))
+    ratio = hit_ratio(popularity, OccupancyRange(full_blocks=remaining, blocks_after_eviction=remaining))
     assert share - 1e-6 <= ratio <= best + 1e-6
 
 
 @pytest.mark.parametrize(
-    ("sizes", "full", "kept"),
+    ("sizes", "full", "remaining"),
     [
         # A size that is not the largest loses 15 % of its own full buckets, the largest has the spare ones too.
         ((66_048, 132_096), 0.95, 0.95 * 0.85),
         ((66_048,), 0.95, 0.85),
     ],
 )
-def test_an_eviction_frees_a_share_of_each_size_s_own_buckets(sizes: tuple[int, ...], full: float, kept: float) -> None:
+def test_an_eviction_frees_a_share_of_every_size(sizes: tuple[int, ...], full: float, remaining: float) -> None:
     allocator = BucketAllocator(capacity_bytes=2**40, sizes=sizes)
     swing = OccupancyRange.of(allocator, LengthHistogram.of([(66_048, 1)]))
     assert swing.full_blocks * 66_048 / allocator.total_bytes == pytest.approx(full, abs=1e-4)
-    assert swing.blocks_after_eviction * 66_048 / allocator.total_bytes == pytest.approx(kept, abs=1e-3)
+    assert swing.blocks_after_eviction * 66_048 / allocator.total_bytes == pytest.approx(remaining, abs=1e-3)
 
 
 @given(popularity=POPULARITIES, share=st.floats(0.01, 2))
@@ -162,7 +162,7 @@ def test_cold_misses_fade_and_leave_the_steady_ones(
 @pytest.mark.speed
 @pytest.mark.parametrize("promotes", [False, True])
 def test_a_point_and_a_curve_are_quick(*, promotes: bool) -> None:
-    """At most 0.02 and 0.23 loops as measured, of 60 ms each."""
+    """They take at most 0.02 and 0.23 loops as measured, of 60 ms each."""
     popularity = block_popularity(Zipf(theta=0.99), 1e9, 30)
     swing = OccupancyRange(full_blocks=3e8, blocks_after_eviction=2.6e8, room_blocks=3.2e8, promotes=promotes)
     assert loops(lambda: hit_ratio(popularity, swing)) < 0.04

@@ -42,7 +42,7 @@ def test_the_mean_is_that_of_all_numbers_below(limit: int) -> None:
         (replace(SMALL, file_bytes=15 * MIB, cache_bytes=1_300 * MIB, block_bytes=65_900, accesses=18_766), 77.8),
     ],
 )
-def test_the_measured_index_files_come_out(numbers: Numbers, measured: float) -> None:
+def test_the_computed_index_files_are_as_long_as_measured(numbers: Numbers, measured: float) -> None:
     assert entry_bytes(numbers) == pytest.approx(measured, rel=0.01)
 
 

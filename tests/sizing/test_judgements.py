@@ -25,10 +25,10 @@ from sizing.sampling import estimate, strata
 from sizing.units import GIB, KIB, MIB, TIB
 from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import (
-    ASKED,
     CLOSED,
     PINNED,
     RELAXED,
+    REQUIREMENTS,
     SYSTEM,
     WORLD,
     gp3_volume,
@@ -44,8 +44,8 @@ def pinned_core(instance_type: str, count: int, *, throughput_mib_s: int = 125) 
     )
 
 
-def on_one_type(asked: Requirements, instance_type: str, count: int) -> Requirements:
-    return with_core(asked, type=instance_type, count=count)
+def on_one_type(requirements: Requirements, instance_type: str, count: int) -> Requirements:
+    return with_core(requirements, type=instance_type, count=count)
 
 
 def reads(per_second: float, **changes: object) -> Reads:
@@ -53,7 +53,7 @@ def reads(per_second: float, **changes: object) -> Reads:
 
 
 CASES: dict[str, Requirements] = {
-    "prod": on_one_type(ASKED, "r8g.xlarge", 11),
+    "prod": on_one_type(REQUIREMENTS, "r8g.xlarge", 11),
     "three nodes": on_one_type(with_workload(RELAXED, stored_bytes=100 * GIB, regions=30), "r8g.xlarge", 3),
     "quiet": on_one_type(
         with_workload(RELAXED, stored_bytes=20 * GIB, write_bytes_per_second=0, reads=reads(10)), "r8g.xlarge", 2
@@ -104,12 +104,12 @@ def planned(case: str, label: str = WORLD.release.label) -> Plan:
 
 
 def figure(path: str, case: str = "prod") -> Callable[[], object]:
-    """The figure at that path of the plan for that case."""
+    """Return the figure at that path of the plan for that case."""
     return lambda: planned(case).figure(path)
 
 
 def term(path: str, name: str, case: str = "prod") -> Callable[[], object]:
-    """An input of the explanation of that figure."""
+    """Return an input of the explanation of that figure."""
     return lambda: planned(case).because[path].inputs[name].value
 
 
@@ -119,26 +119,26 @@ def demand(resource: str, case: str = "prod") -> Callable[[], object]:
 
 
 def cost(item: str, case: str = "prod") -> Callable[[], object]:
-    """A line of the bill, in dollars a month."""
+    """Return a line of the bill, in dollars a month."""
     return lambda: next(line.usd_per_month for line in planned(case).cost.lines if line.item == item)
 
 
 def point(index: int, case: str = "prod") -> Callable[[], object]:
-    """The hit ratio at one point of the curve."""
+    """Return the hit ratio at one point of the curve."""
     return lambda: planned(case).hit_ratio.curve[index][1]
 
 
 def largest_count_with_usual_primaries() -> int:
     def usual(count: int) -> bool:
-        asked = with_workload(RELAXED, stored_bytes=TIB, reads=reads(100))
-        sized = plan(on_one_type(asked, "r8g.xlarge", count), WORLD)
+        requirements = with_workload(RELAXED, stored_bytes=TIB, reads=reads(100))
+        sized = plan(on_one_type(requirements, "r8g.xlarge", count), WORLD)
         return sized.primary.instance_type == planned("prod").primary.instance_type
 
     return max(count for count in range(48, 53) if usual(count))
 
 
 def largest_heap_mib() -> int:
-    """The largest heap, in steps of 16 MiB, of a RegionServer on 32 GiB."""
+    """Return the largest heap, in steps of 16 MiB, of a RegionServer on 32 GiB."""
     largest = 0
     for xmx_mib in range(18_000, 20_000, 16):
         try:
@@ -150,7 +150,7 @@ def largest_heap_mib() -> int:
 
 
 def newer_index_bytes() -> int:
-    """The persisted index with a release that also writes region and family of a block."""
+    """Return the persisted index with a release that also writes region and family of a block."""
     return plan(CASES["prod"], newer_world()).persistence.index_bytes
 
 
@@ -322,7 +322,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("workload.ROW_KEY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.FAMILY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.QUALIFIER_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
-    ("workload.KEY_SHARE_LEFT", blocks_by_encoding, (127072168, 131051250, 131051250, 119108292)),
+    ("workload.ENCODED_KEY_FRACTION", blocks_by_encoding, (127072168, 131051250, 131051250, 119108292)),
 ]
 
 
@@ -345,7 +345,7 @@ ADVICE = {"family_advice", "warning"}
 
 
 def judgements() -> set[str]:
-    """The constants of sizing whose comment or docstring calls them a judgement."""
+    """Return the constants of sizing whose comment or docstring calls them a judgement."""
     return {
         f"{module.stem}.{name}"
         for module in (Path(__file__).parents[2] / "sizing").glob("*.py")
@@ -355,7 +355,7 @@ def judgements() -> set[str]:
 
 
 def marked(source: str) -> set[str]:
-    lines, body, found = source.splitlines(), ast.parse(source).body, set()
+    lines, body, result = source.splitlines(), ast.parse(source).body, set()
     for statement, following in zip(body, [*body[1:], None], strict=True):
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
@@ -367,8 +367,8 @@ def marked(source: str) -> set[str]:
         if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
             text.append(str(following.value.value))
         if "judgement" in " ".join(text):
-            found.add(statement.target.id)
-    return found
+            result.add(statement.target.id)
+    return result
 
 
 def test_every_judgement_has_a_row() -> None:

@@ -47,8 +47,8 @@ paths = st.builds(
 )
 
 
-def rising(found: Percentiles) -> bool:
-    in_order = (found.p50_ms, found.p95_ms, found.p99_ms, found.p999_ms)
+def rising(result: Percentiles) -> bool:
+    in_order = (result.p50_ms, result.p95_ms, result.p99_ms, result.p999_ms)
     return all(low <= high for low, high in pairwise(in_order))
 
 
@@ -97,20 +97,20 @@ def test_the_simulated_mean_is_the_sum_of_its_parts(hit_ratio: float, together: 
         Waiting(mean_seconds=0.5, closed_servers=20),
     ],
 )
-def test_waiting_has_the_mean_it_was_given(waiting: Waiting) -> None:
+def test_waiting_has_its_mean(waiting: Waiting) -> None:
     assert samples(replace(WARM, waiting=waiting)).mean() == pytest.approx(0.501, rel=0.04)
 
 
 def test_a_closed_load_never_waits_for_more_than_everyone() -> None:
-    found = samples(replace(WARM, waiting=Waiting(mean_seconds=1.0, closed_servers=6)))
-    assert found[-1] < 6.1
+    result = samples(replace(WARM, waiting=Waiting(mean_seconds=1.0, closed_servers=6)))
+    assert result[-1] < 6.1
 
 
 def test_one_miss_is_the_documented_first_byte() -> None:
-    found = percentiles(replace(WARM, hit_ratio=0.0))
-    assert found.mean_ms == pytest.approx(150, rel=0.02)
-    assert found.p50_ms == pytest.approx(141, rel=0.02)
-    assert found.p99_ms == pytest.approx(317, rel=0.05)
+    result = percentiles(replace(WARM, hit_ratio=0.0))
+    assert result.mean_ms == pytest.approx(150, rel=0.02)
+    assert result.p50_ms == pytest.approx(141, rel=0.02)
+    assert result.p99_ms == pytest.approx(317, rel=0.05)
 
 
 @pytest.mark.parametrize("blocks", [2, 14, 50])
@@ -119,12 +119,12 @@ def test_a_sum_of_misses_is_near_the_sum_of_separate_draws(blocks: int) -> None:
         np.log(S3_FIRST_BYTE.median_seconds), S3_FIRST_BYTE.sigma, (20_000, blocks)
     )
     median, tail = np.quantile(draws.sum(axis=1), [0.5, 0.99])
-    found = percentiles(replace(WARM, blocks=float(blocks), hit_ratio=0.0))
-    assert found.p50_ms == pytest.approx(median * 1_000, rel=0.02)
-    assert found.p99_ms == pytest.approx(tail * 1_000, rel=0.04)
+    result = percentiles(replace(WARM, blocks=float(blocks), hit_ratio=0.0))
+    assert result.p50_ms == pytest.approx(median * 1_000, rel=0.02)
+    assert result.p99_ms == pytest.approx(tail * 1_000, rel=0.04)
 
 
-def test_scattered_misses_touch_more_reads_and_each_less() -> None:
+def test_scattered_misses_touch_more_reads_but_cost_them_less() -> None:
     quiet = replace(ROW, waiting=Waiting(mean_seconds=0.0))
     together, apart = percentiles(quiet), percentiles(replace(quiet, together=False))
     assert apart.p50_ms > together.p50_ms
@@ -141,9 +141,9 @@ def test_a_fan_out_to_one_server_is_one_read() -> None:
 def test_a_fan_out_is_the_maximum_of_its_servers() -> None:
     path = replace(WARM, blocks=2.0, hit_ratio=0.8)
     slowest = np.max([np.random.default_rng(seed).permutation(samples(path, seed)) for seed in range(8)], axis=0)
-    found = fan_out(path, 8)
-    assert found.p50_ms == pytest.approx(np.quantile(slowest, 0.5) * 1_000, rel=0.03)
-    assert found.p99_ms == pytest.approx(np.quantile(slowest, 0.99) * 1_000, rel=0.05)
+    result = fan_out(path, 8)
+    assert result.p50_ms == pytest.approx(np.quantile(slowest, 0.5) * 1_000, rel=0.03)
+    assert result.p99_ms == pytest.approx(np.quantile(slowest, 0.99) * 1_000, rel=0.05)
 
 
 def test_the_coldest_server_decides_a_fan_out() -> None:
@@ -158,7 +158,7 @@ def test_no_server_answers_no_fan_out() -> None:
         fan_out(WARM, 0)
 
 
-def test_a_spread_has_the_mean_it_was_made_of() -> None:
+def test_a_spread_has_its_mean() -> None:
     assert disk_spread(0.004).mean_seconds == pytest.approx(0.004)
     assert Spread(median_seconds=0.004, sigma=0.0).mean_seconds == pytest.approx(0.004)
 

@@ -58,13 +58,13 @@ def test_a_heap_that_leaves_too_little_page_cache_says_how_much_is_missing() -> 
 
 @given(NEEDS)
 def test_a_heap_holds_its_needs_and_leaves_a_fifth(needs: HeapNeeds) -> None:
-    settled = heap(needs, "zgc")
+    sized = heap(needs, "zgc")
     fixed = needs.index_bytes + needs.write_queue_bytes + needs.persist_chunk_bytes
-    taken = (settled.l1_fraction + settled.memstore_fraction) * settled.xmx_bytes + fixed
-    assert settled.l1_fraction * settled.xmx_bytes >= needs.l1_bytes
-    assert settled.memstore_fraction * settled.xmx_bytes >= needs.memstore_bytes
-    assert taken <= (1 - FREE_FRACTION) * settled.xmx_bytes * (1 + 1e-9)
-    assert within_heap_limit(settled.l1_fraction, settled.memstore_fraction)
+    used = (sized.l1_fraction + sized.memstore_fraction) * sized.xmx_bytes + fixed
+    assert sized.l1_fraction * sized.xmx_bytes >= needs.l1_bytes
+    assert sized.memstore_fraction * sized.xmx_bytes >= needs.memstore_bytes
+    assert used <= (1 - FREE_FRACTION) * sized.xmx_bytes * (1 + 1e-9)
+    assert within_heap_limit(sized.l1_fraction, sized.memstore_fraction)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_direct_memory_is_whole_mib_and_holds_the_buffer_pool() -> None:
     assert direct_bytes(30) > 30 * 31 * 2 * 66_560
 
 
-def test_the_measured_heap_of_an_index_comes_out() -> None:
+def test_the_computed_heap_of_an_index_is_as_large_as_measured() -> None:
     # Counted by class on HBase 2.6.2 with ZGC: 388.5 B of objects a block, and a table of 2^19 references.
     counted = 186_434 * 388.5 + 8 * 2**19
     assert live_index_bytes(186_434, 284 * 2**20, 1_440) == pytest.approx(counted, rel=0.01)

@@ -1,4 +1,4 @@
-"""What one read of a cached block makes the disk do."""
+"""The disk's work for one read of a cached block."""
 
 from math import ceil
 
@@ -21,18 +21,18 @@ def test_aligned_bytes_is_the_mean_over_every_slot_start(length_bytes: int) -> N
 @laws
 @given(st.integers(1, PIECE_BYTES))
 def test_a_block_that_hbase_reads_at_once_costs_its_own_pages(length_bytes: int) -> None:
-    found = block_read(length_bytes)
-    assert (found.bytes, found.ios) == pytest.approx((aligned_bytes(length_bytes), 1))
+    result = block_read(length_bytes)
+    assert (result.bytes, result.ios) == pytest.approx((aligned_bytes(length_bytes), 1))
 
 
 @laws
 @given(st.integers(PIECE_BYTES + 1, 1_000_000))
-def test_a_longer_one_costs_more_than_its_pages_and_at_most_an_io_for_each_piece_and_128_kib_more(
+def test_a_longer_one_costs_more_than_its_pages_and_at_most_an_io_per_piece_and_128_kib_more(
     length_bytes: int,
 ) -> None:
-    found = block_read(length_bytes)
-    assert aligned_bytes(length_bytes) < found.bytes <= aligned_bytes(length_bytes) + 32 * PAGE_BYTES
-    assert 1 < found.ios <= ceil(length_bytes / PIECE_BYTES) + 1
+    result = block_read(length_bytes)
+    assert aligned_bytes(length_bytes) < result.bytes <= aligned_bytes(length_bytes) + 32 * PAGE_BYTES
+    assert 1 < result.ios <= ceil(length_bytes / PIECE_BYTES) + 1
 
 
 # The disk's own counters: 8 threads read random blocks of a file of 300 MiB in pieces of 64 KiB, its pages dropped
@@ -49,18 +49,18 @@ def test_a_longer_one_costs_more_than_its_pages_and_at_most_an_io_for_each_piece
     ],
 )
 def test_it_is_what_a_disk_counted(length_bytes: int, kilobytes: float, ios: float) -> None:
-    found = block_read(length_bytes)
-    assert found.ios == pytest.approx(ios, rel=0.01)
-    assert 0.8 <= 1000 * kilobytes / found.bytes <= 1.15
+    result = block_read(length_bytes)
+    assert result.ios == pytest.approx(ios, rel=0.01)
+    assert 0.8 <= 1000 * kilobytes / result.bytes <= 1.15
 
 
 @laws
 @given(st.lists(st.tuples(st.integers(1, 200_000), st.integers(1, 1_000)), min_size=1, max_size=8))
 def test_of_several_lengths_it_is_the_mean(lengths: list[tuple[int, int]]) -> None:
     one_by_one = [block_read(length_bytes) for length_bytes, blocks in lengths for _ in range(blocks)]
-    found = mean_block_read(lengths)
-    assert found.bytes == pytest.approx(sum(each.bytes for each in one_by_one) / len(one_by_one))
-    assert found.ios == pytest.approx(sum(each.ios for each in one_by_one) / len(one_by_one))
+    result = mean_block_read(lengths)
+    assert result.bytes == pytest.approx(sum(item.bytes for item in one_by_one) / len(one_by_one))
+    assert result.ios == pytest.approx(sum(item.ios for item in one_by_one) / len(one_by_one))
 
 
 def test_of_none_there_is_no_mean() -> None:

@@ -42,13 +42,13 @@ def test_a_slow_volume_makes_the_dump_as_long_as_writing_it() -> None:
 
 
 def test_a_tebibyte_on_gp3() -> None:
-    kept = persistence(BLOCKS_PER_TIB, GP3_BYTES_PER_SECOND, IndexFormat.UNTIL_2_6_4)
-    assert 8 <= kept.dump_seconds <= 38
-    assert kept.interval_ms == 780_000
-    assert kept.chunk_blocks == 1_000_000
-    assert kept.chunk_heap_bytes == 200_000_000
-    assert kept.file_bytes == 2 * kept.index_bytes
-    assert kept.write_bytes_per_second == pytest.approx(1.69e6, rel=0.01)
+    remaining = persistence(BLOCKS_PER_TIB, GP3_BYTES_PER_SECOND, IndexFormat.UNTIL_2_6_4)
+    assert 8 <= remaining.dump_seconds <= 38
+    assert remaining.interval_ms == 780_000
+    assert remaining.chunk_blocks == 1_000_000
+    assert remaining.chunk_heap_bytes == 200_000_000
+    assert remaining.file_bytes == 2 * remaining.index_bytes
+    assert remaining.write_bytes_per_second == pytest.approx(1.69e6, rel=0.01)
 
 
 @laws
@@ -56,10 +56,10 @@ def test_a_tebibyte_on_gp3() -> None:
 def test_dumping_takes_at_most_its_fraction_unless_the_interval_is_the_longest(
     blocks: int, disk: float, index_format: IndexFormat, fraction: float
 ) -> None:
-    kept = persistence(blocks, disk, index_format, fraction)
-    assert 300_000 <= kept.interval_ms <= 900_000
-    assert kept.dump_fraction <= fraction * (1 + 1e-9) or kept.interval_ms == 900_000
-    assert kept.chunk_heap_bytes <= 200 * 1_000_000
+    remaining = persistence(blocks, disk, index_format, fraction)
+    assert 300_000 <= remaining.interval_ms <= 900_000
+    assert remaining.dump_fraction <= fraction * (1 + 1e-9) or remaining.interval_ms == 900_000
+    assert remaining.chunk_heap_bytes <= 200 * 1_000_000
 
 
 @laws

@@ -30,11 +30,11 @@ def drawn(rows: RowPopularity, rows_per_block: int) -> Popularity:
     rng = np.random.default_rng(1)
     stored = BLOCKS * rows_per_block
     ranks = int(rows.ranks_of(stored))
-    each = np.diff(rows.reads_of_hottest(np.arange(ranks + 1.0), ranks))
+    item = np.diff(rows.reads_of_hottest(np.arange(ranks + 1.0), ranks))
     if ranks > stored:
-        weights = np.bincount(rng.integers(0, BLOCKS, ranks), weights=each, minlength=BLOCKS).astype(np.float64)
+        weights = np.bincount(rng.integers(0, BLOCKS, ranks), weights=item, minlength=BLOCKS).astype(np.float64)
     else:
-        weights = rng.permutation(each).reshape(BLOCKS, rows_per_block).sum(axis=1)
+        weights = rng.permutation(item).reshape(BLOCKS, rows_per_block).sum(axis=1)
     return Popularity(weights=weights, blocks=np.ones(BLOCKS))
 
 

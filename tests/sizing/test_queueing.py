@@ -207,17 +207,17 @@ DISK, CPU, S3, THINK = 0.03, 0.02, 0.15, 0.05
 
 
 def test_mean_value_analysis_equals_the_markov_chain() -> None:
-    """Three requests over two disks (state 0, 1), one CPU (2), S3 (3) and thinking (4)."""
+    """The network has three requests, two disks (state 0, 1), one CPU (2), S3 (3) and thinking (4)."""
 
     def moves(state: State) -> list[tuple[State, float]]:
-        found = [(moved(state, disk, 2), 1 / DISK) for disk in (0, 1) if state[disk]]
+        result = [(moved(state, disk, 2), 1 / DISK) for disk in (0, 1) if state[disk]]
         if state[2]:
-            found.append((moved(state, 2, 3), 1 / CPU))
+            result.append((moved(state, 2, 3), 1 / CPU))
         if state[3]:
-            found.append((moved(state, 3, 4), state[3] / S3))
+            result.append((moved(state, 3, 4), state[3] / S3))
         if state[4]:
-            found += [(moved(state, 4, disk), state[4] / THINK / 2) for disk in (0, 1)]
-        return found
+            result += [(moved(state, 4, disk), state[4] / THINK / 2) for disk in (0, 1)]
+        return result
 
     expected = chain_mean((0, 0, 0, 0, 3), moves, lambda state: state[4] / THINK)
     net = QueueingNetwork(
@@ -232,12 +232,12 @@ def test_mean_value_analysis_equals_the_markov_chain() -> None:
 
 
 @pytest.mark.parametrize("requests", [1, 2, 3, 5, 20])
-def test_several_channels_come_within_a_tenth_of_the_markov_chain(requests: int) -> None:
-    """Seidmann's approximation, and on the slow side: a CPU of 3 cores (0) and thinking (1)."""
+def test_several_channels_are_within_a_tenth_of_the_markov_chain(requests: int) -> None:
+    """Seidmann's approximation is on the slow side: a CPU of 3 cores (0) and thinking (1)."""
 
     def moves(state: State) -> list[tuple[State, float]]:
-        found = [(moved(state, 0, 1), min(state[0], 3) / CPU)] if state[0] else []
-        return [*found, (moved(state, 1, 0), state[1] / THINK)] if state[1] else found
+        result = [(moved(state, 0, 1), min(state[0], 3) / CPU)] if state[0] else []
+        return [*result, (moved(state, 1, 0), state[1] / THINK)] if state[1] else result
 
     expected = chain_mean((0, requests), moves, lambda state: state[1] / THINK)
     net = QueueingNetwork(stations=(Station(name="cpu", demand_seconds=CPU, channels=3),), think_seconds=THINK)
@@ -246,8 +246,8 @@ def test_several_channels_come_within_a_tenth_of_the_markov_chain(requests: int)
 
 @pytest.mark.parametrize("think", [0.02, 0.1, 0.5])
 @pytest.mark.parametrize("per_server", [1, 2])
-def test_a_handler_limit_comes_within_three_percent_of_the_markov_chain(think: float, per_server: int) -> None:
-    """Five requests; each of two servers: call queue (0, 3), disk (1, 4), S3 (2, 5); thinking (6)."""
+def test_a_handler_limit_is_within_three_percent_of_the_markov_chain(think: float, per_server: int) -> None:
+    """The network has five requests; each of two servers: call queue (0, 3), disk (1, 4), S3 (2, 5); thinking (6)."""
 
     def admitted(state: State) -> State:
         for queue in (0, 3):
@@ -256,15 +256,15 @@ def test_a_handler_limit_comes_within_three_percent_of_the_markov_chain(think: f
         return state
 
     def moves(state: State) -> list[tuple[State, float]]:
-        found = []
+        result = []
         for queue in (0, 3):
             if state[queue + 1]:
-                found.append((moved(state, queue + 1, queue + 2), 1 / DISK))
+                result.append((moved(state, queue + 1, queue + 2), 1 / DISK))
             if state[queue + 2]:
-                found.append((admitted(moved(state, queue + 2, 6)), state[queue + 2] / S3))
+                result.append((admitted(moved(state, queue + 2, 6)), state[queue + 2] / S3))
             if state[6]:
-                found.append((admitted(moved(state, 6, queue)), state[6] / think / 2))
-        return found
+                result.append((admitted(moved(state, 6, queue)), state[6] / think / 2))
+        return result
 
     expected = chain_mean((0, 0, 0, 0, 0, 0, 5), moves, lambda state: state[6] / think)
     net = QueueingNetwork(
@@ -277,7 +277,7 @@ def test_a_handler_limit_comes_within_three_percent_of_the_markov_chain(think: f
 @laws
 @given(clusters(), st.integers(1, 300))
 def test_a_handler_limit_that_never_binds_changes_nothing(cluster: tuple[QueueingNetwork, int], requests: int) -> None:
-    """Computed by convolution on one side and by mean-value analysis on the other."""
+    """One side is computed by convolution, the other by mean-value analysis."""
     net, servers = cluster
     limited = _limited_throughput(net, requests, Handlers(servers=servers, per_server=requests))
     assert limited == pytest.approx(closed_load(net, requests).reads_per_second, rel=1e-8)
@@ -318,14 +318,14 @@ def test_a_station_without_demand_is_never_the_bottleneck() -> None:
 
 
 def test_the_tighter_meter_of_a_disk_is_its_station() -> None:
-    found = [
+    result = [
         Resource(name="cpu", capacity=48, unit="core", demand_per_read=0.01),
         Resource(name="ebs-throughput", capacity=6e8, unit="B/s", demand_per_read=1e6),
         Resource(name="ebs-iops", capacity=18_000, unit="IO/s", demand_per_read=60),
         Resource(name="s3-requests", capacity=5_500, unit="GET/s", demand_per_read=0.0),
         Resource(name="handlers", capacity=180, unit="handler", demand_per_read=0.2),
     ]
-    net = network(found, servers=6, channels=8, delay_seconds=0.1)
+    net = network(result, servers=6, channels=8, delay_seconds=0.1)
     assert [station.name for station in net.stations] == ["cpu", "ebs-iops"]
     assert [station.max_reads_per_second for station in net.stations] == pytest.approx([4_800, 300])
     assert [station.demand_seconds for station in net.stations] == pytest.approx([0.01, 0.02])
@@ -346,7 +346,7 @@ WARM = Hits(ratio=1.0)
 
 
 def six_servers(throughput_mib_per_second: float = 125, iops: float = 3_000) -> ServingCluster:
-    """6 x r8g.2xlarge (sustained: 3.75 Gbit/s, EBS 312.5 MB/s and 12,000 IOPS), one gp3 volume each."""
+    """Return 6 x r8g.2xlarge (sustained: 3.75 Gbit/s, EBS 312.5 MB/s and 12,000 IOPS), one gp3 volume each."""
     disk = ebs_disk(
         EbsLimits(
             volumes=1,
@@ -360,8 +360,8 @@ def six_servers(throughput_mib_per_second: float = 125, iops: float = 3_000) -> 
 
 
 def thousand_in_flight(cluster: ServingCluster, limit: Handlers | None = None) -> LoadResult:
-    found = resources(cluster, ROW, WARM, Timings())
-    net = network(found, 6, 8, delay_seconds(cluster, ROW, WARM, Timings()))
+    result = resources(cluster, ROW, WARM, Timings())
+    net = network(result, 6, 8, delay_seconds(cluster, ROW, WARM, Timings()))
     return closed_load(net, 1_000, limit)
 
 
@@ -384,8 +384,8 @@ def test_more_throughput_than_its_iops_carry_helps_less() -> None:
 
 def test_time_alone_is_the_same_from_resources_and_from_the_network() -> None:
     cluster = six_servers()
-    found = resources(cluster, ROW, WARM, Timings())
-    net = network(found, 6, 8, delay_seconds(cluster, ROW, WARM, Timings()))
+    result = resources(cluster, ROW, WARM, Timings())
+    net = network(result, 6, 8, delay_seconds(cluster, ROW, WARM, Timings()))
     assert net.seconds_alone == pytest.approx(seconds_alone(cluster, ROW, WARM, Timings()))
 
 

@@ -18,12 +18,12 @@ def filled(*, inserts_single: bool, blocks: int = 320) -> Replay:
     return cached
 
 
-def test_blocks_are_held_without_eviction_exactly_as_reckoned() -> None:
+def test_the_cache_has_exactly_the_predicted_blocks_without_eviction() -> None:
     allocator = BucketAllocator(capacity_bytes=100 * 16384, sizes=SIZES)
-    cached, held = Replay(allocator, inserts_single=False), allocator.blocks_held(1000)
-    cached.replay(range(held), [1000] * held)
-    assert (len(cached), cached.evictions) == (held, 0)
-    cached.read(held, 1000)
+    cached, capacity = Replay(allocator, inserts_single=False), allocator.block_capacity(1000)
+    cached.replay(range(capacity), [1000] * capacity)
+    assert (len(cached), cached.evictions) == (capacity, 0)
+    cached.read(capacity, 1000)
     assert cached.evictions == 1
 
 
@@ -65,7 +65,7 @@ def test_a_block_longer_than_every_size_is_never_cached() -> None:
     assert len(cached) == 0
 
 
-def test_a_size_that_starves_gets_buckets_that_others_held() -> None:
+def test_a_size_that_starves_gets_buckets_of_others() -> None:
     cached = Replay(BucketAllocator(capacity_bytes=10 * 16384, sizes=SIZES), inserts_single=False)
     cached.replay(range(200), [1000] * 200)
     cached.replay(range(200, 260), [4000] * 260)
@@ -83,9 +83,9 @@ def test_books_always_balance(reads: list[tuple[int, bool]], lengths: list[int],
     for block, in_memory in reads:
         before = block in cached
         assert cached.read(block, lengths[block], in_memory=in_memory) == before
-    held = [lengths[block] for block in range(61) if block in cached]
-    assert len(cached) == len(held)
-    assert cached.used_bytes == sum(allocator.slot_bytes(length) or 0 for length in held)
+    capacity = [lengths[block] for block in range(61) if block in cached]
+    assert len(cached) == len(capacity)
+    assert cached.used_bytes == sum(allocator.slot_bytes(length) or 0 for length in capacity)
     assert cached.used_bytes <= allocator.accept_bytes
     assert cached.hits + cached.misses == len(reads)
 

@@ -52,14 +52,14 @@ clusters = st.builds(
 hits = st.builds(Hits, ratio=st.floats(0, 1), page_cache_fraction=st.floats(0, 1))
 
 
-def most(cluster: ServingCluster, read: Read, found: Hits) -> float:
-    return bottleneck(resources(cluster, read, found, Timings())).max_reads_per_second
+def most(cluster: ServingCluster, read: Read, result: Hits) -> float:
+    return bottleneck(resources(cluster, read, result, Timings())).max_reads_per_second
 
 
 @laws
 @given(clusters, reads, hits, st.floats(1, 10), st.floats(1, 10))
 def test_a_faster_disk_never_lowers_throughput(
-    cluster: ServingCluster, read: Read, found: Hits, bandwidth: float, iops: float
+    cluster: ServingCluster, read: Read, result: Hits, bandwidth: float, iops: float
 ) -> None:
     assert cluster.disk is not None
     faster = Disk(
@@ -67,7 +67,7 @@ def test_a_faster_disk_never_lowers_throughput(
         bytes_per_second=cluster.disk.bytes_per_second * bandwidth,
         ios_per_second=cluster.disk.ios_per_second * iops,
     )
-    assert most(replace(cluster, disk=faster), read, found) >= most(cluster, read, found)
+    assert most(replace(cluster, disk=faster), read, result) >= most(cluster, read, result)
 
 
 @laws
@@ -84,21 +84,21 @@ def test_more_misses_never_raise_throughput(
 
 @laws
 @given(clusters, reads, hits, st.integers(1, 50))
-def test_more_servers_never_lower_throughput(cluster: ServingCluster, read: Read, found: Hits, more: int) -> None:
+def test_more_servers_never_lower_throughput(cluster: ServingCluster, read: Read, result: Hits, more: int) -> None:
     bigger = replace(cluster, servers=cluster.servers + more)
-    assert most(bigger, read, found) >= most(cluster, read, found) * (1 - 1e-12)
+    assert most(bigger, read, result) >= most(cluster, read, result) * (1 - 1e-12)
 
 
 @laws
 @given(reads, hits)
-def test_scattered_blocks_never_cost_fewer_bytes(read: Read, found: Hits) -> None:
+def test_scattered_blocks_never_cost_fewer_bytes(read: Read, result: Hits) -> None:
     together = Read(
         blocks=read.blocks,
         cached_length_bytes=read.cached_length_bytes,
         on_disk_length_bytes=read.on_disk_length_bytes,
         answer_bytes=read.answer_bytes,
     )
-    assert disk_bytes_per_read(together, found) <= disk_bytes_per_read(read, found)
+    assert disk_bytes_per_read(together, result) <= disk_bytes_per_read(read, result)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_scattered_blocks_never_cost_fewer_bytes(read: Read, found: Hits) -> Non
         (850_000, 470, 65_771, 13.916),
     ],
 )
-def test_a_row_touches_one_block_and_one_more_for_each_boundary(
+def test_a_row_touches_one_block_and_one_more_per_boundary(
     row_bytes: float, cell_bytes: float, payload_bytes: float, blocks: float
 ) -> None:
     assert blocks_per_row(row_bytes, cell_bytes, payload_bytes) == pytest.approx(blocks, abs=1e-3)
@@ -163,17 +163,17 @@ def test_hits_without_a_cache_are_refused() -> None:
 
 def test_without_a_cache_handlers_waiting_for_s3_are_the_bottleneck() -> None:
     # Each row waits 13.9 times for 150 ms: 180 handlers, 2.1 s.
-    found = resources(WITHOUT_CACHE, ROW, Hits(ratio=0.0), Timings())
-    assert bottleneck(found).name == "handlers"
-    assert bottleneck(found).max_reads_per_second == pytest.approx(180 / (13.916 * 0.1516), rel=0.05)
-    assert not [resource for resource in found if resource.name.startswith(("ebs", "nvme"))]
+    result = resources(WITHOUT_CACHE, ROW, Hits(ratio=0.0), Timings())
+    assert bottleneck(result).name == "handlers"
+    assert bottleneck(result).max_reads_per_second == pytest.approx(180 / (13.916 * 0.1516), rel=0.05)
+    assert not [resource for resource in result if resource.name.startswith(("ebs", "nvme"))]
 
 
 def test_s3_requests_count_missing_blocks_only() -> None:
     cluster = replace(WITHOUT_CACHE, disk=Disk(kind="ebs", bytes_per_second=1e9, ios_per_second=1e5))
-    found = {resource.name: resource for resource in resources(cluster, ROW, Hits(ratio=0.9), Timings())}
-    assert found["s3-requests"].demand_per_read == pytest.approx(1.3916)
-    assert found["s3-requests"].capacity == 5_500
+    result = {resource.name: resource for resource in resources(cluster, ROW, Hits(ratio=0.9), Timings())}
+    assert result["s3-requests"].demand_per_read == pytest.approx(1.3916)
+    assert result["s3-requests"].capacity == 5_500
 
 
 def test_disks_are_named_for_their_kind() -> None:

@@ -51,7 +51,7 @@ servers = st.builds(
 
 
 @pytest.mark.parametrize(("retries", "seconds"), [(0, 0), (10, 51.15), (11, 102.35), (12, 204.75), (14, 819.15)])
-def test_the_window_doubles_with_each_retry(retries: int, seconds: float) -> None:
+def test_the_window_doubles_with_every_retry(retries: int, seconds: float) -> None:
     assert retention_window_seconds(retries) == pytest.approx(seconds)
 
 
@@ -91,12 +91,12 @@ def test_the_master_looks_again_before_the_server_was_away_twice(away: float) ->
 @laws
 @given(servers)
 def test_phases_sum_to_the_restart_and_the_window_covers_it(server: RestartLoad) -> None:
-    found = restart(server)
-    phases = found.stop_seconds + found.away_seconds + found.late_seconds + found.opening_seconds
-    assert found.seconds == pytest.approx(phases)
-    assert found.retention_window_seconds >= found.away_seconds + found.late_seconds
-    assert found.retention_window_seconds == retention_window_seconds(found.retain_retries)
-    assert found.crash_offline_seconds == found.retention_window_seconds
+    result = restart(server)
+    phases = result.stop_seconds + result.away_seconds + result.late_seconds + result.opening_seconds
+    assert result.seconds == pytest.approx(phases)
+    assert result.retention_window_seconds >= result.away_seconds + result.late_seconds
+    assert result.retention_window_seconds == retention_window_seconds(result.retain_retries)
+    assert result.crash_offline_seconds == result.retention_window_seconds
 
 
 @laws
@@ -114,9 +114,9 @@ def test_more_to_do_never_restarts_sooner(server: RestartLoad, blocks: int, regi
 
 def test_a_small_measured_restart_comes_within_a_fifth() -> None:
     # 24.8 s until the last of 18 regions, with HBase 2.6.4 and 20 ms to S3.
-    found = restart(LAB)
-    assert found.seconds == pytest.approx(24.8, rel=0.2)
-    assert found.restore_seconds < 0.5
+    result = restart(LAB)
+    assert result.seconds == pytest.approx(24.8, rel=0.2)
+    assert result.restore_seconds < 0.5
 
 
 def test_the_published_restart_stays_under_two_minutes() -> None:
@@ -132,17 +132,17 @@ def test_a_tebibyte_of_blocks_takes_three_minutes_to_restore() -> None:
 @pytest.mark.parametrize(
     ("blocks", "microseconds"), [(26_006, 5.65), (186_434, 6.56), (186_434, 8.54), (2_000_000, 8.0), (2_000_000, 9.5)]
 )
-def test_the_measured_restores_come_out(blocks: int, microseconds: float) -> None:
+def test_the_computed_restores_take_as_long_as_measured(blocks: int, microseconds: float) -> None:
     assert 1 / 1.5 < 1e6 * restore_seconds(blocks) / blocks / microseconds < 1.5
 
 
 def test_ten_retries_lose_the_regions_of_a_terabyte_restart() -> None:
-    found = restart(LARGE)
-    assert found.away_seconds > retention_window_seconds(10)
-    assert 12 <= found.retain_retries <= 14
+    result = restart(LARGE)
+    assert result.away_seconds > retention_window_seconds(10)
+    assert 12 <= result.retain_retries <= 14
 
 
 def test_restoring_in_the_background_brings_the_server_back_sooner() -> None:
-    found = restart(replace(LARGE, restores_in_background=True))
-    assert found.away_seconds == pytest.approx(restart(LARGE).away_seconds - restart(LARGE).restore_seconds)
-    assert found.opening_seconds >= opening_seconds(LARGE)
+    result = restart(replace(LARGE, restores_in_background=True))
+    assert result.away_seconds == pytest.approx(restart(LARGE).away_seconds - restart(LARGE).restore_seconds)
+    assert result.opening_seconds >= opening_seconds(LARGE)

@@ -22,7 +22,7 @@ from sizing.units import GIB
 from sizing.workload import OpenLoad, Reads
 
 PROD = read_environment("prod")
-ASKED = requirements(PROD, PROD.active)
+REQUIREMENTS = requirements(PROD, PROD.active)
 WORLD = world(PROD)
 POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9))
 GRIDS = 200
@@ -43,26 +43,28 @@ def small_grid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def grid(seed: int) -> tuple[Requirements, World]:
     """Return a question over two or three instance types, by seed."""
     rng = random.Random(seed)
-    names = rng.sample([each.name for each in WORLD.offered if each.vcpus <= 32], rng.choice([2, 3]))
+    names = rng.sample([item.name for item in WORLD.offered if item.vcpus <= 32], rng.choice([2, 3]))
     reads = Reads(load=OpenLoad(reads_per_second=10 ** rng.uniform(0, 4)))
     workload = replace(
-        ASKED.workload,
+        REQUIREMENTS.workload,
         stored_bytes=round(10 ** rng.uniform(1, 4) * GIB),
         row_bytes=round(10 ** rng.uniform(3, 5.5)),
         popularity=POPULARITIES[rng.randrange(len(POPULARITIES))],
         reads=reads,
     )
     targets = replace(
-        ASKED.targets,
+        REQUIREMENTS.targets,
         hit_ratio=rng.choice([0.5, 0.8, 0.95]),
         p99_seconds=rng.choice([None, None, 0.5]),
         warm_up_seconds=rng.choice([None, 3600.0]),
         budget_usd_per_month=rng.choice([None, 5_000.0]),
     )
-    core = replace(ASKED.cluster.core, families=tuple({WORLD.instance_types[name].family for name in names}))
+    core = replace(REQUIREMENTS.cluster.core, families=tuple({WORLD.instance_types[name].family for name in names}))
     mode = rng.choice([S3_CACHED, S3_CACHED, S3_PLAIN, HDFS])
-    asked = replace(ASKED, workload=workload, targets=targets, mode=mode, cluster=replace(ASKED.cluster, core=core))
-    return asked, replace(WORLD, instance_types={name: WORLD.instance_types[name] for name in names})
+    requirements = replace(
+        REQUIREMENTS, workload=workload, targets=targets, mode=mode, cluster=replace(REQUIREMENTS.cluster, core=core)
+    )
+    return requirements, replace(WORLD, instance_types={name: WORLD.instance_types[name] for name in names})
 
 
 def everything(question: SizingInputs) -> Iterator[Candidate]:
@@ -76,7 +78,7 @@ def everything(question: SizingInputs) -> Iterator[Candidate]:
 
 
 def all_numbered(question: SizingInputs) -> Iterator[tuple[int, Candidate]]:
-    """Everything, with a number by which equal costs keep their order."""
+    """Yield everything, with a number by which equal costs keep their order."""
     yield from enumerate(everything(question))
 
 
@@ -108,22 +110,22 @@ def test_the_winner_is_the_one_that_trying_everything_finds(seed: int) -> None:
     )
     served = next((cost for cost, _, candidate in ranked if cost <= budget and not candidate.shortfalls()), None)
     try:
-        found = search.search(question).best
+        result = search.search(question).best
     except LookupError:
         assert served is None
         return
-    assert found.serves == (served is not None)
+    assert result.serves == (served is not None)
     if served is not None:
-        assert found.usd_per_month == pytest.approx(served)
+        assert result.usd_per_month == pytest.approx(served)
 
 
-def test_what_is_left_out_is_counted() -> None:
-    found = search.search(SizingInputs.new(ASKED, WORLD))
-    assert found.evaluated > 0
-    assert found.pruned > found.evaluated
+def test_pruned_candidates_are_counted() -> None:
+    result = search.search(SizingInputs.new(REQUIREMENTS, WORLD))
+    assert result.evaluated > 0
+    assert result.pruned > result.evaluated
 
 
 def test_of_equal_cost_the_fewest_nodes_win() -> None:
-    question = SizingInputs.new(ASKED, WORLD)
+    question = SizingInputs.new(REQUIREMENTS, WORLD)
     best = search.search(question).best
     assert best.rank[-1] == best.candidate.count

@@ -38,9 +38,9 @@ def test_the_published_restore_is_that_network_shared_by_three_replicas() -> Non
 
 
 def test_few_mappers_bind() -> None:
-    found = eta(replace(EXPORT, mappers=20))
-    assert found.limit == "streams"
-    assert found.bytes_per_second == pytest.approx(20 * 40e6)
+    result = eta(replace(EXPORT, mappers=20))
+    assert result.limit == "streams"
+    assert result.bytes_per_second == pytest.approx(20 * 40e6)
 
 
 def test_slow_disks_bind() -> None:
@@ -49,7 +49,7 @@ def test_slow_disks_bind() -> None:
     assert slow.bytes_per_second == pytest.approx(20 * 100e6)
 
 
-def test_a_disk_writes_each_byte_once_for_each_replica() -> None:
+def test_a_disk_writes_every_byte_once_per_replica() -> None:
     slow = eta(replace(EXPORT, disk_bytes_per_second=100e6, replicas=3))
     assert slow.limit == "disk"
     assert slow.bytes_per_second == pytest.approx(20 * 100e6 / 3)
@@ -68,5 +68,5 @@ def test_more_of_anything_never_takes_longer(copy: Copy, more: int) -> None:
 @laws
 @given(copies)
 def test_rate_times_time_is_what_was_copied(copy: Copy) -> None:
-    found = eta(copy)
-    assert found.bytes_per_second * found.seconds == pytest.approx(copy.copied_bytes)
+    result = eta(copy)
+    assert result.bytes_per_second * result.seconds == pytest.approx(copy.copied_bytes)

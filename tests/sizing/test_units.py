@@ -44,7 +44,7 @@ def test_sizes(text: str, size_bytes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("64", "no unit"),
         ("64GB", "'GB' is not one of"),
@@ -55,8 +55,8 @@ def test_sizes(text: str, size_bytes: int) -> None:
         ("", "expected a number with a unit"),
     ],
 )
-def test_a_size_without_a_binary_unit_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_size_without_a_binary_unit_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         parse_size(text)
 
 

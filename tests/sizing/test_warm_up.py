@@ -89,8 +89,8 @@ def test_more_threads_never_prefetch_slower(fill: Fill, few: Streams, rate: Rate
 @laws
 @given(fills, streams, rates)
 def test_the_limit_is_the_longest_term(fill: Fill, reading: Streams, rate: Rates) -> None:
-    found = prefetch(fill, reading, rate)
-    assert found.seconds == max(seconds for _, seconds in found.terms) == dict(found.terms)[found.limit]
+    result = prefetch(fill, reading, rate)
+    assert result.seconds == max(seconds for _, seconds in result.terms) == dict(result.terms)[result.limit]
 
 
 def blocks_read(blocks: int, threads: int, first_byte_seconds: float) -> Prefetch:
@@ -106,15 +106,15 @@ def blocks_read(blocks: int, threads: int, first_byte_seconds: float) -> Prefetc
 
 def test_the_measured_prefetch_is_threads_over_latency() -> None:
     # Measured: 18.8 k blocks, 4 threads, 26 ms a GET: about 120 s at 155 GET/s.
-    found = blocks_read(18_800, threads=4, first_byte_seconds=0.026)
-    assert found.limit == "s3-streams"
-    assert found.seconds == pytest.approx(120, rel=0.03)
-    assert 18_800 / found.seconds == pytest.approx(155, rel=0.02)
+    result = blocks_read(18_800, threads=4, first_byte_seconds=0.026)
+    assert result.limit == "s3-streams"
+    assert result.seconds == pytest.approx(120, rel=0.03)
+    assert 18_800 / result.seconds == pytest.approx(155, rel=0.02)
 
 
 def test_a_terabyte_block_by_block_takes_more_than_a_day() -> None:
-    found = blocks_read(10**12 // 66_800, threads=4, first_byte_seconds=0.026)
-    assert found.seconds == pytest.approx(30 * 3_600, rel=0.15)
+    result = blocks_read(10**12 // 66_800, threads=4, first_byte_seconds=0.026)
+    assert result.seconds == pytest.approx(30 * 3_600, rel=0.15)
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_tebibyte_of_slots_compressed_three_to_one(
     fill_mib_per_second: float, streams_bytes_per_second: float, limit: str, minutes: float
 ) -> None:
     reading = Streams(threads=4, get_bytes=1e12, stream_bytes_per_second=streams_bytes_per_second / 4)
-    found = prefetch(
+    result = prefetch(
         Fill(blocks=1, s3_bytes=TIB // 3, slot_bytes=TIB),
         reading,
         replace(FAST, fill_bytes_per_second=fill_mib_per_second * MIB),
     )
-    assert found.limit == limit
-    assert found.seconds / 60 == pytest.approx(minutes, rel=0.06)
+    assert result.limit == limit
+    assert result.seconds / 60 == pytest.approx(minutes, rel=0.06)
 
 
 def test_twenty_published_terabytes_take_the_published_two_hours() -> None:
@@ -149,23 +149,23 @@ def test_twenty_published_terabytes_take_the_published_two_hours() -> None:
 def test_a_worker_with_one_and_a_half_terabytes_takes_the_published_hours() -> None:
     # Published: three to five hours. One gp3 volume as it comes.
     size = 1_500 * 10**9
-    found = prefetch(
+    result = prefetch(
         Fill(blocks=size // 66_000, s3_bytes=size, slot_bytes=size),
         Streams(threads=16, get_bytes=64 * MIB),
         replace(FAST, fill_bytes_per_second=125 * MIB),
     )
-    assert found.limit == "fill"
-    assert 3 <= found.seconds / 3_600 <= 5
+    assert result.limit == "fill"
+    assert 3 <= result.seconds / 3_600 <= 5
 
 
 def test_small_requests_run_into_the_request_limit() -> None:
     size = 10**12
-    found = prefetch(
+    result = prefetch(
         Fill(blocks=size // 16_384, s3_bytes=size, slot_bytes=size),
         Streams(threads=64, get_bytes=16_384, first_byte_seconds=0.02),
         replace(FAST, s3_gets_per_second=5_500 / 20),
     )
-    assert found.limit == "s3-requests"
+    assert result.limit == "s3-requests"
 
 
 def test_longer_batches_spread_the_cost_of_a_sync() -> None:
@@ -223,24 +223,24 @@ def test_prefetch_never_hurts(popularity: Popularity, size: float, course: WarmU
 def test_more_room_never_lowers_the_curve(popularity: Popularity, size: float, more: float, course: WarmUpLoad) -> None:
     blocks = size * float(popularity.blocks.sum())
     small, large = (
-        curve(popularity, CacheCapacity(blocks_after_eviction=kept, prefetch_stops_blocks=0.95 * kept), course)
-        for kept in (blocks, blocks * more)
+        curve(popularity, CacheCapacity(blocks_after_eviction=rest, prefetch_stops_blocks=0.95 * rest), course)
+        for rest in (blocks, blocks * more)
     )
     for (_, low), (_, high) in zip(small, large, strict=True):
         assert high >= low - 1e-6
 
 
 def test_a_full_cache_ends_at_ches_ratio() -> None:
-    popularity, kept = zipf(0.99, 10**6), 200_000.0
+    popularity, rest = zipf(0.99, 10**6), 200_000.0
     low, high = 0.0, 1e12
     for _ in range(200):
         middle = (low + high) / 2
         cached = float((popularity.blocks * -np.expm1(-popularity.weights * middle)).sum())
-        low, high = (middle, high) if cached < kept else (low, middle)
+        low, high = (middle, high) if cached < rest else (low, middle)
     che = float((popularity.blocks * popularity.weights * -np.expm1(-popularity.weights * low)).sum())
     for prefetched in (0.0, 500.0):
         course = replace(DEMAND, prefetched_blocks_per_second=prefetched)
-        drawn = curve(popularity, CacheCapacity(blocks_after_eviction=kept, prefetch_stops_blocks=kept), course)
+        drawn = curve(popularity, CacheCapacity(blocks_after_eviction=rest, prefetch_stops_blocks=rest), course)
         assert drawn[-1][1] == pytest.approx(che, abs=1e-3)
 
 
@@ -252,7 +252,7 @@ def test_prefetch_alone_stops_at_its_fill() -> None:
     assert drawn[-1][1] == pytest.approx(0.95)
 
 
-def test_blocks_that_nobody_reads_never_come_by_demand() -> None:
+def test_blocks_that_nobody_reads_are_never_cached_by_demand() -> None:
     popularity = Popularity(weights=np.array([0.01, 0.0]), blocks=np.array([100.0, 900.0]))
     course = replace(DEMAND, accesses_per_second=lambda _: 1_000.0, hours=1)
     drawn = curve(popularity, CacheCapacity(blocks_after_eviction=500, prefetch_stops_blocks=500), course)

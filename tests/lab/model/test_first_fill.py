@@ -38,13 +38,13 @@ def test_it_is_what_the_allocator_says_block_by_block(mib: int, first: dict[int,
 def test_blocks_of_one_length_come_in_any_order() -> None:
     allocator = BucketAllocator(capacity_bytes=40 * MIB, sizes=SIZES)
     found = filled_by_chance(allocator, LengthHistogram(pairs=((66_000, 4_000),)), orders=5)
-    assert (found.mean, found.deviation) == (allocator.blocks_held(66_000), 0)
+    assert (found.mean, found.deviation) == (allocator.block_capacity(66_000), 0)
 
 
 def test_the_mean_is_what_proportions_give_but_for_rounding() -> None:
     allocator = BucketAllocator(capacity_bytes=136 * MIB, sizes=SIZES)
     found = filled_by_chance(allocator, MIXED)
-    assert found.mean == pytest.approx(allocator.blocks_held(MIXED), rel=0.01)
+    assert found.mean == pytest.approx(allocator.block_capacity(MIXED), rel=0.01)
     assert 0 < found.deviation < 0.01 * found.mean
 
 

@@ -1,4 +1,4 @@
-"""What the EMR benchmark's source states, number by number."""
+"""The numbers that the EMR benchmark's source gives, one by one."""
 
 from __future__ import annotations
 
