@@ -16,6 +16,7 @@ from environments.override import Override
 from environments.planning import compared_plans
 from environments.reader import read_environment
 from facts.releases import releases
+from lab.hbase.software.jars import HBASE, hbase_sets
 from lab.hbase.software.selection import nearest_set
 from sizing.modes import MODES
 
@@ -103,8 +104,9 @@ def _varied(environment: Environment) -> Iterator[BootCase]:
 
 
 def _newest_releases() -> tuple[str, ...]:
-    """Return the newest release of each HBase that the lab has."""
-    return tuple({nearest_set(release.hbase): label for label, release in releases().items()}.values())
+    """Return the newest release of each HBase that the lab has; it boots no other HBase in place of a release's own."""
+    newest = {f"{HBASE}{'.'.join(map(str, release.hbase))}": label for label, release in releases().items()}
+    return tuple(label for name, label in newest.items() if name in hbase_sets())
 
 
 def _case(name: str, launch: Launch) -> BootCase:
