@@ -116,7 +116,7 @@ class Cycle:
 def _launch(name: str) -> Launch:
     environment = read_environment(name)
     _refuse_other_account(name, environment)
-    # All of them are deployed, so each must be deployable.
+    # All clusters are deployed, so each must be deployable.
     launches = {
         cluster_name: deployable_launch(environment, choice) for cluster_name, choice in environment.clusters.items()
     }
@@ -130,7 +130,7 @@ def _refuse_other_account(name: str, environment: Environment) -> None:
         where=load_document(locate(name), environment.source).where(("account",)),
         what="account",
         why=f"the local AWS has one account, {ACCOUNT}; the file pins {environment.account}",
-        fix="leave `account` out in a copy of the file, and run the demo on the copy",
+        fix="remove `account` from a copy of the file, and run the demo on the copy",
     )
     raise InvalidInput([problem])
 

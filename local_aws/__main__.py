@@ -23,11 +23,11 @@ ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 def main() -> None:
     """Serve until SIGTERM, SIGINT or, with the option, the end of standard input."""
     options = _parser().parse_args()
-    # Blocked in every thread, they wait for sigwait: no thread that serves can be given one and keep it to itself.
+    # Signals are blocked in every thread and wait for sigwait, so that no serving thread can swallow one.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     logging.getLogger("werkzeug").setLevel(logging.INFO if options.verbose else logging.ERROR)
     install()
-    # Resources are made through the services' own APIs: this answers those calls inside the process.
+    # Resources are created through the services' own APIs; this answers those calls inside the process.
     mock_aws().start()
     server = ThreadedMotoServer(ip_address=HOST, port=options.port, verbose=False)
     server.start()

@@ -33,7 +33,7 @@ def call(service: str, region: str, operation: str, **parameters: object) -> Jso
     Raises botocore's ClientError when the service refuses.
     """
     if not botocore_stubber.enabled:
-        raise RuntimeError("no moto mock is active in this process, so this call would leave the machine")
+        raise RuntimeError("no moto mock is active in this process, so this call would reach the network")
     chosen = client(service, region)
     shape = chosen.meta.service_model.operation_model(chosen.meta.method_to_api_mapping[operation]).input_shape
     answer: Json = getattr(chosen, operation)(**conformed(shape, parameters))

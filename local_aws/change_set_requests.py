@@ -128,7 +128,7 @@ def _stack_to_change(response: Untyped, kind: str) -> Untyped:
         stacks.check_updatable(stack)
         return stack
     if kind != "CREATE":
-        raise ValidationError(message=f"the local AWS makes change sets of type CREATE and UPDATE, not {kind}")
+        raise ValidationError(message=f"the local AWS creates change sets of type CREATE and UPDATE, not {kind}")
     if stack is None:
         stack = stacks.new_stack(backend, name, tags=tags(response), role_arn=request_parameter(response, "RoleARN"))
         stack.notification_arns = request_parameter(response, "NotificationARNs", [])

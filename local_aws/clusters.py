@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from local_aws.moto_internals import Untyped
 
 NEEDS_CLUSTER = ("list_bootstrap_actions", "list_instances", "list_steps", "describe_step", "modify_cluster")
-# moto drops these; the API's Cluster shows them under the same names, but for PlacementGroups.
+# moto drops these; the API's Cluster has them under the same names, except for PlacementGroups.
 DROPPED_ATTRIBUTES = {
     "LogEncryptionKmsKeyId": "log_encryption_kms_key_id",
     "OSReleaseLabel": "os_release_label",

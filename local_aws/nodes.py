@@ -26,8 +26,8 @@ from local_aws import api
 __all__ = ["Failed", "instance_metadata", "run_on_primaries", "run_step", "serve_at", "unavailable"]
 
 CLAIM: Final = "claim-root"
-"""The one action that is run: the others set up a node, and there is none."""
-# judgement: a claim is four requests, and at the most eight attempts a second apart.
+"""The only action that runs: the others set up a node, and there is none."""
+# judgement: a claim takes four requests, and at most eight attempts one second apart.
 ACTION_SECONDS: Final = 60.0
 
 NAMESPACE: Final = """
@@ -42,7 +42,7 @@ exec chroot "$0/tree/root" env -i PATH=/stubs:/usr/local/bin:/usr/bin:/bin bash 
 """
 FETCH: Final = """#!{python} -I
 # aws s3 cp --only-show-errors s3://BUCKET/KEY FILE, or - s3://BUCKET/KEY, and aws emr describe-cluster --cluster-id ID
-# are all that is asked of it. Nobody checks the signature.
+# are the only calls that it needs to answer. Nobody checks the signature.
 import json, shutil, sys, urllib.request, urllib.error
 source, file = sys.argv[-2:]
 said = "AWS4-HMAC-SHA256 Credential=local/20200101/{region}/%s/aws4_request, SignedHeaders=host, Signature=local"

@@ -67,7 +67,7 @@ class ApiType:
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Raise ValidationError: most such types have create-only properties. A type that changes overrides this."""
         raise ValidationError(
-            message=f"{request.resource_type} has nothing to change in place: {resource.physical_resource_id}"
+            message=f"{request.resource_type} cannot change in place: {resource.physical_resource_id}"
         )
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:

@@ -57,7 +57,7 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
     "AWS::SNS::TopicPolicy": TopicPolicy(),
     "AWS::SSM::Parameter": Parameter(),
 }
-# They create nothing in AWS that a reader could miss.
+# They create nothing in AWS.
 HARMLESS = frozenset({"AWS::CDK::Metadata", "AWS::CloudFormation::WaitConditionHandle"})
 
 

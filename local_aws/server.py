@@ -22,19 +22,19 @@ from sizing.problem import InvalidInput, OperationFailed, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-ACCOUNT: Final = "123456789012"  # moto's own, and the only one whose resources find each other
+ACCOUNT: Final = "123456789012"  # moto's own account, the only one whose resources can refer to each other
 HOST: Final = "127.0.0.1"
-# judgement: a quiet machine needs 1.5 s; a loaded one with two cores has needed 9.
+# judgement: an idle machine needs 1.5 s; a loaded one with two cores needed 9.
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 10.0
 HEALTH_SECONDS: Final = 20.0
-# Where nothing answers: no system of today serves tcpmux, which port 1 is kept for. For what must reach no AWS at all.
+# An address where nothing answers (port 1 is reserved for tcpmux), for calls that must not reach any AWS.
 NOWHERE: Final = f"http://{HOST}:1"
-# What could send a client to a real account, make it look for credentials elsewhere, or stand for an option of the CDK
+# Variables that could send a client to a real account, to other credentials, or that stand for an option of the CDK
 # command line: CDK_PROFILE is its --profile.
 FOREIGN: Final = ("AWS_", "CDK_")
 STAY: Final = "stay"
-"""What a server reads from its standard input, when that end must not be its own."""
+"""The text on standard input that tells a server to outlive that input."""
 PROJECT: Final = Path(__file__).parents[1]
 
 
@@ -81,7 +81,7 @@ def refuse_remote(endpoint: str) -> None:
     problem = Problem(
         where=endpoint or "(no endpoint)",
         what="is not on this machine",
-        why=f"its host, {host or '(none)'}, is no loopback address: what is meant for the lab could reach an account",
+        why=f"its host, {host or '(none)'}, is not a loopback address, so a real account could be reached",
         fix="start the local AWS with `python -m local_aws` and use the endpoint it prints",
     )
     raise InvalidInput([problem])
@@ -135,8 +135,8 @@ def refuse_dead(endpoint: str) -> None:
         problem = Problem(
             where=endpoint,
             what="no local AWS",
-            why="nothing answers there as the local AWS does",
-            fix="leave the endpoint out, and one is started",
+            why="no local AWS answers there",
+            fix="leave out the endpoint to start a new local AWS",
         )
         raise InvalidInput([problem])
 
@@ -186,7 +186,7 @@ def stop(process: subprocess.Popen[str]) -> None:
 def _printed_endpoint(process: subprocess.Popen[str], deadline: float) -> str:
     line = _line_before(process.stdout, deadline)
     if not line.startswith("http://"):
-        raise _not_started(f"it printed {line!r} where its endpoint belongs, exit status {process.poll()}")
+        raise _not_started(f"it printed {line!r} instead of its endpoint, exit status {process.poll()}")
     endpoint = line.strip()
     refuse_remote(endpoint)
     return endpoint
@@ -212,14 +212,14 @@ def is_healthy(endpoint: str) -> bool:
     try:
         parts = urlparse(endpoint)
         connection = HTTPConnection(parts.hostname or HOST, parts.port, timeout=HEALTH_SECONDS)
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         return False
     try:
-        # A short page however much is deployed; moto answers it with the status Created.
+        # This page stays short however much is deployed; moto answers it with the status Created.
         connection.request("GET", "/moto-api/config")
         answer = connection.getresponse()
         return answer.status in {HTTPStatus.OK, HTTPStatus.CREATED} and isinstance(json.load(answer), dict)
-    except (OSError, HTTPException, ValueError):  # nobody, or somebody who speaks something else
+    except (OSError, HTTPException, ValueError):  # nothing listens there, or another protocol
         return False
     finally:
         connection.close()

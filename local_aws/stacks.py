@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from local_aws.moto_internals import Untyped
     from local_aws.stack_state import StackContents
 
-# One operation at a time: a server answers several clients, and moto's models are not made for that.
+# Operations run one at a time: a server has several clients, and moto's models are not thread-safe.
 LOCK = RLock()
 UPDATABLE = frozenset({"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"})
 NO_UPDATES = "No updates are to be performed."

@@ -23,8 +23,8 @@ from sizing.problem import OperationFailed, Problem
 __all__ = ["Admin", "AdminCommand", "StoreFileBlocks", "TableFamily", "TableSpec"]
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
-CALL_SECONDS: Final = 120.0  # judgement: a table of the lab's size is compacted in less
-# The process bounds its own waits, and each single operation by 45 s: this is for one that hangs all the same.
+CALL_SECONDS: Final = 120.0  # judgement: compacting a table of the lab's size takes less
+# The process limits its own waits, and single operations to 45 s; this covers a process that hangs.
 GRACE_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 5.0
 READ_BYTES: Final = 1 << 16
@@ -195,7 +195,7 @@ class Admin:
         except BrokenPipeError:
             raise self._ended(name) from None
         except BaseException:
-            # Its answer, still to come, would be taken for the next call's.
+            # Its late answer would be mistaken for the next call's.
             self._abandon()
             raise
         if answer.pop("id", None) != identity or "ok" not in answer:
@@ -262,7 +262,7 @@ class Admin:
                     stdout=subprocess.PIPE,
                     stderr=log,
                     start_new_session=True,
-                    # Between fork and exec, where few calls are safe: it asks the kernel, no more.
+                    # It runs between fork and exec, where few calls are safe: it only makes a system call.
                     preexec_fn=lambda: die_with(owner),  # noqa: PLW1509
                 )
         except (OSError, subprocess.SubprocessError) as error:

@@ -32,7 +32,7 @@ STATE: Final = "up.json"
 DIRECTORY: Final = "up"
 STOP_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.1
-# The master first, for it would hold the regions of a server that goes; the store last, for all write to it.
+# The master goes first, because it would hold the regions of a server that stops; the store goes last.
 ENDING: Final = ("master", "server-0", "zookeeper", "store proxy", "store")
 
 
@@ -153,7 +153,7 @@ def down() -> bool:
     named = () if background is None else sorted(background.processes, key=lambda running: ENDING.index(running.name))
     for process in named:
         process.end()
-    # What a command that was killed on the way up has left.
+    # Processes that a killed `warmbase lab up` left.
     strays = _strays()
     for process in strays:
         process.end()

@@ -27,11 +27,13 @@ from sizing.problem import OperationFailed, Problem
 
 __all__ = ["COLD", "Bench", "Window"]
 
-FRESH_SECONDS: Final = 2.5  # the daemons refresh their counters each second, and JMX serves copies a second old
+FRESH_SECONDS: Final = (
+    2.5  # the daemons refresh their counters every second, and JMX serves copies that are a second old
+)
 QUIETER: Final = "run it again on a quieter machine, or with less --data"
 SAMPLE_SECONDS: Final = 1.0
-STARTING_SECONDS: Final = 30.0  # a JVM, and its connections
-ENDING_SECONDS: Final = 3.0  # before the clients' end, which was seen to begin up to two seconds late
+STARTING_SECONDS: Final = 30.0  # start of a JVM and its connections
+ENDING_SECONDS: Final = 3.0  # before the clients' end, which began up to two seconds late in trials
 REGIONS_SECONDS: Final = 240.0
 LOADING: Final = varied(
     {
@@ -101,7 +103,7 @@ class Bench:
             # Only a RegionServer can tell the master where its regions are.
             if not self.cluster.serves:
                 self.serve(LabServer(varied=LOADING), cold=True)
-            # It would be prefetched, too, and take room in the cache.
+            # Otherwise it would be prefetched too, and take room in the cache.
             self.admin.drop(other)
             del self.filled[other]
         self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")

@@ -34,7 +34,7 @@ DECISIVE: Final = re.compile(
     r"ABORTING|FATAL|Failed construct|Exception in thread|IllegalArgument|RuntimeException|OutOfMemory"
 )
 EXCEPTION: Final = re.compile(r"[\w.$]+(Exception|Error)\b")
-"""How the first line of a Java stack begins."""
+"""Matches the first line of a Java stack trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class LabServer:
     heap_mib: int | None = None
     groups: tuple[Path, ...] = ()
     volume: Path | None = None
-    """Where the volume for its cache is mounted; a directory of the lab otherwise."""
+    """The mount point of its cache volume; None uses a directory of the lab."""
 
     @property
     def name(self) -> str:
@@ -65,9 +65,9 @@ class LabCluster:
     running: dict[str, RunningProcess] = field(default_factory=dict)
     stays: bool = False
     begun: dict[Path, int] = field(default_factory=dict)
-    """How long each log was when its process was last started: what stands before is of an earlier one."""
+    """The length of each log at the last start of its process: earlier lines belong to an earlier process."""
     tried: dict[Substitution, None] = field(default_factory=dict)
-    """What experiments have varied since this was last emptied, in their order."""
+    """The properties that experiments have varied since this was last cleared, in order."""
 
     def begin(self) -> None:
         """Start ZooKeeper and the master, and no RegionServer."""

@@ -66,7 +66,7 @@ def write_site(site: Site, place: LabPaths, name: str) -> None:
     """Write the directory of one daemon: its sites, logging, metrics, and empty directories for its web pages."""
     directory = place.configuration(name)
     for pages in ("master", "regionserver", "static"):
-        # The info server asks for its pages' directories before it answers for JMX; the jars carry none.
+        # The info server needs its pages' directories before it serves JMX; the jars do not contain them.
         (directory / "hbase-webapps" / pages).mkdir(parents=True, exist_ok=True)
     files = {classification.name: classification for classification in site.rendered}
     (directory / "hbase-site.xml").write_text(_xml("hbase-site", site.properties), encoding="utf-8")

@@ -18,11 +18,11 @@ from sizing.release import Release
 __all__ = ["VOLUME_MIB_S", "Experiment", "ScenarioResult", "at_least", "at_most", "family_of", "over_time", "within"]
 
 LEAST_IDLE: Final = 0.2
-"""With less of the cores idle it is the cores that are measured."""
+"""Below this idle share, the cores are the bottleneck."""
 VOLUME_MIB_S: Final = 40
-"""Of a gp3 as it is sold: some 600 blocks a second, where two cores read 2,500 from memory."""
+"""The throughput that stands for a default gp3: about 600 blocks a second, where two cores read 2,500 from memory."""
 MANY_CLIENTS: Final = 16
-"""Where misses are to be made quickly and nothing is timed."""
+"""The number of clients where misses are needed quickly and nothing is timed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Experiment:
     cores: int
     seed: int = 1
     volume_mib_s: int = VOLUME_MIB_S
-    """What a gp3 at its default throughput is limited to."""
+    """The throughput that stands for a gp3's default."""
 
     def filled(self) -> Experiment:
         """Return the same with the table filled, and with predictions from the blocks of its store files."""

@@ -40,7 +40,7 @@ THREADS: Final = SamplingOptions().threads
 SAMPLE: Final = SamplingOptions().depth
 JVM_FILES: Final = 5
 PASSES: Final = 3
-"""Of the warm JVM; the last is the warm one."""
+"""Passes of the warm JVM, of which the last is timed."""
 OURS: Final = ("ours, opened", "ours, with leaves and a block")
 PRINTER: Final = "org.apache.hadoop.hbase.io.hfile.HFilePrettyPrinter"
 

@@ -13,7 +13,7 @@ from lab.hbase.software import Software
 
 __all__ = ["CLIENT_LOGGING", "FIRST_TIER", "Java", "logging_file", "rendered_flags"]
 
-# What bin/hbase of HBase 2.6 passes to Java 11 and newer.
+# The options that bin/hbase of HBase 2.6 passes to Java 11 and newer.
 OPENED: Final = (
     "-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true",
     "--add-modules=jdk.unsupported",
@@ -34,7 +34,7 @@ OPENED: Final = (
     "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
 )
 FIRST_TIER: Final = ("-XX:TieredStopAtLevel=1",)
-"""A process of the lab lives for minutes on few cores, which the second compiler would take at every start."""
+"""The second compiler is off: it would take much of the few cores at every start, and processes live only minutes."""
 CLIENT_LOGGING: Final = "client.log4j2.properties"
 SCALED_FLAGS: Final = re.compile(
     r"-Xm[sx]\w+|-XX:MaxDirectMemorySize=\w+|-Xlog:gc\S*|-XX:HeapDumpPath=\S+|-XX:\+HeapDump\S+"
@@ -52,7 +52,7 @@ QUIET: Final = (
     ("software.amazon.awssdk", "WARN"),
     ("http.requests", "WARN"),
 )
-"""Loggers and their levels; each look at JMX would be a line of `http.requests`."""
+"""Loggers and their levels; otherwise `http.requests` logs a line for each read of JMX."""
 PATTERN: Final = "%d{ISO8601} %-5p [%t] %c{2}: %m%n%ex{6}%n"
 
 

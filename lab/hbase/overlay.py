@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 PERSIST_INTERVAL_MS: Final = 10_000
-"""A minute of the plan's interval of ten is ten seconds here."""
+"""Ten seconds stand for one minute: the plan's interval of ten minutes."""
 SESSION_MS: Final = 20_000
 FIRST_SERVER_MS: Final = 1_500
 

@@ -16,7 +16,7 @@ __all__ = ["HOST", "LabPaths", "Ports", "free_ports", "home"]
 
 HOST: Final = "127.0.0.1"
 LISTENING: Final = range(20_000, 32_768)
-"""Below what Linux takes for outgoing connections (net.ipv4.ip_local_port_range), above what services are known by."""
+"""Ports below Linux's outgoing ports (net.ipv4.ip_local_port_range) and above well-known services."""
 SERVERS: Final = 2
 """RegionServers that a lab may run at once."""
 
@@ -123,6 +123,6 @@ def free_ports() -> Ports:
 def home() -> Path:
     """Return `$XDG_CACHE_HOME/warmbase/lab`, else `~/.cache/warmbase/lab`, which need not exist."""
     named = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative one is to be ignored, says the XDG Base Directory Specification.
+    # The XDG Base Directory Specification says to ignore a relative path.
     cache = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
     return cache / "warmbase" / "lab"

@@ -21,7 +21,7 @@ PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
 POLL_SECONDS: Final = 0.05
 KILL_SECONDS: Final = 10.0
 INHERITED_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
-"""What a process of the lab gets of our environment: HBase logs all of its own when it starts."""
+"""The variables that a lab process inherits; HBase logs its whole environment when it starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Command:
     output: Path
     variables: Mapping[str, str] = field(default_factory=dict)
     groups: Sequence[Path] = ()
-    """Control groups (their `cgroup.procs`) that it joins before it begins."""
+    """The control groups (their `cgroup.procs`) that it joins before it starts."""
     stays: bool = False
 
 
@@ -138,7 +138,7 @@ def start(command: Command) -> RunningProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # Between fork and exec, where few calls are safe: it opens files and asks the kernel, no more.
+                # It runs between fork and exec, where few calls are safe: it only opens files and makes a system call.
                 preexec_fn=lambda: _before_exec(command, owner),  # noqa: PLW1509
             )
     except (OSError, subprocess.SubprocessError) as error:

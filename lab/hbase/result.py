@@ -46,13 +46,13 @@ class MeasurementTarget:
         if self.kind is TargetKind.SAME:
             return measured == predicted
         if isinstance(measured, str):
-            raise TypeError(f"{measured!r} is not a number: only {TargetKind.SAME} holds words")
+            raise TypeError(f"{measured!r} is not a number: only the target {TargetKind.SAME!s} applies to text")
         if self.kind is TargetKind.AT_LEAST:
             return measured >= self.bound
         if self.kind is TargetKind.AT_MOST:
             return measured <= self.bound
         if predicted is None or isinstance(predicted, str):
-            raise ValueError(f"{self.kind}, and nothing is predicted")
+            raise ValueError(f"{self.kind}, but there is no prediction")
         if self.kind is TargetKind.WITHIN_DIFFERENCE:
             return abs(measured - predicted) <= self.bound
         if self.kind is TargetKind.WITHIN_FRACTION:
@@ -124,7 +124,7 @@ class Scenario:
     began: str
     seconds: float
     tried: tuple[Substitution, ...] = ()
-    """What it set otherwise than the lab does; `rendered` is then what the lab has."""
+    """The properties that the scenario changed; `rendered` then has the lab's value."""
 
     @property
     def missed(self) -> tuple[Measurement, ...]:

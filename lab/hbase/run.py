@@ -26,12 +26,12 @@ from sizing.units import GIB
 
 __all__ = ["RunFiles", "RunRequest", "check_room", "run"]
 
-SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, uploads on their way
+SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, unfinished uploads
 COPIES_ON_DISK: Final = 5
-"""Of the data, at most: store files before and after a compaction, a cache, its volume, what a dropped table leaves."""
+"""The most copies of the data on disk: store files before and after a compaction, cache, volume, a dropped table."""
 
 BULKY: Final = ("objects", "wal", "scratch", "volumes", "images")
-"""Directories of a lab that are not kept with its logs."""
+"""Directories of a lab that are not saved with its logs."""
 
 Say = Callable[[str], None]
 
@@ -43,7 +43,7 @@ class RunRequest:
     of: Laboratory
     scenarios: Sequence[str]
     named: bool
-    """Whether they were named one by one; else they are all that there are."""
+    """Whether the user named the scenarios; otherwise all scenarios run."""
     seconds: float
     seed: int
     volume_mib_s: int
@@ -113,7 +113,7 @@ class RunFiles:
                 [
                     Problem(
                         where=str(self.data),
-                        what="the run to go on with",
+                        what="the run to resume",
                         why=f"it cannot be read: {error}",
                         fix="leave out --resume, or name the run's directory with --results",
                     )
@@ -156,9 +156,9 @@ def check_room(of: Laboratory) -> None:
 def _check_overwrite(file: Path, scenarios: Sequence[str]) -> Problem:
     return Problem(
         where=str(file),
-        what=f"what an earlier run has found of {', '.join(scenarios)}",
-        why="it would be written over by a run of other scenarios",
-        fix="keep it with --resume, or write elsewhere with --results",
+        what=f"results of an earlier run for {', '.join(scenarios)}",
+        why="a run of other scenarios would overwrite them",
+        fix="keep them with --resume, or choose another directory with --results",
     )
 
 
@@ -202,9 +202,9 @@ def _resumed(request: RunRequest, record: Run, results: RunFiles) -> Run:
             [
                 Problem(
                     where=str(results.data),
-                    what="the run to go on with",
-                    why=f"it is of {earlier.environment} on {earlier.release} with other software or at another scale",
-                    fix="give the options that it had, or leave out --resume",
+                    what="the run to resume",
+                    why=f"it ran {earlier.environment} on {earlier.release} with other software or at another scale",
+                    fix="use the same options as that run, or leave out --resume",
                 )
             ]
         )
@@ -294,7 +294,7 @@ class Session:
         logs = self.results.logs(name)
         shutil.rmtree(logs, ignore_errors=True)
         shutil.copytree(directory, logs, ignore=shutil.ignore_patterns(*BULKY))
-        # The directory is gone when this is read.
+        # The directory no longer exists when somebody reads this.
         why = why.replace(str(directory), str(logs))
         self.failed.append(Problem(where=name, what="the scenario failed", why=why, fix=f"read its logs in {logs}"))
         self.say(f"{name} failed: {why}")

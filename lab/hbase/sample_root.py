@@ -43,7 +43,7 @@ SHAPES: Final = (
     "cells=9000 valuebytes=1000 codec=ZSTD encoding=FAST_DIFF",
     "cells=6000 valuebytes=1000 codec=GZ encoding=NONE blocksize=16384",
 )
-"""Of which the root's files are copies: 2 to 8 MiB each."""
+"""The shapes of which the root's files are copies, of 2 to 8 MiB each."""
 LARGE: Final = (
     "cells=270000 valuebytes=1000 codec=NONE encoding=NONE",
     "cells=480000 valuebytes=1000 codec=ZSTD encoding=FAST_DIFF compressible=0",
@@ -51,7 +51,7 @@ LARGE: Final = (
 LEAST_LARGE_BYTES: Final = 256 * MIB
 JVM_FLAGS: Final = ("-Xmx512m", "-XX:+UseSerialGC", *FIRST_TIER)
 SAMPLES: Final = "warmbase.lab.SampleFiles"
-PRINTED_CHARACTERS: Final = 2000  # characters of what a JVM printed that failed
+PRINTED_CHARACTERS: Final = 2000  # of the output of a JVM that failed
 JAVA_SECONDS: Final = 600.0  # judgement: a pass takes half a minute on an idle machine
 
 

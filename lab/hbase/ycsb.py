@@ -44,13 +44,13 @@ class YcsbLoad:
     threads: int
     distribution: str = "uniform"
     hot: tuple[float, float] | None = None
-    """Share of the rows, and share of the operations that go to them."""
+    """The hot set's share of the rows, and the share of operations that go to it."""
     reads: float = 1.0
     updates: float = 0.0
     read_modify_writes: float = 0.0
     keys_per_read: int = 1
     target_per_second: float | None = None
-    """Operations of all threads together; None is as many as they can."""
+    """The target rate of all threads together; None sets no limit."""
     seed: int = 1
 
 
@@ -172,7 +172,7 @@ def _results(report: str) -> dict[str, dict[str, float]]:
 
 
 SHORTER_KEY_BYTES: Final = 1
-"""YCSB's row keys have 22.9 bytes in the mean: `user` and a number below 2^63. The calculator counts with 24."""
+"""YCSB's row keys have 22.9 bytes on average: `user` and a number below 2^63. The calculator uses 24."""
 BINDING: Final = "warmbase.lab.HBaseClient"
 WORKLOAD: Final = "warmbase.lab.SeededWorkload"
 

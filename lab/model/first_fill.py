@@ -17,7 +17,7 @@ from sizing.block import LengthHistogram
 
 __all__ = ["Filled", "filled_by_chance"]
 
-ORDERS: Final = 200  # judgement: the mean is then known to a fourteenth of the deviation
+ORDERS: Final = 200  # judgement: the standard error of the mean is then a fourteenth of the deviation
 SEED: Final = 1
 
 
@@ -53,7 +53,7 @@ def _blocks_until_full(
     buckets = np.full(len(slots), len(allocator.sizes))
     for slot in {*np.unique(slots).tolist(), *first}:
         of_size = np.cumsum(slots == slot) + first.get(slot, 0)
-        # The first bucket of a size is its own from the start; each further one is taken when the last is full.
+        # Each size has a first bucket from the start, and gets another when the last one is full.
         buckets += np.maximum(0, -(-of_size // allocator.items(slot)) - 1)
     refused = (used > allocator.accept_bytes) | (buckets > allocator.buckets)
     return int(np.argmax(refused)) if refused.any() else len(slots)

@@ -39,7 +39,7 @@ __all__ = [
     "timings_of",
 ]
 
-# judgement: the network of one machine with itself is none; far above what two cores move.
+# judgement: loopback is no network; this is far above the rate of two cores.
 LOOPBACK_GBIT_PER_SECOND: Final = 100.0
 
 

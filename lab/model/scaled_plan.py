@@ -21,15 +21,17 @@ from sizing.workload import ClosedLoad, Reads, Workload
 
 __all__ = ["CLIENTS", "REGIONS", "ScaledPlan", "Small", "miniature", "miniature_demand"]
 
-REGIONS: Final = 16  # judgement: more store files than client threads, for S3A reads a file one reader after the other
-HEAP_FRACTION: Final = (
-    0.375  # judgement: of what the lab may take; master, ZooKeeper, S3 server and clients have theirs
+REGIONS: Final = (
+    16  # judgement: more store files than client threads, because S3A serves the readers of a file one after another
 )
-# judgement: a cache that shall hold everything holds a twentieth more, for lengths differ by chance between few blocks.
+HEAP_FRACTION: Final = (
+    0.375  # judgement: share of the lab's memory; master, ZooKeeper, S3 server and clients need the rest
+)
+# judgement: a cache for all data gets a twentieth more, because the lengths of few blocks vary by chance.
 SPARE_FRACTION: Final = 0.05
-MORE_BLOCKS: Final = 1.04  # judgement: HBase's own tables and rewritten files have blocks, too
-STEPS: Final = 50  # a cache that must be larger is made so by a fiftieth at a time
-CLIENTS: Final = 4  # judgement: on two cores, so that what is measured is waiting and not the cores
+MORE_BLOCKS: Final = 1.04  # judgement: HBase's own tables and rewritten files also have blocks
+STEPS: Final = 50  # a cache that is too small grows by one fiftieth at a time
+CLIENTS: Final = 4  # judgement: on two cores, so that the lab measures waiting and not the cores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ def _cache_mib(demand: CacheDemand, share: float) -> int:
     spare = 1 + SPARE_FRACTION if share >= 1 else 1
     wanted = max(demand.everything_bytes * share * spare, minimum_capacity_bytes(demand.sizes))
     cache_mib = math.ceil(wanted / MIB)
-    # Of a small cache a good part lies in buckets that a size has begun and does not fill.
+    # A good part of a small cache lies in buckets that one size has begun and does not fill.
     while share >= 1 and demand.bucket_cache(cache_mib).blocks_held < MORE_BLOCKS * demand.blocks.count:
         cache_mib += max(1, cache_mib // STEPS)
     return cache_mib

@@ -24,9 +24,9 @@ PRIME: Final = np.uint64(1_099_511_628_211)
 OCTET: Final = np.uint64(0xFF)
 ZIPFIAN_CONSTANT: Final = 0.99
 ZETA: Final = 26.46902820178302
-"""Of that constant and so many ranks: as YCSB has it."""
+"""YCSB's zeta for that constant and its number of ranks."""
 HASHED_RANKS: Final = 1 << 21
-"""Ranks whose rows are looked up; those beyond are thousands for each row."""
+"""The ranks whose rows are computed; those beyond are thousands for each row."""
 
 
 def hashed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Series = Mapping[int, float]
-"""Values by the second at which their period begins."""
+"""Values by the start of their period, in seconds."""
 Value = float | Series | list["Named"]
 
 STATISTICS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
@@ -55,7 +55,7 @@ QUERY: Final = re.compile(
     r"WHERE (?P<key>[\w.]+) = '(?P<value>[^']*)'"
 )
 EVALUATION_EXTRA: Final = 2
-"""Periods that CloudWatch looks at beyond those it needs, so that a late data point is not a missing one."""
+"""Additional periods that CloudWatch evaluates, so that a late data point does not count as missing."""
 Named = tuple[str, Series]
 
 
@@ -119,7 +119,7 @@ def queried(query: str, store: MetricStore, period: int) -> Series:
     """A Metrics Insights query: all data points of a period, of all series that it finds, made one."""
     match = QUERY.fullmatch(query)
     if match is None:
-        raise ValueError(f"not a query that is known here: {query}")
+        raise ValueError(f"unsupported query: {query}")
     keys = {part.strip() for part in match["dimensions"].split(",")}
     together: dict[int, list[float]] = {}
     for _, points in store.matching_series(match["namespace"], match["name"], {match["key"]: match["value"]}, keys):
@@ -150,13 +150,13 @@ def _value(node: ast.expr, store: MetricStore, names: Mapping[str, Value]) -> Va
             return _searched(what, how, int(ast.literal_eval(period)), store)
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return FUNCTIONS[name](*(_value(argument, store, names) for argument in arguments))
-    raise ValueError(f"not an expression that is known here: {ast.unparse(node)}")
+    raise ValueError(f"unsupported expression: {ast.unparse(node)}")
 
 
 def _searched(what: str, statistic: str, period: int, store: MetricStore) -> list[Named]:
     match = SEARCHED.fullmatch(what)
     if match is None:
-        raise ValueError(f"not a search that is known here: {what}")
+        raise ValueError(f"unsupported search: {what}")
     namespace, *keys = (part.strip('"') for part in match["schema"].split(","))
     matching = store.matching_series(namespace, match["name"], {match["key"]: match["value"]}, set(keys))
     return [(name, _statistic(points, statistic, period)) for name, points in matching]
@@ -164,7 +164,7 @@ def _searched(what: str, statistic: str, period: int, store: MetricStore) -> lis
 
 def _arithmetic(act: Callable[[float, float], float | None], first: Value, second: Value) -> Value:
     if isinstance(first, list) and isinstance(second, list):
-        raise TypeError("CloudWatch has no arithmetic of two arrays of series")
+        raise TypeError("CloudWatch has no arithmetic between two arrays of series")
     if isinstance(first, list):
         return [(name, _of_series(act, series, second)) for name, series in first]
     if isinstance(second, list):
@@ -184,7 +184,7 @@ def _at(value: Value, second: int) -> float:
     if isinstance(value, float):
         return value
     if isinstance(value, list):
-        raise TypeError("an array of series where one series is wanted")
+        raise TypeError("an array of series where one series is required")
     return value[second]
 
 
@@ -207,7 +207,7 @@ def _array(function: Callable[[Sequence[float]], float]) -> Callable[[Value], Se
 
     def of(array: Value) -> Series:
         if not isinstance(array, list):
-            raise TypeError("one series or a number where an array of series is wanted")
+            raise TypeError("one series or a number where an array of series is required")
         seconds = sorted({second for _, series in array for second in series})
         return {second: function([series[second] for _, series in array if second in series]) for second in seconds}
 
@@ -320,4 +320,4 @@ def _holds(node: ast.expr, names: Mapping[str, bool]) -> bool:
             return all(_holds(value, names) for value in values)
         case ast.BoolOp(op=ast.Or(), values=values):
             return any(_holds(value, names) for value in values)
-    raise ValueError(f"not a rule that is known here: {ast.unparse(node)}")
+    raise ValueError(f"unsupported rule: {ast.unparse(node)}")

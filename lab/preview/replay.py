@@ -29,12 +29,12 @@ RECORDED: Final = Path(__file__).parent / "recorded"
 STRETCH: Final = 12
 MINUTE: Final = 60
 CACHE_BYTES: Final = 284 * 2**20
-"""Of the RegionServer that was recorded."""
+"""The cache size of the recorded RegionServer."""
 AWAY_SECONDS: Final = 3.0
-"""Between two samples, which were taken every second."""
+"""A longer gap than this between two samples, which were taken every second, means that the server was away."""
 NOT_RECORDED: Final = frozenset({"VolumeBytes", "VolumeOperations", "LongPauses"})
 HISTORY_SECONDS: Final = 1_200
-"""For which the servers are said to have answered before they begin to play."""
+"""How long the servers are assumed to have run before the replay starts."""
 
 
 def recording(file: str, name: str) -> Recording:
@@ -169,7 +169,7 @@ def _of_node(server: ReplayedServer, seconds: int) -> Iterator[Published]:
             figures.append(node.Figure("CacheLost", float(node.cache_lost(previous, up)), "Count"))
             memory = previous
         for figure in (earlier for earlier in figures if earlier.name not in NOT_RECORDED):
-            # A look at the end of a minute is of that minute.
+            # A data point at the end of a minute belongs to that minute.
             yield _point(figure.name, server.instance, second - 1, figure.value)
 
 
@@ -235,7 +235,7 @@ def _program() -> Any:  # noqa: ANN401 - as above
         sys.path.remove(directory)
 
 
-MISSES_COUNTED = 2  # of HBase, for one
+MISSES_COUNTED = 2  # HBase counts each miss twice
 
 
 def true_ratio(servers: Sequence[ReplayedServer], begins: int) -> float | None:

@@ -112,7 +112,7 @@ class InstanceProfileType(MotoType):
 
 
 def _follow_inline(role: Untyped, region: str, properties: Json) -> None:
-    # Only those written inside the role: AWS::IAM::Policy keeps its own.
+    # Only policies inside the role: AWS::IAM::Policy manages its own.
     wanted = {one["PolicyName"]: one["PolicyDocument"] for one in properties.get("Policies", [])}
     for name, document in wanted.items():
         parameters = {"RoleName": role.name, "PolicyName": name, "PolicyDocument": json.dumps(document)}
@@ -128,7 +128,7 @@ def _follow_managed(role: str, region: str, properties: Json) -> None:
     have = {one["PolicyArn"] for one in listed}
     for arn in sorted(wanted - have):
         api.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
-    # A policy resource may have attached itself: only AWS's own policies are certainly this role's.
+    # A policy resource may have attached itself, so only AWS's own policies are detached.
     for arn in sorted(arn for arn in have - wanted if ":iam::aws:policy/" in arn):
         api.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
 

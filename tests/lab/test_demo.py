@@ -33,7 +33,7 @@ def demo(*arguments: str, directory: Path = PROJECT, **variables: str) -> subpro
 
 
 def edited(directory: Path, old: str, new: str) -> Path:
-    """environments/dev.yaml with one change, in this directory."""
+    """Write environments/dev.yaml with one change to this directory."""
     text = (PROJECT / "environments/dev.yaml").read_text()
     assert old in text
     file = directory / "edited.yaml"
@@ -43,29 +43,29 @@ def edited(directory: Path, old: str, new: str) -> Path:
 
 @pytest.mark.e2e
 @pytest.mark.thorough
-def test_a_kept_local_aws_is_told_how_to_reach_and_to_end_and_serves_another_demo(tmp_path: Path) -> None:
-    kept = demo("dev", "--keep")
-    assert kept.returncode == 0, kept.stderr
-    shown = dict(re.findall(r"^  export (\w+)=(.*)$", kept.stdout, flags=re.MULTILINE))
-    process_id = int(kept.stdout.rpartition("To end it: kill ")[2])
+def test_a_stored_local_aws_is_reported_how_to_reach_and_to_end_and_serves_another_demo(tmp_path: Path) -> None:
+    first = demo("dev", "--keep")
+    assert first.returncode == 0, first.stderr
+    variables = dict(re.findall(r"^  export (\w+)=(.*)$", first.stdout, flags=re.MULTILINE))
+    process_id = int(first.stdout.rpartition("To end it: kill ")[2])
     try:
-        assert shown["AWS_REGION"] == shown["AWS_DEFAULT_REGION"] == "us-east-1"
-        assert is_healthy(shown["AWS_ENDPOINT_URL"])
+        assert variables["AWS_REGION"] == variables["AWS_DEFAULT_REGION"] == "us-east-1"
+        assert is_healthy(variables["AWS_ENDPOINT_URL"])
         # On it, from another directory, an environment given by a path from there.
         file = edited(tmp_path, "name: dev", "name: other")
-        again = demo(file.name, "--endpoint", shown["AWS_ENDPOINT_URL"], directory=tmp_path)
+        again = demo(file.name, "--endpoint", variables["AWS_ENDPOINT_URL"], directory=tmp_path)
         assert again.returncode == 0, again.stderr
-        assert f"use the local AWS at {shown['AWS_ENDPOINT_URL']} ..." in again.stderr
+        assert f"use the local AWS at {variables['AWS_ENDPOINT_URL']} ..." in again.stderr
         assert f"cdk synth -c environment={file} ..." in again.stderr
-        assert is_healthy(shown["AWS_ENDPOINT_URL"])
-        pins_what_runs(tmp_path, shown)
+        assert is_healthy(variables["AWS_ENDPOINT_URL"])
+        pins_what_runs(tmp_path, variables)
     finally:
         os.kill(process_id, signal.SIGTERM)
-    assert ends(shown["AWS_ENDPOINT_URL"])
+    assert ends(variables["AWS_ENDPOINT_URL"])
 
 
 def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
-    """The record of the cluster that the demo left; with it, another workload, release and zone change nothing."""
+    """Check the launch record of the demo's cluster: another workload, release and zone change nothing of it."""
     file = directory / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
     assert warmbase("pin", str(file), "--cluster", "green", **variables).returncode == 2
@@ -131,54 +131,54 @@ def test_a_signal_ends_the_local_aws_and_removes_what_was_written(number: signal
     variables = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, cwd=PROJECT, env=variables, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
-        said = ""
-        while "http://127.0.0.1:" not in said:
+        output = ""
+        while "http://127.0.0.1:" not in output:
             line = running.stderr.readline()
-            assert line, said
-            said += line
+            assert line, output
+            output += line
         assert list(tmp_path.glob("warmbase-demo-*"))
         time.sleep(1)
         running.send_signal(number)
-        said += running.stderr.read()
+        output += running.stderr.read()
     assert running.returncode == 128 + number
-    assert said.endswith(f"warmbase: ended by {number.name}\n")
+    assert output.endswith(f"warmbase: ended by {number.name}\n")
     assert not list(tmp_path.glob("warmbase-demo-*"))
-    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", said)
+    [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", output)
     assert not is_healthy(endpoint)
 
 
 def test_demo_refuses_an_endpoint_that_is_not_on_this_machine() -> None:
-    done = demo("dev", "--endpoint", "https://elasticmapreduce.us-east-1.amazonaws.com")
-    assert done.returncode == 2
-    assert "is not on this machine" in done.stderr
-    assert done.stdout == ""
+    process = demo("dev", "--endpoint", "https://elasticmapreduce.us-east-1.amazonaws.com")
+    assert process.returncode == 2
+    assert "is not on this machine" in process.stderr
+    assert process.stdout == ""
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://127.0.0.1:99999"])
 def test_demo_looks_for_the_local_aws_before_anything_else(endpoint: str) -> None:
-    done = demo("dev", "--endpoint", endpoint)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"{endpoint}  no local AWS\n")
+    process = demo("dev", "--endpoint", endpoint)
+    assert process.returncode == 2
+    assert process.stderr.startswith(f"{endpoint}  no local AWS\n")
 
 
 def test_demo_refuses_another_account(tmp_path: Path) -> None:
-    done = demo(str(edited(tmp_path, "name: dev", "name: dev\naccount: '210987654321'")))
-    assert done.returncode == 2
-    assert f"{tmp_path}/edited.yaml:4  account\n  the local AWS has one account, 123456789012;" in done.stderr
-    assert "fix:" in done.stderr
-    assert "cdk" not in done.stderr
+    process = demo(str(edited(tmp_path, "name: dev", "name: dev\naccount: '210987654321'")))
+    assert process.returncode == 2
+    assert f"{tmp_path}/edited.yaml:4  account\n  the local AWS has one account, 123456789012;" in process.stderr
+    assert "fix:" in process.stderr
+    assert "cdk" not in process.stderr
 
 
 def test_demo_never_deploys_what_misses_its_targets(tmp_path: Path) -> None:
-    done = demo(str(edited(tmp_path, "targets: {", "targets: {budget_usd_per_month: 1, ")))
-    assert done.returncode == 3
-    assert "nothing meets the targets" in done.stderr
-    assert "cdk" not in done.stderr
+    process = demo(str(edited(tmp_path, "targets: {", "targets: {budget_usd_per_month: 1, ")))
+    assert process.returncode == 3
+    assert "nothing meets the targets" in process.stderr
+    assert "cdk" not in process.stderr
 
 
 def test_demo_of_a_faulty_environment_starts_nothing(tmp_path: Path) -> None:
     file = tmp_path / "faulty.yaml"
     file.write_text("name: Faulty\n")
-    done = demo(str(file))
-    assert done.returncode == 2
-    assert "cdk" not in done.stderr
+    process = demo(str(file))
+    assert process.returncode == 2
+    assert "cdk" not in process.stderr

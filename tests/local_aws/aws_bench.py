@@ -40,11 +40,11 @@ class Bench:
         return stack
 
     def status(self, name: str = "stack") -> str:
-        """The stack's status."""
+        """Return the stack's status."""
         return str(self.stack(name)["StackStatus"])
 
     def events(self, name: str = "stack") -> list[tuple[str, str]]:
-        """Logical id and status of every event, oldest first."""
+        """Return logical id and status of every event, oldest first."""
         events = self.cloudformation.describe_stack_events(StackName=name)["StackEvents"][::-1]
         return [(event["LogicalResourceId"], event["ResourceStatus"]) for event in events]
 
@@ -64,8 +64,8 @@ class Bench:
 
     def physical_id(self, logical_id: str, name: str = "stack") -> str:
         """Return what Ref gives for a resource of the stack."""
-        asked = {"StackName": name, "LogicalResourceId": logical_id}
-        resource = self.cloudformation.describe_stack_resource(**asked)["StackResourceDetail"]
+        parameters = {"StackName": name, "LogicalResourceId": logical_id}
+        resource = self.cloudformation.describe_stack_resource(**parameters)["StackResourceDetail"]
         return str(resource["PhysicalResourceId"])
 
     def cluster_states(self) -> dict[str, str]:
@@ -75,8 +75,8 @@ class Bench:
     def group(self, cluster_id: str, role: str = "CORE") -> dict[str, Any]:
         """Return the cluster's first group of that role; looking moves a change under way on."""
         groups = self.emr.list_instance_groups(ClusterId=cluster_id)["InstanceGroups"]
-        found: dict[str, Any] = next(one for one in groups if one["InstanceGroupType"] == role)
-        return found
+        result: dict[str, Any] = next(one for one in groups if one["InstanceGroupType"] == role)
+        return result
 
 
 def bench() -> Bench:

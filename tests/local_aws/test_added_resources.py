@@ -44,8 +44,8 @@ def test_alarm_is_put_and_changed(aws: Bench, measured: dict[str, Any]) -> None:
     alarms = client("cloudwatch").describe_alarms()["MetricAlarms"]
     assert [(alarm["AlarmName"], alarm["Threshold"]) for alarm in alarms] == [("alarm", 2.0)]
     if "Metrics" in measured:
-        asked = {metric.get("Expression") for metric in measured["Metrics"]}
-        assert {metric.get("Expression") for metric in alarms[0]["Metrics"]} == asked
+        expressions = {metric.get("Expression") for metric in measured["Metrics"]}
+        assert {metric.get("Expression") for metric in alarms[0]["Metrics"]} == expressions
     aws.cloudformation.delete_stack(StackName="stack")
     assert client("cloudwatch").describe_alarms()["MetricAlarms"] == []
 
@@ -98,10 +98,10 @@ def test_bucket_keeps_its_lifecycle(aws: Bench) -> None:
         {"Id": "old", "Status": "Enabled", "Prefix": "hbase/", "NoncurrentVersionExpiration": {"NoncurrentDays": 3}},
     ]
     aws.create(bucket(LifecycleConfiguration={"Rules": rules}))
-    kept = {rule["ID"]: rule for rule in aws.s3.get_bucket_lifecycle_configuration(Bucket="the-bucket")["Rules"]}
-    assert kept["uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 3}
-    assert kept["old"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 3}
-    assert kept["old"]["Filter"] == {"Prefix": "hbase/"}
+    stored = {rule["ID"]: rule for rule in aws.s3.get_bucket_lifecycle_configuration(Bucket="the-bucket")["Rules"]}
+    assert stored["uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 3}
+    assert stored["old"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 3}
+    assert stored["old"]["Filter"] == {"Prefix": "hbase/"}
 
 
 def test_bucket_keeps_its_metrics(aws: Bench) -> None:
@@ -118,7 +118,7 @@ def test_bucket_forgets_what_the_template_drops(aws: Bench) -> None:
         aws.s3.get_public_access_block(Bucket="the-bucket")
 
 
-def test_bucket_property_that_is_not_kept_is_an_error(aws: Bench) -> None:
+def test_bucket_property_that_is_not_stored_is_an_error(aws: Bench) -> None:
     assert aws.create(bucket(ObjectLockEnabled=True)) == "ROLLBACK_COMPLETE"
     assert "ObjectLockEnabled" in " ".join(aws.reasons("X"))
 
@@ -136,12 +136,12 @@ def policy(*statements: dict[str, Any]) -> dict[str, Any]:
 DENY = {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "arn:aws:s3:::the-bucket/*"}
 
 
-def test_conditional_statement_is_kept_but_not_evaluated(aws: Bench) -> None:
+def test_conditional_statement_is_stored_but_not_evaluated(aws: Bench) -> None:
     secure = {**DENY, "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
     aws.create(policy(secure))
     aws.s3.put_object(Bucket="the-bucket", Key="k", Body=b"1")
-    kept = json.loads(aws.s3.get_bucket_policy(Bucket="the-bucket")["Policy"])
-    assert kept["Statement"] == [secure]
+    stored = json.loads(aws.s3.get_bucket_policy(Bucket="the-bucket")["Policy"])
+    assert stored["Statement"] == [secure]
 
 
 def test_unconditional_statement_is_evaluated(aws: Bench) -> None:
@@ -223,7 +223,7 @@ def network() -> dict[str, Any]:
     }
 
 
-def test_network_is_made_and_deleted(aws: Bench) -> None:
+def test_network_is_created_and_deleted(aws: Bench) -> None:
     assert aws.create(network()) == "CREATE_COMPLETE"
     ec2, vpc = client("ec2"), aws.physical_id("Vpc")
     assert ec2.describe_vpc_attribute(VpcId=vpc, Attribute="enableDnsHostnames")["EnableDnsHostnames"]["Value"]
@@ -234,7 +234,7 @@ def test_network_is_made_and_deleted(aws: Bench) -> None:
     assert vpc not in {one["VpcId"] for one in ec2.describe_vpcs()["Vpcs"]}
 
 
-def test_interface_endpoint_is_made_changed_and_deleted(aws: Bench) -> None:
+def test_interface_endpoint_is_created_changed_and_deleted(aws: Bench) -> None:
     template = network()
     properties = {
         "VpcId": {"Ref": "Vpc"},
@@ -256,7 +256,7 @@ def test_interface_endpoint_is_made_changed_and_deleted(aws: Bench) -> None:
     assert aws.cloudformation.describe_stacks()["Stacks"] == []
 
 
-def test_groups_that_name_each_other_are_deleted(aws: Bench) -> None:
+def test_groups_that_name_every_other_are_deleted(aws: Bench) -> None:
     aws.create(network())
     ec2, core, primary = client("ec2"), aws.physical_id("Core"), aws.physical_id("Primary")
     # As EMR does to the groups it is given: rules that no stack knows.
@@ -345,9 +345,9 @@ def test_dashboard_changes_in_place(aws: Bench, name: dict[str, str]) -> None:
     assert json.loads(body) == {"start": "-P1D"}
 
 
-def test_unnamed_parameter_keeps_its_made_up_name(aws: Bench) -> None:
+def test_unnamed_parameter_keeps_its_created_up_name(aws: Bench) -> None:
     aws.create(one("AWS::SSM::Parameter", Type="String", Value="1"))
     name = aws.physical_id("X")
     assert aws.update(one("AWS::SSM::Parameter", Type="String", Value="2")) == "UPDATE_COMPLETE"
-    found = client("ssm").get_parameter(Name=name)["Parameter"]
-    assert (found["Value"], found["Version"]) == ("2", 2)
+    result = client("ssm").get_parameter(Name=name)["Parameter"]
+    assert (result["Value"], result["Version"]) == ("2", 2)

@@ -32,7 +32,7 @@ def create_set(aws: Bench, template: dict[str, Any], kind: str = "UPDATE", stack
         (("StepConcurrencyLevel", 4), "False", "StepConcurrencyLevel"),
     ],
 )
-def test_replacement_is_told(aws: Bench, path_and_value: tuple[Any, ...], replacement: str, name: str) -> None:
+def test_replacement_is_reported(aws: Bench, path_and_value: tuple[Any, ...], replacement: str, name: str) -> None:
     aws.create(cluster_template())
     change = aws.changes(cluster_template(*path_and_value))["Cluster"]
     assert (change["Action"], change["Replacement"], change["Scope"]) == ("Modify", replacement, ["Properties"])
@@ -44,7 +44,7 @@ def test_replacement_is_told(aws: Bench, path_and_value: tuple[Any, ...], replac
     assert target["RequiresRecreation"] == recreation
 
 
-def test_additions_and_removals_are_told(aws: Bench) -> None:
+def test_additions_and_removals_are_reported(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1")}})
     changes = aws.changes({"Resources": {"B": parameter("1", "/b")}})
     assert {name: change["Action"] for name, change in changes.items()} == {"A": "Remove", "B": "Add"}
@@ -65,7 +65,7 @@ def test_describing_changes_nothing(aws: Bench) -> None:
     assert client("ssm").get_parameter(Name="/a")["Parameter"]["Value"] == "1"
 
 
-def test_execution_does_what_was_told(aws: Bench) -> None:
+def test_execution_does_what_was_reported(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1")}})
     aws.changes({"Resources": {"A": parameter("2")}})
     aws.cloudformation.execute_change_set(StackName="stack", ChangeSetName="plan")
@@ -101,7 +101,7 @@ def test_same_name_in_two_stacks_is_two_change_sets(aws: Bench) -> None:
     assert [one["StackName"] for one in listed] == ["two"]
 
 
-def test_missing_change_set_is_not_found(aws: Bench) -> None:
+def test_missing_change_set_is_not_detected(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1")}})
     with pytest.raises(ClientError) as refused:
         aws.cloudformation.describe_change_set(StackName="stack", ChangeSetName="none")
@@ -129,7 +129,7 @@ def test_failed_execution_rolls_back(aws: Bench) -> None:
     assert aws.status() == "ROLLBACK_COMPLETE"
 
 
-def test_outputs_and_exports_come_with_a_change_set(aws: Bench) -> None:
+def test_outputs_and_exports_appear_with_a_change_set(aws: Bench) -> None:
     output = {"Id": {"Value": {"Ref": "A"}, "Export": {"Name": "exported"}}}
     create_set(aws, {"Resources": {"A": parameter("1")}, "Outputs": output}, "CREATE")
     aws.cloudformation.execute_change_set(StackName="stack", ChangeSetName="plan")

@@ -23,7 +23,7 @@ def test_first_claim_wins(aws: Bench) -> None:
     assert aws.s3.get_object(**CLAIM)["Body"].read() == b"j-1"
 
 
-def test_claim_is_taken_over_only_from_what_was_read(aws: Bench) -> None:
+def test_claim_is_used_over_only_from_what_was_read(aws: Bench) -> None:
     aws.s3.create_bucket(Bucket="claims")
     read = put(aws, b"j-1")
     put(aws, b"j-2", IfMatch=read)
@@ -32,7 +32,7 @@ def test_claim_is_taken_over_only_from_what_was_read(aws: Bench) -> None:
     assert error_code(refused.value) == "PreconditionFailed"
 
 
-def test_takeover_of_nothing_is_not_found(aws: Bench) -> None:
+def test_takeover_of_nothing_is_not_detected(aws: Bench) -> None:
     aws.s3.create_bucket(Bucket="claims")
     with pytest.raises(ClientError) as refused:
         put(aws, b"j-1", IfMatch='"0"')

@@ -12,13 +12,13 @@ from tests.local_aws.aws_bench import CLUSTER, PROTECTED, Bench, cluster_templat
 VOLUME = {"VolumeType": "gp3", "SizeInGB": 512, "Iops": 6000, "Throughput": 500}
 
 
-def launched(aws: Bench, *path_and_value: Any) -> str:
+def started_cluster(aws: Bench, *path_and_value: Any) -> str:
     aws.create(cluster_template(*path_and_value))
     return aws.physical_id("Cluster")
 
 
 def described(aws: Bench, *path_and_value: Any) -> dict[str, Any]:
-    cluster_id = launched(aws, *path_and_value)
+    cluster_id = started_cluster(aws, *path_and_value)
     cluster: dict[str, Any] = aws.emr.describe_cluster(ClusterId=cluster_id)["Cluster"]
     return cluster
 
@@ -44,7 +44,7 @@ def test_cluster_waits(aws: Bench) -> None:
         ("Tags", [{"Key": "team", "Value": "data"}]),
     ],
 )
-def test_property_is_shown_as_given(aws: Bench, name: str, value: Any) -> None:
+def test_property_is_listed_as_passed(aws: Bench, name: str, value: Any) -> None:
     assert described(aws, name, value)[name] == value
 
 
@@ -59,70 +59,70 @@ def test_configurations_are_spelt_as_the_api_does(aws: Bench) -> None:
     ]
 
 
-def test_applications_and_placement_are_kept(aws: Bench) -> None:
+def test_applications_and_placement_are_stored(aws: Bench) -> None:
     spread = [{"InstanceRole": "MASTER", "PlacementStrategy": "SPREAD"}]
     assert described(aws, "PlacementGroupConfigs", spread)["PlacementGroups"] == spread
 
 
 def test_bootstrap_actions_are_listed(aws: Bench) -> None:
     action = {"Name": "claim", "ScriptBootstrapAction": {"Path": "s3://b/claim.sh", "Args": ["--root=s3://r/"]}}
-    cluster_id = launched(aws, "BootstrapActions", [action])
+    cluster_id = started_cluster(aws, "BootstrapActions", [action])
     listed = aws.emr.list_bootstrap_actions(ClusterId=cluster_id)["BootstrapActions"]
     assert listed == [{"Name": "claim", "ScriptPath": "s3://b/claim.sh", "Args": ["--root=s3://r/"]}]
 
 
 def test_group_shows_its_configurations(aws: Bench) -> None:
-    group = aws.group(launched(aws))
+    group = aws.group(started_cluster(aws))
     assert group["Configurations"] == [{"Classification": "hbase-site", "Properties": {"a": "1", "b": "2"}}]
     assert group["LastSuccessfullyAppliedConfigurations"] == group["Configurations"]
 
 
-def test_group_shows_each_volume_with_its_throughput(aws: Bench) -> None:
+def test_group_shows_every_volume_with_its_throughput(aws: Bench) -> None:
     ebs = {
         "EbsOptimized": True,
         "EbsBlockDeviceConfigs": [{"VolumesPerInstance": 2, "VolumeSpecification": VOLUME}],
     }
-    group = aws.group(launched(aws, "Instances", "CoreInstanceGroup", "EbsConfiguration", ebs))
+    group = aws.group(started_cluster(aws, "Instances", "CoreInstanceGroup", "EbsConfiguration", ebs))
     assert [device["VolumeSpecification"] for device in group["EbsBlockDevices"]] == [VOLUME, VOLUME]
     assert group["EbsOptimized"]
 
 
 def test_nodes_are_listed_by_role(aws: Bench) -> None:
-    cluster_id = launched(aws)
+    cluster_id = started_cluster(aws)
     nodes = aws.emr.list_instances(ClusterId=cluster_id, InstanceGroupTypes=["CORE"])["Instances"]
     assert [node["Status"]["State"] for node in nodes] == ["RUNNING"] * 3
 
 
-def test_managed_scaling_policy_is_kept(aws: Bench) -> None:
+def test_managed_scaling_policy_is_stored(aws: Bench) -> None:
     limits = {"ComputeLimits": {"UnitType": "Instances", "MinimumCapacityUnits": 2, "MaximumCapacityUnits": 5}}
-    cluster_id = launched(aws, "ManagedScalingPolicy", limits)
+    cluster_id = started_cluster(aws, "ManagedScalingPolicy", limits)
     assert aws.emr.get_managed_scaling_policy(ClusterId=cluster_id)["ManagedScalingPolicy"] == limits
 
 
-def test_auto_termination_policy_is_kept(aws: Bench) -> None:
-    cluster_id = launched(aws, "AutoTerminationPolicy", {"IdleTimeout": 3600})
+def test_auto_termination_policy_is_stored(aws: Bench) -> None:
+    cluster_id = started_cluster(aws, "AutoTerminationPolicy", {"IdleTimeout": 3600})
     assert aws.emr.get_auto_termination_policy(ClusterId=cluster_id)["AutoTerminationPolicy"] == {"IdleTimeout": 3600}
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_unhealthy_node_replacement_is_kept(aws: Bench, *, asked: bool) -> None:
-    assert described(aws, "Instances", "UnhealthyNodeReplacement", asked)["UnhealthyNodeReplacement"] is asked
+@pytest.mark.parametrize("replaces", [True, False])
+def test_unhealthy_node_replacement_is_stored(aws: Bench, *, replaces: bool) -> None:
+    assert described(aws, "Instances", "UnhealthyNodeReplacement", replaces)["UnhealthyNodeReplacement"] is replaces
 
 
 def test_numbers_and_flags_may_be_text(aws: Bench) -> None:
-    cluster_id = launched(aws, "Instances", "CoreInstanceGroup", "InstanceCount", "4")
+    cluster_id = started_cluster(aws, "Instances", "CoreInstanceGroup", "InstanceCount", "4")
     assert aws.group(cluster_id)["RequestedInstanceCount"] == 4
 
 
 def test_protected_cluster_is_not_terminated(aws: Bench) -> None:
-    cluster_id = launched(aws, *PROTECTED)
+    cluster_id = started_cluster(aws, *PROTECTED)
     with pytest.raises(ClientError, match="termination protected"):
         aws.emr.terminate_job_flows(JobFlowIds=[cluster_id])
     assert aws.cluster_states() == {cluster_id: "WAITING"}
 
 
 def test_terminated_cluster_has_no_running_node(aws: Bench) -> None:
-    cluster_id = launched(aws)
+    cluster_id = started_cluster(aws)
     aws.emr.terminate_job_flows(JobFlowIds=[cluster_id])
     assert aws.group(cluster_id)["RunningInstanceCount"] == 0
     nodes = aws.emr.list_instances(ClusterId=cluster_id)["Instances"]
@@ -149,7 +149,7 @@ def test_fleets_are_refused(aws: Bench) -> None:
 
 
 def test_step_runs_and_completes(aws: Bench) -> None:
-    cluster_id = launched(aws)
+    cluster_id = started_cluster(aws)
     step = {
         "Name": "s",
         "ActionOnFailure": "CONTINUE",
@@ -162,7 +162,7 @@ def test_step_runs_and_completes(aws: Bench) -> None:
 
 
 def test_step_fails_on_request(aws: Bench) -> None:
-    cluster_id = launched(aws, "Tags", [{"Key": "local-aws:step", "Value": "FAILED"}])
+    cluster_id = started_cluster(aws, "Tags", [{"Key": "local-aws:step", "Value": "FAILED"}])
     step = {"Name": "s", "ActionOnFailure": "CONTINUE", "HadoopJarStep": {"Jar": "command-runner.jar"}}
     step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
     looks = [aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"] for _ in range(2)]

@@ -15,7 +15,7 @@ from tests.local_aws.aws_bench import Bench, cluster_template
 BEFORE = {"a": "1", "b": "2"}
 
 
-def launched(aws: Bench, tag: str | None = None) -> tuple[str, str]:
+def started_cluster(aws: Bench, tag: str | None = None) -> tuple[str, str]:
     tags = [{"Key": "local-aws:reconfiguration", "Value": tag}] if tag else []
     aws.create(cluster_template("Tags", tags))
     cluster_id = aws.physical_id("Cluster")
@@ -30,7 +30,7 @@ def modify(aws: Bench, cluster_id: str, group_id: str, **change: Any) -> None:
     aws.emr.modify_instance_groups(ClusterId=cluster_id, InstanceGroups=[{"InstanceGroupId": group_id, **change}])
 
 
-def settled(aws: Bench, cluster_id: str) -> dict[str, Any]:
+def finished_group(aws: Bench, cluster_id: str) -> dict[str, Any]:
     aws.group(cluster_id)
     return aws.group(cluster_id)
 
@@ -44,55 +44,55 @@ def settled(aws: Bench, cluster_id: str) -> dict[str, Any]:
     ],
 )
 def test_overwrite_drops_what_merge_keeps(aws: Bench, kind: dict[str, str], expected: dict[str, str]) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     modify(aws, cluster_id, group_id, Configurations=[site({"b": "3"})], **kind)
-    group = settled(aws, cluster_id)
+    group = finished_group(aws, cluster_id)
     assert group["Configurations"] == [site(expected)]
     assert group["LastSuccessfullyAppliedConfigurations"] == group["Configurations"]
     assert group["ConfigurationsVersion"] == group["LastSuccessfullyAppliedConfigurationsVersion"] == 1
 
 
-def test_group_is_seen_reconfiguring_then_running(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+def test_group_is_observed_reconfiguring_later_running(aws: Bench) -> None:
+    cluster_id, group_id = started_cluster(aws)
     modify(aws, cluster_id, group_id, Configurations=[site({})])
     assert [aws.group(cluster_id)["Status"]["State"] for _ in range(2)] == ["RECONFIGURING", "RUNNING"]
 
 
 @pytest.mark.parametrize("state", ["SUSPENDED", "ARRESTED"])
-def test_failed_revert_leaves_the_group_in_the_asked_state(aws: Bench, state: str) -> None:
-    cluster_id, group_id = launched(aws, state)
+def test_failed_revert_leaves_the_group_in_the_requested_state(aws: Bench, state: str) -> None:
+    cluster_id, group_id = started_cluster(aws, state)
     modify(aws, cluster_id, group_id, Configurations=[site({"b": "3"})])
-    group = settled(aws, cluster_id)
+    group = finished_group(aws, cluster_id)
     assert group["Status"]["State"] == state
     assert group["LastSuccessfullyAppliedConfigurations"] == [site(BEFORE)]
 
 
 def test_suspended_group_can_be_reconfigured_again(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws, "SUSPENDED")
+    cluster_id, group_id = started_cluster(aws, "SUSPENDED")
     modify(aws, cluster_id, group_id, Configurations=[site({"b": "3"})])
-    settled(aws, cluster_id)
+    finished_group(aws, cluster_id)
     aws.emr.remove_tags(ResourceId=cluster_id, TagKeys=["local-aws:reconfiguration"])
     modify(aws, cluster_id, group_id, Configurations=[site({"b": "4"})])
-    assert settled(aws, cluster_id)["Status"]["State"] == "RUNNING"
+    assert finished_group(aws, cluster_id)["Status"]["State"] == "RUNNING"
 
 
 def test_reverted_reconfiguration_leaves_what_was(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws, "revert")
+    cluster_id, group_id = started_cluster(aws, "revert")
     modify(aws, cluster_id, group_id, Configurations=[site({"b": "3"})])
-    group = settled(aws, cluster_id)
+    group = finished_group(aws, cluster_id)
     assert (group["Status"]["State"], group["Configurations"]) == ("RUNNING", [site(BEFORE)])
 
 
 def test_stuck_group_stays_reconfiguring_until_the_tag_goes(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws, "stuck")
+    cluster_id, group_id = started_cluster(aws, "stuck")
     modify(aws, cluster_id, group_id, Configurations=[site({})])
     assert [aws.group(cluster_id)["Status"]["State"] for _ in range(3)] == ["RECONFIGURING"] * 3
     aws.emr.remove_tags(ResourceId=cluster_id, TagKeys=["local-aws:reconfiguration"])
-    assert settled(aws, cluster_id)["Status"]["State"] == "RUNNING"
+    assert finished_group(aws, cluster_id)["Status"]["State"] == "RUNNING"
 
 
 def test_count_changes_nodes(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     for count in (5, 2):
         modify(aws, cluster_id, group_id, InstanceCount=count)
         assert aws.group(cluster_id)["Status"]["State"] == "RESIZING"
@@ -102,36 +102,36 @@ def test_count_changes_nodes(aws: Bench) -> None:
 
 
 def test_named_node_is_the_one_that_goes(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     listed = aws.emr.list_instances(ClusterId=cluster_id, InstanceGroupId=group_id)["Instances"]
     doomed = listed[1]["Ec2InstanceId"]
     modify(aws, cluster_id, group_id, InstanceCount=2, EC2InstanceIdsToTerminate=[doomed])
-    left = aws.emr.list_instances(ClusterId=cluster_id, InstanceGroupId=group_id)["Instances"]
-    assert {one["Ec2InstanceId"] for one in left} == {one["Ec2InstanceId"] for one in listed} - {doomed}
+    remaining = aws.emr.list_instances(ClusterId=cluster_id, InstanceGroupId=group_id)["Instances"]
+    assert {one["Ec2InstanceId"] for one in remaining} == {one["Ec2InstanceId"] for one in listed} - {doomed}
 
 
 def test_no_reconfiguration_while_resizing(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     modify(aws, cluster_id, group_id, InstanceCount=4)
     with pytest.raises(ClientError, match="RESIZING"):
         modify(aws, cluster_id, group_id, Configurations=[site({})])
 
 
 def test_no_resize_while_reconfiguring(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     modify(aws, cluster_id, group_id, Configurations=[site({})])
     with pytest.raises(ClientError, match="RECONFIGURING"):
         modify(aws, cluster_id, group_id, InstanceCount=4)
 
 
 def test_resize_and_reconfiguration_are_two_requests(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     with pytest.raises(ClientError, match="one request"):
         modify(aws, cluster_id, group_id, InstanceCount=4, Configurations=[site({})])
 
 
 def test_terminated_cluster_is_not_reconfigured(aws: Bench) -> None:
-    cluster_id, group_id = launched(aws)
+    cluster_id, group_id = started_cluster(aws)
     aws.emr.terminate_job_flows(JobFlowIds=[cluster_id])
     with pytest.raises(ClientError, match="TERMINATED"):
         modify(aws, cluster_id, group_id, Configurations=[site({})])

@@ -120,7 +120,7 @@ def test_server_ends_when_its_parent_is_killed(*, keep: bool) -> None:
     assert not is_healthy(endpoint)
 
 
-def test_kept_server_outlives_the_block() -> None:
+def test_stored_server_outlives_the_block() -> None:
     with local_aws(keep=True) as aws:
         pass
     try:
@@ -131,7 +131,7 @@ def test_kept_server_outlives_the_block() -> None:
     assert not is_healthy(aws.endpoint)
 
 
-def test_server_is_not_kept_when_the_block_fails() -> None:
+def test_server_is_not_stored_when_the_block_fails() -> None:
     with ExitStack() as stack:
         endpoint = stack.enter_context(local_aws(keep=True)).endpoint
         with pytest.raises(ZeroDivisionError), stack.pop_all():
@@ -139,16 +139,16 @@ def test_server_is_not_kept_when_the_block_fails() -> None:
     assert not is_healthy(endpoint)
 
 
-LEFT_BEHIND = """
+ORPHANING = """
 from local_aws.server import local_aws
 with local_aws(keep=True) as aws:
     print(aws.endpoint, aws.process_id)
 """
 
 
-def test_kept_server_lets_go_of_the_output_of_its_caller() -> None:
+def test_stored_server_lets_go_of_the_output_of_its_caller() -> None:
     caller = subprocess.run(
-        [sys.executable, "-c", LEFT_BEHIND], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", ORPHANING], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=True
     )  # returns at the end of both outputs only
     endpoint, process_id = caller.stdout.split()
     assert is_healthy(endpoint)
@@ -160,7 +160,7 @@ def die(process_id: int) -> None:
     os.waitid(os.P_PID, process_id, os.WEXITED | os.WNOWAIT)
 
 
-def test_server_that_dies_cannot_be_kept() -> None:
+def test_server_that_dies_cannot_be_stored() -> None:
     with pytest.raises(OperationFailed, match="ended by itself"), local_aws(keep=True) as aws:
         die(process_of(aws))
 
@@ -169,16 +169,16 @@ class Stranger(BaseHTTPRequestHandler):
     """Answers whatever it is asked with a page."""
 
     def do_GET(self) -> None:
-        """The page."""
+        """Answer with the page."""
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"<p>Welcome</p>")
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
-def test_a_stranger_is_not_taken_for_the_local_aws() -> None:
+def test_a_stranger_is_not_used_for_the_local_aws() -> None:
     with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
         Thread(target=stranger.serve_forever, daemon=True).start()
         assert not is_healthy(f"http://127.0.0.1:{stranger.server_port}")
@@ -226,7 +226,7 @@ class CdkCommand:
 
     def run(self, *arguments: str) -> str:
         """Return what the command printed; fails the test when it failed."""
-        done = subprocess.run(
+        process = subprocess.run(
             [str(CDK), *arguments],
             cwd=self.directory,
             env=self.environment,
@@ -235,8 +235,8 @@ class CdkCommand:
             check=False,
             timeout=180,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout + process.stderr
 
 
 CDK_APP = """

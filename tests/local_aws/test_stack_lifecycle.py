@@ -19,7 +19,7 @@ def buckets(aws: Bench) -> list[str]:
     return [bucket["Name"] for bucket in aws.s3.list_buckets()["Buckets"]]
 
 
-def test_failed_creation_deletes_what_it_made(aws: Bench) -> None:
+def test_failed_creation_deletes_what_it_created(aws: Bench) -> None:
     template = {"Resources": {"A": parameter("1"), "Broken": {**broken(), "DependsOn": "A"}}}
     assert aws.create(template) == "ROLLBACK_COMPLETE"
     with pytest.raises(ClientError):
@@ -46,8 +46,8 @@ def test_deletion_deletes_in_reverse_order(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1"), "B": parameter({"Ref": "A"}, "/b")}})
     stack_id = aws.stack()["StackId"]
     aws.cloudformation.delete_stack(StackName="stack")
-    gone = [name for name, status in aws.events(stack_id) if status == "DELETE_COMPLETE"]
-    assert gone == ["B", "A", "stack"]
+    removed = [name for name, status in aws.events(stack_id) if status == "DELETE_COMPLETE"]
+    assert removed == ["B", "A", "stack"]
 
 
 def test_retained_bucket_outlives_its_stack(aws: Bench) -> None:
@@ -114,7 +114,7 @@ def test_imported_export_can_neither_change_nor_go(aws: Bench) -> None:
     assert aws.cloudformation.list_exports()["Exports"][0]["Value"] == "3"
 
 
-def test_export_name_is_taken_once(aws: Bench) -> None:
+def test_export_name_is_used_once(aws: Bench) -> None:
     aws.create(exporting("1"))
     second = {**exporting("2"), "Resources": {"A": parameter("2", "/other")}}
     assert aws.create(second, "other") == "ROLLBACK_COMPLETE"
@@ -170,8 +170,8 @@ def test_default_parameter_store_name_works_in_a_change_set(aws: Bench) -> None:
     aws.create(from_store("/version"))
     template = from_store("/version")
     template["Resources"]["B"] = parameter("1", "/b")
-    asked = {"StackName": "stack", "ChangeSetName": "plan", "TemplateBody": json.dumps(template)}
-    aws.cloudformation.create_change_set(**asked, Parameters=[{"ParameterKey": "P", "UsePreviousValue": True}])
+    parameters = {"StackName": "stack", "ChangeSetName": "plan", "TemplateBody": json.dumps(template)}
+    aws.cloudformation.create_change_set(**parameters, Parameters=[{"ParameterKey": "P", "UsePreviousValue": True}])
     aws.cloudformation.execute_change_set(StackName="stack", ChangeSetName="plan")
     assert aws.status() == "UPDATE_COMPLETE"
 
@@ -189,7 +189,7 @@ def test_missing_parameter_store_name_is_refused(aws: Bench) -> None:
         ([{"ParameterKey": "Q", "ParameterValue": "a"}], "do not exist in the template"),
     ],
 )
-def test_wrong_parameters_are_refused(aws: Bench, parameters: list[dict[str, str]], message: str) -> None:
+def test_invalid_parameters_are_refused(aws: Bench, parameters: list[dict[str, str]], message: str) -> None:
     declared = {"P": {"Type": "String", "AllowedValues": ["a", "b"]}}
     with pytest.raises(ClientError, match=message):
         aws.create({"Parameters": declared, "Resources": {"A": parameter({"Ref": "P"})}}, Parameters=parameters)

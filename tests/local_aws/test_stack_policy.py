@@ -73,7 +73,7 @@ def test_what_is_no_policy_is_refused(aws: Bench, body: str) -> None:
         aws.cloudformation.set_stack_policy(StackName="stack", StackPolicyBody=body)
 
 
-def test_policy_is_kept_and_returned(aws: Bench) -> None:
+def test_policy_is_stored_and_returned(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1")}}, StackPolicyBody=policy(ALLOW_ALL))
     assert aws.cloudformation.get_stack_policy(StackName="stack")["StackPolicyBody"] == policy(ALLOW_ALL)
     aws.cloudformation.set_stack_policy(StackName="stack", StackPolicyBody=policy(GUARD))
@@ -108,7 +108,7 @@ def test_policy_during_update_counts_for_that_update_only(aws: Bench) -> None:
     assert aws.update(cluster_template("Name", "red")) == "UPDATE_ROLLBACK_COMPLETE"
 
 
-def test_policy_given_with_an_update_stays(aws: Bench) -> None:
+def test_policy_passed_with_an_update_stays(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1")}})
     deny_all = deny(Action="Update:*", Resource="*")
     assert aws.update({"Resources": {"A": parameter("2")}}, StackPolicyBody=policy(deny_all)) == "UPDATE_COMPLETE"

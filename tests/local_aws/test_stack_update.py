@@ -46,7 +46,7 @@ def test_change_replaces_the_cluster(aws: Bench, path_and_value: tuple[Any, ...]
     ],
     ids=lambda path: "/".join(str(part) for part in path[:-1]),
 )
-def test_change_is_made_in_place(aws: Bench, path_and_value: tuple[Any, ...]) -> None:
+def test_change_is_created_in_place(aws: Bench, path_and_value: tuple[Any, ...]) -> None:
     aws.create(cluster_template())
     old = aws.physical_id("Cluster")
     assert aws.update(cluster_template(*path_and_value)) == "UPDATE_COMPLETE"
@@ -61,7 +61,7 @@ def test_count_in_place_resizes_the_group(aws: Bench) -> None:
     assert (group["RequestedInstanceCount"], group["Status"]["State"]) == (5, "RUNNING")
 
 
-def test_tags_in_place_go_and_come(aws: Bench) -> None:
+def test_tags_in_place_go_and_appear(aws: Bench) -> None:
     aws.create(cluster_template("Tags", [{"Key": "old", "Value": "1"}]))
     aws.update(cluster_template("Tags", [{"Key": "new", "Value": "2"}]))
     cluster = aws.emr.describe_cluster(ClusterId=aws.physical_id("Cluster"))["Cluster"]
@@ -74,8 +74,8 @@ def test_second_cluster_runs_before_the_first_is_deleted(aws: Bench) -> None:
     aws.update(cluster_template("Configurations", CONFIGURATIONS))
     new = aws.physical_id("Cluster")
     events = aws.cloudformation.describe_stack_events(StackName="stack")["StackEvents"][::-1]
-    seen = [(event["PhysicalResourceId"], event["ResourceStatus"]) for event in events]
-    assert seen.index((new, "UPDATE_COMPLETE")) < seen.index((old, "DELETE_IN_PROGRESS"))
+    observed = [(event["PhysicalResourceId"], event["ResourceStatus"]) for event in events]
+    assert observed.index((new, "UPDATE_COMPLETE")) < observed.index((old, "DELETE_IN_PROGRESS"))
     ready = aws.emr.describe_cluster(ClusterId=new)["Cluster"]["Status"]["Timeline"]["ReadyDateTime"]
     ended = aws.emr.describe_cluster(ClusterId=old)["Cluster"]["Status"]["Timeline"]["EndDateTime"]
     assert ready <= ended

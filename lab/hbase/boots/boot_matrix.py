@@ -26,7 +26,7 @@ PROJECT: Final = Path(__file__).parents[3]
 FOLDERS: Final = ("environments", "tests/environments/examples")
 VARIED: Final = "prod"
 WITHOUT_ZGC: Final = "emr-7.8.0"
-"""Java 17 with G1, EMRFS, logging by hbase-log4j."""
+"""A release with Java 17 and G1, EMRFS, and logging by hbase-log4j."""
 DECOMPRESSED: Final = Override(
     classification="hbase-site", key="hbase.block.data.cachecompressed", value="false", where="the lab"
 )

@@ -41,7 +41,7 @@ SERVED: Final = "the configuration that it serves at /conf"
 JMX: Final = "JMX"
 CACHE_AWARE: Final = "CacheAwareCostFunction"
 DECIMALS: Final = 3
-"""Of shares of the heap: the log rounds a memstore of 70 MiB to a tenth."""
+"""The tolerance for shares of the heap: the log rounds a memstore of 70 MiB to a tenth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ AS_RENDERED: Final = (
     "hbase.master.wait.on.regionservers.maxtostart",
     "hbase.master.wait.on.regionservers.timeout",
 )
-"""What the lab scales where it measures, and need not here."""
+"""Properties that the lab scales for measurements, and that keep their rendered values here."""
 SERVER: Final = "server-0"
 
 

@@ -25,7 +25,7 @@ UNITS: Final = {
     "memstore": "of the heap",
     "wait for RegionServers": "ms",
 }
-"""What stands behind the figures that have a unit."""
+"""The units of the figures that have one."""
 CACHE_SWITCHES: Final = {
     "cacheDataOnRead": ("hbase.block.data.cacheonread", "true"),
     "cacheDataOnWrite": ("hbase.rs.cacheblocksonwrite", "false"),
@@ -33,7 +33,7 @@ CACHE_SWITCHES: Final = {
     "cacheDataCompressed": ("hbase.block.data.cachecompressed", "false"),
     "prefetchOnOpen": ("hbase.rs.prefetchblocksonopen", "false"),
 }
-"""Switches as a store names them when it opens: their property, and HBase's own default."""
+"""Switches by the name that a store logs when it opens, with their property and HBase's own default."""
 CACHE_AWARE: Final = "CacheAwareLoadBalancer"
 STOCHASTIC: Final = "StochasticLoadBalancer"
 

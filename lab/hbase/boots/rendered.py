@@ -62,7 +62,7 @@ def facts(case: str, planned: Mapping[str, Value], reported: Mapping[str, Report
             measured=heard.value,
             predicted=value,
             because=heard.where,
-            # What it serves at /conf is the file that was written: read, and not more.
+            # The file at /conf is the one that was written: it shows that HBase read it, and no more.
             target=None if heard.where == SERVED else SAME,
         )
 

@@ -50,7 +50,7 @@ from sizing.problem import OperationFailed, Problem
 
 __all__ = ["ControlGroups", "DiskLimits", "remove_abandoned", "unavailable"]
 
-# judgement: processes that were killed are reaped within this, even with a heap of gigabytes to give back.
+# judgement: killed processes are reaped within this time, even with gigabytes of heap to release.
 EMPTY_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.1
 V1_FILES: Final = {
@@ -158,7 +158,7 @@ class ControlGroups:
             write(self.paths[0] / "memory.swappiness", "0")
             return
         write(self.paths[0] / "memory.max", str(limit_bytes))
-        with suppress(OperationFailed):  # not there in a kernel without swap
+        with suppress(OperationFailed):  # missing in a kernel without swap
             write(self.paths[0] / "memory.swap.max", "0")
 
     def limit_disk(self, volume: LimitedVolume, limits: DiskLimits) -> None:
@@ -213,7 +213,7 @@ class ControlGroups:
 
     def _remove(self) -> None:
         for path in self.paths:
-            # A process that has ended is counted for a moment longer than it is listed.
+            # The kernel counts an ended process for a moment longer than it lists it.
             _waited(partial(removed, path), 0 if self.processes else EMPTY_SECONDS)
         if self.layout.version > 1:
             with alone(self.layout):

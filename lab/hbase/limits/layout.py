@@ -32,11 +32,11 @@ __all__ = [
 PREFIX: Final = "warmbase-lab-"
 PROC: Final = Path("/proc/self")
 CONTROLLERS: Final = frozenset({"memory", "io"})
-"""Of v2; v1 calls the second blkio."""
+"""The controllers of v2; v1 calls the second one blkio."""
 MOVES: Final = 10
-"""How often processes are moved aside, as some are born meanwhile."""
+"""How often processes are moved aside, because new ones may start meanwhile."""
 ASIDE: Final = f"{PREFIX}aside"
-"""v2, in a container: where the processes are meanwhile that were in the group above ours."""
+"""The group that, with v2 in a container, holds the processes of the group above ours in the meantime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class GroupLayout:
     memory: Path
     disk: Path
     crowded: bool = False
-    """v2: it has processes, which must be moved aside first."""
+    """With v2, whether the group has processes, which must be moved aside first."""
 
     @property
     def parents(self) -> tuple[Path, ...]:
@@ -151,7 +151,7 @@ def _unified(own: Path, top: Path) -> GroupLayout | str:
         if written(group / "cgroup.subtree_control") >= CONTROLLERS:
             return GroupLayout(version=2, memory=group, disk=group)
         if written(group / "cgroup.controllers") >= CONTROLLERS:
-            # The true root may have processes; it alone has no type.
+            # Only the real root has no type, and it may have processes.
             free = not (group / "cgroup.type").exists() or not written(group / "cgroup.procs")
             if free or group == top:
                 return GroupLayout(version=2, memory=group, disk=group, crowded=not free)

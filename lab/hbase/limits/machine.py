@@ -28,11 +28,11 @@ PROC: Final = Path("/proc")
 KIB: Final = 1 << 10
 GIB: Final = 1 << 30
 LEAST_CORES: Final = 2
-"""HBase, an S3 server and a load generator on one: processor time is measured then, and nothing else."""
+"""The minimum of cores: on one core, the lab would measure only processor time."""
 IDLE_FIELDS: Final = slice(3, 5)
-"""Of the cpu line of /proc/stat, proc(5): idle, and waiting for a disk."""
+"""The fields of the cpu line of /proc/stat (proc(5)) for idle time and for waiting for a disk."""
 ALL_FIELDS: Final = slice(0, 8)
-"""Without guest time, which is counted in user time already."""
+"""The fields of all time, without guest time, which user time already includes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +98,10 @@ def _too_few_cores() -> tuple[Problem, ...]:
     if cores() >= LEAST_CORES:
         return ()
     what = f"{cores()} processor core; the lab needs {LEAST_CORES}"
-    why = "HBase, the S3 server and the load generator share it, and would measure each other"
-    return (Problem(where="this machine", what=what, why=why, fix="run on 2 cores at least, better 4"),)
+    why = "HBase, the S3 server and the load generator share it and distort each other's figures"
+    return (
+        Problem(where="this machine", what=what, why=why, fix="run on a machine with at least 2 cores, preferably 4"),
+    )
 
 
 def _too_little_memory(memory_bytes: int) -> tuple[Problem, ...]:
@@ -108,7 +110,7 @@ def _too_little_memory(memory_bytes: int) -> tuple[Problem, ...]:
     if available >= memory_bytes:
         return ()
     what = f"{_gib(available)} of memory available; this run needs {_gib(memory_bytes)}"
-    why = "a machine that swaps, or kills a process for memory, measures nothing"
+    why = "measurements are worthless on a machine that swaps or kills processes for memory"
     fix = f"end other programs, or choose a smaller run; the machine has {_gib(has.total_bytes)}"
     return (Problem(where="this machine", what=what, why=why, fix=fix),)
 
@@ -118,8 +120,8 @@ def _too_little_disk(disk_bytes: int, directory: Path) -> tuple[Problem, ...]:
     if free >= disk_bytes:
         return ()
     what = f"{_gib(free)} free; this run needs {_gib(disk_bytes)}"
-    why = "the tables, the cache and the logs of the lab are files there"
-    return (Problem(where=str(directory), what=what, why=why, fix="make room, or choose another directory"),)
+    why = "the lab stores its tables, its cache and its logs there"
+    return (Problem(where=str(directory), what=what, why=why, fix="free some space, or choose another directory"),)
 
 
 def _gib(amount_bytes: int) -> str:

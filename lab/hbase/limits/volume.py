@@ -22,12 +22,12 @@ from typing import Final, Self
 from sizing.problem import OperationFailed, Problem
 
 SUFFIX: Final = ".warmbase-lab-volume"
-"""Of a sparse file: by this, and by its directory, a loop device is known as ours."""
+"""The suffix of a sparse file, which together with its directory identifies a loop device as ours."""
 LEAST_XFS_BYTES: Final = 300 << 20  # mkfs.xfs refuses less since xfsprogs 5.19
-# judgement: long enough for mkfs and for a mount's log, short enough that a hanging one is noticed.
+# judgement: long enough for mkfs and for a mount's log, short enough to notice a command that hangs.
 COMMAND_SECONDS: Final = 60.0
 PRIVILEGED: Final = "run as root, or in a container with --privileged"
-# judgement: a RegionServer that has just been killed lets go of its files within this.
+# judgement: a RegionServer that was just killed releases its files within this time.
 BUSY_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.2
 
@@ -225,7 +225,7 @@ def backing_file(device: Path) -> Path:
     """Return the backing file of a loop device; the empty path when it has just been detached."""
     try:
         name = (device / "loop" / "backing_file").read_text(encoding="utf-8").rstrip("\n")
-    except OSError:  # detached meanwhile
+    except OSError:  # it was detached in the meantime
         return Path()
     return Path(name.removesuffix(" (deleted)"))
 

@@ -11,13 +11,13 @@ from sizing.units import format_percent, format_rate, format_size
 __all__ = ["NOTHING", "amount_text", "measured_text", "number_text", "predicted_text", "ratio_text", "target_text"]
 
 NOTHING: Final = "-"
-"""What stands where there is no prediction, ratio or target."""
+"""The text in place of a missing prediction, ratio or target."""
 FIGURES: Final = 4
 WHOLE_FROM: Final = 1000
-"""From here on a number is told without decimals."""
+"""Numbers from this size on have no decimals."""
 FINE_FROM: Final = 0.1
 FINE_BELOW: Final = 10
-"""Ratios between these are told with two decimals, larger ones with one."""
+"""Ratios between these have two decimals, larger ones have one."""
 
 
 def number_text(value: float) -> str:

@@ -19,22 +19,22 @@ from lab.hbase.result import Chart
 __all__ = ["CONFIG", "MANY", "MOST_POINTS", "PALETTE", "picture", "thinned"]
 
 MOST_POINTS: Final = 200
-"""Of one series: more than a picture this wide can show."""
+"""The most points of one series, which is more than a picture of this width can show."""
 WIDTH: Final = 460
-"""Pixels in all: on a telephone it is hardly shrunk, and two fit beside each other on a screen."""
+"""The width in pixels: a telephone hardly shrinks it, and two fit beside each other on a screen."""
 HEIGHT: Final = 220
 FEW: Final = 24
-"""So few points are drawn as such."""
+"""Series with at most this many points also show the points."""
 INK: Final = "currentColor"
 ALONE: Final = "#767676"
-"""Ink of a picture outside a page: 4.5:1 on white, and legible on black."""
+"""The text colour of a picture outside a page: 4.5:1 on white, and legible on black."""
 PREDICTED: Final = "predicted"
-# Okabe and Ito's colours, the light ones darkened until all have 3:1 on white and on near-black.
+# Okabe and Ito's colours, with the light ones darkened to a contrast of 3:1 on white and on near-black.
 PALETTE: Final = ("#1b7fc4", "#d55e00", "#00936b", "#b8609a", "#a07800", "#808080", "#7a68c9")
 LETTERS_OF_AXIS: Final = {"x": 64, "y": 36}
 LETTER_PIXELS: Final = 6.2
 MANY: Final = 10_000
-"""From here on an axis says 10k."""
+"""Axes abbreviate numbers from here on, as in 10k."""
 
 CONFIG: Final[dict[str, Any]] = {
     "aria": False,
@@ -98,7 +98,7 @@ def _y(point: tuple[float, float]) -> float:
 
 def _layers(chart: Chart) -> dict[str, Any]:
     names = list(dict.fromkeys(series.name for series in chart.series))
-    # Predictions first: what was measured is drawn over them.
+    # Predictions come first, so that measurements are drawn over them.
     series = sorted(chart.series, key=lambda line: not _is_prediction(line.name))
     points = [(line.name, thinned(line.points)) for line in series]
     few = [(name, values) for name, values in points if len(values) <= FEW]

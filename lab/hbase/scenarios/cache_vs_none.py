@@ -20,7 +20,7 @@ NONE: Final = varied(
     {
         "hbase.bucketcache.ioengine": None,
         "hbase.bucketcache.persistent.path": None,
-        # Without a BucketCache data blocks would go to the L1, which holds a good part of so little data.
+        # Without a BucketCache, data blocks would go to the L1, which can hold much of so little data.
         "hbase.block.data.cacheonread": "false",
         "hbase.rs.prefetchblocksonopen": "false",
     },
@@ -31,7 +31,7 @@ PREFETCHED_SECONDS: Final = 600.0
 FEWER: Final = 0.999
 PER_THOUSAND: Final = 1.0
 ONE_CLIENT: Final = 1
-"""Where S3 answers at once more keep the cores busy, and meet in a file: S3A then takes a GET more."""
+"""The number of clients without added latency: more clients would keep the cores busy and collide in files."""
 
 
 def run(lab: Experiment) -> ScenarioResult:

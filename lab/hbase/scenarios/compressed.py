@@ -24,7 +24,7 @@ RATIO: Final = 3.0
 SHARE: Final = 0.5
 SETTLING_SECONDS: Final = 180.0
 TURNOVERS: Final = 8.0
-"""Of the table's blocks, asked for until the cache holds what it will: 1 in 3,000 is then still unread."""
+"""The reads, in multiples of the table's blocks, until the cache is steady: 1 in 3,000 is then still unread."""
 
 
 def run(lab: Experiment) -> ScenarioResult:

@@ -168,9 +168,9 @@ def restored(log: Path) -> Restored:
 LINE: Final = re.compile(r"^\s*\d+:\s+(\d+)\s+(\d+)\s+(\S+)", re.MULTILINE)
 COLLECTION_SECONDS: Final = 60.0
 PER_BLOCK: Final = 0.2
-"""Of a class that a cache has for each block, a fifth as many at least: the upper levels of a skip list are a third."""
+"""The least instances for each block of a class that counts: the upper levels of a skip list have a third as many."""
 TABLE: Final = "[Ljava.util.concurrent.ConcurrentHashMap$Node;"
-"""The tables of hash maps: one of them is the cache's, and made when its first block is cached."""
+"""The class of the tables of hash maps: the cache has one, which is created when its first block is cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

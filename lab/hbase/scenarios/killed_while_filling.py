@@ -24,9 +24,9 @@ QUESTION: Final = (
 )
 FILLING_SECONDS: Final = 38.0
 PACE: Final = 0.02
-"""New blocks a second while it fills, of all: half are cached when it is killed, and the index was written thrice."""
+"""The share of all blocks that is filled each second: half are cached at the kill, and the index was written thrice."""
 SAMPLE_SECONDS: Final = 0.5
-# judgement: what was being written to the index when it began may be missing.
+# judgement: blocks that were cached while the index was being written may be missing.
 INDEXED: Final = 0.9
 
 

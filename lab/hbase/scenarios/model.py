@@ -35,13 +35,13 @@ SHARES: Final = (0.2, 0.35, 0.5, 0.65, 0.8)
 HOT: Final = (0.1, 0.9)
 SETTLING_SECONDS: Final = 240.0
 SETTLING_ROUNDS: Final = 1.5
-"""Of the table's blocks, asked for in a new way until the cache holds what is asked for so."""
+"""The reads with a new distribution, in multiples of the table's blocks, until the cache is steady."""
 STAGES: Final = ((0.8, 0.1), (0.965, 0.015), (1.1, 0.0025))
-"""To which share of what it is to hold, at which pace: new blocks a second, of the same. The last ends by evicting."""
+"""The shares of the final size and the pace to each, in new blocks a second; the last step ends by evicting."""
 STAGE_SECONDS: Final = 120.0
 SAMPLE_SECONDS: Final = 0.25
 FEW_CLIENTS: Final = 2
-"""Two reads of one store file at once take S3A a GET more: with two clients they seldom meet."""
+"""The number of clients: two reads of one store file at once cost S3A one more GET, and two clients seldom collide."""
 
 
 def _even(small: ScaledPlan) -> Popularity:
@@ -109,13 +109,13 @@ def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> li
     sizes = tuple(demand.sizes)
     own = bench.sample(0.0).cache.l2_blocks
     allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=sizes)
-    # HBase's own tables have a few short blocks: they share the smallest size with the table's shortest.
+    # HBase's own tables have a few short blocks, which share the smallest size with the table's shortest.
     there = LengthHistogram(pairs=((min(sizes), own),)) if own else None
     filled = filled_by_chance(allocator, demand.blocks.lengths, there)
     predicted = filled.mean
     most, level = 0, 0.0
     for number, (upto, pace) in enumerate(STAGES, 1):
-        # New blocks a second, of reads that find the others.
+        # New blocks a second, among reads that hit the other blocks.
         reads_per_second = pace * predicted / (1 - level * share)
         filling = lab.load(
             seconds=STAGE_SECONDS,

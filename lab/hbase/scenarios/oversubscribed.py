@@ -36,7 +36,7 @@ TURNOVERS: Final = 6.0
 
 Where a prefetch has filled the two sizes of the default list in other proportions than reads do, two were too few.
 """
-# Amazon's best-practice page for HBase on S3, and HBase's defaults where it says nothing.
+# Amazon's best-practice page for HBase on S3, and HBase's defaults for the rest.
 EMR_DEFAULTS: Final[Mapping[str, str | None]] = {
     "hbase.bucketcache.bucket.sizes": None,
     "hbase.blockcache.minblocksize": None,

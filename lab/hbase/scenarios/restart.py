@@ -80,7 +80,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 def _restarted(lab: Experiment, case: RestartCase, before: Window) -> ScenarioResult:
     bench = lab.bench
-    # So long that what is cached has been written to the index.
+    # Long enough that the index contains every cached block.
     time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     cached = bench.sample(0.0).cache.l2_blocks
     bench.store.set(bench.latency)

@@ -17,7 +17,7 @@ __all__ = ["QUESTION", "TITLE", "run"]
 TITLE: Final = "Regions moved away and back"
 QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still in its cache?"
 PREFETCHED_SECONDS: Final = 600.0
-TIMES: Final = 4  # judgement: a machine that is slow for a moment each time is too slow
+TIMES: Final = 4  # judgement: a machine that is slow in every attempt is too slow
 SECOND: Final = LabServer(number=1, heap_mib=768)
 
 

@@ -28,26 +28,26 @@ __all__ = ["QUESTION", "TITLE", "run", "uncached"]
 
 TITLE: Final = "Bound by the volume"
 QUESTION: Final = "With the cache on a volume like gp3, do throughput and bottleneck agree with the calculator?"
-DEFAULT_MIB_S: Final = 125  # gp3 as it is sold without a word
+DEFAULT_MIB_S: Final = 125  # gp3's default
 DEFAULT_IOPS: Final = 3_000
 HEAP_MIB: Final = 1_024
 CLIENTS: Final = 64
-"""So many that the volume always has a queue, as that of the published benchmark had."""
+"""The number of clients: enough that the volume always has a queue, as in the published benchmark."""
 WINDOWS: Final = 4
-"""Long enough that the start of so many clients, each of which asks where each region is, is a small part of it."""
+"""A window long enough that the start of so many clients, which look up every region, is a small part of it."""
 CONNECTED_SECONDS: Final = 10.0
-"""judgement: by then each has asked for the regions that it reads, on a slow day too."""
-# judgement: what a RegionServer of the lab takes beside its heap until all is warm.
+"""judgement: by then each client has looked up the regions that it reads, on a slow day too."""
+# judgement: the memory of a lab RegionServer beside its heap, until the cache is warm.
 BESIDE_HEAP_BYTES: Final = 768 * MIB
-# judgement: of which the JVM's own program and jars take half; with less of it they are read again and again.
+# judgement: the JVM and its jars take half of it; with less, they are read from disk repeatedly.
 PAGE_CACHE_BYTES: Final = 160 * MIB
 SPARE_BYTES: Final = 512 * MIB
 PREFETCHED_SECONDS: Final = 600.0
-DISK_LATENCY_SECONDS: Final = 0.2e-3  # judgement: a virtual disk that is local; gp3 has about 1 ms
+DISK_LATENCY_SECONDS: Final = 0.2e-3  # judgement: a local virtual disk; gp3 has about 1 ms
 ALL_HIT: Final = Hits(ratio=1.0)
 KB: Final = 1_000
 NEARLY: Final = 0.9
-"""Of what a resource can give, when it is called the bottleneck."""
+"""The least use of a resource that is called the bottleneck."""
 
 
 def run(lab: Experiment) -> ScenarioResult:
@@ -69,7 +69,7 @@ def run(lab: Experiment) -> ScenarioResult:
         volume.switch_read_ahead_off()
         name, mib_s = _throughputs(lab)[0]
         figures_without_read_ahead = _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
-        # What it does to reads of a file, the calculator does not know: measured, for who thinks of switching it off.
+        # The calculator has no model of read-ahead; this measures the effect of switching it off.
         figures += tuple(replace(figure, predicted=None, target=None) for figure in figures_without_read_ahead)
     return ScenarioResult(
         figures=figures,
@@ -223,7 +223,7 @@ def _figures(
     )
 
 
-# judgement: at 100 MiB/s a twentieth of a second leaves 5 MiB behind, of files of some hundred.
+# judgement: at 100 MiB/s, 5 MiB of a file of some hundred are cached in a twentieth of a second.
 EVERY_SECONDS: Final = 0.05
 
 
@@ -240,7 +240,7 @@ def uncached(file: Path, every_seconds: float = EVERY_SECONDS) -> Iterator[None]
                 return
 
     try:
-        # Pages that are not written yet would stay.
+        # Pages that are not written yet would stay cached.
         os.fsync(handle)
         thread = threading.Thread(target=drop, name=f"drop-{file.name}", daemon=True)
         thread.start()

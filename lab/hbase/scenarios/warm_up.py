@@ -117,7 +117,7 @@ def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[fl
         for before, after in pairwise(window.samples)
     ]
     reading = [rate for rate in rates if rate > 0]
-    # The very first second is the clients' own start.
+    # The first second is the clients' own start.
     cold, warm = median(reading[1 : EDGE_SAMPLES + 1]), median(reading[-EDGE_SAMPLES:])
     miniature = lab.miniature
     popularity = popularity_of(miniature, UNIFORM)

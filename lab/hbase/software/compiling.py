@@ -18,9 +18,9 @@ from sizing.problem import OperationFailed, Problem
 __all__ = ["SOURCES", "Compilation", "sources"]
 
 SOURCES: Final = Path(__file__).parents[1] / "java"
-# Not `--release`: it reads lib/ct.sym, which a linked runtime has not.
+# `--release` would need lib/ct.sym, which a linked runtime lacks.
 FLAGS: Final = ("-source", "17", "-target", "17", "-encoding", "UTF-8", "-proc:none", "-nowarn")
-# It ends before the second compiler of the JVM pays: measured, 1.7 s of CPU with these, 3 s without.
+# It ends before the JVM's second compiler pays off: measured, 1.7 s of CPU with these, 3 s without.
 JVM_FLAGS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 COMPILE_SECONDS: Final = 120.0  # judgement: it takes 2 s on an idle machine
 
@@ -38,7 +38,7 @@ class Compilation:
     jars: Path
     classes: Path
     name: str
-    """The set's."""
+    """The name of the set."""
     directory: Path = SOURCES
 
     @property
@@ -100,6 +100,6 @@ def _put(scratch: Path, target: Path) -> None:
     try:
         scratch.rename(target)
     except OSError:
-        # Somebody else put the same there meanwhile.
+        # Another process stored the same classes in the meantime.
         if not target.is_dir():
             raise

@@ -24,13 +24,13 @@ __all__ = ["CENTRAL", "PARTIAL", "Repository", "download"]
 
 CENTRAL: Final = "https://repo1.maven.org/maven2"
 PARTIAL: Final = ".part"
-"""What the name of a file ends in that is not whole yet."""
-# judgement: the pause between two small files is a round trip or two; more at once would be rude to a public server.
+"""The suffix of an incomplete file."""
+# judgement: the pause between two small files is a round trip or two; more connections would strain a public server.
 AT_ONCE: Final = 6
 ANSWER_SECONDS: Final = 20.0
 TRIES: Final = 5
 SET_UP_AGAIN: Final = "set up again: finished downloads stay"
-FIRST_PAUSE_SECONDS: Final = 0.5  # doubles: 7.5 s in all
+FIRST_PAUSE_SECONDS: Final = 0.5  # it doubles each time, to 7.5 s in all
 CHUNK_BYTES: Final = 1 << 16
 REPORT_SECONDS: Final = 2.0
 TRANSIENT: Final = frozenset(
@@ -69,7 +69,7 @@ def download(
                 future.result()
                 progress.add(fetched[future])
         except BaseException:
-            # What is under way ends at its next chunk, and takes its half file with it.
+            # Running downloads end at their next chunk, and delete their partial files.
             stopped.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -17,7 +17,7 @@ COLUMNS: Final = ("sets", "group", "artifact", "version", "classifier", "bytes",
 STORE: Final = "store"
 COMPILER: Final = "compiler"
 HBASE: Final = "hbase-"
-"""What the names of HBase's sets begin with; its version follows."""
+"""The prefix of the names of HBase's sets; the version follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

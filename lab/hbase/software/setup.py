@@ -20,7 +20,7 @@ from sizing.problem import OperationFailed, Problem
 __all__ = ["classes_directory", "jars_directory", "locked", "missing_jars", "problems", "remove", "set_up"]
 
 LOCK: Final = "setup.lock"
-CLASSES_BYTES: Final = 10_000_000  # judgement: some 60 kB each time that a source changes
+CLASSES_BYTES: Final = 10_000_000  # judgement: about 60 kB for each change of a source
 
 
 def jars_directory() -> Path:
@@ -99,7 +99,7 @@ def remove() -> int:
                 where=str(directory),
                 what="is a symbolic link, so warmbase does not delete it",
                 why="",
-                fix="delete what it leads to yourself",
+                fix="delete its target yourself",
             )
         )
     with locked(directory):
@@ -178,7 +178,7 @@ def locked(directory: Path) -> Iterator[None]:
             yield
     except BlockingIOError:
         raise OperationFailed(
-            Problem(where=str(directory), what="another set-up is at work there", why="", fix="wait until it is done")
+            Problem(where=str(directory), what="another set-up is running there", why="", fix="wait until it ends")
         ) from None
     except PermissionError as error:
         raise OperationFailed(

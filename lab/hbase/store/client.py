@@ -17,9 +17,9 @@ from sizing.problem import OperationFailed, Problem
 __all__ = ["StoreClient", "StoreCounters", "Tally"]
 
 STORE_FILES: Final = b"/data/"
-"""In the path of every object of a table below `hbase.rootdir`, its archive too."""
+"""The part of a path that every object of a table has below `hbase.rootdir`, in the archive too."""
 SYSTEM_TABLES: Final = b"/data/hbase/"
-"""HBase's own: each client that starts looks up every region there."""
+"""The path of HBase's own tables, in which each starting client looks up every region."""
 OF_BUCKET: Final = re.compile(rb"/[^/]*/?")
 PARTS: Final = re.compile(rb"(^|&)uploadId=")
 
@@ -31,10 +31,10 @@ class StoreCounters:
     gets: int = 0
     """GETs of objects, including those of store files."""
     store_file_gets: int = 0
-    """Of tables, HBase's own left out."""
+    """GETs of store files of tables, without HBase's own tables."""
     heads: int = 0
     lists: int = 0
-    """GETs of a bucket, or of the parts of an upload."""
+    """Listings: GETs of a bucket, or of the parts of an upload."""
     puts: int = 0
     posts: int = 0
     deletes: int = 0
@@ -42,9 +42,9 @@ class StoreCounters:
     bytes_up: int = 0
     bytes_down: int = 0
     slowed: int = 0
-    """Answered 503 SlowDown by the proxy; each is counted under its kind too."""
+    """Requests that the proxy answered 503 SlowDown; each is counted under its kind too."""
     open_connections: int = 0
-    """At this moment, in a window as well."""
+    """Connections that are open now; a window keeps the current number."""
     cpu_seconds: float = 0.0
 
     @property

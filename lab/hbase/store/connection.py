@@ -55,16 +55,16 @@ class Client(Protocol):
         self._upstream: _Upstream | None = None
         self._connecting: asyncio.Task[object] | None = None
         self._pending = b""
-        """From the client: an unfinished head, or what came before its turn."""
+        """Bytes from the client: an unfinished head, or requests before their turn."""
         self._answered = b""
-        """From the server: an unfinished head."""
+        """Bytes from the server: an unfinished head."""
         self._request: RequestHead | None = None
         self._response: Response | None = None
         self._is_refused = False
         self._is_continued = False
-        """Whether the client has reason to send the body, or did."""
+        """Whether the client may send the body, or has sent it."""
         self._is_over = False
-        """Whether the answer has gone out whole."""
+        """Whether the whole answer has been sent."""
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Accept a client."""
@@ -186,7 +186,7 @@ class Client(Protocol):
         self._is_over = True
         request = cast("RequestHead", self._request)
         ends = request.ends_connection or (self._response is not None and self._response.ends_connection)
-        # A client that waited in vain for 100 may send its body or not: what comes next could be either.
+        # A client that got no 100 may send its body or not, so the next bytes are ambiguous.
         if ends or (request.expects_continue and not self._is_continued and not request.body.is_complete):
             self._close()
         elif request.body.is_complete:
@@ -195,7 +195,7 @@ class Client(Protocol):
     def _go_on(self) -> None:
         self._request = None
         if self._pending:
-            # Not from here: pipelined refusals would nest as deep as there are requests.
+            # A direct call would nest pipelined refusals as deep as there are requests.
             self._proxied.loop.call_soon(self._take_next)
 
     def _take_next(self) -> None:

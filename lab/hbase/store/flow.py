@@ -9,9 +9,11 @@ from typing import Final
 
 __all__ = ["Flow", "ReadGate"]
 
-# judgement: some answers of 64 KiB each; a connection never keeps more than this and one read of its socket.
+# judgement: a few answers of 64 KiB; a connection holds at most this and one read of its socket.
 QUEUED_BYTES: Final = 256 * 1024
-SLICE_SECONDS: Final = 0.01  # judgement: a paced connection wakes a hundred times a second, which is cheap and even
+SLICE_SECONDS: Final = (
+    0.01  # judgement: a throttled connection wakes a hundred times a second, which is cheap and smooth
+)
 
 
 class ReadGate:
@@ -57,7 +59,7 @@ class Flow:
         self._timer: TimerHandle | None = None
         self._when_empty: Callable[[], None] | None = None
         self.rate: float | None = None
-        """Bytes per second; None: as fast as it goes."""
+        """Bytes per second; None sets no limit."""
         self.sink: Transport | None = None
         self.source: ReadGate | None = None
 

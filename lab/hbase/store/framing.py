@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 __all__ = ["HEAD_BYTES", "Body", "Malformed", "RequestHead", "Response"]
 
-# judgement: Jetty takes heads of 8 KiB, S3 of 8 KB of its own headers; a longer one is no head.
+# judgement: Jetty accepts heads of 8 KiB, S3 8 KB of its own headers; anything longer is not a head.
 HEAD_BYTES: Final = 64 * 1024
-LINE_BYTES: Final = 4096  # judgement: a chunk's size with its signature is about 100
+LINE_BYTES: Final = 4096  # judgement: a chunk's size with its signature takes about 100 bytes
 HTTP_1_0: Final = b"HTTP/1.0"
 
 

@@ -18,7 +18,7 @@ from lab.hbase.store.client import StoreClient
 
 BUCKET: Final = "lab"
 ROOT: Final = f"{BUCKET}/hbase"
-"""`hbase.rootdir` without its scheme; below `objects`, the same files."""
+"""`hbase.rootdir` without its scheme; the same path below `objects` holds its files."""
 MAIN: Final = "org.gaul.s3proxy.Main"
 # Uploads by S3A in parts of 16 MiB, 1 GiB in all, and reads by eight connections at once ran in 64 MiB; twice that.
 HEAP_MIB: Final = 128
@@ -91,7 +91,7 @@ def answers(port: int) -> bool:
 def _properties(place: LabPaths) -> str:
     values = {
         "s3proxy.endpoint": f"http://{HOST}:{place.ports.store}",
-        # Any signature will do: to check it costs CPU that HBase needs, and only this machine can ask.
+        # Signatures are not checked: that costs CPU that HBase needs, and only this machine has access.
         "s3proxy.authorization": "none",
         "s3proxy.v4-max-non-chunked-request-size": str(SIGNED_BYTES),
         "jclouds.provider": "filesystem-nio2",
@@ -108,7 +108,7 @@ def _escaped(value: str) -> str:
 
 
 PROJECT: Final = Path(__file__).parents[3]
-# judgement: Python starts in well under a second; this is for a loaded machine.
+# judgement: Python starts in well under a second; this allows for a loaded machine.
 PROXY_START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 10.0
 

@@ -23,7 +23,7 @@ __all__ = ["main"]
 
 WAITING_CONNECTIONS: Final = 512  # judgement: S3A opens up to `fs.s3a.connection.maximum` at once
 CONTROL_SECONDS: Final = 10.0
-CONTROL_BYTES: Final = 64 * 1024  # judgement: settings are a few hundred
+CONTROL_BYTES: Final = 64 * 1024  # judgement: settings take a few hundred bytes
 
 
 class Control:

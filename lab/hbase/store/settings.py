@@ -13,7 +13,7 @@ __all__ = ["Conditions", "Settings"]
 
 P99: Final = NormalDist().inv_cdf(0.99)
 """Standard deviations from the median to the 99th percentile."""
-BURST_SECONDS: Final = 0.1  # judgement: requests come in volleys; what ten volleys a second bring is still a rate
+BURST_SECONDS: Final = 0.1  # judgement: requests come in bursts; ten bursts a second still make a rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,25 +27,26 @@ class Settings:
     latency_ms: float = 0.0
     latency_p99_ms: float | None = None
     stream_bytes_per_second: float | None = None
-    """Of one connection, in each direction by itself."""
+    """The bandwidth of one connection, in each direction separately."""
     slowed_fraction: float = 0.0
-    """Of all requests, drawn by the seed: answered 503 SlowDown, which S3 asks to repeat later."""
+    """The share of requests, drawn with the seed, that are answered 503 SlowDown, which S3 asks to repeat later."""
     allowed_requests_per_second: float | None = None
-    """What comes above is answered 503 SlowDown."""
+    """The rate above which requests are answered 503 SlowDown."""
 
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in asdict(self).items() if value is not None}
         for name, value in numbers.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-                raise ValueError(f"{name} is {value!r}; it is a number, not negative")
+                raise ValueError(f"{name} is {value!r}; it must be a number that is not negative")
         for name in ("stream_bytes_per_second", "allowed_requests_per_second"):
             if numbers.get(name) == 0:
                 raise ValueError(f"{name} is 0; leave it out for no limit")
         if self.slowed_fraction > 1:
-            raise ValueError(f"slowed_fraction is {self.slowed_fraction}; it is from 0 to 1")
+            raise ValueError(f"slowed_fraction is {self.slowed_fraction}; it must be from 0 to 1")
         if self.latency_p99_ms is not None and not 0 < self.latency_ms <= self.latency_p99_ms:
             raise ValueError(
-                f"latency_p99_ms is {self.latency_p99_ms}; its median, {self.latency_ms}, is above 0 and no more"
+                f"latency_p99_ms is {self.latency_p99_ms}; its median, {self.latency_ms}, must be"
+                " above 0 and at most as large"
             )
 
     @classmethod
@@ -53,7 +54,7 @@ class Settings:
         """Return the settings in a JSON object. Raises ValueError for an unknown key."""
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
-            raise ValueError(f"{', '.join(unknown)}: no such setting")
+            raise ValueError(f"{', '.join(unknown)}; the proxy has no such setting")
         return cls(**values)
 
 
@@ -81,7 +82,7 @@ class Conditions:
     def refuses(self, now: float) -> bool:
         """Return whether to refuse the request that came `now`, in seconds of a monotonic clock."""
         fraction = self.settings.slowed_fraction
-        # One draw for each request while any are refused: the rate does not move which ones.
+        # Each request takes one draw while any are refused, so that the rate does not change which ones.
         if fraction and self._refusals.random() < fraction:
             return True
         return self.settings.allowed_requests_per_second is not None and not self._is_allowed(now)

@@ -1,4 +1,4 @@
-"""What a RegionServer's persisted index says of each block that it has cached. Source: HBase BucketCacheEntry.proto."""
+"""Reads the length of each cached block from a RegionServer's persisted index. Source: HBase BucketCacheEntry.proto."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DATA = {0, 1}
 
 
 def cached_lengths(index: Path) -> dict[tuple[str, int], int]:
-    """Of data blocks: bytes in the cache, by store file and offset."""
+    """Return the bytes that each data block takes in the cache, by store file and offset."""
     cursor = Cursor(str(index), 0, index.read_bytes())
     if cursor.take(len(MAGIC), "magic") != PLAIN_MAGIC:
         cursor.take(CHUNKS.size, "numbers of chunks")
-    found = {}
+    result = {}
     while cursor.remaining_bytes:
         for entry in entries(nested(cursor, cursor.take(cursor.varint("length"), "chunk"))):
             parts = dict(nested(cursor, entry))
@@ -29,17 +29,17 @@ def cached_lengths(index: Path) -> dict[tuple[str, int], int]:
             assert isinstance(offset, int)
             assert isinstance(length, int)
             if key[3] in DATA:
-                found[name.decode(), offset] = length
-    return found
+                result[name.decode(), offset] = length
+    return result
 
 
 def nested(cursor: Cursor, message: bytes) -> list[tuple[int, int | bytes]]:
-    """Its fields."""
+    """Return the fields of the nested message."""
     return list(Cursor(cursor.name, cursor.offset, message).fields("a message"))
 
 
 def entries(fields: list[tuple[int, int | bytes]]) -> Iterator[bytes]:
-    """Of a chunk, which is a map of blocks, or describes the cache and has one."""
+    """Return the entries of a chunk, which maps blocks or describes the cache and contains such a map."""
     whole = dict(fields)
     if isinstance(whole.get(1), int):
         inner = whole.get(5, b"")

@@ -190,12 +190,12 @@ ALLOCATOR: Final = Scenario(
             case=f"{cell:,} B a cell, {sizes} list",
             name="blocks held",
             unit="blocks",
-            measured=held,
-            predicted=held,
+            measured=blocks,
+            predicted=blocks,
             because="the allocator, modelled bucket by bucket",
             target=MeasurementTarget(kind=TargetKind.SAME),
         )
-        for cell, sizes, held in ((100, "default", 15_884), (100, "our", 16_068), (10_240, "default", 11_890))
+        for cell, sizes, blocks in ((100, "default", 15_884), (100, "our", 16_068), (10_240, "default", 11_890))
     ),
     charts=(),
     limits=(),

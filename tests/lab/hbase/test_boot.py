@@ -87,8 +87,8 @@ def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
     assert after.gets_per_1000_reads <= 10
 
 
-def test_blocks_found_in_store_files_take_the_slots_that_are_predicted(experiment: Experiment) -> None:
-    """Of the table, to the byte; HBase's own tables have some more, in slots of some size."""
+def test_blocks_detected_in_store_files_take_the_slots_that_are_predicted(experiment: Experiment) -> None:
+    """The table's slots agree to the byte; HBase's own tables have some more, in slots of some size."""
     small = experiment.filled().miniature
     cached, sizes = experiment.bench.sample(0.0).cache, small.demand.sizes
     own = cached.l2_blocks - small.demand.blocks.count
@@ -98,10 +98,10 @@ def test_blocks_found_in_store_files_take_the_slots_that_are_predicted(experimen
 
 
 def test_every_block_is_as_long_in_the_cache_as_its_store_file_says(experiment: Experiment) -> None:
-    """Of the table, to the byte, by the index that the RegionServer writes of its cache."""
+    """The table's lengths agree to the byte with the index that the RegionServer writes of its cache."""
     small, place = experiment.filled().miniature, experiment.bench.cluster.place
     root = LocalRoot(place.objects / ROOT)
-    [family] = [each for each in listing(root.files()).families.values() if each.table == experiment.table.name]
+    [family] = [item for item in listing(root.files()).families.values() if item.table == experiment.table.name]
     predicted = {}
     for stored in family.files:
         readable = root.readable(stored)
@@ -118,23 +118,23 @@ def test_every_block_is_as_long_in_the_cache_as_its_store_file_says(experiment: 
 
 def test_the_cache_is_as_large_as_was_rendered(experiment: Experiment) -> None:
     port = experiment.bench.cluster.place.ports.servers_info[0]
-    found = bean(port, "Hadoop:service=HBase,name=RegionServer,sub=Server")
-    size = found["l2CacheSize"] + found["l2CacheFreeSize"]
+    result = bean(port, "Hadoop:service=HBase,name=RegionServer,sub=Server")
+    size = result["l2CacheSize"] + result["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
 
 
-def test_what_a_look_at_a_node_sees_is_what_its_regionserver_has_read(experiment: Experiment) -> None:
+def test_what_a_probe_at_a_node_sees_is_what_its_regionserver_has_read(experiment: Experiment) -> None:
     """The program of `warmbase verify`, on this machine, whose RegionServer is the lab's."""
     port = experiment.bench.cluster.place.ports.servers_info[0]
     wanted = {"hbase.bucketcache.size": str(experiment.miniature.cache_mib), "no.such.key": None}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(LOOK), "--region-server", f"http://127.0.0.1:{port}", *wanted],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    facts = json.loads(done.stdout)
+    facts = json.loads(process.stdout)
     assert facts["configuration"] == wanted
     size = facts["figures"]["l2CacheSize"] + facts["figures"]["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
@@ -142,7 +142,9 @@ def test_what_a_look_at_a_node_sees_is_what_its_regionserver_has_read(experiment
     assert any(argument.startswith("-Xmx") for argument in facts["region_server"]["arguments"])
 
 
-def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experiment: Experiment, tmp_path: Path) -> None:
+def test_what_a_node_publishes_every_minute_is_what_its_regionserver_did(
+    experiment: Experiment, tmp_path: Path
+) -> None:
     port = experiment.bench.cluster.place.ports.servers_info[0]
     with services() as aws:
         node = PublishingNode(aws, tmp_path, f"http://127.0.0.1:{port}")
@@ -158,7 +160,7 @@ def test_what_a_node_publishes_each_minute_is_what_its_regionserver_did(experime
     assert 0.8 < figures["Fill"] <= 1
 
 
-def test_every_attribute_that_emrs_agent_is_asked_for_is_there(experiment: Experiment) -> None:
+def test_every_attribute_that_emrs_agent_is_requested_for_is_there(experiment: Experiment) -> None:
     ports = experiment.bench.cluster.place.ports
     where = {MetricSource.REGION_SERVER: ports.servers_info[0], MetricSource.MASTER: ports.master_info}
     for metric in METRICS:
@@ -190,8 +192,8 @@ def test_an_index_that_stops_hbase_is_moved_aside_by_what_runs_before_it(
         index.write_bytes(damage(good))
         with pytest.raises(OperationFailed, match="NullPointerException: "):
             cluster.start_server(LabServer())
-        assert f"moved {index} to {index}.damaged-" in (said := _guarded(experiment, tmp_path))
-        assert reason in said
+        assert f"moved {index} to {index}.damaged-" in (text := _guarded(experiment, tmp_path))
+        assert reason in text
     # What a clean stop left is moved too, where a byte of it is missing; HBase itself would start without it.
     index.write_bytes(good[:-1])
     assert f"message 1 of 1, at byte 20 of {len(good) - 1}, is cut off" in _guarded(experiment, tmp_path)
@@ -253,18 +255,18 @@ def test_what_a_teardown_looks_at_is_what_hbase_has(experiment: Experiment, tmp_
     node = Stepping(experiment, tmp_path)
     root = node.java("org.apache.hadoop.hbase.util.HBaseConfTool", "hbase.rootdir").splitlines()[-1]
     for process, caches in (("master", False), ("server-0", True)):
-        found = node.answer("inspect-primary", str(_logs_of(cluster.place.log(process), tmp_path / process)))
-        assert bool(found["master_caches"]) is caches
+        result = node.answer("inspect-primary", str(_logs_of(cluster.place.log(process), tmp_path / process)))
+        assert bool(result["master_caches"]) is caches
     node.java("org.apache.hadoop.hbase.snapshot.CreateSnapshot", "-n", "first", "-t", table)
     assert node.answer("verify-export", root) == {"missing": [], "stale": []}
     experiment.bench.ycsb.fill(replace(experiment.table, rows=10))
     experiment.bench.admin.flush(table)
     assert node.answer("verify-export", root) == {"missing": [], "stale": [table]}
 
-    kept = node.answer("inspect-wals")
-    assert (bool(kept["files"]), kept["down"]) == (True, False)
+    stored = node.answer("inspect-wals")
+    assert (bool(stored["files"]), stored["down"]) == (True, False)
     assert node.answer("stop-hbase", "120") == {"servers": []}
-    assert node.answer("inspect-wals") == {**kept, "files": [], "down": True}
+    assert node.answer("inspect-wals") == {**stored, "files": [], "down": True}
     assert node.answer("disable-tables") == {"down": True}
 
 
@@ -304,9 +306,9 @@ class Stepping:
         return subprocess.run([*self.command, *main], capture_output=True, text=True, check=True, timeout=120).stdout
 
     def answer(self, name: str, *arguments: str) -> Any:
-        """Of the script of that name, run as EMR's command-runner.jar runs it."""
+        """Return the output of the script of that name, run as EMR's command-runner.jar runs it."""
         self.answers.unlink(missing_ok=True)
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", script(name), name, "s3://logs/answer", *arguments],
             env={**os.environ, "PATH": f"{self.directory}:{os.environ['PATH']}"},
             capture_output=True,
@@ -314,5 +316,5 @@ class Stepping:
             check=False,
             timeout=300,
         )
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
         return json.loads(self.answers.read_text(encoding="utf-8"))

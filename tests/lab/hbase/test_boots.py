@@ -1,4 +1,4 @@
-"""What is booted, what it should say, and how what it says is read; no HBase is started here."""
+"""The launches to boot, the expected figures, and the reading of reports; no HBase is started here."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def spread() -> tuple[BootCase, ...]:
 # --- what is booted ---
 
 
-def test_every_mode_and_role_is_booted_on_each_hbase(spread: tuple[BootCase, ...]) -> None:
+def test_every_mode_and_role_is_booted_on_every_hbase(spread: tuple[BootCase, ...]) -> None:
     booted = {(case.launch.plan.mode, case.ground.jars) for case in spread}
     assert {mode for mode, _ in booted} == set(MODES.values())
     assert len({jars for _, jars in booted}) == len(booted) / len(MODES) == 2
@@ -80,8 +80,8 @@ def test_environment_files_and_examples_are_booted(spread: tuple[BootCase, ...])
 
 def test_the_spread_has_both_collectors_and_both_ways_to_cache(spread: tuple[BootCase, ...]) -> None:
     planned = [planned_of_core(case.launch) for case in spread]
-    assert {each["collector"] for each in planned} == {"zgc", "g1"}
-    cached = {each["cacheDataCompressed"] for each in planned if each["engine"] != "none"}
+    assert {item["collector"] for item in planned} == {"zgc", "g1"}
+    cached = {item["cacheDataCompressed"] for item in planned if item["engine"] != "none"}
     assert cached == {"true", "false"}
 
 
@@ -126,8 +126,8 @@ def server_witness(log: str = SERVER_LOG) -> DaemonReport:
 
 
 def test_a_server_is_read_as_it_speaks() -> None:
-    said = {name: each.value for name, each in server_figures(server_witness()).items()}
-    assert said == {
+    reported = {name: item.value for name, item in server_figures(server_witness()).items()}
+    assert reported == {
         "L1": 0.09,
         "memstore": 0.09,
         "collector": "zgc",
@@ -155,9 +155,9 @@ def test_a_server_is_read_as_it_speaks() -> None:
 
 def test_without_a_cache_the_engine_is_none() -> None:
     log = "\n".join(line for line in SERVER_LOG.splitlines() if "ucket" not in line)
-    said = server_figures(server_witness(log))
-    assert said["engine"].value == "none"
-    assert "BucketCache" not in said
+    reported = server_figures(server_witness(log))
+    assert reported["engine"].value == "none"
+    assert "BucketCache" not in reported
 
 
 def test_a_master_is_read_as_it_speaks() -> None:
@@ -168,8 +168,10 @@ def test_a_master_is_read_as_it_speaks() -> None:
         f"{retention}.force": "true",
         f"{retention}.force.retries": "13",
     }
-    said = master_figures(DaemonReport(log=MASTER_LOG, configuration=configuration, stands_for={VOLUME: layout.CACHE}))
-    assert {name: each.value for name, each in said.items()} == {
+    reported = master_figures(
+        DaemonReport(log=MASTER_LOG, configuration=configuration, stands_for={VOLUME: layout.CACHE})
+    )
+    assert {name: item.value for name, item in reported.items()} == {
         "balancer": "CacheAwareLoadBalancer",
         "RegionServers waited for": 10.0,
         "wait for RegionServers": 300_000.0,
@@ -178,7 +180,7 @@ def test_a_master_is_read_as_it_speaks() -> None:
     }
 
 
-def test_what_is_not_said_is_a_difference() -> None:
+def test_what_is_not_reported_is_a_difference() -> None:
     (figure,) = facts("case", {"L1": 0.09}, {})
     assert figure.measured == "not said"
     assert figure.holds is False
@@ -228,12 +230,12 @@ def test_an_emitted_script_is_read_back_whole(prod: Launch) -> None:
 
 def test_an_attribute_that_the_master_lost_is_a_difference(prod: Launch) -> None:
     (table,) = defined_tables(table_ddl(prod))
-    held = {"name": "cf", **(table.families[0].attributes or {})}
-    assert all(table_figure.holds for table_figure in table_figures("prod", table, {"families": [held]}))
-    del held["BLOCKSIZE"]
+    stored = {"name": "cf", **(table.families[0].attributes or {})}
+    assert all(table_figure.holds for table_figure in table_figures("prod", table, {"families": [stored]}))
+    del stored["BLOCKSIZE"]
     missed = [
         table_figure.name
-        for table_figure in table_figures("prod", table, {"families": [held]})
+        for table_figure in table_figures("prod", table, {"families": [stored]})
         if not table_figure.holds
     ]
     assert missed == ["BLOCKSIZE"]
@@ -242,15 +244,15 @@ def test_an_attribute_that_the_master_lost_is_a_difference(prod: Launch) -> None
 # --- files that lint refuses ---
 
 
-@pytest.mark.parametrize("wrong", [fault for fault in FAULTS if fault.index is None], ids=lambda wrong: wrong.case)
-def test_lint_finds_what_is_wrong(wrong: Fault, prod: Launch) -> None:
-    found = {finding.id for finding in lint(planned_spec(faulty_launch(prod, wrong))).findings}
-    assert wrong.rule in found
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.index is None], ids=lambda fault: fault.case)
+def test_lint_finds_the_fault(fault: Fault, prod: Launch) -> None:
+    ids = {finding.id for finding in lint(planned_spec(faulty_launch(prod, fault))).findings}
+    assert fault.rule in ids
 
 
 def test_only_the_fault_differs(prod: Launch) -> None:
-    wrong = next(fault for fault in FAULTS if fault.rule == "WB201")
-    changed = faulty_launch(prod, wrong)
+    fault = next(candidate for candidate in FAULTS if candidate.rule == "WB201")
+    changed = faulty_launch(prod, fault)
     assert changed.settings.primary == prod.settings.primary
     assert replace(changed, settings=prod.settings) == prod
 
@@ -267,8 +269,8 @@ def test_every_other_rule_is_listed_with_its_reason() -> None:
         assert all(f"({rule.proof})" in sentence for sentence in listed)
 
 
-def test_cases_are_told_apart() -> None:
-    assert len({wrong.case for wrong in FAULTS}) == len(FAULTS)
+def test_cases_are_distinct() -> None:
+    assert len({fault.case for fault in FAULTS}) == len(FAULTS)
 
 
 def test_the_decisive_line_begins_where_the_sign_does() -> None:

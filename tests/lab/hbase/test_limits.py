@@ -88,7 +88,7 @@ def read_bytes_by(group: ControlGroups, file: Path, block_bytes: int = 64 << 10)
 
 
 def write_file(file: Path, size_bytes: int) -> Path:
-    """Random bytes, on the disk."""
+    """Write random bytes to the disk."""
     with file.open("wb") as stream:
         for _ in range(size_bytes // MIB):
             stream.write(os.urandom(MIB))
@@ -131,16 +131,16 @@ def disk(volumes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
     if NO_GROUP:
         pytest.skip(NO_GROUP)
     directory = tmp_path_factory.mktemp("disk")
-    with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=VOLUME_BYTES) as made:
-        write_file(made.mount_point / "large", FILE_BYTES)
-        write_file(made.mount_point / "small", SMALL_BYTES)
-        yield made
+    with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=VOLUME_BYTES) as limited:
+        write_file(limited.mount_point / "large", FILE_BYTES)
+        write_file(limited.mount_point / "small", SMALL_BYTES)
+        yield limited
 
 
 @pytest.fixture
 def group() -> Iterator[ControlGroups]:
-    with ControlGroups(id="test") as made:
-        yield made
+    with ControlGroups(id="test") as limits:
+        yield limits
 
 
 @pytest.mark.lab
@@ -155,12 +155,12 @@ def test_disk_gives_a_group_its_limit_and_no_more(
     group.limit_memory(MEMORY_BYTES)
     group.limit_disk(disk, DiskLimits.of_volume(bytes_per_second, iops))
     before = disk.traffic
-    asked_bytes = read_bytes_by(group, file, block_bytes)
+    requested_bytes = read_bytes_by(group, file, block_bytes)
     after = disk.traffic
-    given_bytes = after.read_bytes - before.read_bytes
-    assert given_bytes / SECONDS == pytest.approx(min(bytes_per_second, iops * block_bytes), rel=SLACK)
-    assert after.reads - before.reads == pytest.approx(given_bytes / block_bytes, rel=SLACK)
-    assert given_bytes * (1 - SLACK) <= asked_bytes <= given_bytes / (1 - MEMORY_BYTES / FILE_BYTES)
+    delivered_bytes = after.read_bytes - before.read_bytes
+    assert delivered_bytes / SECONDS == pytest.approx(min(bytes_per_second, iops * block_bytes), rel=SLACK)
+    assert after.reads - before.reads == pytest.approx(delivered_bytes / block_bytes, rel=SLACK)
+    assert delivered_bytes * (1 - SLACK) <= requested_bytes <= delivered_bytes / (1 - MEMORY_BYTES / FILE_BYTES)
     assert group.memory_bytes <= MEMORY_BYTES
 
 
@@ -176,18 +176,18 @@ def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVol
 @pytest.mark.lab
 def test_limits_change_and_go(disk: LimitedVolume, group: ControlGroups) -> None:
     group.limit_memory(MEMORY_BYTES)
-    given = []
+    speeds = []
     for rate in (20 * MIB, 8 * MIB, None):
         group.limit_disk(disk, DiskLimits(read_bytes_per_second=rate))
         before = disk.traffic
         read_bytes_by(group, disk.mount_point / "large")
-        given.append((disk.traffic.read_bytes - before.read_bytes) / SECONDS)
-    assert given[:2] == pytest.approx([20 * MIB, 8 * MIB], rel=SLACK)
-    assert given[2] > 1.5 * given[0]
+        speeds.append((disk.traffic.read_bytes - before.read_bytes) / SECONDS)
+    assert speeds[:2] == pytest.approx([20 * MIB, 8 * MIB], rel=SLACK)
+    assert speeds[2] > 1.5 * speeds[0]
 
 
 @pytest.mark.lab
-def test_memory_is_told_apart_by_whether_it_can_be_dropped(
+def test_memory_is_reported_apart_by_whether_it_can_be_dropped(
     disk: LimitedVolume, group: ControlGroups, tmp_path: Path
 ) -> None:
     file, output, interpreter_bytes = disk.mount_point / "small", tmp_path / "out.txt", 16 * MIB
@@ -210,30 +210,30 @@ def test_memory_is_told_apart_by_whether_it_can_be_dropped(
 
 
 @pytest.mark.usefixtures("volumes")
-def test_volume_does_direct_io_and_is_gone_afterwards(tmp_path: Path) -> None:
-    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "a cache", size_bytes=64 * MIB) as made:
-        device = Path("/sys/block") / made.device.name
+def test_volume_does_direct_io_and_is_removed_afterwards(tmp_path: Path) -> None:
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "a cache", size_bytes=64 * MIB) as limited:
+        device = Path("/sys/block") / limited.device.name
         assert (device / "loop" / "dio").read_text().strip() == "1"
-        assert made.numbers == (device / "dev").read_text().strip()
+        assert limited.numbers == (device / "dev").read_text().strip()
         assert "noatime" in mounted_in(tmp_path)[0]
-        assert 50 * MIB < machine.free_disk_bytes(made.mount_point) < 64 * MIB
-        assert attached_in(tmp_path) == [made.image]
+        assert 50 * MIB < machine.free_disk_bytes(limited.mount_point) < 64 * MIB
+        assert attached_in(tmp_path) == [limited.image]
     assert (mounted_in(tmp_path), attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [], [])
 
 
 @pytest.mark.usefixtures("volumes")
 def test_traffic_is_what_went_over_the_device(tmp_path: Path) -> None:
-    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
-        before = made.traffic
-        file = write_file(made.mount_point / "file", 4 * MIB)
-        written = made.traffic
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as limited:
+        before = limited.traffic
+        file = write_file(limited.mount_point / "file", 4 * MIB)
+        written = limited.traffic
         assert 4 * MIB <= written.written_bytes - before.written_bytes < 8 * MIB
         assert 1 <= written.writes - before.writes < 1000
         forget(file)
         for _ in range(2):
             assert len(file.read_bytes()) == 4 * MIB
-            assert 4 * MIB <= made.traffic.read_bytes - written.read_bytes < 5 * MIB
-        assert 1 <= made.traffic.reads - written.reads < 1000
+            assert 4 * MIB <= limited.traffic.read_bytes - written.read_bytes < 5 * MIB
+        assert 1 <= limited.traffic.reads - written.reads < 1000
 
 
 def test_traffic_counts_sectors_of_512_bytes(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_traffic_counts_sectors_of_512_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("volumes")
-def test_volume_is_gone_after_an_error(tmp_path: Path) -> None:
+def test_volume_is_removed_after_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError),
         LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB),
@@ -252,7 +252,7 @@ def test_volume_is_gone_after_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("volumes")
-def test_volume_that_cannot_be_made_leaves_nothing_and_says_what_refused(tmp_path: Path) -> None:
+def test_volume_that_cannot_be_created_leaves_nothing_and_says_what_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(OperationFailed, match="mkfs"),
         LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=4096),
@@ -264,9 +264,9 @@ def test_volume_that_cannot_be_made_leaves_nothing_and_says_what_refused(tmp_pat
 @pytest.mark.usefixtures("volumes")
 def test_volume_in_use_goes_out_of_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(volume, "BUSY_SECONDS", 0.5)
-    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as made:
-        held = (made.mount_point / "file").open("wb")
-    with held:
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB) as limited:
+        file = (limited.mount_point / "file").open("wb")
+    with file:
         assert (mounted_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [])
     until = time.monotonic() + 5
     while attached_in(tmp_path) and time.monotonic() < until:
@@ -275,7 +275,7 @@ def test_volume_in_use_goes_out_of_sight(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("volumes")
-def test_clean_finds_what_a_killed_run_left_and_nothing_else(tmp_path: Path) -> None:
+def test_clean_finds_what_a_killed_run_abandoned_and_nothing_else(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     ours.mkdir()
     command = (sys.executable, "-c", HOLDER, str(ours))
@@ -299,14 +299,14 @@ def test_clean_finds_what_a_killed_run_left_and_nothing_else(tmp_path: Path) -> 
 
 
 @with_group
-def test_group_is_gone_afterwards_and_its_processes_are_not(group: ControlGroups) -> None:
+def test_group_is_removed_afterwards_and_its_processes_are_not(group: ControlGroups) -> None:
     with subprocess.Popen(("sleep", "30")) as sleeper:
         try:
-            with ControlGroups(id="left") as left:
-                move(sleeper, left)
-                assert left.processes == {sleeper.pid}
+            with ControlGroups(id="left") as populated:
+                move(sleeper, populated)
+                assert populated.processes == {sleeper.pid}
                 move(sleeper, group)
-            assert not any(path.exists() for path in left.paths)
+            assert not any(path.exists() for path in populated.paths)
             assert sleeper.poll() is None
         finally:
             sleeper.kill()
@@ -332,7 +332,7 @@ def test_group_with_processes_stays_until_it_is_empty(monkeypatch: pytest.Monkey
 
 
 @with_group
-def test_group_of_a_killed_owner_goes_with_the_next_one_that_is_made(group: ControlGroups) -> None:
+def test_group_of_a_killed_owner_goes_with_the_next_one_that_is_created(group: ControlGroups) -> None:
     with subprocess.Popen((sys.executable, "-c", OWNER), stdout=subprocess.PIPE, text=True, cwd=PROJECT) as owner:
         assert owner.stdout is not None
         paths = [Path(part) for part in owner.stdout.readline().split()]
@@ -414,13 +414,13 @@ def test_groups_are_unavailable_where_none_are_mounted(tmp_path: Path) -> None:
     assert "mounted" in str(groups.unavailable(fake_proc(tmp_path, "", "0::/\n")))
 
 
-def test_v1_groups_are_made_below_our_own(tmp_path: Path) -> None:
+def test_v1_groups_are_created_below_our_own(tmp_path: Path) -> None:
     (tmp_path / "memory" / "us" / "me").mkdir(parents=True)
     proc = fake_proc(tmp_path, v1_mounts(tmp_path), "4:memory:/us/me\n7:blkio:/\n0::/x\n")
     assert layout_of(proc) == GroupLayout(version=1, memory=tmp_path / "memory/us/me", disk=tmp_path / "blkio")
 
 
-def test_v1_groups_of_a_container_are_made_where_it_sees_them(tmp_path: Path) -> None:
+def test_v1_groups_of_a_container_are_created_where_it_sees_them(tmp_path: Path) -> None:
     """Its mount shows the container's own group as the top, by a path that the host gave it."""
     (tmp_path / "memory" / "inner").mkdir(parents=True)
     mounts = v1_mounts(tmp_path, root="/docker/abc")
@@ -429,22 +429,22 @@ def test_v1_groups_of_a_container_are_made_where_it_sees_them(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("top", "slice_", "made_below", "crowded"),
+    ("top", "slice_", "parent", "crowded"),
     [
         ("io memory", "io memory", "slice", False),  # the slice passes both on already
         ("io memory", "", "slice", False),  # it has no processes: it can
         ("memory", "", "", False),  # the slice lacks one; the true root may pass on what it has
     ],
 )
-def test_v2_groups_are_made_below_the_nearest_that_can(
-    tmp_path: Path, *, top: str, slice_: str, made_below: str, crowded: bool
+def test_v2_groups_are_created_below_the_nearest_that_can(
+    tmp_path: Path, *, top: str, slice_: str, parent: str, crowded: bool
 ) -> None:
     root = fake_group(tmp_path / "cg", "io memory pids", top)
     (root / "cgroup.type").unlink()
     fake_group(root / "slice", top, slice_, processes="")
     fake_group(root / "slice" / "session", slice_)
     proc = fake_proc(tmp_path, f"41 31 0:38 / {root} rw - cgroup2 cgroup2 rw\n", "0::/slice/session\n")
-    place = root / made_below
+    place = root / parent
     assert layout_of(proc) == GroupLayout(version=2, memory=place, disk=place, crowded=crowded)
 
 

@@ -1,4 +1,4 @@
-"""What the lab gives HBase is what was rendered, but for what it says and why."""
+"""The lab gives HBase the rendered files, except for the changes that it lists with reasons."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ def test_only_what_differs_is_a_substitution() -> None:
     )
 
 
-def test_what_decides_which_blocks_are_found_is_as_rendered(launches: Callable[[str], Launch], tmp_path: Path) -> None:
+def test_what_decides_which_blocks_are_detected_is_as_rendered(
+    launches: Callable[[str], Launch], tmp_path: Path
+) -> None:
     place = LabPaths(root=tmp_path, ports=PORTS)
     site = server_site(launches("prod"), place, 284, ServerIdentity(number=0, volume=tmp_path))
-    kept = (
+    decisive = (
         "hbase.bucketcache.bucket.sizes",
         "hbase.bucketcache.writer.threads",
         "hbase.block.data.cachecompressed",
@@ -47,8 +49,8 @@ def test_what_decides_which_blocks_are_found_is_as_rendered(launches: Callable[[
         "hbase.master.scp.retain.assignment.force",
     )
     rendered = site_properties(site.rendered)
-    assert {key: site.properties[key] for key in kept if key in rendered} == {
-        key: rendered[key] for key in kept if key in rendered
+    assert {key: site.properties[key] for key in decisive if key in rendered} == {
+        key: rendered[key] for key in decisive if key in rendered
     }
     assert site.as_rendered + sum(substitution.rendered is not None for substitution in site.substitutions) == len(
         rendered
@@ -65,14 +67,16 @@ def test_nothing_listens_beyond_loopback(launches: Callable[[str], Launch], tmp_
 
 
 @pytest.mark.parametrize(
-    ("said", "flags"),
+    ("options", "flags"),
     [
         ('"-XX:+UseZGC -XX:+ZGenerational"', ("-XX:+UseZGC", "-XX:+ZGenerational")),
         ('"$HBASE_REGIONSERVER_OPTS -Xmx31g -Xms31g"', ()),
         ('"-XX:MaxDirectMemorySize=4g -Xlog:gc*:file=/var/log/hbase/gc.log"', ()),
     ],
 )
-def test_flags_are_as_rendered_but_for_sizes_and_paths(said: str, flags: tuple[str, ...], tmp_path: Path) -> None:
-    found = rendered_flags({"HBASE_REGIONSERVER_OPTS": said}, heap_mib=1536, direct_mib=512, log=tmp_path / "gc.log")
+def test_flags_are_as_rendered_but_for_sizes_and_paths(options: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    flags_here = rendered_flags(
+        {"HBASE_REGIONSERVER_OPTS": options}, heap_mib=1536, direct_mib=512, log=tmp_path / "gc.log"
+    )
     sizes = ("-Xms1536m", "-Xmx1536m", "-XX:MaxDirectMemorySize=512m")
-    assert found == (*flags, *sizes, f"-Xlog:gc*=info:file={tmp_path / 'gc.log'}:time,uptime,level,tags")
+    assert flags_here == (*flags, *sizes, f"-Xlog:gc*=info:file={tmp_path / 'gc.log'}:time,uptime,level,tags")

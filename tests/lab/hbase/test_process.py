@@ -31,7 +31,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def is_gone(process_id: int) -> bool:
+def has_ended(process_id: int) -> bool:
     try:
         return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -64,20 +64,20 @@ def test_one_that_does_not_stop_is_killed(tmp_path: Path) -> None:
 
 def test_one_that_ends_too_early_is_reported_at_once(tmp_path: Path) -> None:
     running = start(command(tmp_path, "raise SystemExit(7)"))
-    with pytest.raises(OperationFailed, match=r"a process ended with 7 before an answer"):
+    with pytest.raises(OperationFailed, match=r"a process  ended with 7 before an answer"):
         running.wait_until(lambda: False, SECONDS, "an answer")
 
 
 def test_one_that_takes_too_long_is_reported_and_killed(tmp_path: Path) -> None:
     running = start(command(tmp_path, "import time; time.sleep(60)"))
-    with pytest.raises(OperationFailed, match=r"did not end in 0 s, and was killed"):
+    with pytest.raises(OperationFailed, match=r"did not end within 0 s, and was killed"):
         running.wait_for_end(0.2)
     assert not running.is_alive
 
 
 def test_what_is_not_there_cannot_be_started(tmp_path: Path) -> None:
     missing = Command(name="java", arguments=("/no/java",), directory=tmp_path, output=tmp_path / "out")
-    with pytest.raises(OperationFailed, match="java could not be started"):
+    with pytest.raises(OperationFailed, match="java  could not be started"):
         start(missing)
 
 
@@ -97,4 +97,4 @@ def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     os.kill(owner.pid, signal.SIGKILL)
     owner.wait(SECONDS)
     owner.stdout.close()
-    until(lambda: is_gone(child))
+    until(lambda: has_ended(child))

@@ -1,4 +1,4 @@
-"""What a real RegionServer counted through warming and restarts, as recorded by the lab."""
+"""Counters of a real RegionServer, recorded by the lab while it warmed and restarted, obey the model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RECORDED = Path(__file__).parents[3] / "lab" / "preview" / "recorded"
 
 
 def recordings(name: str) -> dict[str, Recording]:
-    found = recordings_of_json((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
-    return {each.name: each for each in found}
+    result = recordings_of_json((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
+    return {recording.name: recording for recording in result}
 
 
 def ratio(before: Sample, after: Sample) -> float:

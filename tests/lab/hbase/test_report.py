@@ -37,7 +37,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Reader(HTMLParser):
-    """What a page consists of; fails for a tag that is closed out of turn."""
+    """A reader of a page's elements; it fails for a tag that is closed out of turn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,16 +99,16 @@ AMOUNTS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "unit", "said"), AMOUNTS)
-def test_an_amount_has_sensible_digits_and_its_unit(value: float | str, unit: str, said: str) -> None:
-    assert amount_text(value, unit) == said
+@pytest.mark.parametrize(("value", "unit", "text"), AMOUNTS)
+def test_an_amount_has_sensible_digits_and_its_unit(value: float | str, unit: str, text: str) -> None:
+    assert amount_text(value, unit) == text
 
 
 @given(st.floats(min_value=1e-9, max_value=1e12))
-def test_a_number_is_told_within_a_thousandth_and_without_an_exponent(value: float) -> None:
-    said = number_text(value)
-    assert "e" not in said
-    assert float(said.replace(",", "")) == pytest.approx(value, rel=1e-3)
+def test_a_number_is_reported_within_a_thousandth_and_without_an_exponent(value: float) -> None:
+    text = number_text(value)
+    assert "e" not in text
+    assert float(text.replace(",", "")) == pytest.approx(value, rel=1e-3)
 
 
 RATIOS = [
@@ -126,11 +126,11 @@ RATIOS = [
 ]
 
 
-@pytest.mark.parametrize(("measured", "predicted", "said"), RATIOS)
+@pytest.mark.parametrize(("measured", "predicted", "text"), RATIOS)
 def test_a_ratio_is_measured_over_predicted_or_a_dash(
-    measured: float | str, predicted: float | str | None, said: str
+    measured: float | str, predicted: float | str | None, text: str
 ) -> None:
-    assert ratio_text(figure(measured=measured, predicted=predicted)) == said
+    assert ratio_text(figure(measured=measured, predicted=predicted)) == text
 
 
 TARGETS = [
@@ -145,8 +145,8 @@ TARGETS = [
 
 def test_every_kind_of_target_has_words() -> None:
     assert {kind for kind, _, _ in TARGETS} == set(TargetKind)
-    for kind, bound, said in TARGETS:
-        assert target_text(figure(target=MeasurementTarget(kind=kind, bound=bound))) == said
+    for kind, bound, text in TARGETS:
+        assert target_text(figure(target=MeasurementTarget(kind=kind, bound=bound))) == text
     assert target_text(figure()) == "-"
 
 
@@ -175,12 +175,12 @@ def test_when_is_the_first_beginning_and_the_sum_of_all_times() -> None:
         (False, False, "Neither disk nor memory could be limited here:"),
     ],
 )
-def test_reads_of_an_unlimited_cache_are_said_to_come_from_the_page_cache(
+def test_reads_of_an_unlimited_cache_are_reported_to_appear_from_the_page_cache(
     *, disk: bool, memory: bool, begins: str
 ) -> None:
-    said = limits_of_the_machine(replace(RUN.machine, disk_is_limited=disk, memory_is_limited=memory))
-    assert said.startswith(begins)
-    assert "come from the page cache" in said
+    text = limits_of_the_machine(replace(RUN.machine, disk_is_limited=disk, memory_is_limited=memory))
+    assert text.startswith(begins)
+    assert "come from the page cache" in text
 
 
 def test_a_difference_shows_only_what_is_set() -> None:
@@ -192,22 +192,24 @@ def test_a_difference_shows_only_what_is_set() -> None:
 
 
 def test_no_substitution_is_lost_when_they_are_put_under_their_reasons() -> None:
-    found = differences_by_reason(RUN.substitutions)
-    assert sorted((each for listed in found.values() for each in listed), key=str) == sorted(RUN.substitutions, key=str)
-    assert len(found) == 3
+    reasons = differences_by_reason(RUN.substitutions)
+    assert sorted((item for listed in reasons.values() for item in listed), key=str) == sorted(
+        RUN.substitutions, key=str
+    )
+    assert len(reasons) == 3
 
 
 @given(st.lists(st.tuples(st.floats(), st.floats()), max_size=900))
 def test_a_thinned_curve_keeps_its_ends_and_its_extremes(points: list[tuple[float, float]]) -> None:
-    kept = thinned(points)
+    thin = thinned(points)
     finite = sorted(point for point in points if all(map(math.isfinite, point)))
-    assert len(kept) <= MOST_POINTS
-    assert set(kept) <= set(finite)
-    assert kept == sorted(kept)
+    assert len(thin) <= MOST_POINTS
+    assert set(thin) <= set(finite)
+    assert thin == sorted(thin)
     if finite:
         heights = [y for _, y in finite]
-        assert (kept[0], kept[-1]) == (finite[0], finite[-1])
-        assert (min(y for _, y in kept), max(y for _, y in kept)) == (min(heights), max(heights))
+        assert (thin[0], thin[-1]) == (finite[0], finite[-1])
+        assert (min(y for _, y in thin), max(y for _, y in thin)) == (min(heights), max(heights))
 
 
 def parsed(drawn: str) -> ET.Element:
@@ -245,7 +247,7 @@ def test_a_picture_is_small_transparent_and_names_its_axes_and_series() -> None:
             assert {chart.x, chart.y, *(series.name for series in chart.series)} <= words
 
 
-def test_a_picture_is_the_same_each_time() -> None:
+def test_a_picture_is_the_same_every_time() -> None:
     chart = RUN.scenarios[0].charts[0]
     assert picture(chart) == picture(chart)
 
@@ -291,23 +293,23 @@ def test_every_link_leads_to_a_place_on_the_page(page: str) -> None:
 
 
 def test_everything_of_a_run_is_on_its_page(page: str) -> None:
-    said = flat(page).replace("\u00a0", " ")
+    output = flat(page).replace("\u00a0", " ")
     for scenario in RUN.scenarios:
         texts = [scenario.title, scenario.question, *scenario.limits, *(chart.title for chart in scenario.charts)]
-        texts += [text for each in scenario.figures for text in (each.case, each.name, each.because)]
-        assert [text for text in texts if text.replace("`", "") not in said] == []
+        texts += [text for item in scenario.figures for text in (item.case, item.name, item.because)]
+        assert [text for text in texts if text.replace("`", "") not in output] == []
     pairs = (*RUN.software, *RUN.scale, *((substitution.key, substitution.why) for substitution in RUN.substitutions))
-    assert [text for pair in pairs for text in pair if text not in said] == []
+    assert [text for pair in pairs for text in pair if text not in output] == []
     assert RUN.substitution is not None
-    assert RUN.substitution in said
-    assert RUN.command in said
-    assert f"{RUN.properties} properties are exactly as rendered; 4 differ" in said
+    assert RUN.substitution in output
+    assert RUN.command in output
+    assert f"{RUN.properties} properties are exactly as rendered; 4 differ" in output
     assert page.count("<svg ") == sum(len(scenario.charts) for scenario in RUN.scenarios)
 
 
-def test_what_is_missed_is_said_in_words_at_the_top_and_in_its_row(page: str) -> None:
-    said = flat(page)
-    assert "3 of 6 targets met, all 5 facts as predicted. Missed:" in said
+def test_what_is_missed_is_reported_in_words_at_the_top_and_in_its_row(page: str) -> None:
+    text = flat(page)
+    assert "3 of 6 targets met, all 5 facts as predicted. Missed:" in text
     assert "41.07\u00a0s, predicted 33.6\u00a0s, target within 20\u00a0%" in page
     cells = re.findall(r'class="outcome (met|missed)">(\w+)</td>', page)
     assert all(marked == word for marked, word in cells)
@@ -330,25 +332,25 @@ def test_a_row_is_marked_where_its_target_was_missed(page: str) -> None:
 
 def test_a_run_without_targets_or_scenarios_has_a_page() -> None:
     bare = replace(RUN, scenarios=(), scale=(), substitutions=(), substitution=None)
-    said = flat(page_html(bare))
-    assert "No target was set." in said
-    assert "Missed" not in said
-    assert "none differs" in said
+    text = flat(page_html(bare))
+    assert "No target was set." in text
+    assert "Missed" not in text
+    assert "none differs" in text
 
 
 def test_no_text_of_a_run_becomes_markup() -> None:
-    made = page_html(hostile_run())
-    reader = read(made)
+    html = page_html(hostile_run())
+    reader = read(html)
     assert "script" not in {tag for tag, _ in reader.tags}
-    assert "<script" not in made
+    assert "<script" not in html
     assert HOSTILE in "".join(reader.text)
 
 
 @given(st.text())
 def test_prose_is_escaped_whatever_its_backticks(text: str) -> None:
-    made = str(prose(text))
-    assert not re.search(r"<(?!/?code>)", made)
-    assert made.count("<code>") == made.count("</code>")
+    html = str(prose(text))
+    assert not re.search(r"<(?!/?code>)", html)
+    assert html.count("<code>") == html.count("</code>")
 
 
 def test_a_run_read_back_has_the_same_page(page: str) -> None:
@@ -357,5 +359,5 @@ def test_a_run_read_back_has_the_same_page(page: str) -> None:
 
 def test_the_wording_loads_neither_altair_nor_jinja2() -> None:
     code = "import sys\nimport lab.hbase.report.wording\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert not {"altair", "jinja2", "vl_convert"} & set(done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert not {"altair", "jinja2", "vl_convert"} & set(process.stdout.split())

@@ -31,13 +31,13 @@ samples = st.builds(
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_scenario_asks_a_question_and_can_be_run(name: str) -> None:
-    asked = question(name)
-    assert asked.question.endswith("?")
-    assert not asked.title.endswith(".")
+    scenario = question(name)
+    assert scenario.question.endswith("?")
+    assert not scenario.title.endswith(".")
     assert callable(benched(name) if name in WITH_A_BENCH else unbenched(name))
 
 
-def test_a_run_is_written_and_found_again(tmp_path: Path) -> None:
+def test_a_run_is_written_and_detected_again(tmp_path: Path) -> None:
     results = RunFiles(tmp_path / "results", "prod")
     results.write(RUN)
     assert results.read() == RUN
@@ -46,7 +46,7 @@ def test_a_run_is_written_and_found_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", "[1]"])
-def test_what_is_no_run_cannot_be_gone_on_with(tmp_path: Path, text: str | None) -> None:
+def test_what_is_no_run_cannot_be_removed_on_with(tmp_path: Path, text: str | None) -> None:
     results = RunFiles(tmp_path, "prod")
     if text is not None:
         results.data.write_text(text)
@@ -55,8 +55,8 @@ def test_what_is_no_run_cannot_be_gone_on_with(tmp_path: Path, text: str | None)
 
 
 @given(st.lists(samples, max_size=5))
-def test_a_recording_is_read_back_as_it_was(taken: list[Sample]) -> None:
-    recorded = (Recording(name="warming", samples=tuple(taken)), Recording(name="none", samples=()))
+def test_a_recording_is_read_back_as_it_was(series: list[Sample]) -> None:
+    recorded = (Recording(name="warming", samples=tuple(series)), Recording(name="none", samples=()))
     text = recordings_to_json(recorded)
     assert recordings_of_json(text) == recorded
     assert json.loads(text)["counters"]["cache"] == list(CacheCounters.__slots__)

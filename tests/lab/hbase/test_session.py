@@ -64,10 +64,10 @@ def laboratory(launches: Callable[[str], Launch]) -> Laboratory:
 
 @pytest.fixture
 def scenarios(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[Path], float]]:
-    """What each scenario does in its directory, by name; the others find 1."""
+    """Let each named scenario act in its directory; the others return 1."""
     does: dict[str, Callable[[Path], float]] = {}
 
-    def found(name: str) -> Callable[[Path, Callable[[str], None]], ScenarioResult]:
+    def scenario_of(name: str) -> Callable[[Path, Callable[[str], None]], ScenarioResult]:
         def scenario(directory: Path, _: Callable[[str], None]) -> ScenarioResult:
             (directory / "logs").mkdir(parents=True)
             (directory / "logs" / "server-0.log").write_text("ERROR out of order")
@@ -79,11 +79,11 @@ def scenarios(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[Path], flo
         return scenario
 
     monkeypatch.setattr(running, "BENCHED", {})
-    monkeypatch.setattr(running, "unbenched", found)
+    monkeypatch.setattr(running, "unbenched", scenario_of)
     return does
 
 
-def asked(of: Laboratory, *names: str, named: bool = True, seconds: float = 15.0) -> RunRequest:
+def run_request(of: Laboratory, *names: str, named: bool = True, seconds: float = 15.0) -> RunRequest:
     return RunRequest(
         of=of,
         scenarios=names or SCENARIOS,
@@ -119,7 +119,7 @@ def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
     scenarios[SECOND] = fails(error)
     results = RunFiles(tmp_path / "results", "prod")
     with pytest.raises(OperationFailed, match=f"read its logs in {results.logs(SECOND)}") as caught:
-        run(asked(laboratory, FIRST, SECOND, THIRD), results, quiet)
+        run(run_request(laboratory, FIRST, SECOND, THIRD), results, quiet)
     assert [scenario.name for scenario in results.read().scenarios] == [FIRST, THIRD]
     assert (results.logs(SECOND) / "logs" / "server-0.log").read_text() == "ERROR out of order"
     if isinstance(error, OperationFailed):
@@ -128,44 +128,44 @@ def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
         assert repr(error) in str(caught.value)
 
 
-def test_a_run_is_gone_on_with_and_what_is_named_is_run_again(
+def test_a_run_is_removed_on_with_and_what_is_named_is_run_again(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
 ) -> None:
     results = RunFiles(tmp_path / "results", "prod")
-    run(asked(laboratory, FIRST), results, quiet)
+    run(run_request(laboratory, FIRST), results, quiet)
     scenarios[FIRST] = lambda _: 2.0
-    whole = run(asked(laboratory), results, quiet, resume=True)
+    whole = run(run_request(laboratory), results, quiet, resume=True)
     assert [scenario.name for scenario in whole.scenarios] == list(SCENARIOS)
     assert whole.scenarios[0].figures[0].measured == 1.0
-    again = run(asked(laboratory, FIRST), results, quiet, resume=True)
+    again = run(run_request(laboratory, FIRST), results, quiet, resume=True)
     assert len(again.scenarios) == len(SCENARIOS)
     assert again.scenarios[0].figures[0].measured == 2.0
     assert results.read() == again
 
 
-def test_scenarios_run_in_their_own_order_each_once(
+def test_scenarios_run_in_their_own_order_every_once(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
 ) -> None:
     order: list[str] = []
     for name in (FIRST, THIRD):
         scenarios[name] = lambda _, name=name: float(order.append(name) or 0)  # type: ignore[func-returns-value,misc]
-    run(asked(laboratory, THIRD, FIRST, THIRD), RunFiles(tmp_path / "results", "prod"), quiet)
+    run(run_request(laboratory, THIRD, FIRST, THIRD), RunFiles(tmp_path / "results", "prod"), quiet)
     assert order == [FIRST, THIRD]
 
 
-def test_what_an_earlier_run_found_is_not_written_over(
+def test_what_an_earlier_run_detected_is_not_written_over(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path
 ) -> None:
     assert not scenarios
     results = RunFiles(tmp_path / "results", "prod")
-    run(asked(laboratory, FIRST, SECOND), results, quiet)
+    run(run_request(laboratory, FIRST, SECOND), results, quiet)
     before = results.data.read_bytes()
     with pytest.raises(
-        InvalidInput, match=f"what an earlier run has found of {FIRST}\n.*\n  fix: keep it with --resume"
+        InvalidInput, match=f"results of an earlier run for {FIRST}\n.*\n  fix: keep them with --resume"
     ):
-        run(asked(laboratory, SECOND, THIRD), results, quiet)
+        run(run_request(laboratory, SECOND, THIRD), results, quiet)
     assert results.data.read_bytes() == before
-    run(asked(laboratory, FIRST, SECOND), results, quiet)  # the same ones are simply made anew
+    run(run_request(laboratory, FIRST, SECOND), results, quiet)  # the same ones are simply made anew
 
 
 def test_windows_of_another_length_are_another_run(
@@ -173,9 +173,9 @@ def test_windows_of_another_length_are_another_run(
 ) -> None:
     assert not scenarios
     results = RunFiles(tmp_path / "results", "prod")
-    run(asked(laboratory, FIRST), results, quiet)
+    run(run_request(laboratory, FIRST), results, quiet)
     with pytest.raises(InvalidInput, match="at another scale"):
-        run(asked(laboratory, SECOND, seconds=30.0), results, quiet, resume=True)
+        run(run_request(laboratory, SECOND, seconds=30.0), results, quiet, resume=True)
 
 
 def test_a_run_leaves_no_directory(
@@ -183,16 +183,16 @@ def test_a_run_leaves_no_directory(
 ) -> None:
     scenarios[FIRST] = fails(ValueError("no"))
     with pytest.raises(OperationFailed):
-        run(asked(laboratory, FIRST, SECOND), RunFiles(tmp_path / "results", "prod"), quiet)
+        run(run_request(laboratory, FIRST, SECOND), RunFiles(tmp_path / "results", "prod"), quiet)
     assert list((home / "runs").iterdir()) == []
 
 
-def test_directories_of_commands_that_are_gone_are_removed_and_those_of_live_ones_are_not(home: Path) -> None:
+def test_directories_of_commands_that_are_removed_are_removed_and_those_of_live_ones_are_not(home: Path) -> None:
     mine = f"{os.getpid()}-{began(os.getpid())}"
     of_another_of_my_number = f"{os.getpid()}-1"
     for name in (mine, of_another_of_my_number, "4194303-77", "nonsense"):
         (home / "runs" / name / "logs").mkdir(parents=True)
-    assert {each.name for each in run_directory.clean_abandoned()} == {
+    assert {item.name for item in run_directory.clean_abandoned()} == {
         of_another_of_my_number,
         "4194303-77",
         "nonsense",
@@ -201,7 +201,7 @@ def test_directories_of_commands_that_are_gone_are_removed_and_those_of_live_one
     assert run_directory.running() == (os.getpid(),)
 
 
-def test_down_ends_what_a_killed_command_left_on_the_way_up(home: Path) -> None:
+def test_down_ends_what_a_killed_command_abandoned_on_the_way_up(home: Path) -> None:
     (home / "up" / "logs").mkdir(parents=True)
     stray = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(60)"], cwd=home / "up" / "logs", start_new_session=True

@@ -41,11 +41,11 @@ class Maven:
     """Paths of which half is sent."""
     busy: dict[str, int] = field(default_factory=dict)
     """How often a path answers 503 before it answers."""
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     @property
     def source(self) -> Repository:
-        """It, asked again at once where it is busy."""
+        """Return the repository, which retries at once where the server is busy."""
         return Repository(url=self.url, pause_seconds=0.001)
 
 
@@ -56,7 +56,7 @@ def maven() -> Iterator[Maven]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = self.path.removeprefix("/")
-            served.asked.append(path)
+            served.requests.append(path)
             if served.busy.get(path, 0) > 0:
                 served.busy[path] -= 1
                 self.send_error(503)
@@ -91,9 +91,9 @@ def files(directory: Path) -> set[str]:
     return {str(file.relative_to(directory)) for file in directory.rglob("*") if file.is_file()}
 
 
-def test_each_locked_jar_is_one_file_with_a_hash() -> None:
+def test_every_locked_jar_is_one_file_with_a_hash() -> None:
     rows = [line.split(",") for line in LOCK.read_text().splitlines() if not line.startswith(("#", "sets,"))]
-    locked_jars = {each for jars in jar_sets().values() for each in jars}
+    locked_jars = {item for jars in jar_sets().values() for item in jars}
     assert len(rows) == len(locked_jars) == len({locked_jar.path for locked_jar in locked_jars})
     for locked_jar in locked_jars:
         assert re.fullmatch(r"[0-9a-f]{64}", locked_jar.sha256), locked_jar.path
@@ -150,9 +150,9 @@ def test_the_nearest_hbase_stands_for_a_release(hbase: tuple[int, int, int], nam
 def nothing_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with a runtime that cannot run, and two jars to be had; nothing of the lab is there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    found = Runtime(java=tmp_path / "no-java", version="21")
+    home_ = Runtime(java=tmp_path / "no-java", version="21")
     for module in (setup, selection):
-        monkeypatch.setattr(module, "runtime", lambda: found)
+        monkeypatch.setattr(module, "runtime", lambda: home_)
     monkeypatch.setattr(setup, "install_runtime", lambda _: None)
     sets = {"hbase-2.6.2": (jar("shared"), jar("server")), "store": (jar("shared"),), "compiler": ()}
     monkeypatch.setattr(setup, "jar_sets", lambda: sets)
@@ -167,25 +167,25 @@ def test_what_is_not_set_up_is_an_invalid_input_that_names_the_command(nothing_s
     assert len(problems()) == 1
 
 
-def test_a_set_up_brings_each_jar_once_and_the_next_brings_none(nothing_set_up: Path, maven: Maven) -> None:
+def test_a_set_up_brings_every_jar_once_and_the_next_brings_none(nothing_set_up: Path, maven: Maven) -> None:
     maven.content = {jar(name).path: CONTENT for name in ("shared", "server")}
     set_up(silent, maven.source)
-    assert sorted(maven.asked) == sorted(maven.content)
+    assert sorted(maven.requests) == sorted(maven.content)
     assert files(setup.jars_directory()) == set(maven.content)
     assert problems() == ()
     set_up(silent, maven.source)
-    assert len(maven.asked) == 2
+    assert len(maven.requests) == 2
     assert nothing_set_up in home().parents
 
 
 def test_a_set_up_goes_on_where_the_last_one_was_cut(nothing_set_up: Path, maven: Maven) -> None:
     assert nothing_set_up in home().parents
     maven.content = {jar("server").path: CONTENT}
-    with pytest.raises(OperationFailed, match=r"shared-1\.0\.jar\n  was tried once: HTTP Error 404"):
+    with pytest.raises(OperationFailed, match=r"shared-1\.0\.jar  could not be downloaded in 1 try\n  HTTP Error 404"):
         set_up(silent, maven.source)
-    left = setup.jars_directory() / f"{jar('server').path}abc.part"
-    left.parent.mkdir(parents=True, exist_ok=True)
-    left.write_bytes(b"half")
+    remaining = setup.jars_directory() / f"{jar('server').path}abc.part"
+    remaining.parent.mkdir(parents=True, exist_ok=True)
+    remaining.write_bytes(b"half")
     maven.content[jar("shared").path] = CONTENT
     set_up(silent, maven.source)
     assert files(setup.jars_directory()) == set(maven.content)
@@ -201,15 +201,15 @@ def test_a_file_of_another_length_is_fetched_anew(nothing_set_up: Path, maven: M
     assert damaged.read_bytes() == CONTENT
 
 
-def test_a_full_disk_is_told_before_anything_is_fetched(
+def test_a_full_disk_is_reported_before_anything_is_fetched(
     nothing_set_up: Path, maven: Maven, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert nothing_set_up in home().parents
     usage = shutil.disk_usage(nothing_set_up)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
-    with pytest.raises(OperationFailed, match="10 MB are needed on that disk, 1 MB are free\n  fix: make room"):
+    with pytest.raises(OperationFailed, match="has 1 MB free\n  the lab needs 10 MB on that disk\n  fix: make room"):
         set_up(silent, maven.source)
-    assert maven.asked == []
+    assert maven.requests == []
 
 
 @pytest.mark.parametrize(
@@ -217,21 +217,21 @@ def test_a_full_disk_is_told_before_anything_is_fetched(
     [CONTENT[:-1] + b"!", CONTENT + b"!", b"<html>sign in</html>".ljust(len(CONTENT))],
     ids=["one byte", "one more", "another's page"],
 )
-def test_a_jar_that_is_not_what_is_locked_is_refused_and_not_kept(tmp_path: Path, maven: Maven, sent: bytes) -> None:
+def test_a_jar_that_is_not_what_is_locked_is_refused_and_not_stored(tmp_path: Path, maven: Maven, sent: bytes) -> None:
     wanted = jar("some")
     maven.content = {wanted.path: sent}
     with pytest.raises(OperationFailed, match="is not the file that is locked"):
         download([wanted], tmp_path, silent, maven.source)
     assert files(tmp_path) == set()
-    assert len(maven.asked) == 1
+    assert len(maven.requests) == 1
 
 
 def test_a_cut_download_is_tried_again_and_leaves_nothing(tmp_path: Path, maven: Maven) -> None:
     wanted = jar("some")
     maven.content, maven.cut = {wanted.path: CONTENT}, {wanted.path}
-    with pytest.raises(OperationFailed, match="was tried 5 times"):
+    with pytest.raises(OperationFailed, match="could not be downloaded in 5 tries"):
         download([wanted], tmp_path, silent, maven.source)
-    assert len(maven.asked) == 5
+    assert len(maven.requests) == 5
     assert files(tmp_path) == set()
 
 
@@ -244,7 +244,7 @@ def test_a_busy_server_is_waited_for(tmp_path: Path, maven: Maven) -> None:
 
 def test_an_interrupt_leaves_only_whole_jars(tmp_path: Path, maven: Maven, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [jar(f"some{number}", CONTENT + bytes([number])) for number in range(40)]
-    maven.content = {each.path: CONTENT + bytes([number]) for number, each in enumerate(wanted)}
+    maven.content = {item.path: CONTENT + bytes([number]) for number, item in enumerate(wanted)}
 
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
@@ -263,8 +263,8 @@ def test_removal_deletes_its_own_and_nothing_beside_it(nothing_set_up: Path, mav
     set_up(silent, maven.source)
     beside = nothing_set_up / "warmbase" / "else"
     elsewhere = nothing_set_up / "target"
-    for each in (beside, elsewhere):
-        each.write_text("keep")
+    for item in (beside, elsewhere):
+        item.write_text("keep")
     (home() / "link").symlink_to(elsewhere)
     assert remove() >= 2 * len(CONTENT)
     assert not home().exists()
@@ -276,7 +276,7 @@ def test_removal_refuses_a_link(nothing_set_up: Path) -> None:
     (nothing_set_up / "warmbase").mkdir()
     (nothing_set_up / "mine").mkdir()
     home().symlink_to(nothing_set_up / "mine")
-    with pytest.raises(OperationFailed, match="a link, so not ours to delete"):
+    with pytest.raises(OperationFailed, match="is a symbolic link, so warmbase does not delete it"):
         remove()
     assert (nothing_set_up / "mine").exists()
 
@@ -284,9 +284,9 @@ def test_removal_refuses_a_link(nothing_set_up: Path) -> None:
 def test_one_set_up_at_a_time(nothing_set_up: Path, maven: Maven) -> None:
     assert nothing_set_up in home().parents
     with locked(home()):
-        for each in (lambda: set_up(silent, maven.source), remove):
-            with pytest.raises(OperationFailed, match="another set-up is at work there"):
-                each()
+        for item in (lambda: set_up(silent, maven.source), remove):
+            with pytest.raises(OperationFailed, match="another set-up is running there"):
+                item()
 
 
 @pytest.mark.parametrize("named", ["", "relative/cache"])
@@ -308,25 +308,25 @@ def test_a_platform_without_a_runtime_is_named(monkeypatch: pytest.MonkeyPatch) 
         set_up(silent)
 
 
-def test_a_python_without_uv_is_told_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_uv_is_reported_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "runtime", lambda: None)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(OperationFailed, match=r"fix: run \./setup\.sh in a clone"):
         runtime.install_runtime(silent)
 
 
-def test_uv_is_asked_for_the_runtime_and_to_leave_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uv_is_requested_for_the_runtime_and_to_leave_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uv = tmp_path / "uv"
     uv.write_text(f'#!/bin/sh\necho "$UV_PROJECT_ENVIRONMENT $*" >{tmp_path}/asked\necho no index >&2\nexit 2\n')
     uv.chmod(0o755)
     monkeypatch.setattr(runtime, "runtime", lambda: None)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setattr("sys.prefix", str(tmp_path))
-    with pytest.raises(OperationFailed, match="no index\n  fix: mend that, and set up again"):
+    with pytest.raises(OperationFailed, match="no index\n  fix: correct this, and set up again"):
         runtime.install_runtime(silent)
-    asked = (tmp_path / "asked").read_text().split()
-    assert asked[0] == str(tmp_path)
-    assert {"--frozen", "--inexact", "--only-group"} < set(asked)
+    command = (tmp_path / "asked").read_text().split()
+    assert command[0] == str(tmp_path)
+    assert {"--frozen", "--inexact", "--only-group"} < set(command)
 
 
 @pytest.fixture(scope="module")
@@ -339,17 +339,17 @@ def here() -> Software:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("label", releases())
-def test_every_release_has_software_and_is_told_what_it_replaces(label: str, here: Software) -> None:
-    found = software(releases()[label])
-    assert found.java == here.java
-    assert all(Path(path).exists() for path in (*found.class_path, *found.store_class_path))
-    assert found.substitution.startswith(f"{label} runs Amazon's own builds of HBase ")
-    assert f"the lab runs Apache HBase {found.hbase}" in found.substitution
-    assert dict(found.versions)["Java"].startswith(found.java_version)
+def test_every_release_has_software_and_is_reported_what_it_replaces(label: str, here: Software) -> None:
+    software_ = software(releases()[label])
+    assert software_.java == here.java
+    assert all(Path(path).exists() for path in (*software_.class_path, *software_.store_class_path))
+    assert software_.substitution.startswith(f"{label} runs Amazon's own builds of HBase ")
+    assert f"the lab runs Apache HBase {software_.hbase}" in software_.substitution
+    assert dict(software_.versions)["Java"].startswith(software_.java_version)
 
 
 @pytest.mark.lab
-def test_an_edited_source_is_compiled_anew_and_an_error_is_shown(here: Software, tmp_path: Path) -> None:
+def test_an_edited_source_is_compiled_anew_and_an_error_is_listed(here: Software, tmp_path: Path) -> None:
     source = tmp_path / "java" / "warmbase" / "Small.java"
     source.parent.mkdir(parents=True)
     source.write_text("package warmbase; class Small extends org.apache.hadoop.conf.Configured {}")

@@ -82,22 +82,22 @@ class Stub:
         except asyncio.IncompleteReadError:
             return False
         self.heads += 1
-        asked = asked_of(head)
-        if asked.get("answer") == "deaf":
+        sent = sent_to(head)
+        if sent.get("answer") == "deaf":
             await self.hears.wait()
             return False
-        if asked.get("answer") == "early":
+        if sent.get("answer") == "early":
             writer.write(answer_of(head))
         elif WAITS["expect"].encode() in head:
             writer.write(CONTINUE)
         raw = head + await body_of(head, reader)
-        if asked.get("answer") != "early":
+        if sent.get("answer") != "early":
             writer.write(answer_of(raw))
         await writer.drain()
-        return asked.get("answer") not in {"until-close", "cut", "leave"}
+        return sent.get("answer") not in {"until-close", "cut", "leave"}
 
 
-def asked_of(head: bytes) -> dict[str, str]:
+def sent_to(head: bytes) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(head.split(b" ", 2)[1].decode()).query))
 
 
@@ -120,12 +120,12 @@ async def body_of(head: bytes, reader: StreamReader) -> bytes:
 
 def answer_of(raw: bytes) -> bytes:
     """Return what the stub answers; `zeros` of them instead of an echo."""
-    asked = asked_of(raw)
-    echo = bytes(int(asked["zeros"])) if "zeros" in asked else raw
+    sent = sent_to(raw)
+    echo = bytes(int(sent["zeros"])) if "zeros" in sent else raw
     sized = b"HTTP/1.1 200 OK\r\nETag: x\r\nContent-Length: %d\r\n\r\n" % len(echo)
     if raw.startswith(b"HEAD"):
         return sized
-    answer = asked.get("answer", "sized")
+    answer = sent.get("answer", "sized")
     if answer == "chunked":
         return in_chunks(echo)
     if answer == "until-close":
@@ -160,7 +160,7 @@ def chunked(target: str, *pieces: bytes) -> bytes:
 
 
 def read(connection: socket.socket, count: int) -> bytes:
-    """So many bytes, or less at the end."""
+    """Read so many bytes, or fewer at the end."""
     data = b""
     while len(data) < count and (piece := connection.recv(count - len(data))):
         data += piece
@@ -177,15 +177,15 @@ class Bench:
 
     @contextmanager
     def connection(self) -> Iterator[socket.socket]:
-        """A client's."""
+        """Return a client's connection."""
         with socket.create_connection((HOST, self.store.port), timeout=SECONDS) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             yield connection
 
-    def answer(self, connection: socket.socket, asked: bytes) -> None:
+    def answer(self, connection: socket.socket, sent: bytes) -> None:
         """Asks, and holds the answer against the stub's."""
-        connection.sendall(asked)
-        expected = answer_of(asked)
+        connection.sendall(sent)
+        expected = answer_of(sent)
         assert read(connection, len(expected)) == expected
 
     def until(self, holds: Callable[[], bool]) -> None:
@@ -196,7 +196,7 @@ class Bench:
             time.sleep(0.02)
 
     def resident_bytes(self) -> int:
-        """Of the proxy."""
+        """Return the proxy's resident bytes."""
         status = Path(f"/proc/{self.proxy.id}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
@@ -241,11 +241,11 @@ REQUESTS = st.one_of(
 )
 
 
-@given(asked=st.lists(REQUESTS, min_size=1, max_size=6), cuts=st.lists(st.integers(0, 4000), max_size=12))
-def test_bytes_pass_unchanged_however_they_are_split(shared: Bench, asked: list[bytes], cuts: list[int]) -> None:
+@given(sent=st.lists(REQUESTS, min_size=1, max_size=6), cuts=st.lists(st.integers(0, 4000), max_size=12))
+def test_bytes_pass_unchanged_however_they_are_split(shared: Bench, sent: list[bytes], cuts: list[int]) -> None:
     # A server that leaves does not read what was pipelined behind: only the last may make it.
-    asked = [each for each in asked if b"answer=leave" not in each] + [each for each in asked if b"leave" in each][:1]
-    stream, expected = b"".join(asked), b"".join(map(answer_of, asked))
+    sent = [item for item in sent if b"answer=leave" not in item] + [item for item in sent if b"leave" in item][:1]
+    stream, expected = b"".join(sent), b"".join(map(answer_of, sent))
     shared.store.set(Settings())
     with shared.connection() as connection:
         for start, end in pairwise([0, *sorted(cut for cut in cuts if 0 < cut < len(stream)), len(stream)]):
@@ -257,13 +257,13 @@ def test_bytes_pass_unchanged_however_they_are_split(shared: Bench, asked: list[
 @given(pieces=st.lists(BODIES, max_size=4), cuts=st.lists(st.integers(0, 9000), max_size=30), rest=BODIES)
 def test_chunks_end_where_they_end_however_they_are_split(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
     body = chunked("/", *pieces).partition(b"\r\n\r\n")[2]
-    stream, frame, taken = body + rest, Chunked(), 0
+    stream, frame, size = body + rest, Chunked(), 0
     for start, end in pairwise([0, *sorted(cut for cut in cuts if 0 < cut < len(stream)), len(stream)]):
         if not frame.is_complete:
-            assert taken == start
-            taken += frame.take(memoryview(stream)[start:end])
+            assert size == start
+            size += frame.take(memoryview(stream)[start:end])
     assert frame.is_complete
-    assert taken == len(body)
+    assert size == len(body)
 
 
 @pytest.mark.parametrize(
@@ -296,17 +296,17 @@ def test_a_head_says_where_its_answer_ends(method: bytes, head: bytes, *, is_com
     assert (response.body.is_complete, response.ends_connection) == (is_complete, ends)
 
 
-@pytest.mark.parametrize("asked", [b"nobody speaks so\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x" * HEAD_BYTES * 2])
-def test_what_is_no_request_ends_its_own_connection_only(bench: Bench, asked: bytes) -> None:
+@pytest.mark.parametrize("sent", [b"nobody speaks so\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x" * HEAD_BYTES * 2])
+def test_what_is_no_request_ends_its_own_connection_only(bench: Bench, sent: bytes) -> None:
     with bench.connection() as good, bench.connection() as bad:
         bench.answer(good, request("GET", "/lab/x"))
         with suppress(ConnectionError):
-            bad.sendall(asked)
+            bad.sendall(sent)
             assert not read(bad, 1)
         bench.answer(good, request("GET", "/lab/x"))
 
 
-ASKED = [
+COUNTED_REQUESTS = [
     (request("GET", "/lab/hbase/data/t/f", range="bytes=0-9"), StoreCounters(gets=1, store_file_gets=1)),
     (request("GET", "/lab/hbase/archive/data/t/f"), StoreCounters(gets=1, store_file_gets=1)),
     (request("GET", "/lab/hbase/hbase.id?x=/data/"), StoreCounters(gets=1)),
@@ -322,16 +322,16 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "expected"), ASKED)
-def test_each_request_is_counted_once_as_what_it_is(bench: Bench, asked: bytes, expected: StoreCounters) -> None:
+@pytest.mark.parametrize(("sent", "expected"), COUNTED_REQUESTS)
+def test_every_request_is_counted_once_as_what_it_is(bench: Bench, sent: bytes, expected: StoreCounters) -> None:
     before = bench.store.counters()
     with bench.connection() as connection:
-        bench.answer(connection, asked)
-        made = bench.store.counters() - before
-    wire = replace(expected, bytes_up=len(asked), bytes_down=len(answer_of(asked)), open_connections=1)
-    assert replace(made, cpu_seconds=0.0) == wire
-    assert made.requests == 1
-    assert made.cpu_seconds > 0
+        bench.answer(connection, sent)
+        counted_before = bench.store.counters() - before
+    wire = replace(expected, bytes_up=len(sent), bytes_down=len(answer_of(sent)), open_connections=1)
+    assert replace(counted_before, cpu_seconds=0.0) == wire
+    assert counted_before.requests == 1
+    assert counted_before.cpu_seconds > 0
 
 
 def test_reset_counts_from_nothing_but_what_is_open(bench: Bench) -> None:
@@ -344,7 +344,7 @@ def test_reset_counts_from_nothing_but_what_is_open(bench: Bench) -> None:
     assert after.cpu_seconds < before.cpu_seconds
 
 
-def test_first_byte_comes_no_sooner_than_the_latency_and_each_answer_has_its_own(bench: Bench) -> None:
+def test_first_byte_comes_no_sooner_than_the_latency_and_every_answer_has_its_own(bench: Bench) -> None:
     bench.store.set(Settings(latency_ms=60))
     with bench.connection() as connection:
         began = time.monotonic()
@@ -369,21 +369,21 @@ def test_a_latency_of_60_ms_costs_not_much_more(bench: Bench) -> None:
 def test_permission_to_send_a_body_does_not_wait(bench: Bench) -> None:
     """The latency is longer than a connection of these tests waits: permission that waited would not be read."""
     bench.store.set(Settings(latency_ms=10 * 1000 * SECONDS))
-    asked = request("PUT", "/lab/x", b"body", **WAITS)
+    sent = request("PUT", "/lab/x", b"body", **WAITS)
     with bench.connection() as connection:
-        connection.sendall(asked[:-4])
+        connection.sendall(sent[:-4])
         assert read(connection, len(CONTINUE)) == CONTINUE
 
 
 def test_the_answer_to_a_body_waits(bench: Bench) -> None:
     bench.store.set(Settings(latency_ms=400))
-    asked = request("PUT", "/lab/x", b"body", **WAITS)
+    sent = request("PUT", "/lab/x", b"body", **WAITS)
     with bench.connection() as connection:
         began = time.monotonic()
-        connection.sendall(asked[:-4])
+        connection.sendall(sent[:-4])
         assert read(connection, len(CONTINUE)) == CONTINUE
-        connection.sendall(asked[-4:])
-        assert read(connection, len(answer_of(asked))) == answer_of(asked)
+        connection.sendall(sent[-4:])
+        assert read(connection, len(answer_of(sent))) == answer_of(sent)
         assert time.monotonic() - began >= 0.4
 
 
@@ -407,20 +407,20 @@ REFUSABLE = [
 
 def test_seed_says_which_requests_are_refused_and_the_connection_goes_on(bench: Bench) -> None:
     settings = Settings(slowed_fraction=0.3)
-    told = Conditions(settings, SEED)
-    expected = [told.refuses(0.0) for _ in range(200)]
+    drawn = Conditions(settings, SEED)
+    expected = [drawn.refuses(0.0) for _ in range(200)]
     bench.store.set(settings)
-    seen = []
+    answered = []
     with bench.connection() as connection:
         for number in range(200):
-            asked = REFUSABLE[number % len(REFUSABLE)]
-            connection.sendall(asked)
+            sent = REFUSABLE[number % len(REFUSABLE)]
+            connection.sendall(sent)
             status = read(connection, 12)
-            seen.append(status == b"HTTP/1.1 503")
+            answered.append(status == b"HTTP/1.1 503")
             head = read_head(connection)
-            body = read(connection, int(head["content-length"])) if not asked.startswith(b"HEAD") else b""
-            assert (b"<Code>SlowDown</Code>" in body) == (seen[-1] and not asked.startswith(b"HEAD"))
-    assert seen == expected
+            body = read(connection, int(head["content-length"])) if not sent.startswith(b"HEAD") else b""
+            assert (b"<Code>SlowDown</Code>" in body) == (answered[-1] and not sent.startswith(b"HEAD"))
+    assert answered == expected
     assert 30 < sum(expected) < 90
     assert bench.store.counters().slowed == sum(expected)
     assert bench.store.counters().requests == 200
@@ -433,13 +433,13 @@ def read_head(connection: socket.socket) -> dict[str, str]:
     return dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:-2])
 
 
-def test_refused_upload_is_asked_for_and_dropped(bench: Bench) -> None:
+def test_refused_upload_is_requested_for_and_dropped(bench: Bench) -> None:
     bench.store.set(Settings(slowed_fraction=1))
-    asked = request("PUT", "/lab/x", b"body", **WAITS)
+    sent = request("PUT", "/lab/x", b"body", **WAITS)
     with bench.connection() as connection:
-        connection.sendall(asked[:-4])
+        connection.sendall(sent[:-4])
         assert read(connection, len(CONTINUE)) == CONTINUE
-        connection.sendall(asked[-4:])
+        connection.sendall(sent[-4:])
         assert read(connection, 12) == b"HTTP/1.1 503"
         read(connection, int(read_head(connection)["content-length"]))
         bench.store.set(Settings())
@@ -472,19 +472,19 @@ def test_rate_allows_what_is_below_it() -> None:
 
 
 @pytest.mark.parametrize("is_up", [False, True])
-def test_each_connection_has_its_bandwidth(bench: Bench, *, is_up: bool) -> None:
+def test_every_connection_has_its_bandwidth(bench: Bench, *, is_up: bool) -> None:
     rate, size = 4 * MIB, 2 * MIB
     bench.store.set(Settings(stream_bytes_per_second=rate))
-    asked = request("PUT", "/lab/x?zeros=1", bytes(size)) if is_up else request("GET", f"/lab/x?zeros={size}")
+    sent = request("PUT", "/lab/x?zeros=1", bytes(size)) if is_up else request("GET", f"/lab/x?zeros={size}")
     with bench.connection() as one, bench.connection() as other:
         began = time.monotonic()
         ends: list[float] = []
 
         def exchange(connection: socket.socket) -> None:
-            bench.answer(connection, asked)
+            bench.answer(connection, sent)
             ends.append(time.monotonic())
 
-        threads = [threading.Thread(target=exchange, args=(each,)) for each in (one, other)]
+        threads = [threading.Thread(target=exchange, args=(item,)) for item in (one, other)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -522,9 +522,9 @@ def test_client_that_leaves_takes_nobody_with_it(bench: Bench) -> None:
 
 def test_answer_of_unknown_length_ends_with_its_connection(bench: Bench) -> None:
     bench.store.set(Settings(latency_ms=30))
-    asked = request("GET", "/lab/x?answer=until-close")
+    sent = request("GET", "/lab/x?answer=until-close")
     with bench.connection() as connection:
-        bench.answer(connection, asked)
+        bench.answer(connection, sent)
         assert not read(connection, 1)
 
 
@@ -535,7 +535,7 @@ def test_answer_that_breaks_off_breaks_off(bench: Bench) -> None:
         assert not read(connection, 1)
 
 
-def test_server_that_leaves_between_requests_is_asked_anew(bench: Bench) -> None:
+def test_server_that_leaves_between_requests_is_requested_anew(bench: Bench) -> None:
     with bench.connection() as connection:
         for _ in range(3):
             bench.answer(connection, request("GET", "/lab/x?answer=leave"))
@@ -543,19 +543,19 @@ def test_server_that_leaves_between_requests_is_asked_anew(bench: Bench) -> None
 
 
 def test_answer_before_the_body_passes_and_the_next_request_too(bench: Bench) -> None:
-    asked = request("PUT", "/lab/x?answer=early", bytes(1000))
+    sent = request("PUT", "/lab/x?answer=early", bytes(1000))
     with bench.connection() as connection:
-        connection.sendall(asked[:-500])
-        assert read(connection, len(answer_of(asked))) == answer_of(asked)
-        connection.sendall(asked[-500:])
+        connection.sendall(sent[:-500])
+        assert read(connection, len(answer_of(sent))) == answer_of(sent)
+        connection.sendall(sent[-500:])
         bench.answer(connection, request("GET", "/lab/x"))
 
 
 def test_connection_ends_when_a_body_was_announced_and_not_wanted(bench: Bench) -> None:
-    asked = request("PUT", "/lab/x?answer=early", bytes(1000), **WAITS)
+    sent = request("PUT", "/lab/x?answer=early", bytes(1000), **WAITS)
     with bench.connection() as connection:
-        connection.sendall(asked[:-1000])
-        assert read(connection, len(answer_of(asked)) + 1) == answer_of(asked)
+        connection.sendall(sent[:-1000])
+        assert read(connection, len(answer_of(sent)) + 1) == answer_of(sent)
 
 
 def test_nobody_reading_holds_the_other_side(bench: Bench) -> None:
@@ -589,21 +589,21 @@ def test_no_server_ends_the_connection(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"latency_ms": -1}, "latency_ms is -1; it is a number, not negative"),
-        ({"latency_ms": "20"}, "latency_ms is '20'; it is a number"),
-        ({"latency_ms": float("inf")}, "latency_ms is inf; it is a number"),
-        ({"latency_ms": 20, "latency_p99_ms": 10}, "its median, 20, is above 0 and no more"),
-        ({"latency_p99_ms": 10}, "its median, 0.0, is above 0"),
-        ({"slowed_fraction": 1.5}, "it is from 0 to 1"),
+        ({"latency_ms": -1}, "latency_ms is -1; it must be a number that is not negative"),
+        ({"latency_ms": "20"}, "latency_ms is '20'; it must be a number"),
+        ({"latency_ms": float("inf")}, "latency_ms is inf; it must be a number"),
+        ({"latency_ms": 20, "latency_p99_ms": 10}, "its median, 20, must be above 0 and at most as large"),
+        ({"latency_p99_ms": 10}, "its median, 0.0, must be above 0"),
+        ({"slowed_fraction": 1.5}, "it must be from 0 to 1"),
         ({"stream_bytes_per_second": 0}, "leave it out for no limit"),
-        ({"latency": 20}, "latency: no such setting"),
+        ({"latency": 20}, "latency; the proxy has no such setting"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(shared: Bench, values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         Settings.of(values)
     url = f"http://{HOST}:{shared.store.control_port}/settings"
-    held = shared.store.settings()
+    earlier = shared.store.settings()
     with (
         pytest.raises(HTTPError) as refused,
         closing(urllib.request.urlopen(url, json.dumps(values).encode(), SECONDS)),
@@ -611,10 +611,10 @@ def test_settings_that_make_no_sense_are_refused(shared: Bench, values: dict[str
         pass
     assert refused.value.code == HTTPStatus.BAD_REQUEST
     assert message in json.load(refused.value)["error"]
-    assert shared.store.settings() == held
+    assert shared.store.settings() == earlier
 
 
-def test_settings_are_kept_as_set(bench: Bench) -> None:
+def test_settings_are_stored_as_set(bench: Bench) -> None:
     settings = Settings(
         latency_ms=1,
         latency_p99_ms=2.5,
@@ -628,11 +628,11 @@ def test_settings_are_kept_as_set(bench: Bench) -> None:
 
 def program() -> Program:
     """The real server's, or a skip."""
-    found = runtime()
+    result = runtime()
     jars = [jars_directory() / jar.path for jar in jar_sets()[STORE]]
-    if found is None or not all(jar.exists() for jar in jars):
+    if result is None or not all(jar.exists() for jar in jars):
         pytest.skip("the lab is not set up")
-    return Program(java=found.java, class_path=[str(jar) for jar in jars])
+    return Program(java=result.java, class_path=[str(jar) for jar in jars])
 
 
 @pytest.mark.lab
@@ -645,8 +645,8 @@ def test_objects_are_read_in_ranges_and_outlive_the_server(tmp_path: Path) -> No
             if is_first:
                 assert s3(running.store, "PUT", "/hbase/data/f", content) == (HTTPStatus.OK, b"")
             for start in (0, 7 * MIB + 1, 20 * MIB - 65536):
-                asked = {"range": f"bytes={start}-{start + 65535}"}
-                status, got = s3(running.store, "GET", "/hbase/data/f", fields=asked)
+                sent = {"range": f"bytes={start}-{start + 65535}"}
+                status, got = s3(running.store, "GET", "/hbase/data/f", fields=sent)
                 assert (status, got) == (HTTPStatus.PARTIAL_CONTENT, content[start : start + 65536])
             assert s3(running.store, "GET", "/missing")[0] == HTTPStatus.NOT_FOUND
             assert b"<Key>hbase/data/f</Key>" in s3(running.store, "GET", "?list-type=2")[1]

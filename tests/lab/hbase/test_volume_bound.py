@@ -1,4 +1,4 @@
-"""What is counted of a load on a volume: neither the start of its clients nor their end."""
+"""The counts of a load on a volume leave out the start and the end of its clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 0))
 
 
 def samples(reads: list[int]) -> list[Sample]:
-    """One a second."""
+    """Return one sample for each second."""
     return [
         Sample(seconds=second, cache=replace(NONE, reads=count), store=StoreCounters())
         for second, count in enumerate(reads)

@@ -1,4 +1,4 @@
-"""What YCSB is told, and what of its report is read."""
+"""YCSB gets the load's properties, and its report is read correctly."""
 
 from __future__ import annotations
 
@@ -21,22 +21,29 @@ REPORT = """\
 
 
 def test_a_report_is_read() -> None:
-    found = measured(REPORT)
-    assert (found.operations_per_second, found.reads, found.failed) == (2564.1, 38_480, 10)
-    assert found.mean_ms == 1.458
-    assert found.percentiles_ms == {"50": 1.201, "99": 3.939, "99.9": 8.011}
+    result = measured(REPORT)
+    assert (result.operations_per_second, result.reads, result.failed) == (2564.1, 38_480, 10)
+    assert result.mean_ms == 1.458
+    assert result.percentiles_ms == {"50": 1.201, "99": 3.939, "99.9": 8.011}
 
 
 def test_a_cell_is_as_long_as_the_calculators() -> None:
-    told = rows_of(YcsbTable(name="usertable", rows=10, value_bytes=425))
-    qualifier = f"{told['fieldnameprefix']}0"
+    properties = rows_of(YcsbTable(name="usertable", rows=10, value_bytes=425))
+    qualifier = f"{properties['fieldnameprefix']}0"
     assert len(qualifier) == 8
-    assert int(told["fieldlength"]) + 22.9 + len(qualifier) + len(told["columnfamily"]) == 425 + 24 + 8 + 2 - 0.1
+    assert (
+        int(properties["fieldlength"]) + 22.9 + len(qualifier) + len(properties["columnfamily"])
+        == 425 + 24 + 8 + 2 - 0.1
+    )
 
 
-def test_a_hot_set_and_its_seed_are_told() -> None:
-    told = operations(YcsbLoad(seconds=15, threads=4, distribution="hotspot", hot=(0.1, 0.9), seed=2))
-    assert (told["hotspotdatafraction"], told["hotspotopnfraction"], told["seed"]) == ("0.1", "0.9", "2")
+def test_a_hot_set_and_its_seed_are_reported() -> None:
+    properties = operations(YcsbLoad(seconds=15, threads=4, distribution="hotspot", hot=(0.1, 0.9), seed=2))
+    assert (properties["hotspotdatafraction"], properties["hotspotopnfraction"], properties["seed"]) == (
+        "0.1",
+        "0.9",
+        "2",
+    )
     assert "hotspotdatafraction" not in operations(YcsbLoad(seconds=15, threads=4))
 
 

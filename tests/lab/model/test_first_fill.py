@@ -19,10 +19,10 @@ MIXED = LengthHistogram(pairs=((65_700, 54), (66_000, 4_000), (90_000, 36)))
 def _one_by_one(allocator: BucketAllocator, slots: list[int], first: dict[int, int]) -> int:
     """Return the same, asked of the allocator after each block."""
     claims: Counter[int] = Counter(first)
-    for held, slot in enumerate(slots):
+    for filled, slot in enumerate(slots):
         claims[slot] += 1
         if not allocator.fits(claims):
-            return held
+            return filled
     return len(slots)
 
 
@@ -35,7 +35,7 @@ def test_it_is_what_the_allocator_says_block_by_block(mib: int, first: dict[int,
     assert _blocks_until_full(allocator, slots, first) == _one_by_one(allocator, slots.tolist(), first)
 
 
-def test_blocks_of_one_length_come_in_any_order() -> None:
+def test_blocks_of_one_length_appear_in_any_order() -> None:
     allocator = BucketAllocator(capacity_bytes=40 * MIB, sizes=SIZES)
     found = filled_by_chance(allocator, LengthHistogram(pairs=((66_000, 4_000),)), orders=5)
     assert (found.mean, found.deviation) == (allocator.block_capacity(66_000), 0)
@@ -48,13 +48,13 @@ def test_the_mean_is_what_proportions_give_but_for_rounding() -> None:
     assert 0 < found.deviation < 0.01 * found.mean
 
 
-def test_all_are_held_where_all_fit() -> None:
+def test_all_are_cached_where_all_fit() -> None:
     allocator = BucketAllocator(capacity_bytes=400 * MIB, sizes=SIZES)
     assert filled_by_chance(allocator, MIXED, orders=3).mean == 4_090
 
 
 def test_a_few_blocks_that_were_there_before_may_take_a_whole_bucket_more() -> None:
-    """Of a bucket's 30 slots 23 are wanted; with 12 others in them a second is begun, and the rest has one less."""
+    """With 12 other blocks, 23 of the table's need 35 of a bucket's 30 slots, so a second bucket begins."""
     allocator = BucketAllocator(capacity_bytes=136 * MIB, sizes=(*range(65_792, 68_865, 256), 495_360))
     blocks = LengthHistogram(pairs=((65_700, 54), (66_000, 4_036)))
     alone = filled_by_chance(allocator, blocks)

@@ -61,7 +61,7 @@ def test_a_larger_cache_finds_no_less(small: ScaledPlan, smaller: float, more: f
     assert ratios[1] >= ratios[0] - 1e-9
 
 
-def test_uniform_reads_hit_what_is_kept(small: ScaledPlan) -> None:
+def test_uniform_reads_hit_what_is_stored(small: ScaledPlan) -> None:
     cache_mib = small.sized(0.5)
     swing = swing_of(small, cache_mib, small.demand.sizes)
     ratio = expected_hit_ratio(small, popularity_of(small, UNIFORM), cache_mib, small.demand.sizes)

@@ -12,8 +12,8 @@ from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf, block_popularity, hot_s
 
 
 def test_the_keys_are_those_that_ycsb_writes() -> None:
-    found = hashed(np.arange(2, dtype=np.uint64))
-    assert [f"user{each}" for each in found] == ["user6284781860667377211", "user8517097267634966620"]
+    result = hashed(np.arange(2, dtype=np.uint64))
+    assert [f"user{item}" for item in result] == ["user6284781860667377211", "user8517097267634966620"]
 
 
 @given(rows=st.integers(1_000, 20_000), blocks=st.integers(10, 300), share=st.sampled_from([0.05, 0.1, 0.5]))
@@ -31,9 +31,9 @@ def test_draws_are_a_distribution_that_favours_the_hottest_a_little() -> None:
     assert below[0] == 0
     assert below[-1] == pytest.approx(1)
     assert (np.diff(below) > 0).all()
-    [asked] = Zipf(theta=0.99, ranks=YCSB_RANKS).reads_of_hottest(np.array([100.0]), YCSB_RANKS)
+    [reads] = Zipf(theta=0.99, ranks=YCSB_RANKS).reads_of_hottest(np.array([100.0]), YCSB_RANKS)
     [drawn] = drawn_below(np.array([100.0]))
-    assert asked == pytest.approx(0.200, abs=0.001)
+    assert reads == pytest.approx(0.200, abs=0.001)
     assert drawn == pytest.approx(0.207, abs=0.001)
 
 

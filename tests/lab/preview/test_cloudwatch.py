@@ -1,4 +1,4 @@
-"""What is made of expressions and alarms is what CloudWatch's pages say of them."""
+"""Expressions and alarms are evaluated as CloudWatch's documentation describes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stored(*values: tuple[str, int, float], name: str = "Hits") -> MetricStore:
 
 
 @pytest.mark.parametrize(
-    ("expression", "made"),
+    ("expression", "value"),
     [
         # using-metric-math, "Supported functions": SUM, MIN, MAX, AVG of TS[] are one TS.
         ("SUM(all)", {0: 11.0, 60: 22.0, 120: 33.0}),
@@ -50,29 +50,29 @@ def stored(*values: tuple[str, int, float], name: str = "Hits") -> MetricStore:
         ("a / late", {120: 3.0}),
     ],
 )
-def test_expressions(expression: str, made: object) -> None:
-    known: dict[str, Value] = {"a": FIRST, "b": SECOND, "all": ARRAY, "late": {120: 1.0}}
-    found = evaluated(expression, MetricStore(), known)
-    if isinstance(found, list) and isinstance(made, list):
-        assert dict(found).keys() == dict(made).keys()
-        assert all(dict(found)[name] == pytest.approx(series) for name, series in made)
+def test_expressions(expression: str, value: object) -> None:
+    names: dict[str, Value] = {"a": FIRST, "b": SECOND, "all": ARRAY, "late": {120: 1.0}}
+    result = evaluated(expression, MetricStore(), names)
+    if isinstance(result, list) and isinstance(value, list):
+        assert dict(result).keys() == dict(value).keys()
+        assert all(dict(result)[name] == pytest.approx(series) for name, series in value)
     else:
-        assert found == pytest.approx(made)
+        assert result == pytest.approx(value)
 
 
 @pytest.mark.parametrize("expression", ["all / all", "SUM(a)", "IF(all, 1, 0)"])
-def test_what_cloudwatch_does_not_do_is_not_done(expression: str) -> None:
+def test_what_cloudwatch_does_not_do_is_not_finished(expression: str) -> None:
     with pytest.raises(TypeError):
         evaluated(expression, MetricStore(), {"a": FIRST, "all": ARRAY})
 
 
 @pytest.mark.parametrize("expression", ["FILL(a, 0)", "a if a else a", "SEARCH('{x} y', 'Sum', 60)"])
-def test_what_is_not_known_is_not_guessed(expression: str) -> None:
+def test_what_is_not_recognised_is_not_guessed(expression: str) -> None:
     with pytest.raises((ValueError, KeyError)):
         evaluated(expression, MetricStore(), {"a": FIRST})
 
 
-def test_a_search_finds_each_series_of_just_these_dimensions() -> None:
+def test_a_search_finds_every_series_of_just_these_dimensions() -> None:
     store = stored(("i-1", 0, 1.0), ("i-1", 30, 3.0), ("i-2", 0, 5.0))
     other = {"ClusterId": "j-OTHER", "InstanceId": "i-9"}
     store.put([Published(namespace="warmbase", name="Hits", dimensions=other, second=0, value=99.0)])
@@ -115,8 +115,8 @@ def test_missing_data_counts_as_the_page_has_it(
     breaching: int, points: str, treated_as_breaching: str, treated_as_good: str
 ) -> None:
     values = {"0": 0.0, "X": 1.0}
-    seen = [("i-1", MINUTE * number, values[each]) for number, each in enumerate(points) if each in values]
-    store = stored(*seen)
+    states = [("i-1", MINUTE * number, values[item]) for number, item in enumerate(points) if item in values]
+    store = stored(*states)
 
     def state(missing: Missing) -> str:
         alarm = Alarm(
@@ -137,7 +137,7 @@ def test_missing_data_counts_as_the_page_has_it(
 
 
 def test_a_rule_holds_as_it_reads() -> None:
-    """API Reference, PutCompositeAlarm: ALARM(A) AND NOT (ALARM(B) OR ALARM(C))."""
+    """The rule follows API Reference, PutCompositeAlarm: ALARM(A) AND NOT (ALARM(B) OR ALARM(C))."""
     rule = 'ALARM("a-b") AND NOT (ALARM("c") OR ALARM("d"))'
     assert rule_holds(rule, {"a-b": True, "c": False, "d": False})
     assert not rule_holds(rule, {"a-b": True, "c": False, "d": True})

@@ -29,17 +29,17 @@ WARMING = tuple(ReplayedServer.playing(f"i-{number}", recording("warm-up", "warm
 
 @pytest.fixture(scope="module")
 def plan(launches: Callable[[str], Launch]) -> Plan:
-    """Of prod, had it three nodes that restart as quickly as those that were recorded."""
+    """Return the plan of prod with three nodes that restart as quickly as the recorded ones."""
     plan = launches("prod").plan
     quick = replace(plan.restart, stop_seconds=1.0, away_seconds=20.0)
     return replace(plan, core=replace(plan.core, count=3), restart=quick)
 
 
 def curve(store: MetricStore, plan: Plan, title: str, label: str) -> Series:
-    """Of the dashboard of the cache."""
+    """Return a curve of the cache dashboard."""
     [graph] = [cache_graph for cache_graph in cache_graphs(plan) if cache_graph.title == title]
-    [found] = [each.series for each in drawn(graph, store) if each.label == label]
-    return found
+    [minutes] = [item.series for item in drawn(graph, store) if item.label == label]
+    return minutes
 
 
 @pytest.mark.parametrize(
@@ -48,19 +48,19 @@ def curve(store: MetricStore, plan: Plan, title: str, label: str) -> Series:
     ids=["restarts", "a cache lost", "warming", "one after the other"],
 )
 def test_the_hit_ratio_is_the_truth_in_every_window(servers: tuple[ReplayedServer, ...], plan: Plan) -> None:
-    shown = curve(replay(servers), plan, HIT_RATIO_TITLE, "hit ratio")
+    curves = curve(replay(servers), plan, HIT_RATIO_TITLE, "hit ratio")
     true = {begins: true_ratio(servers, begins) for begins in range(0, servers[0].seconds, MINUTE)}
-    assert len(shown) >= 12
-    for begins, ratio in shown.items():
+    assert len(curves) >= 12
+    for begins, ratio in curves.items():
         assert ratio == pytest.approx(true[begins], abs=0.002)
         assert 0 <= ratio <= 1
 
 
-def test_a_mean_over_each_servers_life_is_not(plan: Plan) -> None:
-    """What l2CacheHitRatio would show, averaged: 30 points off while a cache warms, and after a restart."""
+def test_a_mean_over_every_servers_life_is_not(plan: Plan) -> None:
+    """l2CacheHitRatio, averaged over servers, is 30 points off while a cache warms and after a restart."""
     for servers in (LOST, WARMING):
-        shown = curve(replay(servers), plan, HIT_RATIO_TITLE, "hit ratio")
-        off = [abs((lifetime_ratio(servers, begins + MINUTE) or 0.0) - ratio) for begins, ratio in shown.items()]
+        curves = curve(replay(servers), plan, HIT_RATIO_TITLE, "hit ratio")
+        off = [abs((lifetime_ratio(servers, begins + MINUTE) or 0.0) - ratio) for begins, ratio in curves.items()]
         assert max(off) > 0.25
 
 
@@ -82,13 +82,13 @@ def test_the_worst_server_is_the_one_that_lost_its_cache(plan: Plan) -> None:
 def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[ReplayedServer, ...], plan: Plan) -> None:
     store = replay(servers)
     for graph in cache_graphs(plan):
-        for each in drawn(graph, store):
-            assert all(value >= 0 for value in each.series.values()), graph.title
+        for item in drawn(graph, store):
+            assert all(value >= 0 for value in item.series.values()), graph.title
             if graph.unit in {"hit ratio", "fraction of slots"}:
-                assert all(value <= 1 for value in each.series.values()), graph.title
+                assert all(value <= 1 for value in item.series.values()), graph.title
 
 
-def test_every_expression_of_every_dashboard_is_one_that_is_known(plan: Plan) -> None:
+def test_every_expression_of_every_dashboard_is_one_that_is_recognised(plan: Plan) -> None:
     store = replay(RESTARTS)
     for graphs in boards(plan, "bucket").values():
         for graph in graphs:
@@ -96,9 +96,9 @@ def test_every_expression_of_every_dashboard_is_one_that_is_known(plan: Plan) ->
 
 
 def timeline(servers: tuple[ReplayedServer, ...], plan: Plan) -> dict[str, list[int]]:
-    """By names without the cluster's."""
-    found = minutes_in_alarm(servers, plan, "bucket")
-    return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in found.items()}
+    """Return the minutes in alarm by alarm name, without the cluster's prefix."""
+    in_alarm = minutes_in_alarm(servers, plan, "bucket")
+    return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in in_alarm.items()}
 
 
 DAY = 86_400.0
@@ -109,45 +109,45 @@ UNEXPECTED = tuple(replace(server, up_before=DAY) for server in WARMING)
 
 def test_restarts_that_keep_the_cache_call_nobody(plan: Plan) -> None:
     """They are away for under two minutes, and what they had cached is there again."""
-    found = timeline(tuple(replace(server, up_before=DAY) for server in RESTARTS), plan)
-    assert not any(name.startswith("call-") for name in found), found
-    assert not {"hit-ratio-low", "server-cold", "cache-lost", "server-silent"} & found.keys()
+    minutes = timeline(tuple(replace(server, up_before=DAY) for server in RESTARTS), plan)
+    assert not any(name.startswith("call-") for name in minutes), minutes
+    assert not {"hit-ratio-low", "server-cold", "cache-lost", "server-silent"} & minutes.keys()
 
 
 def test_a_cold_start_is_called_warming_and_calls_nobody(plan: Plan) -> None:
-    found = timeline(WARMING, plan)
-    assert {"cache-filling", "server-young", "hit-ratio-low"} <= found.keys()
-    assert not any(name.startswith("call-") for name in found), found
+    minutes = timeline(WARMING, plan)
+    assert {"cache-filling", "server-young", "hit-ratio-low"} <= minutes.keys()
+    assert not any(name.startswith("call-") for name in minutes), minutes
 
 
 def test_a_cache_that_a_restart_lost_calls_though_it_warms_and_until_it_has_refilled(plan: Plan) -> None:
-    found = timeline(LOST, plan)
-    assert {name for name in found if name.startswith("call-")} == {"call-cache"}
+    alarm_minutes = timeline(LOST, plan)
+    assert {name for name in alarm_minutes if name.startswith("call-")} == {"call-cache"}
     lost = curve(replay(LOST), plan, LOW_TITLE, "cache lost")
     minutes = [begins // MINUTE for begins, servers in lost.items() if servers]
     # Five minutes must be so, and a minute is looked at when it is over.
-    assert found["call-cache"] == found["cache-lost"] == list(range(minutes[0] + 5, minutes[-1] + 2))
+    assert alarm_minutes["call-cache"] == alarm_minutes["cache-lost"] == list(range(minutes[0] + 5, minutes[-1] + 2))
 
 
 def test_a_cold_cache_of_servers_that_are_long_up_calls(plan: Plan) -> None:
-    found = timeline(UNEXPECTED, plan)
-    assert {name for name in found if name.startswith("call-")} == {"call-cache"}
+    minutes = timeline(UNEXPECTED, plan)
+    assert {name for name in minutes if name.startswith("call-")} == {"call-cache"}
     ratios = curve(replay(UNEXPECTED), plan, HIT_RATIO_TITLE, "hit ratio")
     low = [begins // MINUTE for begins, ratio in ratios.items() if ratio < 0.9]
-    assert found["hit-ratio-low"] == list(range(low[0] + 5, low[-1] + 2))
-    assert set(found["call-cache"]) == set(found["hit-ratio-low"]) | set(found["server-cold"])
+    assert minutes["hit-ratio-low"] == list(range(low[0] + 5, low[-1] + 2))
+    assert set(minutes["call-cache"]) == set(minutes["hit-ratio-low"]) | set(minutes["server-cold"])
 
 
-def test_a_server_that_is_gone_calls_once_and_not_for_its_cache(plan: Plan) -> None:
-    found = timeline(AWAY, plan)
-    gone = int(AWAY[2].moments[-1].second) // MINUTE
-    assert {name for name in found if name.startswith("call-")} == {"call-servers"}
-    assert found["server-silent"][0] in range(gone + 3, gone + 6)
-    assert found["call-servers"] == found["server-silent"]
+def test_a_server_that_is_removed_calls_once_and_not_for_its_cache(plan: Plan) -> None:
+    minutes = timeline(AWAY, plan)
+    last_minute = int(AWAY[2].moments[-1].second) // MINUTE
+    assert {name for name in minutes if name.startswith("call-")} == {"call-servers"}
+    assert minutes["server-silent"][0] in range(last_minute + 3, last_minute + 6)
+    assert minutes["call-servers"] == minutes["server-silent"]
 
 
-def test_while_a_server_is_gone_the_misses_of_the_others_call_nobody_else(plan: Plan) -> None:
-    gone = replace(UNEXPECTED[2], moments=UNEXPECTED[2].moments[:8])
-    found = timeline((*UNEXPECTED[:2], gone), plan)
-    assert set(found["hit-ratio-low"]) & set(found["server-silent"])
-    assert not set(found.get("call-cache", ())) & set(found["call-servers"])
+def test_while_a_server_is_removed_the_misses_of_the_others_call_nobody_else(plan: Plan) -> None:
+    absent = replace(UNEXPECTED[2], moments=UNEXPECTED[2].moments[:8])
+    minutes = timeline((*UNEXPECTED[:2], absent), plan)
+    assert set(minutes["hit-ratio-low"]) & set(minutes["server-silent"])
+    assert not set(minutes.get("call-cache", ())) & set(minutes["call-servers"])
