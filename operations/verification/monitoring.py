@@ -13,6 +13,7 @@ from configurations.metrics import METRICS, OF_AGENT, MetricSource
 from dashboards.boards import boards
 from dashboards.graph import Graph
 from dashboards.query import CLUSTER_ID
+from dashboards.reads import REQUESTS_TITLE
 from environments.names import emr_cluster_name
 from operations.caches import NAMESPACE
 from operations.verification.check import Check, CheckResult, Observed
@@ -21,7 +22,6 @@ __all__ = ["OF_WATCHING"]
 
 OF_READS: Final = frozenset({"HitRatio", "Below90", "Below80", "MissesOver90", "MissesOver80", "GetP99"})
 """What a node publishes once something has been read."""
-OF_RATES: Final = "Requests a second"
 DRAWN_WELL, EMPTY = "drawn", "nothing in it"
 DRAWN: Final = timedelta(minutes=30)  # judgement: request metrics of S3 are ten minutes late
 
@@ -107,14 +107,13 @@ def _graphs_show_something(seen: Observed) -> Iterator[CheckResult]:
     root_bucket = seen.launch.environment.in_account(seen.launch.environment.root.bucket, seen.aws.account)
     graphs = [graph for board in boards(plan, root_bucket).values() for graph in board]
     said = {graph.title: _error_text(seen, graph) for graph in graphs}
-    requests = next(title for title in said if title.startswith(OF_RATES))
     fix = "put the graph's expression into CloudWatch's console; correct it in dashboards/"
     yield Check(
         "the graph of requests",
         "`RATE` and `SUM` take the array that `SEARCH` returns",
         "it has lines",
         fix,
-    ).result(said[requests], good=said[requests] == DRAWN_WELL)
+    ).result(said[REQUESTS_TITLE], good=said[REQUESTS_TITLE] == DRAWN_WELL)
     refused = [f"{title}: {why}" for title, why in said.items() if why not in {DRAWN_WELL, EMPTY}]
     empty = [title for title, why in said.items() if why == EMPTY]
     found = f"refused: {refused[0]}" if refused else f"nothing in: {'; '.join(empty[:3])}" if empty else "all do"
