@@ -71,7 +71,10 @@ def _roles(cluster: Template) -> Iterator[str]:
         )
         [trusted] = role["AssumeRolePolicyDocument"]["Statement"]
         yield f"## {title}"
-        yield paragraph(f"Assumed by `{trusted['Principal']['Service']}`. It has AWS's {managed} and these statements:")
+        trust = f"Assumed by `{trusted['Principal']['Service']}`"
+        if conditions := _codes(_conditions(trusted.get("Condition", {}))):
+            trust += f", only with {conditions}"
+        yield paragraph(f"{trust}. It has AWS's {managed} and these statements:")
         yield table(COLUMNS, (_row(statement, REASONS) for statement in policy["PolicyDocument"]["Statement"]))
 
 

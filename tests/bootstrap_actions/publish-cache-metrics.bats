@@ -20,6 +20,10 @@ teardown() { release_node; }
   assert_success
   run cat "$node/calls"
   assert_line "enable --now --quiet warmbase-cache-metrics.timer"
+  run cat "$node$UNIT.service"
+  assert_line "CPUQuota=20%"
+  assert_line "MemoryMax=128M"
+  assert_line "Nice=19"
   if ! command -v systemd-analyze >/dev/null; then skip "needs systemd-analyze to check the units; the rest passed"; fi
   run on_node systemd-analyze verify $UNIT.timer
   refute_output --partial warmbase

@@ -159,3 +159,22 @@ def test_a_root_that_another_cluster_has_claimed_is_not_deployed_over(here: Depl
             for each in preflight(here.aws, here.environment, {"blue": here.launch}, {})
             if each.name == "claim of the root"
         )
+
+
+@pytest.mark.parametrize(
+    ("state", "holds"),
+    [
+        ("STARTING", True),
+        ("BOOTSTRAPPING", True),
+        ("RUNNING", True),
+        ("WAITING", True),
+        # Its RegionServers still flush.
+        ("TERMINATING", True),
+        ("TERMINATED", False),
+        ("TERMINATED_WITH_ERRORS", False),
+        (None, False),
+    ],
+)
+def test_a_cluster_that_may_still_write_holds_its_claim(state: str | None, holds: bool) -> None:  # noqa: FBT001
+    claim = Claim(cluster="j-ONE", region="us-east-1", account="1", claimed_at="2026-11-22", etag="e", state=state)
+    assert claim.holds is holds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from operations.deployed_stack import STUCK, wait_until_stable
 from operations.existing_bucket import needs, set_up
 from operations.preflight import PreflightCheck, account, preflight
 from operations.preflight.account import BOOTSTRAP
+from sizing.plan import CoreGroup, PrimaryGroup
 from sizing.problem import OperationFailed
 from tests.operations.mocked_aws import clients
 
@@ -193,3 +194,24 @@ def test_a_bucket_that_was_there_gets_what_it_lacks_and_keeps_what_it_has(aws: A
     assert [rule["ID"] for rule in rules] == ["theirs", "warmbase-incomplete-uploads-teams-hbase"]
     metrics = aws.s3.get_bucket_metrics_configuration(Bucket="our-data", Id="hbase-root")["MetricsConfiguration"]
     assert metrics["Filter"] == {"Prefix": "teams/hbase/"}
+
+
+def gp3_gib(groups: Sequence[PrimaryGroup | CoreGroup]) -> int:
+    volumes = ((group, volume) for group in groups for volume in group.volumes if volume.type == "gp3")
+    return sum(group.count * volume.count * volume.size_gib for group, volume in volumes)
+
+
+@pytest.mark.parametrize("name", ["vCPU quota", "gp3 quota"])
+def test_a_quota_must_hold_every_node_of_the_cluster(
+    aws: Aws, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quota is large enough when it equals the sum over primary and core nodes, and too small by one less."""
+    read = environment(tmp_path)
+    plan = deployable_launch(read, read.active).plan
+    groups = (plan.primary, plan.core)
+    vcpus = sum(group.count * instance_types()[group.instance_type].vcpus for group in groups)
+    needed = {"vCPU quota": float(vcpus), "gp3 quota": gp3_gib(groups) / 1024}
+    assert all(group.count and gp3_gib([group]) for group in groups)
+    for limit, is_small in ((needed[name], False), (needed[name] - 1 / 1024, True)):
+        monkeypatch.setattr(account, "_quota", lambda *_, limit=limit: limit)
+        assert bool(checks(aws, read)[name].problem) is is_small

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from io import BytesIO
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from botocore.exceptions import IncompleteReadError
@@ -91,3 +92,12 @@ def test_an_answer_that_breaks_off_is_asked_for_again(times: int, comes: bool) -
 def test_a_bucket_that_is_not_there_is_said(root: S3Root) -> None:
     with pytest.raises(OperationFailed, match=r"s3://nobodys/hbase/ could not be listed(.|\n)*fix: name a bucket"):
         list(S3Root(root.aws, "nobodys", "hbase").files())
+
+
+def test_an_answer_that_is_too_short_is_unreadable() -> None:
+    short = SimpleNamespace(get_object=lambda **_: {"Body": BytesIO(b"abc")})
+    file = S3File(cast("Any", SimpleNamespace(s3=short)), BUCKET, "hbase/f", 100, "etag")
+    with pytest.raises(Unreadable, match="at byte 13") as raised:
+        file.read_at(10, 4)
+    assert raised.value.offset == 13
+    assert file.read_at(10, 3) == b"abc"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from moto import mock_aws
 from moto.cloudformation.models import cloudformation_backends
 
 from local_aws.extension import install
+from operations.cluster_step import PrimaryShell
+from operations.teardown import _check_no_logs as check_no_logs
 from operations.teardown import destruction, recorded_cluster, teardown
 from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed, deployed, record_of_another
@@ -86,3 +89,32 @@ def test_clusters_that_the_file_no_longer_has_are_not_left_without_their_network
     here.edit("  blue:", "  green:")
     with pytest.raises(Refused, match="does not list clusters that are deployed: warmbase-dev-blue-cluster"):
         list(destruction(here.aws, here.environment))
+
+
+def test_hdfs_is_not_torn_down_without_an_export(tmp_path: Path) -> None:
+    install()
+    with mock_aws():
+        hdfs = deployed(clients(), tmp_path, "storage: {mode: hdfs}\n")
+        with pytest.raises(Refused, match="has the only copy of the data") as refused:
+            list(teardown(hdfs.aws, hdfs.environment, "blue", None))
+        assert "--exported s3://" in refused.value.problems[0].fix
+        assert list(teardown(hdfs.aws, hdfs.environment, "blue", "s3://our-backups/hbase/"))
+
+
+class Primary:
+    """A primary node that gives one answer to every program."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.answer = answer
+
+    def run(self, *_: object) -> dict[str, Any]:
+        return self.answer
+
+
+def test_a_log_with_edits_is_not_given_up() -> None:
+    log = {"down": True, "directory": "/user/hbase/WAL"}
+    with pytest.raises(Refused, match="/user/hbase/WAL  holds 1 files: s1"):
+        check_no_logs(cast("PrimaryShell", Primary(**log, files=["s1"])), print)
+    with pytest.raises(Refused, match="runs again after it was stopped"):
+        check_no_logs(cast("PrimaryShell", Primary(**log | {"down": False}, files=[])), print)
+    assert check_no_logs(cast("PrimaryShell", Primary(**log, files=[])), print)

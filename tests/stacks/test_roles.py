@@ -84,3 +84,11 @@ def test_role_and_instance_profile_share_their_name(templates: Callable[[str], T
     stack = templates("prod")["warmbase-prod-blue-cluster"]
     names = {role["Properties"].get("RoleName") for role in of_type(stack, "AWS::IAM::Role").values()}
     assert only(stack, "AWS::IAM::InstanceProfile")["InstanceProfileName"] in names
+
+
+def test_only_emr_of_this_account_uses_the_service_role(templates: Callable[[str], Templates]) -> None:
+    """Without the condition another account could have EMR act by this role (the confused deputy problem)."""
+    role = only(templates("prod")["warmbase-prod-blue-cluster"], "AWS::IAM::Role", "RolesService")
+    [statement] = role["AssumeRolePolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "elasticmapreduce.amazonaws.com"}
+    assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}

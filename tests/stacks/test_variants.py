@@ -36,6 +36,16 @@ EVERY = [
 ]
 
 
+def claim_statements(template: Any) -> set[str]:
+    """Return the Sid of every statement about the claim or the cluster that has it."""
+    return {
+        statement["Sid"]
+        for policy in of_type(template, "AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if "warmbase-claim" in json.dumps(statement["Resource"]) or ":cluster/" in json.dumps(statement["Resource"])
+    }
+
+
 def written(directory: Path, wal: str, network: str, primaries: int, core: str) -> Path:
     text = (PROJECT / "environments/dev.yaml").read_text()
     head, _, _ = text.partition("clusters:")
@@ -60,6 +70,8 @@ def test_an_active_cluster_and_a_replica_pass_both_linters(
     found = {name: stack(tmp_path, name) for name in ("storage", "blue-cluster", "green-cluster")}
     actions = {name: named_actions(found[f"{name}-cluster"]) for name in ("blue", "green")}
     assert actions["blue"] == ["claim-root", *actions["green"]], "a replica writes nothing, and claims nothing"
+    claims = {name: claim_statements(found[f"{name}-cluster"]) for name in ("blue", "green")}
+    assert claims == {"blue": {"Claim", "ClaimHolder"}, "green": set()}
     assert len(of_type(found["storage"], "AWS::EMR::WALWorkspace")) == (wal == "emr-wal")
     for cluster_name in ("blue", "green"):
         logs = list(allowing(node_statements(found[f"{cluster_name}-cluster"]), "emrwal:AppendEdit"))
