@@ -205,13 +205,13 @@ def gp3_gib(groups: Sequence[PrimaryGroup | CoreGroup]) -> int:
 def test_a_quota_must_hold_every_node_of_the_cluster(
     aws: Aws, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The quota is large enough when it equals the sum over primary and core nodes, and too small by one less."""
+    """The quota is large enough when it equals the sum over primary and core nodes, and too small by any less."""
     read = environment(tmp_path)
     plan = deployable_launch(read, read.active).plan
     groups = (plan.primary, plan.core)
     vcpus = sum(group.count * instance_types()[group.instance_type].vcpus for group in groups)
     needed = {"vCPU quota": float(vcpus), "gp3 quota": gp3_gib(groups) / 1024}
     assert all(group.count and gp3_gib([group]) for group in groups)
-    for limit, is_small in ((needed[name], False), (needed[name] - 1 / 1024, True)):
+    for limit, is_small in ((needed[name], False), (needed[name] - 1e-6, True)):
         monkeypatch.setattr(account, "_quota", lambda *_, limit=limit: limit)
         assert bool(checks(aws, read)[name].problem) is is_small
