@@ -94,7 +94,7 @@ def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
     if tracker is not None and "FILE" in tracker.upper() and "DEFAULT" not in tracker.upper():
         yield Violation(
             at=node.setting(TRACKER),
-            message="this release ignores FILE; it lists store files in the table hbase:storefile",
+            message="this release does not have FILE: it lists store files in the table hbase:storefile",
         )
 
 
@@ -121,10 +121,8 @@ def _tracker_renames(node: LintedNode) -> Iterator[Violation]:
     severity=Severity.INFO,
     title="root that may need a migration",
     because="with the tracker FILE, HBase would not see the files of such a root",
-    fix=(
-        "if the root is new, do nothing; otherwise first disable and drop hbase:storefile, flush "
-        "hbase:meta, start with DEFAULT, then run change_sft to FILE"
-    ),
+    fix="if the root is new, do nothing; otherwise, before this release uses it, disable and drop hbase:storefile, "
+    "flush hbase:meta, start with DEFAULT, then run change_sft to FILE",
     source="EMR Release Guide, emr-hbase-migrate",
     proof=NO_AWS,
     emr=Span(since=(7, 4, 0)),

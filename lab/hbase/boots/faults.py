@@ -1,4 +1,4 @@
-"""Files that lint refuses, or warns of: what is wrong in each, and what HBase is to do with it."""
+"""Faults in configuration files, each with the rule that reports it and the outcome of booting HBase with it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["FAULTS", "Fault", "Outcome", "Trigger", "faulty_launch", "unproven_r
 
 
 class Outcome(StrEnum):
-    """What a daemon did with a file."""
+    """The outcomes of a boot with a file that lint refuses."""
 
     DID_NOT_START = "did not start"
     NO_CACHE = "started without any cache"
     NO_BUCKET_CACHE = "started without a BucketCache"
     CACHED_NOTHING = "started, and cached no block of 64 KiB"
-    KEPT_NO_INDEX = "started, and kept no index at its stop"
+    NO_INDEX = "started, and kept no index at its stop"
     STARTED = "started all the same"
     WAITED_ON = "waited on, beyond its timeout"
     IGNORED = "ignored it with a warning"
 
 
 class Trigger(StrEnum):
-    """What is asked of a RegionServer that has started."""
+    """The action that makes a started RegionServer show a fault."""
 
     NOTHING = "nothing"
     STOP = "to stop"
@@ -39,10 +39,10 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One fault in the files of a launch. `sign` is found in the daemon's log when it is this that it minds.
+    """One fault in the files of a launch; `sign` matches a line of the daemon's log that names it.
 
-    `site` is laid over `hbase-site` of the group, None leaving a key out; `collector` replaces the flags of the
-    collector; `index` lies where the persistence index would be.
+    `site` changes `hbase-site` of the group, where None removes a key; `collector` replaces the flags of the collector;
+    `index` is the content of the persistence index.
     """
 
     rule: str
@@ -188,7 +188,7 @@ FAULTS: Final = (
     Fault(
         rule="WB302",
         site={ENGINE: "offheap", "hbase.bucketcache.size": "256"},
-        outcome=Outcome.KEPT_NO_INDEX,
+        outcome=Outcome.NO_INDEX,
         sign=r"Started bucket cache; ioengine=offheap.*",
         trigger=Trigger.STOP,
     ),
@@ -244,10 +244,10 @@ def unproven_rules() -> tuple[str, ...]:
     )
 
 
-def faulty_launch(launch: Launch, wrong: Fault) -> Launch:
+def faulty_launch(launch: Launch, fault: Fault) -> Launch:
     """Return the launch with that fault in the files of its group."""
     levels = launch.settings._asdict()
-    levels[wrong.group] = tuple(_faulty(level, wrong) for level in levels[wrong.group])
+    levels[fault.group] = tuple(_faulty(level, fault) for level in levels[fault.group])
     return replace(launch, settings=Classifications(**levels))
 
 
@@ -255,11 +255,11 @@ def _announced(index: bytes) -> int:
     return int(HEADER.unpack(index)[2])
 
 
-def _faulty(classification: Classification, wrong: Fault) -> Classification:
+def _faulty(classification: Classification, fault: Fault) -> Classification:
     if classification.name == "hbase-site":
-        return replace(classification, properties=_laid_over(classification.properties, wrong.site))
-    if classification.name == "hbase-env" and wrong.collector:
-        flags = {"HBASE_REGIONSERVER_GC_OPTS": wrong.collector}
+        return replace(classification, properties=_laid_over(classification.properties, fault.site))
+    if classification.name == "hbase-env" and fault.collector:
+        flags = {"HBASE_REGIONSERVER_GC_OPTS": fault.collector}
         return replace(classification, nested=tuple(_exported(classification.nested, flags)))
     return classification
 
@@ -271,5 +271,6 @@ def _laid_over(properties: Mapping[str, str], fault: Mapping[str, str | None]) -
 
 def _exported(nested: Iterable[Classification], variables: Mapping[str, str]) -> Iterable[Classification]:
     return (
-        replace(each, properties={**each.properties, **variables}) if each.name == "export" else each for each in nested
+        replace(inner, properties={**inner.properties, **variables}) if inner.name == "export" else inner
+        for inner in nested
     )

@@ -94,7 +94,7 @@ def _started(running: Daemons, fault: Fault) -> Outcome:
         return _wrote(running)
     if fault.trigger is Trigger.STOP:
         running.cluster.stop_server()
-        return Outcome.STARTED if running.index_file.exists() else Outcome.KEPT_NO_INDEX
+        return Outcome.STARTED if running.index_file.exists() else Outcome.NO_INDEX
     return Outcome.STARTED
 
 
