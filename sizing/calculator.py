@@ -72,11 +72,7 @@ def _plan(result: SearchResult) -> Plan:
         feasible=pinned or not missed,
         nearest=() if pinned or not missed else nearest_changes(result),
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
-        primary=PrimaryGroup(
-            instance_type=primary_type(candidate),
-            count=requirements.cluster.primaries,
-            volumes=PRIMARY_VOLUMES,
-        ),
+        primary=_primary(candidate),
         memory=server.memory,
         yarn_mib=YARN_MIB,
         hdfs_replication=hdfs_replication(candidate.question, candidate.count),
@@ -100,6 +96,11 @@ def _plan(result: SearchResult) -> Plan:
         rejected=tuple(_rejected(tried, result.best) for tried in result.others),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )
+
+
+def _primary(candidate: Candidate) -> PrimaryGroup:
+    count = candidate.question.requirements.cluster.primaries
+    return PrimaryGroup(instance_type=primary_type(candidate), count=count, volumes=PRIMARY_VOLUMES)
 
 
 def _hit_ratio(candidate: Candidate) -> HitRatio:

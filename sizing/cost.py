@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sizing import gp3
 from sizing.cluster import Volume
 from sizing.prices import ESTIMATE, LIST, PriceTable
-from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH
+from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH, format_size
 
 __all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "cost"]
 
@@ -19,6 +19,8 @@ NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
 PUT_BYTES: Final = 64 * MIB
 REQUEST_METRICS: Final = 16  # S3 publishes so many request metrics for a filter, at the price of custom ones
 FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand"}
+BillRow = tuple[str, float, str, str]
+"""An item, its amount, the name of its price, and the amount as people read it."""
 EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30, iops=3000, throughput_mib_s=125)
 
 
@@ -102,16 +104,33 @@ def _volume_line(group: BilledGroup, volume: Volume, prices: PriceTable) -> Cost
 
 
 def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
-    gets_per_month = bill.gets_per_second * 3600 * HOURS_PER_MONTH
+    return [
+        CostLine(
+            item=item,
+            usd_per_month=amount * prices.usd(price),
+            because=f"{amount_text} at ${_plain(prices.usd(price))} ({prices.services[price].confidence})",
+        )
+        for item, amount, price, amount_text in (*_storage_rows(bill), *_other_rows(bill))
+    ]
+
+
+def _storage_rows(bill: Bill) -> Iterator[BillRow]:
+    """Yield what S3 stores, takes and gives in a month."""
     stored_gb = bill.stored_bytes / S3_GB
     old_gb = bill.written_bytes_per_second * SECONDS_PER_HOUR * 24 * NONCURRENT_DAYS / S3_GB
     puts_per_second = bill.written_bytes_per_second / PUT_BYTES
+    put_text = f"{puts_per_second:,.2f} PUTs/s of {format_size(PUT_BYTES)}"
+    get_text = f"{bill.gets_per_second:,.1f} GETs/s once warm"
+    yield "S3 storage", stored_gb, "s3-gb-month", f"{stored_gb:,.0f} GiB"
+    yield "S3 old versions", old_gb, "s3-gb-month", f"{old_gb:,.0f} GiB of {NONCURRENT_DAYS} days' rewriting"
+    yield "S3 writes", puts_per_second * SECONDS_PER_MONTH, "s3-put", put_text
+    yield "S3 reads", bill.gets_per_second * SECONDS_PER_MONTH, "s3-get", get_text
+
+
+def _other_rows(bill: Bill) -> Sequence[BillRow]:
+    """Return what CloudWatch, KMS and the endpoints of the network are paid for."""
     metrics = bill.custom_metrics + (REQUEST_METRICS if bill.stored_bytes else 0)
-    rows = (
-        ("S3 storage", stored_gb, "s3-gb-month", f"{stored_gb:,.0f} GiB"),
-        ("S3 old versions", old_gb, "s3-gb-month", f"{old_gb:,.0f} GiB of {NONCURRENT_DAYS} days' rewriting"),
-        ("S3 writes", puts_per_second * SECONDS_PER_MONTH, "s3-put", f"{puts_per_second:,.2f} PUTs/s of 64 MiB"),
-        ("S3 reads", gets_per_month, "s3-get", f"{bill.gets_per_second:,.1f} GETs/s once warm"),
+    return (
         (
             "CloudWatch metrics",
             metrics,
@@ -138,14 +157,6 @@ def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
             f"{bill.interface_endpoints} in one zone, {HOURS_PER_MONTH} h",
         ),
     )
-    return [
-        CostLine(
-            item=item,
-            usd_per_month=amount * prices.usd(price),
-            because=f"{amount_text} at ${_plain(prices.usd(price))} ({prices.services[price].confidence})",
-        )
-        for item, amount, price, amount_text in rows
-    ]
 
 
 def _plain(usd: float) -> str:

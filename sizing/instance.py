@@ -1,4 +1,4 @@
-"""An EC2 instance type, with what it sustains kept apart from what it bursts to."""
+"""An EC2 instance type, and what it sustains: a burst is not capacity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["InstanceType"]
 class InstanceType:
     """The resources of one node of this type.
 
-    `*_sustained_*` holds for ever; `*_burst_*` for about 30 minutes a day where the two differ.
+    `*_sustained_*` holds for ever; bursts above it last about 30 minutes a day and are left out.
     What one NVMe drive does is a judgement of facts/nvme-rates.csv. `emr_since` is the first release that lists the
     type; None where none does.
     """
@@ -23,11 +23,8 @@ class InstanceType:
     vcpus: int
     memory_bytes: int
     network_sustained_bytes_per_second: int
-    network_burst_bytes_per_second: int
     ebs_sustained_bytes_per_second: int
-    ebs_burst_bytes_per_second: int
     ebs_sustained_iops: int
-    ebs_burst_iops: int
     nvme_disks: int
     nvme_disk_bytes: int
     nvme_disk_bytes_per_second: int

@@ -78,22 +78,17 @@ def dump_seconds(blocks: int, file_bytes: int, disk_bytes_per_second: float) -> 
     return max(blocks * DUMP_SECONDS_PER_BLOCK, file_bytes / disk_bytes_per_second)
 
 
-def interval_ms(seconds: float, time_fraction: float = DUMP_TIME_FRACTION) -> int:
-    """Whole minutes between dumps such that dumping takes at most `time_fraction`, within five to fifteen."""
-    wanted_ms = ceil(seconds * 1000 / time_fraction / MINUTE_MS) * MINUTE_MS
+def interval_ms(seconds: float) -> int:
+    """Whole minutes between dumps such that dumping takes a twentieth of the time at most."""
+    wanted_ms = ceil(seconds * 1000 / DUMP_TIME_FRACTION / MINUTE_MS) * MINUTE_MS
     return min(LONGEST_INTERVAL_MS, max(SHORTEST_INTERVAL_MS, wanted_ms))
 
 
-def persistence(
-    blocks: int,
-    disk_bytes_per_second: float,
-    index_format: IndexFormat,
-    time_fraction: float = DUMP_TIME_FRACTION,
-) -> Persistence:
+def persistence(blocks: int, disk_bytes_per_second: float, index_format: IndexFormat) -> Persistence:
     """Return settings and cost of the persisted index of one RegionServer that caches `blocks` blocks."""
     size = index_bytes(blocks, index_format)
     seconds = dump_seconds(blocks, size, disk_bytes_per_second)
-    interval = interval_ms(seconds, time_fraction)
+    interval = interval_ms(seconds)
     return Persistence(
         interval_ms=interval,
         chunk_blocks=CHUNK_BLOCKS,

@@ -44,11 +44,6 @@ class Release:
         return self.hbase >= (2, 6, 5)
 
     @property
-    def keeps_blocks_on_split(self) -> bool:
-        """From HBase 2.6.3 a split region's blocks can stay in the cache (HBASE-28596)."""
-        return self.hbase >= (2, 6, 3)
-
-    @property
     def fixed_heap(self) -> bool:
         """EMR's switch for a heap that neither grows nor shrinks stands on the same page as ZGC."""
         return self.zgc_documented

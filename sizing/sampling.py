@@ -34,11 +34,6 @@ class Stratum:
     members: tuple[int, ...]
     count: int
 
-    @property
-    def certain(self) -> bool:
-        """Every member is drawn."""
-        return self.count == len(self.members)
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

@@ -94,9 +94,3 @@ class Workload:
         """Return the bytes of an encoded block over those of the plain one."""
         overhead_bytes = self.key_value_bytes - self.cell_bytes
         return (self.cell_bytes + overhead_bytes * ENCODED_KEY_FRACTION[self.encoding]) / self.key_value_bytes
-
-    def described(self) -> dict[str, tuple[float | str, str]]:
-        """Return the load as name, value and unit, for reasons and tables."""
-        if isinstance(self.load, OpenLoad):
-            return {"offered": (self.load.reads_per_second, "reads/s")}
-        return {"concurrency": (self.load.concurrency, "requests in flight")}

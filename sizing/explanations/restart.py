@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sizing import persistence, restart
 from sizing.candidate import Candidate
-from sizing.explanation import Explanation, explain
+from sizing.explanation import Explanation, Quantity, explain
 from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure
 from sizing.persistence import index_bytes_per_block
 from sizing.region_server import index_format
@@ -32,18 +32,7 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
                 "sizing.persistence.index_bytes_per_block",
             ),
         ),
-        "persistence.interval_ms": explain(
-            "min(longest, max(shortest, minute * ceil(dump * milliseconds / share_of_time / minute)))",
-            "HBase rewrites the whole index each time, which takes {dump}. The interval keeps that below "
-            "{share_of_time} of the time, in whole minutes from {shortest} to {longest}.",
-            "HBase 2.6 BucketCachePersister; its default of one second would never stop writing",
-            dump=dump,
-            milliseconds=MILLISECONDS,
-            share_of_time=constant(persistence, "DUMP_TIME_FRACTION", "fraction"),
-            minute=constant(persistence, "MINUTE_MS", "ms"),
-            shortest=constant(persistence, "SHORTEST_INTERVAL_MS", "ms"),
-            longest=constant(persistence, "LONGEST_INTERVAL_MS", "ms"),
-        ),
+        "persistence.interval_ms": _interval(dump),
         "persistence.stop_timeout_seconds": explain(
             "closing + ceil(dumps * dump)",
             "A stop has {closing} for its regions, HBase's own limit, and time to write the index {dumps} times: "
@@ -60,6 +49,21 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
             blocks=constant(persistence, "CHUNK_BLOCKS", "blocks"),
         ),
     }
+
+
+def _interval(dump: Quantity) -> Explanation:
+    return explain(
+        "min(longest, max(shortest, minute * ceil(dump * milliseconds / share_of_time / minute)))",
+        "HBase rewrites the whole index each time, which takes {dump}. The interval keeps that below "
+        "{share_of_time} of the time, in whole minutes from {shortest} to {longest}.",
+        "HBase 2.6 BucketCachePersister; its default of one second would never stop writing",
+        dump=dump,
+        milliseconds=MILLISECONDS,
+        share_of_time=constant(persistence, "DUMP_TIME_FRACTION", "fraction"),
+        minute=constant(persistence, "MINUTE_MS", "ms"),
+        shortest=constant(persistence, "SHORTEST_INTERVAL_MS", "ms"),
+        longest=constant(persistence, "LONGEST_INTERVAL_MS", "ms"),
+    )
 
 
 def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:

@@ -27,7 +27,7 @@ def test_without_writes_every_handler_reads(count: int) -> None:
 
 @given(HANDLERS)
 def test_with_writes_some_handlers_write_and_most_read(count: int) -> None:
-    """HBase's RWQueueRpcExecutor splits them: at least one handler writes, and the rest read."""
+    """HBase's RWQueueRpcExecutor lets at least one handler write, and the rest read."""
     apart = call_queues(count, writes=True)
     writers = count - apart.read_handlers
     assert writers == max(1, count - max(1, round(count * apart.read_fraction)))
