@@ -61,7 +61,7 @@ class BucketAllocator:
 
     @property
     def accept_bytes(self) -> int:
-        """Return the claimed slots above which an eviction starts: 0.95 of the total in Java's 32-bit float arithmetic."""
+        """Return the claimed slots above which an eviction starts: 0.95 of the total in Java's 32-bit floats."""
         return int(_float32(_float32(self.total_bytes) * _float32(ACCEPT_FACTOR)))
 
     def items(self, slot_bytes: int) -> int:
