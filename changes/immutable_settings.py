@@ -12,7 +12,7 @@ from environments.environment import Environment
 __all__ = ["NEWEST", "ImmutableSettings", "immutable_changes"]
 
 NEWEST: Final = "the newest at launch"
-GROUPS: Final = ("primary", "core")
+EVERY_ROLE: Final = ("primary", "core")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,4 +70,4 @@ def immutable_changes(was: ImmutableSettings, environment: Environment) -> Itera
     )
     for key, before, after, why in settings:
         if before != after:
-            yield new_cluster(GROUPS, key, before, after, why)
+            yield new_cluster(EVERY_ROLE, key, before, after, why)

@@ -59,11 +59,24 @@ class ClusterStack(cdk.Stack):
         certificates = environment.certificates if recorded is None else recorded.certificates
         granted = replace(environment, certificates=certificates)
         self._roles = Roles(self, granted, storage, f"{name}-{environment.region}", writes=writes)
+        self.cluster = self._cluster(launch, network, storage, recorded)
+        suppress(self.cluster, "EMR4", "EMR5", "EMR6")
+        # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
+        for role in (self._roles.nodes, self._roles.service):
+            self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
+        parameter = cluster_id_parameter(plan.environment, plan.cluster)
+        ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
+
+    def _cluster(
+        self, launch: Launch, network: NetworkStack, storage: StorageStack, recorded: RecordedCluster | None
+    ) -> emr.CfnCluster:
+        """Define the cluster itself with its security configuration and its bootstrap actions."""
+        environment = launch.environment
         security = _security(environment, storage) if recorded is None else recorded.security
-        self.cluster = emr.CfnCluster(
+        cluster = emr.CfnCluster(
             self,
             "Cluster",
-            name=name,
+            name=emr_cluster_name(launch.plan.environment, launch.plan.cluster),
             service_role=self._roles.service.role_arn,
             job_flow_role=self._roles.profile.ref,
             security_configuration=emr.CfnSecurityConfiguration(self, "Security", security_configuration=security).ref,
@@ -76,13 +89,8 @@ class ClusterStack(cdk.Stack):
         )
         if recorded is not None:
             RecordedBootstrap(self, recorded.record, self._roles.nodes)
-            apply_record(self.cluster, recorded.cluster)
-        suppress(self.cluster, "EMR4", "EMR5", "EMR6")
-        # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
-        for role in (self._roles.nodes, self._roles.service):
-            self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
-        parameter = cluster_id_parameter(plan.environment, plan.cluster)
-        ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
+            apply_record(cluster, recorded.cluster)
+        return cluster
 
     def _planned(self, launch: Launch) -> dict[str, Any]:
         """Return the properties, besides instances, that a cluster keeps for good once it is launched."""

@@ -32,7 +32,7 @@ def write_create_cluster(cluster: ClusterSpec) -> tuple[str, ...]:
     return (
         *COMMAND,
         *(word for key, option in TEXTS.items() if key in request for word in (option, request[key])),
-        "--applications",
+        *(["--applications"] if cluster.applications else []),
         *(f"Name={name}" for name in cluster.applications),
         *(word for option, value in values.items() for word in (option, json.dumps(value))),
     )

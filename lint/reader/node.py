@@ -73,7 +73,7 @@ def scalar_text(node: Node) -> str | None:
         return None
     function, argument = node.members[0].key, node.members[0].value
     if function == "Fn::Sub" and isinstance(argument, Scalar):
-        return argument.text
+        return argument.text.replace("${!", "${")  # how Fn::Sub writes `${` where it has nothing to fill in
     if function == "Ref" and isinstance(argument, Scalar):
         return f"${{{argument.text}}}"
     return f"${{{function}}}" if function.startswith("Fn::") else None

@@ -1,0 +1,56 @@
+"""Lint's reader, which keeps lines, reads the same cluster as EMR's own codecs do, from each form."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+
+from emr.cluster_spec import ClusterSpec, InstanceGroup, Settings
+from emr.codecs.api import write_run_job_flow
+from emr.codecs.cloudformation import write_cluster
+from emr.codecs.create_cluster import write_create_cluster
+from lint.reader import read_subject
+from tests.emr.clusters import CLUSTERS
+
+FORMS: dict[str, Callable[[ClusterSpec], str]] = {
+    "api.json": lambda spec: json.dumps(write_run_job_flow(spec)),
+    "cloudformation.json": lambda spec: json.dumps(write_cluster(spec)),
+    "launch.sh": lambda spec: shlex.join(write_create_cluster(spec)),
+}
+
+
+def without_lines(level: Settings) -> Settings:
+    return {at: replace(setting, line=None) for at, setting in level.items()}
+
+
+def plain_group(group: InstanceGroup) -> InstanceGroup:
+    volumes = tuple(replace(volume, line=None) for volume in group.volumes)
+    return replace(group, line=None, volumes=volumes, settings=without_lines(group.settings))
+
+
+def plain_spec(spec: ClusterSpec) -> ClusterSpec:
+    """Return what lint reads of a cluster, without lines."""
+    return ClusterSpec(
+        source="test",
+        release_label=spec.release_label,
+        settings=without_lines(spec.settings),
+        groups=tuple(plain_group(group) for group in spec.groups),
+        applications=spec.applications,
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=30)
+@given(spec=CLUSTERS)
+def test_lint_reads_what_a_codec_writes(form: str, spec: ClusterSpec) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / form
+        file.write_text(FORMS[form](spec), encoding="utf-8")
+        assert plain_spec(read_subject(file, None)) == plain_spec(spec)
