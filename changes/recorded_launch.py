@@ -17,7 +17,7 @@ from environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from environments.launch_record import LaunchRecord
 from facts.releases import releases
 
-__all__ = ["changes_since_launch", "is_as_launched", "recorded_spec"]
+__all__ = ["changes_since_launch", "is_recorded_launch", "recorded_spec"]
 
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
 SAME_SCRIPT: Final = "the script as launched"
@@ -31,7 +31,7 @@ def recorded_spec(record: LaunchRecord) -> ClusterSpec:
     return read_cluster(properties, str(record.directory))
 
 
-def is_as_launched(record: LaunchRecord, launch: Launch) -> bool:
+def is_recorded_launch(record: LaunchRecord, launch: Launch) -> bool:
     """Return whether a launch by today's plan would be the recorded one."""
     release = releases()[launch.plan.release]
     settings = changes(recorded_spec(record), planned_spec(launch), ("primary", "core"), release)

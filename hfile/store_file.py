@@ -56,7 +56,7 @@ class StoreFile:
     @property
     def bloom_bytes(self) -> int:
         """Return the bytes of all Bloom filter chunks, including those of the delete filter."""
-        return sum(each.chunk_bytes for each in self.blooms)
+        return sum(chunks.chunk_bytes for chunks in self.blooms)
 
 
 def tail_bytes(size_bytes: int) -> int:
@@ -106,7 +106,7 @@ def _of_section(section: Cursor, trailing: Trailer, size: int) -> StoreFile:
         root_bytes=len(root_block.payload),
         blooms=tuple(bloom(bloom_block.cursor(name)) for bloom_block in blooms),
         general_bloom=general[0] if general else None,
-        opening_bytes=sum(HEADER_BYTES + len(each.payload) for each in (meta, info_block, *blooms)),
+        opening_bytes=sum(HEADER_BYTES + len(section_block.payload) for section_block in (meta, info_block, *blooms)),
         checksum_chunk_bytes=root_block.header.checksum_chunk_bytes,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any, Final
 
-from changes.recorded_launch import is_as_launched
+from changes.recorded_launch import is_recorded_launch
 from changes.replan import recorded_plan
 from configurations.launch import launch_of
 from emr.codecs.api import read_bootstrap_action, read_described_cluster
@@ -88,7 +88,7 @@ def _plan_at_launch(environment: Environment, record: LaunchRecord, before: Laun
     """The plan that the cluster was launched with: today's, unless the environment file has changed since."""
     with suppress(Infeasible, InvalidInput):
         launch = launch_of(environment, environment.clusters[record.identity.cluster])
-        if is_as_launched(record, launch):
+        if is_recorded_launch(record, launch):
             return RecordedPlan.of(launch.plan)
     same = before is not None and before.cluster_id == record.cluster_id
     return recorded_plan(before if before is not None and same else record)

@@ -51,7 +51,7 @@ def _data() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="rows loaded",
             place="test methodology",
-            stated="20",
+            published="20",
             ours=SIDECARS * ROWS_OF_SIDECAR / 10**9,
             unit="billion",
             kind=FigureOrigin.ARITHMETIC,
@@ -62,7 +62,7 @@ def _data() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="size of the data",
             place="test methodology",
-            stated="~20",
+            published="~20",
             ours=ROWS * FIELDS * CELL_BYTES / TB,
             unit="TB",
             kind=FigureOrigin.MODEL,
@@ -79,7 +79,7 @@ def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache of one worker",
             place="test environment",
-            stated="1.6",
+            published="1.6",
             ours=CACHE_TB / WORKERS,
             unit="TB",
             kind=FigureOrigin.ARITHMETIC,
@@ -88,7 +88,7 @@ def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache for 20 TB",
             place="test environment",
-            stated=f"{CACHE_TB}",
+            published=f"{CACHE_TB}",
             ours=needed,
             unit="TB",
             kind=FigureOrigin.MODEL,
@@ -104,7 +104,7 @@ def _hdfs_storage() -> PublishedFigure:
     return PublishedFigure(
         what="HDFS storage for each byte",
         place=COST,
-        stated="3",
+        published="3",
         ours=HDFS_REPLICATION / HDFS_FILL_FRACTION,
         unit="times",
         kind=FigureOrigin.MODEL,
@@ -119,7 +119,7 @@ def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cost of S3 with cache over HDFS",
             place=f"{COST}, “40% reduction”",
-            stated="0.60",
+            published="0.60",
             ours=(min(cached), max(cached)),
             unit="times",
             kind=FigureOrigin.MODEL,
@@ -131,7 +131,7 @@ def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cost of S3 without cache over HDFS",
             place=f"{COST}, “25% cost savings”",
-            stated="0.75",
+            published="0.75",
             ours=(min(plain), max(plain)),
             unit="times",
             kind=FigureOrigin.MODEL,
@@ -156,7 +156,7 @@ def _highlight() -> PublishedFigure:
     return PublishedFigure(
         what="performance of cached S3 over HDFS",
         place=COST,
-        stated="2",
+        published="2",
         ours=1.7,
         unit="times",
         kind=FigureOrigin.ARITHMETIC,

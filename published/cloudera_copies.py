@@ -29,7 +29,7 @@ def _out() -> PublishedFigure:
     return PublishedFigure(
         what="snapshot, cluster to cloud",
         place=SNAPSHOT,
-        stated="~70",
+        published="~70",
         ours=copy.seconds / 60,
         unit="min",
         kind=FigureOrigin.MODEL,
@@ -46,7 +46,7 @@ def _back() -> PublishedFigure:
     return PublishedFigure(
         what="snapshot, cloud to cluster",
         place=SNAPSHOT,
-        stated="~3",
+        published="~3",
         ours=copy.seconds / SECONDS_PER_HOUR,
         unit="h",
         kind=FigureOrigin.MODEL,
@@ -61,7 +61,7 @@ def _across() -> PublishedFigure:
     return PublishedFigure(
         what="snapshot, cluster to cluster",
         place=SNAPSHOT,
-        stated="~70",
+        published="~70",
         ours=copied(into_hdfs=True).seconds / 60,
         unit="min",
         kind=FigureOrigin.MODEL,
@@ -83,7 +83,7 @@ def _by_rate(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache warming",
             place="key takeaways",
-            stated="~130",
+            published="~130",
             ours=STORED_BYTES / WARMING_BYTES_PER_SECOND / 60,
             unit="min",
             kind=FigureOrigin.ARITHMETIC,
@@ -95,7 +95,7 @@ def _by_rate(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache warming, 1.5 TB a worker",
             place="things to consider",
-            stated="3-5",
+            published="3-5",
             ours=LARGE_CACHE_BYTES / worker / SECONDS_PER_HOUR,
             unit="h",
             kind=FigureOrigin.ARITHMETIC,
@@ -111,7 +111,7 @@ def _by_prefetch(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache warming by prefetch",
             place="key takeaways",
-            stated="~130",
+            published="~130",
             ours=filled.seconds / 60,
             unit="min",
             kind=FigureOrigin.MODEL,
@@ -121,7 +121,7 @@ def _by_prefetch(cod: Cod) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache warming by prefetch, 1.5 TB a worker",
             place="things to consider",
-            stated="3-5",
+            published="3-5",
             ours=longer.seconds / SECONDS_PER_HOUR,
             unit="h",
             kind=FigureOrigin.MODEL,

@@ -52,7 +52,7 @@ def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="throughput with cache",
             place=TABLE,
-            stated=f"{WARM}",
+            published=f"{WARM}",
             ours=reading.reads_per_second,
             unit="ops/s",
             kind=FigureOrigin.MODEL,
@@ -62,7 +62,7 @@ def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="latency with cache",
             place=TABLE,
-            stated=f"{WARM_MS:,}",
+            published=f"{WARM_MS:,}",
             ours=1000 * reading.latency_seconds,
             unit="ms",
             kind=FigureOrigin.MODEL,
@@ -80,7 +80,7 @@ def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="throughput without cache",
             place=TABLE,
-            stated=f"{COLD}",
+            published=f"{COLD}",
             ours=(min(reads), max(reads)),
             unit="ops/s",
             kind=FigureOrigin.MODEL,
@@ -90,7 +90,7 @@ def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="latency without cache",
             place=TABLE,
-            stated=f"{COLD_MS:,}",
+            published=f"{COLD_MS:,}",
             ours=(min(latencies), max(latencies)),
             unit="ms",
             kind=FigureOrigin.MODEL,
@@ -105,7 +105,7 @@ def _in_flight() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="requests in flight with cache",
             place=place,
-            stated=THREADS,
+            published=THREADS,
             ours=WARM * WARM_MS / 1000,
             unit="requests",
             kind=FigureOrigin.ARITHMETIC,
@@ -115,7 +115,7 @@ def _in_flight() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="requests in flight without cache",
             place=place,
-            stated=THREADS,
+            published=THREADS,
             ours=COLD * COLD_MS / 1000,
             unit="requests",
             kind=FigureOrigin.ARITHMETIC,
@@ -130,7 +130,7 @@ def _improvement() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="improvement of throughput",
             place=TABLE,
-            stated="138.80",
+            published="138.80",
             ours=100 * (WARM / COLD - 1),
             unit="%",
             kind=FigureOrigin.ARITHMETIC,
@@ -141,7 +141,7 @@ def _improvement() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="reduction of latency",
             place=TABLE,
-            stated="57.90",
+            published="57.90",
             ours=100 * (1 - WARM_MS / COLD_MS),
             unit="%",
             kind=FigureOrigin.ARITHMETIC,
@@ -157,7 +157,7 @@ def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="size of the data set",
             place="test setup",
-            stated="7.9",
+            published="7.9",
             ours=RECORDS * FIELDS * FIELD_BYTES / TB,
             unit="TB",
             kind=FigureOrigin.ARITHMETIC,
@@ -168,7 +168,7 @@ def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="cache over cached data",
             place="cache sizing guidelines",
-            stated=">1",
+            published=">1",
             ours=demand.everything_bytes / benchmark.workload.stored_bytes,
             unit="times",
             kind=FigureOrigin.MODEL,
@@ -184,7 +184,7 @@ def _misses(block_bytes: float) -> PublishedFigure:
     return PublishedFigure(
         what="misses of one node while its cache fills",
         place="figures 5 and 6",
-        stated="315-630",
+        published="315-630",
         ours=(fewest, most),
         unit="thousand",
         kind=FigureOrigin.MODEL,

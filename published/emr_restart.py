@@ -30,7 +30,7 @@ def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
     return PublishedFigure(
         what="recovery without persistent cache",
         place=TABLE,
-        stated="~6",
+        published="~6",
         ours=benchmark.plan.warm_up.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
         kind=FigureOrigin.MODEL,
@@ -45,7 +45,7 @@ def _persistent_cache(benchmark: Benchmark) -> PublishedFigure:
     return PublishedFigure(
         what="recovery with persistent cache",
         place=TABLE,
-        stated="<2",
+        published="<2",
         ours=_small(benchmark).plan.restart.seconds / 60,
         unit="min",
         kind=FigureOrigin.MODEL,
@@ -60,7 +60,7 @@ def _retries(benchmark: Benchmark) -> PublishedFigure:
     return PublishedFigure(
         what="`hbase.master.scp.retain.assignment.force.retries`",
         place="configuring persistent bucket cache",
-        stated=f"{RETRIES}",
+        published=f"{RETRIES}",
         ours=large.retain_retries,
         unit="retries",
         kind=FigureOrigin.MODEL,

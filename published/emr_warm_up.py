@@ -28,7 +28,7 @@ def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="hit ratio after 12 h",
             place=TABLE,
-            stated="85",
+            published="85",
             ours=100 * half,
             unit="%",
             kind=FigureOrigin.MODEL,
@@ -39,7 +39,7 @@ def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="hit ratio after 24 h",
             place=TABLE,
-            stated=">95",
+            published=">95",
             ours=100 * day,
             unit="%",
             kind=FigureOrigin.MODEL,
@@ -56,7 +56,7 @@ def _prefetched(benchmark: Benchmark) -> PublishedFigure:
     return PublishedFigure(
         what="time until 95 % with prefetch",
         place=TABLE,
-        stated="24",
+        published="24",
         ours=filled.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
         kind=FigureOrigin.MODEL,
@@ -95,7 +95,7 @@ def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="GETs an hour at the start",
             place=TABLE,
-            stated=f"{COLD_GETS:,}",
+            published=f"{COLD_GETS:,}",
             ours=ours,
             unit="GETs",
             kind=FigureOrigin.ARITHMETIC,
@@ -108,7 +108,7 @@ def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="GETs an hour at the peak",
             place="figure 4",
-            stated=f"{PEAK_GETS:,}",
+            published=f"{PEAK_GETS:,}",
             ours=ours,
             unit="GETs",
             kind=FigureOrigin.ARITHMETIC,
@@ -123,7 +123,7 @@ def _warming_gets() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="GETs an hour after 12 h",
             place=TABLE,
-            stated="15,000",
+            published="15,000",
             ours=_gets(0.85),
             unit="GETs",
             kind=FigureOrigin.ARITHMETIC,
@@ -133,7 +133,7 @@ def _warming_gets() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="GETs an hour after 24 h",
             place=TABLE,
-            stated=f"<{WARM_GETS:,}",
+            published=f"<{WARM_GETS:,}",
             ours=_gets(0.95),
             unit="GETs",
             kind=FigureOrigin.ARITHMETIC,
@@ -147,7 +147,7 @@ def _fewer_gets() -> PublishedFigure:
     return PublishedFigure(
         what="fewer GETs",
         place="persistent cache, last paragraph",
-        stated="99",
+        published="99",
         ours=100 * (1 - WARM_GETS / COLD_GETS),
         unit="%",
         kind=FigureOrigin.ARITHMETIC,

@@ -53,13 +53,13 @@ class Amount:
 class PublishedFigure:
     """A figure as its source states it, and ours in the same unit.
 
-    `stated` is the source's number with `~`, `<` or `>` where it says about, under or over; `how` is our formula and
+    `published` is the source's number with `~`, `<` or `>` where it says about, under or over; `how` is our formula and
     inputs; `remark` is what a reader must know before believing either.
     """
 
     what: str
     place: str
-    stated: str
+    published: str
     ours: float | tuple[float, float]
     unit: str
     kind: FigureOrigin
@@ -75,16 +75,16 @@ class PublishedFigure:
     @property
     def ratio(self) -> Amount:
         """Return ours over theirs; of ranges, the least over the most and the most over the least."""
-        theirs = Amount.parsed(self.stated)
+        theirs = Amount.parsed(self.published)
         return Amount(least=self.computed.least / theirs.most, most=self.computed.most / theirs.least)
 
     @property
     def verdict(self) -> Verdict:
         """How far apart the two are."""
-        theirs, ours = Amount.parsed(self.stated), self.computed
-        if self.stated.startswith("<"):
+        theirs, ours = Amount.parsed(self.published), self.computed
+        if self.published.startswith("<"):
             return Verdict.CLOSE if ours.most <= theirs.least else Verdict.APART
-        if self.stated.startswith(">"):
+        if self.published.startswith(">"):
             return Verdict.CLOSE if ours.least >= theirs.most else Verdict.APART
         if self.ratio.most < 1 - CLOSE_FRACTION or self.ratio.least > 1 + CLOSE_FRACTION:
             return Verdict.APART

@@ -27,7 +27,7 @@ def _compaction() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="written by compacting a region",
             place=place,
-            stated="30",
+            published="30",
             ours=REGION_GB * HDFS_REPLICATION,
             unit="GB",
             kind=FigureOrigin.ARITHMETIC,
@@ -38,7 +38,7 @@ def _compaction() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="wasted on 1 GB that is not local",
             place=place,
-            stated="9",
+            published="9",
             ours=REGION_GB - NON_LOCAL_GB,
             unit="GB",
             kind=FigureOrigin.ARITHMETIC,
@@ -47,7 +47,7 @@ def _compaction() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="compaction until all is local",
             place="case study: resolving timeouts",
-            stated=">8",
+            published=">8",
             ours=7 / 0.75,
             unit="h",
             kind=FigureOrigin.ARITHMETIC,
@@ -62,7 +62,7 @@ def _name_node() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="refreshes of block locations",
             place="load testing",
-            stated="~12,000",
+            published="~12,000",
             ours=worst,
             unit="req/s",
             kind=FigureOrigin.ARITHMETIC,
@@ -71,7 +71,7 @@ def _name_node() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="NameNode of 4 CPUs over that worst case",
             place="load testing",
-            stated=">2",
+            published=">2",
             ours=22_000 / worst,
             unit="times",
             kind=FigureOrigin.ARITHMETIC,

@@ -32,7 +32,7 @@ def _tuning() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="block cache",
             place="read optimized server settings",
-            stated="~800",
+            published="~800",
             ours=L1_FRACTION * HEAP_MIB,
             unit="MiB",
             kind=FigureOrigin.ARITHMETIC,
@@ -43,7 +43,7 @@ def _tuning() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="response time when tuned, 100 users",
             place="read optimized server settings",
-            stated=f"{AFTER_SECONDS}",
+            published=f"{AFTER_SECONDS}",
             ours=reduced,
             unit="s",
             kind=FigureOrigin.ARITHMETIC,
@@ -59,7 +59,7 @@ def _method() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="queries in the mix",
             place="I/O optimization, test environment",
-            stated="100",
+            published="100",
             ours=sum(QUERIES),
             unit="queries",
             kind=FigureOrigin.ARITHMETIC,
@@ -68,7 +68,7 @@ def _method() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="short records",
             place="compression and in-memory caching",
-            stated="180",
+            published="180",
             ours=200,
             unit="million",
             kind=FigureOrigin.ARITHMETIC,

@@ -30,7 +30,7 @@ def _improvement() -> tuple[PublishedFigure, ...]:
         PublishedFigure(
             what="mean improvement of 20 queries",
             place="performance analysis",
-            stated="20",
+            published="20",
             ours=100 * (LEAST + MOST) / 2,
             unit="%",
             kind=FigureOrigin.ARITHMETIC,
@@ -48,7 +48,7 @@ def _hit_rate(node: int, percentage: str, counted: tuple[int, int, float, float]
     return PublishedFigure(
         what=f"hit rate of node {node}",
         place="table after the first run",
-        stated=percentage,
+        published=percentage,
         ours=cached / (cached + remote),
         unit="",
         kind=FigureOrigin.ARITHMETIC,

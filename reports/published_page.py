@@ -98,7 +98,7 @@ def _rows(figures: Iterable[PublishedFigure]) -> Iterator[tuple[str, ...]]:
         yield (
             str(number),
             f"**{figure.what}**, {figure.place}",
-            f"{figure.stated} {figure.unit}".rstrip(),
+            f"{figure.published} {figure.unit}".rstrip(),
             f"{_amount(figure.computed)} {figure.unit}".rstrip(),
             _ratio(figure.ratio),
             f"{figure.kind}: {figure.how}",

@@ -87,9 +87,9 @@ class Bounds:
             return value
         lower = f"above {self.text(self.above)}" if self.least is None else f"at least {self.text(self.least)}"
         most = self.text(self.most)
-        shown_value = self.text(value) if -PRINTED < value < PRINTED else quoted(value)
+        number_text = self.text(value) if -PRINTED < value < PRINTED else quoted(value)
         mend = f"use {most} or less" if value > self.most else f"use a value {lower}"
-        raise refuse(f"must be {lower} and at most {most}, not {shown_value}: {self.reason}", mend.replace(",", ""))
+        raise refuse(f"must be {lower} and at most {most}, not {number_text}: {self.reason}", mend.replace(",", ""))
 
     def _holds(self, value: float) -> bool:
         return (value > self.above if self.least is None else value >= self.least) and value <= self.most

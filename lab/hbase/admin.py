@@ -148,7 +148,7 @@ class Admin:
         self._call("flush", seconds, table=table)
 
     def major_compact(self, table: str, seconds: float = CALL_SECONDS) -> float:
-        """Compact every region of the table and return the seconds that it took."""
+        """Run a major compaction of every region of the table, and return how many seconds it takes."""
         return float(self._call("major_compact", seconds, table=table)["waited_seconds"])
 
     def await_regions(self, table: str, seconds: float = CALL_SECONDS) -> float:

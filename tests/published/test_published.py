@@ -30,7 +30,7 @@ def result(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
     return all_results(benchmark)
 
 
-FIGURE = PublishedFigure(what="", place="", stated="2", ours=2.0, unit="", kind=FigureOrigin.MODEL, how="")
+FIGURE = PublishedFigure(what="", place="", published="2", ours=2.0, unit="", kind=FigureOrigin.MODEL, how="")
 
 
 def figure(result: tuple[SourceFigures, ...], what: str) -> PublishedFigure:
@@ -65,7 +65,7 @@ def test_the_published_number_is_that_of_the_ratio(published_number: str, least:
 def test_a_verdict_is_that_of_the_ratio_or_of_the_bound(
     published_number: str, ours: float | tuple[float, float], verdict: Verdict
 ) -> None:
-    assert replace(FIGURE, stated=published_number, ours=ours).verdict is verdict
+    assert replace(FIGURE, published=published_number, ours=ours).verdict is verdict
 
 
 def test_there_are_at_least_twenty_figures_from_five_sources(result: tuple[SourceFigures, ...]) -> None:
@@ -81,7 +81,7 @@ def test_every_figure_is_computed_and_says_how(result: tuple[SourceFigures, ...]
         assert one.place, one
         assert one.how, one
         assert 0 < one.ratio.least <= one.ratio.most < math.inf, one
-        assert Amount.parsed(one.stated).least * one.ratio.most == pytest.approx(one.computed.most), one
+        assert Amount.parsed(one.published).least * one.ratio.most == pytest.approx(one.computed.most), one
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_every_figure_is_a_row_and_every_remark_is_below_its_table(page: str) ->
     for results in all_results(published_benchmark()):
         assert f"*{results.source.title}*" in page
         for number, figure in enumerate(results.figures, 1):
-            assert f"| {number} | **{figure.what}**, {figure.place} | {figure.stated} {figure.unit}".rstrip() in page
+            assert f"| {number} | **{figure.what}**, {figure.place} | {figure.published} {figure.unit}".rstrip() in page
             assert not figure.remark or f"- **{number}**: {figure.remark}" in flat
 
 

@@ -105,7 +105,7 @@ def _fetch(jar: Jar, target: Path, source: Repository, stopped: Event) -> None:
             if attempt == TRIES or not transient:
                 raise _not_had(url, error, attempt) from None
             if stopped.wait(source.pause_seconds * 2 ** (attempt - 1)):
-                raise _given_up(url) from None
+                raise _failed_download(url) from None
         else:
             return
 
@@ -135,7 +135,7 @@ def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
     with urlopen(request, timeout=ANSWER_SECONDS) as answer:  # noqa: S310
         while chunk := answer.read(min(CHUNK_BYTES, jar.size_bytes + 1 - received)):
             if stopped.is_set():
-                raise _given_up(url)
+                raise _failed_download(url)
             file.write(chunk)
             digest.update(chunk)
             received += len(chunk)
@@ -153,7 +153,7 @@ def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
         )
 
 
-def _given_up(url: str) -> OperationFailed:
+def _failed_download(url: str) -> OperationFailed:
     return OperationFailed(
         Problem(
             where=url,
