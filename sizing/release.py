@@ -44,6 +44,14 @@ class Release:
         return self.hbase >= (2, 6, 5)
 
     @property
+    def keeps_blocks_on_split(self) -> bool:
+        """Return whether a split region's blocks can stay in the cache: from HBase 2.6.3 on (HBASE-28596).
+
+        Only a template of `configurations/` asks for it.
+        """
+        return self.hbase >= (2, 6, 3)
+
+    @property
     def fixed_heap(self) -> bool:
         """EMR's switch for a heap that neither grows nor shrinks stands on the same page as ZGC."""
         return self.zgc_documented
