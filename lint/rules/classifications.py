@@ -19,6 +19,7 @@ BOTH: Final = ("primary", "core")
 EXPORT: Final = "export"
 TABLE_FROM: Final = (7, 0, 0)
 VARIABLE: Final = re.compile(r"HBASE_\w+|JAVA_HOME")
+REJECTED: Final = "EMR rejects an unknown classification, and the cluster does not start"
 LOG4J_2: Final = "HBase-release-history-changes-790"
 APPS: Final = "EMR Release Guide, emr-configure-apps"
 
@@ -27,7 +28,7 @@ APPS: Final = "EMR Release Guide, emr-configure-apps"
     id="WB108",
     severity=Severity.ERROR,
     title="logging classification that the release no longer has",
-    because="EMR rejects an unknown classification, and the cluster does not start",
+    because=REJECTED,
     fix="use hbase-log4j2, with properties in Log4j 2 syntax",
     source=f"EMR Release Guide, {LOG4J_2}",
     proof=NO_AWS,
@@ -45,7 +46,7 @@ def _old_logging(node: LintedNode) -> Iterator[Violation]:
     id="WB109",
     severity=Severity.ERROR,
     title="logging classification that the release does not have yet",
-    because="EMR rejects an unknown classification, and the cluster does not start",
+    because=REJECTED,
     fix="use hbase-log4j, or emr-7.9.0 or later",
     source=f"EMR Release Guide, {LOG4J_2}",
     proof=NO_AWS,
@@ -71,7 +72,7 @@ def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None
     id="WB112",
     severity=Severity.ERROR,
     title="unknown classification, close to a real one",
-    because="EMR rejects an unknown classification, and the cluster does not start",
+    because=REJECTED,
     fix="write the classification that exists",
     source="EMR Release Guide, the page of each release",
     proof=NO_AWS,
@@ -98,7 +99,7 @@ def _slip(node: LintedNode) -> Iterator[Violation]:
     id="WB113",
     severity=Severity.WARNING,
     title="classification that EMR does not document",
-    because="EMR rejects an unknown classification, and the cluster does not start",
+    because=REJECTED,
     fix="check the release's page in the EMR Release Guide, or remove the classification",
     source="EMR Release Guide, the page of each 7.x release",
     proof=NO_AWS,

@@ -48,7 +48,8 @@ READ_BY_HBASE: Final = (SITE, "core-site")
 NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
 NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
 OF_WAL: Final = "emr.wal."
-_IGNORED: Final = "HBase ignores the key, as the boot for WB101 shows"
+IGNORED: Final = "HBase and Hadoop silently ignore keys that they do not know"
+AS_WB101: Final = "HBase ignores the key, as the boot for WB101 shows"
 
 
 @cache
@@ -92,7 +93,7 @@ def _is_catalogued(key: str) -> bool:
     id="WB101",
     severity=Severity.ERROR,
     title="unknown key, close to a real one",
-    because="HBase and Hadoop silently ignore keys that they do not know",
+    because=IGNORED,
     fix="write the key that exists",
     source="keys extracted from the release jars",
     proof=BOOTED,
@@ -118,10 +119,10 @@ def _near_miss(node: LintedNode) -> Iterator[Violation]:
     id="WB102",
     severity=Severity.ERROR,
     title="key of another version",
-    because="HBase and Hadoop silently ignore keys that they do not know",
+    because=IGNORED,
     fix="remove the key, or use a release that has it",
     source="keys extracted from the release jars",
-    proof=_IGNORED,
+    proof=AS_WB101,
     roles=BOTH,
     of_hbase=False,
 )
@@ -157,7 +158,7 @@ def _versions(key: str) -> str:
     because=("HBase and Hadoop silently ignore keys that they do not know; a coprocessor or Phoenix may read this one"),
     fix="check that the software that it is meant for reads it",
     source="keys extracted from the release jars",
-    proof=_IGNORED,
+    proof=AS_WB101,
     roles=BOTH,
     of_hbase=False,
 )
@@ -176,7 +177,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
     because=("HBase reads hbase-site and core-site, EMR reads its own keys from hbase, and YARN reads yarn-site"),
     fix="move the key to the classification that is read",
     source="HBase 2.6.2 HBaseConfiguration, Hadoop 3.4.1 YarnConfiguration; EMR Release Guide, emr-hbase-s3",
-    proof=_IGNORED,
+    proof=AS_WB101,
     roles=BOTH,
     of_hbase=False,
     of_hbase_1=True,
