@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -39,12 +40,12 @@ MOST_THREADS: Final = 64
 @click.option(
     "--write",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write.  [inspections/NAME.json]",
+    help="The file to write.  [default: inspections/NAME.json]",
 )
 @click.option("--files", type=click.IntRange(min=1), default=400, show_default=True, help="How many files to read.")
 @click.option("--all", "every", is_flag=True, help="Read every store file instead of a sample.")
 @click.option("--blocks", is_flag=True, help="Read the whole index, and the header of every compressed block.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other files.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The seed of the sample.")
 @click.option(
     "--threads",
     type=click.IntRange(1, MOST_THREADS),
@@ -70,13 +71,7 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     """
     store, name = _store(root)
     target = write or DIRECTORY / f"{name}.json"
-    choice = SamplingOptions(
-        files=chosen["files"],
-        every=bool(chosen["every"]),
-        headers=bool(chosen["blocks"]),
-        seed=chosen["seed"],
-        threads=chosen["threads"],
-    )
+    choice = _sampling(chosen)
     report, checkpoint = _inspect(store, choice, target)
     inspection = report.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
     if not inspection.families:
@@ -95,6 +90,16 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     click.echo("\n".join(page(report, advised)))
     named = target if target.is_absolute() else f"../{target}"
     click.echo(f"\nwritten: {target}\nuse it in an environment file: workload: {{inspection: {named}}}")
+
+
+def _sampling(chosen: Mapping[str, int]) -> SamplingOptions:
+    return SamplingOptions(
+        files=chosen["files"],
+        every=bool(chosen["every"]),
+        headers=bool(chosen["blocks"]),
+        seed=chosen["seed"],
+        threads=chosen["threads"],
+    )
 
 
 def _inspect(store: RootStore, choice: SamplingOptions, target: Path) -> tuple[RootReport, Checkpoint]:

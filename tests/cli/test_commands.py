@@ -210,7 +210,7 @@ def test_every_command_has_its_line_of_help_and_an_example(name: str) -> None:
 
 
 def test_explain_of_every_rendered_property_gives_value_reason_and_source() -> None:
-    """Every command runs in this process, because a start costs as much as the answer."""
+    """Each command is invoked in this process, because a start takes as long as the answer."""
     runner, described = CliRunner(), 0
     for (_, key), entry in CATALOGUE.items():
         result = runner.invoke(warmbase, ["explain", "dev", key])

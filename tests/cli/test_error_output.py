@@ -72,7 +72,7 @@ def test_every_command_prints_its_error_as_json(run: Run, command: str, spelling
         (OperationFailed(PROBLEM), "operation_failed", 1),
     ],
 )
-def test_each_kind_has_its_exit_code(
+def test_every_kind_has_its_exit_code(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: WarmbaseError, kind: str, code: int
 ) -> None:
     def fail(_: str) -> None:
@@ -93,7 +93,7 @@ def test_text_stays_off_stdout(run: Run) -> None:
     assert "fix: " in err
 
 
-def test_a_wrong_option_is_json_too(run: Run) -> None:
+def test_an_invalid_option_is_json_too(run: Run) -> None:
     code, out, _ = run("plan", "prod", "--output", "json", "--nonsense")
     error = json.loads(out)["error"]
     assert (code, error["exit_code"], error["problems"][0]["where"]) == (2, 2, "warmbase plan")
