@@ -200,18 +200,9 @@ class Admin:
             raise
         if answer.pop("id", None) != identity or "ok" not in answer:
             self._abandon()
-            raise OperationFailed(
-                Problem(where=f"hbase {name}", what="the process answered another call", why=str(answer), fix=self._fix)
-            )
+            raise self._failure(name, "the process answered another call", str(answer))
         if not answer.pop("ok"):
-            raise OperationFailed(
-                Problem(
-                    where=f"hbase {name}",
-                    what="HBase refused the call",
-                    why=str(answer["error"]),
-                    fix=f"{self._fix}, and the master's log",
-                )
-            )
+            raise self._failure(name, "HBase refused the call", str(answer["error"]))
         return answer
 
     def _answer(self, process: subprocess.Popen[bytes], name: str, seconds: float) -> dict[str, Any]:
@@ -220,14 +211,7 @@ class Admin:
         while b"\n" not in self._unread:
             remaining = end - time.monotonic()
             if remaining <= 0 or not select.select([output], [], [], remaining)[0]:
-                raise OperationFailed(
-                    Problem(
-                        where=f"hbase {name}",
-                        what=f"no answer in {seconds:.0f} s",
-                        why=self._last_lines(),
-                        fix=self._fix,
-                    )
-                )
+                raise self._failure(name, f"no answer in {seconds:.0f} s")
             read = os.read(output, READ_BYTES)
             if not read:
                 raise self._ended(name)
@@ -236,14 +220,7 @@ class Admin:
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError:
-            raise OperationFailed(
-                Problem(
-                    where=f"hbase {name}",
-                    what=f"the answer is not JSON: {line[:200]!r}",
-                    why=self._last_lines(),
-                    fix=self._fix,
-                )
-            ) from None
+            raise self._failure(name, f"the answer is not JSON: {line[:200]!r}") from None
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -280,23 +257,21 @@ class Admin:
         process = self._process
         self._abandon()
         code = process.returncode if process else None
-        return OperationFailed(
-            Problem(where=f"hbase {name}", what=f"the process ended with {code}", why=self._last_lines(), fix=self._fix)
-        )
+        return self._failure(name, f"the process ended with {code}")
 
     def _abandon(self) -> None:
         if self._process is not None:
             _kill(self._process)
         self.close()
 
-    @property
-    def _fix(self) -> str:
-        return f"read {self._command.log}"
-
-    def _last_lines(self) -> str:
-        """Return the end of the process's log."""
-        lines = self._command.log.read_text(errors="replace").splitlines() if self._command.log.exists() else []
-        return "\n".join(lines[-LAST_LINES:])
+    def _failure(self, name: str, what: str, why: str = "") -> OperationFailed:
+        """Return the error of a call, which without a reason quotes the end of the process's log."""
+        log = self._command.log
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        fix = f"read {log}, and the master's log"
+        return OperationFailed(
+            Problem(where=f"hbase {name}", what=what, why=why or "\n".join(lines[-LAST_LINES:]), fix=fix)
+        )
 
 
 def _cached_lengths(payloads: Sequence[tuple[int, int]]) -> LengthHistogram:

@@ -88,16 +88,7 @@ def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
     Raises OperationFailed when one is up already, or when something does not start: nothing is left running then;
     InvalidInput where this machine is too small.
     """
-    earlier = background_lab()
-    if earlier is not None and any(process.is_alive for process in earlier.processes):
-        raise OperationFailed(
-            Problem(
-                where="warmbase lab up",
-                what=f"a lab of {earlier.environment} is up already",
-                why="one lab runs in the background at a time",
-                fix="end it with `warmbase lab down`",
-            )
-        )
+    _refuse_second()
     down()
     check_room(request.of)
     place = LabPaths(root=home() / DIRECTORY, ports=free_ports())
@@ -128,11 +119,28 @@ def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
             table=request.table.name,
             processes=_processes({**cluster.running, "store proxy": running.proxy, "store": running.server}),
         )
-        half = _state().with_suffix(".part")
-        half.write_text(json.dumps(asdict(background), indent=1), encoding="utf-8")
-        half.replace(_state())
+        _write_state(background)
         stack.pop_all()
     return background
+
+
+def _refuse_second() -> None:
+    earlier = background_lab()
+    if earlier is not None and any(process.is_alive for process in earlier.processes):
+        raise OperationFailed(
+            Problem(
+                where="warmbase lab up",
+                what=f"a lab of {earlier.environment} is already running",
+                why="one lab runs in the background at a time",
+                fix="end it with `warmbase lab down`",
+            )
+        )
+
+
+def _write_state(background: BackgroundLab) -> None:
+    half = _state().with_suffix(".part")
+    half.write_text(json.dumps(asdict(background), indent=1), encoding="utf-8")
+    half.replace(_state())
 
 
 def background_lab() -> BackgroundLab | None:

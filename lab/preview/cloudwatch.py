@@ -27,7 +27,6 @@ __all__ = [
     "evaluated",
     "in_alarm",
     "queried",
-    "rule_holds",
 ]
 
 Series = Mapping[int, float]
@@ -293,31 +292,3 @@ def in_alarm(alarm: Alarm, store: MetricStore, now: int) -> bool:
     breaches = breaches[: alarm.periods]
     breaches += [alarm.missing == "breaching"] * (alarm.periods - len(breaches))
     return sum(breaches) >= alarm.breaching
-
-
-def rule_holds(rule: str, states: Mapping[str, bool]) -> bool:
-    """Return whether a composite alarm's rule holds; `states` says of each alarm whether it is in ALARM."""
-    names: dict[str, bool] = {}
-
-    def placed(match: re.Match[str]) -> str:
-        name = f"a{len(names)}"
-        names[name] = states[match[1]]
-        return name
-
-    text = re.sub(r'ALARM\("([^"]+)"\)', placed, rule)
-    for word in ("AND", "OR", "NOT"):
-        text = re.sub(rf"\b{word}\b", word.lower(), text)
-    return _holds(ast.parse(text, mode="eval").body, names)
-
-
-def _holds(node: ast.expr, names: Mapping[str, bool]) -> bool:
-    match node:
-        case ast.Name(id=name):
-            return names[name]
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _holds(operand, names)
-        case ast.BoolOp(op=ast.And(), values=values):
-            return all(_holds(value, names) for value in values)
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return any(_holds(value, names) for value in values)
-    raise ValueError(f"unsupported rule: {ast.unparse(node)}")

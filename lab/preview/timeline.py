@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from dashboards.alarms import alarms
 from dashboards.composite_alarms import composite_alarms
-from lab.preview.cloudwatch import in_alarm, rule_holds
+from lab.preview.cloudwatch import in_alarm
 from lab.preview.replay import MINUTE, ReplayedServer, replay
 from sizing.plan import Plan
 
-__all__ = ["timeline"]
+__all__ = ["rule_holds", "timeline"]
 
 
 def timeline(servers: Sequence[ReplayedServer], plan: Plan, root_bucket: str) -> Mapping[str, Sequence[int]]:
@@ -24,3 +26,31 @@ def timeline(servers: Sequence[ReplayedServer], plan: Plan, root_bucket: str) ->
             if holds:
                 minutes.setdefault(name, []).append(now // MINUTE)
     return minutes
+
+
+def rule_holds(rule: str, states: Mapping[str, bool]) -> bool:
+    """Return whether a composite alarm's rule holds; `states` says of each alarm whether it is in ALARM."""
+    names: dict[str, bool] = {}
+
+    def placed(match: re.Match[str]) -> str:
+        name = f"a{len(names)}"
+        names[name] = states[match[1]]
+        return name
+
+    text = re.sub(r'ALARM\("([^"]+)"\)', placed, rule)
+    for word in ("AND", "OR", "NOT"):
+        text = re.sub(rf"\b{word}\b", word.lower(), text)
+    return _holds(ast.parse(text, mode="eval").body, names)
+
+
+def _holds(node: ast.expr, names: Mapping[str, bool]) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return names[name]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _holds(operand, names)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(_holds(value, names) for value in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_holds(value, names) for value in values)
+    raise ValueError(f"unsupported rule: {ast.unparse(node)}")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -106,8 +107,9 @@ def _figures(
         accesses=blocks,
         up_seconds=time.monotonic(),
     )
+    figure = partial(Measurement, case="")
     return (
-        Measurement(case="", name="blocks cached", unit="", measured=float(blocks), because="blocks of 1 KiB"),
+        figure(name="blocks cached", unit="", measured=float(blocks), because="blocks of 1 KiB"),
         Measurement(
             case="after a restart",
             name="heap for each cached block",
@@ -119,8 +121,7 @@ def _figures(
             "much garbage",
             target=within(0.1),
         ),
-        Measurement(
-            case="",
+        figure(
             name="index file for each block",
             unit="B",
             measured=index.stat().st_size / blocks,
@@ -128,8 +129,7 @@ def _figures(
             because=f"the fields of an entry with numbers of this size; a plan reserves {INDEX_BYTES_PER_BLOCK} B",
             target=within(0.05),
         ),
-        Measurement(
-            case="",
+        figure(
             name="reading the index back, of each further block",
             unit="µs",
             measured=1e6 * (full.seconds - few.seconds) / (full.blocks - few.blocks),

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from configurations.metrics import MISSES_FOR_ONE
+from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import MANY_CLIENTS, Experiment, ScenarioResult, within
 from lab.hbase.jmx import CacheCounters
@@ -125,19 +126,9 @@ def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> li
         )
         with _filling(lab, filling), bench.sampled(SAMPLE_SECONDS) as samples:
             bench.wait_until(partial(_is_at, upto * predicted), STAGE_SECONDS)
-        most, level = (
-            max((most, *(sample.cache.l2_blocks for sample in samples if not sample.cache.l2_evictions))),
-            upto,
-        )
-    if not bench.sample(0.0).cache.l2_evictions:
-        raise OperationFailed(
-            Problem(
-                where=f"a cache of {cache_mib} MiB",
-                what=f"held {most:,} blocks and evicted none",
-                why="the clients did not fill it",
-                fix="run the scenario again on a quieter machine",
-            )
-        )
+        level = upto
+        most = max((most, *(sample.cache.l2_blocks for sample in samples if not sample.cache.l2_evictions)))
+    _check_evicts(bench, cache_mib, most)
     return [
         Measurement(
             case=f"cache of {share:g} of the data",
@@ -151,6 +142,18 @@ def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> li
             target=within(max(0.005, 2 * filled.deviation / predicted)),
         )
     ]
+
+
+def _check_evicts(bench: Bench, cache_mib: int, most: int) -> None:
+    if not bench.sample(0.0).cache.l2_evictions:
+        raise OperationFailed(
+            Problem(
+                where=f"a cache of {cache_mib} MiB",
+                what=f"held {most:,} blocks and evicted none",
+                why="the clients did not fill it",
+                fix="run the scenario again on a quieter machine",
+            )
+        )
 
 
 def _is_at(blocks: float, now: CacheCounters) -> bool:
@@ -172,35 +175,29 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
     lab.bench.settle(lab.table, settling, SETTLING_ROUNDS * lab.miniature.demand.blocks.count)
     window = lab.bench.measure(lab.table, load)
     predicted = expected_hit_ratio(lab.miniature, reading.falls(lab.miniature), cache_mib, lab.miniature.demand.sizes)
-    case = f"cache of {share:g} of the data, {reading.name}"
     stored = lab.miniature.demand.blocks
     # judgement: HBase looks for 1.008 to 1.009 blocks for a row, as `multiget` measured: for one row in a block's some
     # 137 it looks once more. Why is not known.
     blocks = stored.per_read + stored.count / stored.rows
+    figure = partial(Measurement, case=f"cache of {share:g} of the data, {reading.name}", unit="")
     return [
-        Measurement(
-            case=case,
+        figure(
             name="hit ratio",
-            unit="",
             measured=window.hit_ratio,
             predicted=predicted,
             because="Che's approximation over the range of occupancy between evictions, with rows placed by "
             "YCSB's hash",
             target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
         ),
-        Measurement(
-            case=case,
+        figure(
             name="misses that HBase counts for one",
-            unit="",
             measured=window.misses / max(1.0, window.measured.reads * blocks - window.hits),
             predicted=float(MISSES_FOR_ONE),
             because="a reader that misses looks again under the block's lock; counted over reads that missed",
             target=within(0.05),
         ),
-        Measurement(
-            case=case,
+        figure(
             name="GETs",
-            unit="",
             measured=float(window.gets),
             predicted=(1 - predicted) * window.measured.reads * blocks,
             because="one for each block that is not cached",

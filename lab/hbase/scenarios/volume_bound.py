@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -176,9 +177,9 @@ def _device_usage(window: Window, traffic: tuple[Traffic, Traffic], limits: Disk
 def _figures(
     lab: Experiment, case: str, window: Window, usage: DeviceUsage, predicted: Expected
 ) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case)
     return (
-        Measurement(
-            case=case,
+        figure(
             name="throughput",
             unit="reads/s",
             measured=steady_per_second(window.samples, window.load.seconds),
@@ -187,8 +188,7 @@ def _figures(
             f" own count, from {CONNECTED_SECONDS:.0f} s after its first read on, when every client is connected",
             target=within(0.1),
         ),
-        Measurement(
-            case=case,
+        figure(
             name="bottleneck",
             unit="",
             measured=usage.limit,
@@ -197,23 +197,20 @@ def _figures(
             "cores' idle time",
             target=MeasurementTarget(kind=TargetKind.SAME),
         ),
-        Measurement(
-            case=case,
+        figure(
             name="read from the device",
             unit="MiB/s",
             measured=usage.bytes_per_second / MIB,
             because="according to its own counters, while the load ran",
         ),
-        Measurement(
-            case=case,
+        figure(
             name="of the device for a read",
             unit="kB",
             measured=usage.bytes_per_second / window.measured.operations_per_second / KB,
             predicted=disk_bytes_per_read(read_of(lab.miniature), ALL_HIT) / KB,
             because="one block, and the rest of its first and last page",
         ),
-        Measurement(
-            case=case,
+        figure(
             name="operations of the device",
             unit="IO/s",
             measured=usage.reads_per_second,

@@ -395,7 +395,7 @@ def fake_group(path: Path, controllers: str, passed_on: str = "", processes: str
 
 def test_groups_are_unavailable_where_directories_cannot_be_written(tmp_path: Path) -> None:
     proc = fake_proc(tmp_path, v1_mounts(Path("/proc/sys")), "4:memory:/\n7:blkio:/\n0::/\n")
-    assert "no control group can be made" in str(groups.unavailable(proc))
+    assert "the control group could not be made" in str(groups.unavailable(proc))
 
 
 def test_groups_are_unavailable_in_plain_directories(tmp_path: Path) -> None:

@@ -109,10 +109,10 @@ def fails(error: Exception) -> Callable[[Path], float]:
     return scenario
 
 
-GONE = OperationFailed(Problem(where="server-0", what="ended", why="", fix="read its log"))
+SERVER_ENDED = OperationFailed(Problem(where="server-0", what="ended", why="", fix="read its log"))
 
 
-@pytest.mark.parametrize("error", [GONE, ValueError("no such number"), ZeroDivisionError("none")])
+@pytest.mark.parametrize("error", [SERVER_ENDED, ValueError("no such number"), ZeroDivisionError("none")])
 def test_one_that_fails_keeps_its_logs_and_the_findings_of_the_others(
     laboratory: Laboratory, scenarios: dict[str, Callable[[Path], float]], tmp_path: Path, error: Exception
 ) -> None:

@@ -37,15 +37,15 @@ def test_it_is_what_the_allocator_says_block_by_block(mib: int, first: dict[int,
 
 def test_blocks_of_one_length_appear_in_any_order() -> None:
     allocator = BucketAllocator(capacity_bytes=40 * MIB, sizes=SIZES)
-    found = filled_by_chance(allocator, LengthHistogram(pairs=((66_000, 4_000),)), orders=5)
-    assert (found.mean, found.deviation) == (allocator.block_capacity(66_000), 0)
+    filled = filled_by_chance(allocator, LengthHistogram(pairs=((66_000, 4_000),)), orders=5)
+    assert (filled.mean, filled.deviation) == (allocator.block_capacity(66_000), 0)
 
 
 def test_the_mean_is_what_proportions_give_but_for_rounding() -> None:
     allocator = BucketAllocator(capacity_bytes=136 * MIB, sizes=SIZES)
-    found = filled_by_chance(allocator, MIXED)
-    assert found.mean == pytest.approx(allocator.block_capacity(MIXED), rel=0.01)
-    assert 0 < found.deviation < 0.01 * found.mean
+    filled = filled_by_chance(allocator, MIXED)
+    assert filled.mean == pytest.approx(allocator.block_capacity(MIXED), rel=0.01)
+    assert 0 < filled.deviation < 0.01 * filled.mean
 
 
 def test_all_are_cached_where_all_fit() -> None:

@@ -7,7 +7,8 @@ import pytest
 from configurations.metrics import metric
 from dashboards.alarm import Alarm, Missing
 from dashboards.query import CLUSTER_ID, insights, search
-from lab.preview.cloudwatch import MetricStore, Published, Series, Value, evaluated, in_alarm, queried, rule_holds
+from lab.preview.cloudwatch import MetricStore, Published, Series, Value, evaluated, in_alarm, queried
+from lab.preview.timeline import rule_holds
 
 MINUTE = 60
 FIRST: Series = {0: 1.0, 60: 2.0, 120: 3.0}
