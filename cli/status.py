@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from textwrap import wrap
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -15,7 +15,7 @@ from environments.reader import read_environment
 from operations.aws import Aws
 from operations.claims import NOBODY
 from operations.state import Caches, ClusterState, EnvironmentState, state
-from reports.json_text import json_text
+from reports.json_text import json_text, plain
 from sizing.units import format_duration, format_percent, format_usd
 
 __all__ = ["status"]
@@ -47,10 +47,18 @@ def status(environment: str, output: str, *, watch: bool) -> None:
         current = state(aws, read)
         if watch:
             click.clear()
-        click.echo(json_text(current) if output == "json" else "\n".join(_page(current)))
+        click.echo(json_text(_document(current)) if output == "json" else "\n".join(_page(current)))
         if not watch:
             return
         time.sleep(WATCH_SECONDS)
+
+
+def _document(current: EnvironmentState) -> dict[str, Any]:
+    """Return the state as JSON has it, each cluster's name also under `colour`, the key's deprecated spelling."""
+    document: dict[str, Any] = plain(current)
+    for cluster in document["clusters"]:
+        cluster["colour"] = cluster["name"]
+    return document
 
 
 def _page(state: EnvironmentState) -> Iterator[str]:
@@ -73,9 +81,9 @@ def _claim(state: EnvironmentState) -> str:
 def _cluster(state: ClusterState) -> Iterator[str]:
     cluster = state.cluster
     if cluster is None or state.why:
-        yield f"{state.colour}, {state.role}: {state.why}"
+        yield f"{state.name}, {state.role}: {state.why}"
         return
-    yield f"{state.colour}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
+    yield f"{state.name}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
     yield from _entry("launched", _launch_line(state))
     nodes = (
         f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"

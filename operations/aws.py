@@ -47,43 +47,43 @@ class Aws:
 
     @cached_property
     def emr(self) -> EMRClient:
-        """Amazon EMR."""
+        """Return the client of Amazon EMR."""
         return self._session.client("emr", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def cloudformation(self) -> CloudFormationClient:
-        """AWS CloudFormation."""
+        """Return the client of AWS CloudFormation."""
         return self._session.client("cloudformation", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def cloudwatch(self) -> CloudWatchClient:
-        """Amazon CloudWatch."""
+        """Return the client of Amazon CloudWatch."""
         return self._session.client("cloudwatch", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def s3(self) -> S3Client:
-        """Amazon S3."""
+        """Return the client of Amazon S3."""
         return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT.merge(SHORT))
 
     @cached_property
     def ssm(self) -> SSMClient:
-        """AWS Systems Manager."""
+        """Return the client of AWS Systems Manager."""
         return self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def ec2(self) -> EC2Client:
-        """Amazon EC2."""
+        """Return the client of Amazon EC2."""
         return self._session.client("ec2", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def quotas(self) -> Any:  # noqa: ANN401 - one call is not worth its types
-        """Service Quotas."""
+        """Return the client of Service Quotas."""
         make: Any = self._session.client
         return make("service-quotas", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def pricing(self) -> PricingClient:
-        """AWS Price List; it answers in three regions only, and in each for all."""
+        """Return the client of the AWS Price List, which answers in three regions only, and in each for all."""
         return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What AWS refuses, as what, why and how to mend it."""
+"""Errors of AWS calls, translated to errors with what, why and fix."""
 
 from __future__ import annotations
 

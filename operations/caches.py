@@ -1,4 +1,4 @@
-"""What the caches of a cluster's RegionServers did last, as their nodes published it."""
+"""The latest figures of the caches of a cluster's RegionServers, as their nodes published them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ServerCache:
 
     @property
     def hit_ratio(self) -> float | None:
-        """Of the window; None where nothing was read."""
+        """Return the hit ratio of the window; None where nothing was read."""
         if self.hits is None or self.misses is None or self.hits + self.misses == 0:
             return None
         return self.hits / (self.hits + self.misses)

@@ -85,7 +85,7 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 def _variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables with the virtual environment's programs first, among them Node where a package brought it."""
+    """Return the variables with the virtual environment's programs first, and with Node where a package has it."""
     programs = PROJECT / ".venv" / "bin"
     path = os.pathsep.join((str(programs), variables.get("PATH", os.defpath)))
     return {**variables, "PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true", "NODE_NO_WARNINGS": "1"}

@@ -46,7 +46,7 @@ class Assembly:
     variables: Mapping[str, str]
 
     def template(self, stack: str) -> Mapping[str, Any]:
-        """Of one of its stacks."""
+        """Return the template of one of its stacks."""
         text = (self.directory / f"{stack}.template.json").read_text(encoding="utf-8")
         found: Mapping[str, Any] = json.loads(text)
         return found

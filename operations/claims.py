@@ -31,7 +31,7 @@ FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Who may write to a root. `state` is what EMR says of that cluster; None where it knows none of that id."""
+    """The cluster that may write to a root. `state` is its state in EMR; None where EMR does not know the cluster."""
 
     cluster: str
     region: str

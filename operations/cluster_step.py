@@ -43,7 +43,7 @@ ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED", "INTERRUPTED"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimaryShell:
-    """Of one cluster, which leaves its answers in that bucket."""
+    """Runs programs on the first primary of one cluster, which leaves its answers in that bucket."""
 
     aws: Aws
     cluster_id: str

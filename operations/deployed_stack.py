@@ -81,7 +81,7 @@ def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
 
 
 class Events:
-    """What happens to one stack from now on, or, unless all is seen, what has happened to it last."""
+    """The events of one stack from now on, or, unless all is seen, of its last operation."""
 
     def __init__(self, aws: Aws, stack: str, *, seen_all: bool = True) -> None:
         self._aws = aws
@@ -139,7 +139,7 @@ class Events:
                 raise
 
     def _new(self) -> list[Mapping[str, Any]]:
-        """The oldest first."""
+        """Return the new events, oldest first."""
         found = []
         for event in self._all():
             if event["EventId"] in self._seen:

@@ -66,7 +66,7 @@ class StackChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a deployment would do. `bucket`: what would be set on a root bucket that is somebody else's.
+    """The changes that a deployment would make. `bucket` has what would be set on an existing root bucket.
 
     `usd_per_month`: of the clusters as planned, by name; `current_usd_per_month` of those that run, as they run.
     """
@@ -90,7 +90,7 @@ class Proposal:
 
 
 def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
-    """What is there, looked at, and what would be done. A cluster that an earlier run launched is written down first.
+    """Return what a deployment would change. It first records a cluster that an earlier run launched.
 
     Raises InvalidInput for a faulty file or record, Infeasible, Refused where something stands in the way.
     """

@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceRequest:
-    """Whose prices to refresh, and where their files are."""
+    """A region whose prices are to be refreshed, and the directory of their files."""
 
     region: str
     directory: Path = PRICES
@@ -89,7 +89,7 @@ def _offers(client: PricingClient, search: ProductFilter, region: str, say: Say)
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """What boto3 and the price list say, as what, why and how to mend it."""
+    """Translate errors of boto3 and of the price list to errors with what, why and fix."""
     try:
         yield
     except ClientError as error:

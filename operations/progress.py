@@ -1,4 +1,4 @@
-"""What an operation does, step by step, and how it says so.
+"""The stages of an operation, and how it reports each of them.
 
 A step looks first at what is there and does only what is missing. So an operation that was ended anywhere is run again,
 and goes on.
@@ -18,7 +18,7 @@ Say: TypeAlias = Callable[[str], None]
 
 
 class Progress(Protocol):
-    """Who is told."""
+    """The receiver of an operation's reports, stage by stage."""
 
     def step(self, title: str) -> AbstractContextManager[Say]:
         """One step; what it yields takes a line of progress, and last the outcome."""

@@ -96,7 +96,7 @@ class _Groups:
         return self.wait_until_stable(role, say)
 
     def ask(self, group: DescribedGroup, **change: Any) -> None:  # noqa: ANN401 - the API's own form
-        """ModifyInstanceGroups for one group."""
+        """Sends ModifyInstanceGroups for one group."""
         asked: Any = {"InstanceGroupId": group.id, **change}
         self.aws.emr.modify_instance_groups(ClusterId=self.cluster_id, InstanceGroups=[asked])
 

@@ -38,7 +38,7 @@ class S3File:
 
     @property
     def name(self) -> str:
-        """Its URL."""
+        """Return its URL."""
         return f"s3://{self.bucket}/{self.key}"
 
     def read_at(self, offset: int, length: int) -> bytes:
@@ -81,7 +81,7 @@ class S3Root:
 
     @property
     def url(self) -> str:
-        """With a slash at its end."""
+        """Return its URL, which ends in a slash."""
         return f"s3://{self.bucket}/{self.prefix}/" if self.prefix else f"s3://{self.bucket}/"
 
     def files(self) -> Iterator[FileEntry]:
@@ -94,6 +94,6 @@ class S3Root:
                     yield FileEntry(each["Key"][len(start) :], each["Size"], each.get("ETag", "*"))
 
     def readable(self, stored: FileEntry) -> S3File:
-        """One of them."""
+        """Return one of its files, ready to be read."""
         key = f"{self.prefix}/{stored.path}" if self.prefix else stored.path
         return S3File(self.aws, self.bucket, key, stored.size_bytes, stored.stamp)

@@ -1,4 +1,4 @@
-"""What was edited by hand since it was deployed, as CloudFormation's drift detection finds it."""
+"""Resources that were edited by hand since they were deployed, as CloudFormation's drift detection finds them."""
 
 from __future__ import annotations
 

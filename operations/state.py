@@ -58,7 +58,7 @@ class Caches:
 class ClusterState:
     """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known."""
 
-    colour: str
+    name: str
     role: str
     cluster: DescribedCluster | None
     launched_at: str | None
@@ -119,7 +119,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
         return _nothing(cluster_name, role, record, infeasible.summary, found)
     with translated(f"the state of cluster {cluster_name} could not be read", "run the same again"):
         return ClusterState(
-            colour=cluster_name,
+            name=cluster_name,
             role=role,
             cluster=found,
             launched_at=record.launched_at if record else None,
@@ -135,7 +135,7 @@ def _nothing(
     cluster_name: str, role: str, record: LaunchRecord | None, why: str, cluster: DescribedCluster | None = None
 ) -> ClusterState:
     return ClusterState(
-        colour=cluster_name,
+        name=cluster_name,
         role=role,
         cluster=cluster,
         launched_at=record.launched_at if record else None,

@@ -115,7 +115,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
 
 
 def _refuse_others(aws: Aws, environment: Environment) -> None:
-    """Clusters of colours that the file no longer has."""
+    """Refuse where clusters are deployed that the file no longer lists."""
     known = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.clusters}
     with translated(f"the stacks of {environment.name} could not be listed", "run the same again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()

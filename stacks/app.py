@@ -33,7 +33,7 @@ def new_app(outdir: str | None = None) -> App:
 
 
 def environment_stack(environment: Environment) -> cdk.Environment:
-    """Where stacks go: the file's region, and its account or else that of the credentials."""
+    """Return where stacks go: the file's region, and its account or else that of the credentials."""
     return cdk.Environment(account=environment.account, region=environment.region)
 
 

@@ -31,7 +31,7 @@ QUERY: Final = "watched"
 
 
 class MonitoringStack(cdk.Stack):
-    """What one looks at, and what calls."""
+    """The dashboards and alarms of one cluster, and the topic that they notify."""
 
     def __init__(self, scope: Construct, launch: Launch, cluster: ClusterStack) -> None:
         environment, plan = launch.environment, launch.plan
@@ -78,7 +78,7 @@ class MonitoringStack(cdk.Stack):
         return key
 
     def _cloudwatch_may(self, actions: list[str], resource: str) -> iam.PolicyStatement:
-        """For alarms of this account only. Source: SNS Developer Guide, sns-key-management."""
+        """Allow CloudWatch to publish alarms of this account only. Source: SNS Developer Guide, sns-key-management."""
         account = {"StringEquals": {"aws:SourceAccount": self.account}}
         return iam.PolicyStatement(
             principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com", conditions=account)],
@@ -87,7 +87,7 @@ class MonitoringStack(cdk.Stack):
         )
 
     def _alarm(self, alarm: Alarm) -> cloudwatch.CfnAlarm:
-        """It calls nobody itself."""
+        """Add an alarm that notifies nobody itself."""
         return cloudwatch.CfnAlarm(
             self,
             _identity(alarm.name),

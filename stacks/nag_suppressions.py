@@ -43,7 +43,7 @@ def suppress_objects(construct: Construct, *patterns: str) -> None:
 
 
 def suppress_workspace(construct: Construct, workspace: str) -> None:
-    """Acknowledges policies for one workspace of write-ahead logs, in whatever region its ARN names."""
+    """Suppress the finding about one workspace of write-ahead logs, in whatever region its ARN names."""
     arn = f"IAM5[Resource::arn:<AWS::Partition>:emrwal:*:<AWS::AccountId>:workspace/{workspace}"
     _suppress(construct, {f"{arn}]": OF_A_WORKSPACE, f"{arn}/*]": OF_A_WORKSPACE})
 

@@ -1,4 +1,4 @@
-"""What cfn-lint's copy of CloudFormation's resource schemas says about a resource type, read from its data files.
+"""The resource schemas of CloudFormation in cfn-lint's copy, read from its files.
 
 The files are read directly: importing cfn-lint would cost every start of the local AWS more than half a second.
 """

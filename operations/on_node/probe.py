@@ -1,4 +1,4 @@
-"""What is on a core node, as one JSON document on standard output. Run as root by Systems Manager. Python 3.9.
+"""Prints the state of a core node as one JSON document. Systems Manager runs it as root. Python 3.9.
 
 It looks and changes nothing. What cannot be seen is null, and never an error: what is missing is what is looked for.
 """
@@ -90,7 +90,7 @@ def devices() -> list[dict[str, Any]] | None:
 
 
 def owner(path: str) -> str | None:
-    """Of a directory: its user, and its mode."""
+    """Return a directory's user and mode."""
     try:
         status = Path(path).stat()
         return f"{pwd.getpwuid(status.st_uid).pw_name} {status.st_mode & 0o7777:o}"
@@ -99,7 +99,7 @@ def owner(path: str) -> str | None:
 
 
 def logs(directory: Path) -> dict[str, Any]:
-    """What the RegionServer writes: how much of its collector's log, and whether its own has what a logger asks for."""
+    """Return the size of the collector's log, and whether the RegionServer's log has what a logger asks for."""
     collector = directory / COLLECTOR_LOG
     return {
         "collector_bytes": collector.stat().st_size if collector.is_file() else None,
@@ -136,7 +136,7 @@ def fetched(url: str) -> bytes | None:
 
 
 def figures(url: str) -> dict[str, float] | None:
-    """Of the cache and of short-circuit reads, as the RegionServer counts."""
+    """Return the RegionServer's own figures of the cache and of short-circuit reads."""
     try:
         [bean] = json.loads(fetched(f"{url}/jmx?qry={quote(BEAN, safe=':=,')}") or b"")["beans"]
         return {name: bean[name] for name in FIGURES if name in bean}
@@ -158,12 +158,12 @@ def configuration(url: str, keys: Iterator[str]) -> dict[str, str | None] | None
 
 
 def first_line(file: Path) -> str:
-    """Of an action's file: `begun`, or `done`."""
+    """Return the state of an action from its file: `begun`, or `done`."""
     return file.read_text(errors="replace").partition("\n")[0]
 
 
 def main() -> None:
-    """The document."""
+    """Prints the document, and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--region-server", default=REGION_SERVER)
     parser.add_argument("--logs", type=Path, default=LOGS)

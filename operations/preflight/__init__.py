@@ -1,4 +1,4 @@
-"""What is looked at before a deployment: each thing that would make it fail half an hour later, or lose something."""
+"""Checks that run before a deployment: each finds what would make it fail half an hour later, or lose something."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class PreflightCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightContext:
-    """What is to be deployed, and with what."""
+    """The clusters to be deployed, and what the checks need to know about them."""
 
     aws: Aws
     environment: Environment

@@ -46,7 +46,7 @@ def _subnet(asked: PreflightContext) -> Iterator[PreflightCheck]:
 
 
 def _vpc(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """Of an existing VPC: its names, and a way to S3 and to the services that nodes ask."""
+    """Check an existing VPC: its host names, and its routes to S3 and to the services that nodes call."""
     network = asked.environment.network
     if network.vpc is None or not asked.new:
         return

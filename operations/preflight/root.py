@@ -113,7 +113,7 @@ def _written_to(aws: Aws, root: Root) -> bool:
 
 
 def _unrecorded_cluster_id(asked: PreflightContext, cluster_name: str) -> str | None:
-    """Of a cluster that an earlier run launched, and had no time to write down."""
+    """Return the id of a cluster that an earlier run launched without writing its record."""
     try:
         return cluster_id(asked.aws, asked.environment.name, cluster_name)
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Whether a real cluster is what our documents say: each check with what was expected, what was found, what to do.
+"""Verifies that a real cluster is what the documents say: each check has what it expects, finds and advises.
 
 Checks settle rows of docs/unconfirmed.md, each by the words with which the row begins. What no check settles is listed
 in the report, with the row's own check to be made by hand.
@@ -43,7 +43,7 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
 
 
 def unsettled(findings: tuple[CheckResult, ...]) -> tuple[tuple[str, str], ...]:
-    """Rows of docs/unconfirmed.md that no finding settles, each with its check."""
+    """Return the rows of docs/unconfirmed.md that no finding settles, each with its check."""
     rows = [finding.row for finding in findings if finding.row and finding.good is not None]
     page = PAGE.read_text(encoding="utf-8")
     return tuple(

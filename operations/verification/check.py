@@ -1,4 +1,4 @@
-"""What is asked of a cluster that runs, what is known of it, and what was found."""
+"""A check of a running cluster, the context it needs, and its result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CheckResult:
 
 
 class Check(NamedTuple):
-    """What is asked, which row of docs/unconfirmed.md it settles, what is expected, and what to do where it is not."""
+    """A check, the row of docs/unconfirmed.md that it settles, what it expects, and the remedy."""
 
     check: str
     row: str
@@ -84,5 +84,5 @@ class Observed:
 
     @cached_property
     def instances(self) -> list[str]:
-        """Ids of its core nodes."""
+        """Return the ids of its core nodes."""
         return sorted(self.nodes)

@@ -1,4 +1,4 @@
-"""What EMR made of a launch: its groups, its security, its volumes, its claim, and what nobody has edited since."""
+"""Checks of a launched cluster: its groups, security, volumes and claim, and that nobody has edited them since."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _nodes_answer(seen: Observed) -> Iterator[CheckResult]:
 
 
 def _protection_stays(seen: Observed) -> Iterator[CheckResult]:
-    """Of a launch that was written down `pin` asked for it; what an update does to it, only an updated stack shows."""
+    """Check that termination protection outlasts an update; only a stack that was updated shows it."""
     cluster = seen.aws.emr.describe_cluster(ClusterId=seen.cluster.id)["Cluster"]
     name = cluster_stack(seen.launch.plan.environment, seen.launch.plan.cluster)
     [stack] = seen.aws.cloudformation.describe_stacks(StackName=name)["Stacks"]

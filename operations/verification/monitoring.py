@@ -1,4 +1,4 @@
-"""What CloudWatch has of a cluster: that all is published which dashboards and alarms are made of, and can be drawn."""
+"""Checks that CloudWatch has every metric of the dashboards and alarms, and can draw every graph."""
 
 from __future__ import annotations
 

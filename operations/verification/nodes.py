@@ -1,4 +1,4 @@
-"""What core nodes are to be: units, mounts, the JVM, what the RegionServer has read, its cache."""
+"""Checks of the core nodes: units, mounts, the JVM, the settings that the RegionServer has read, its cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program that systemd runs before each RegionServer start is tried on."""
+"""A volume on which the tests try the program that systemd runs before each RegionServer start."""
 
 from pathlib import Path
 

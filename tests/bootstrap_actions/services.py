@@ -20,7 +20,7 @@ CREDENTIALS = {"AccessKeyId": "AKIATEST", "SecretAccessKey": "secret", "Token": 
 
 @dataclass
 class Services:
-    """What they hold, what they were asked, and what goes wrong. `port` is where they listen."""
+    """The state of the services, the requests they received, and their faults. They listen on `port`."""
 
     port: int = 0
     account: str = "123456789012"
@@ -44,7 +44,7 @@ class Services:
 
     @property
     def url(self) -> str:
-        """Where they listen."""
+        """Return the URL on which they listen."""
         return f"http://127.0.0.1:{self.port}"
 
     def fault(self, service: str) -> tuple[int, str] | None:
@@ -58,7 +58,7 @@ class Services:
 
 @contextmanager
 def services() -> Iterator[Services]:
-    """The services until the block ends."""
+    """Run the services until the block ends."""
     held = Services()
     server = ThreadingHTTPServer(("127.0.0.1", 0), lambda *arguments: Handler(held, *arguments))
     held.port = server.server_port
@@ -73,14 +73,14 @@ def services() -> Iterator[Services]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
+    """Answers one request to any of the services."""
 
     def __init__(self, held: Services, *arguments: object) -> None:
         self.held = held
         super().__init__(*arguments)  # type: ignore[arg-type]
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Prints nothing."""
 
     def do_GET(self) -> None:
         """Metadata, what a RegionServer says, or an object."""
@@ -132,7 +132,7 @@ class Handler(BaseHTTPRequestHandler):
         return 200, ""
 
     def do_POST(self) -> None:
-        """EMR or CloudWatch."""
+        """Answers a request to EMR or CloudWatch."""
         body = self.body()
         self.held.signed.append(self.headers["Authorization"])
         if self.headers.get("X-Amz-Target") == "ElasticMapReduce.DescribeCluster":
@@ -172,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def say(self, status: int, text: str, **headers: str) -> None:
-        """The answer."""
+        """Sends the answer."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

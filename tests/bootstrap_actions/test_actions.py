@@ -1,4 +1,4 @@
-"""What holds for every bootstrap action: one file by itself, all arguments checked at once, a half run completed."""
+"""Laws of every bootstrap action: one file by itself, all arguments checked at once, a half run completed."""
 
 from __future__ import annotations
 

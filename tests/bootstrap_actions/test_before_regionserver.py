@@ -39,7 +39,7 @@ def streamed(messages: list[int]) -> bytes:
 
 
 def unchunked(size: int) -> bytes:
-    """As HBase 2.6.0 and before wrote it: one message."""
+    """Return an index as HBase 2.6.0 and before wrote it: one message."""
     return b"PBUF" + varint(size) + b"\xff" * size
 
 

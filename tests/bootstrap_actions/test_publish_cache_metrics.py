@@ -1,4 +1,4 @@
-"""What is published of a RegionServer's cache each minute, by the program that the timer runs."""
+"""The figures that the timer's program publishes of a RegionServer's cache each minute."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> No
 
 
 def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
-    """Another server's reading of the request: namespace, dimensions, units, values."""
+    """Another server reads the request: namespace, dimensions, units, values."""
     with services() as aws, local_aws() as local:
         node = PublishingNode(aws, tmp_path, cloudwatch=local.endpoint)
         assert node.minute(l2CacheHitCount=100, Get_99th_percentile=7).returncode == 0

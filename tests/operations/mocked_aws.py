@@ -57,7 +57,7 @@ class _Reader(pickle.Unpickler):
         self.shared = snapshot.shared
 
     def persistent_load(self, pid: int) -> object:
-        """The shared object of this number."""
+        """Return the shared object of this number."""
         return self.shared[pid]
 
 

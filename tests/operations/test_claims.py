@@ -1,4 +1,4 @@
-"""Who may write to a root: shown, taken away when it is safe, and looked for before a deployment."""
+"""The claim of a root: it is shown, released when that is safe, and checked before a deployment."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Account:
         return Aws(self.local.environment)
 
     def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        """warmbase, as typed."""
+        """Runs warmbase, as typed."""
         done = subprocess.run(
             [*PROCESS, *arguments],
             cwd=PROJECT,
@@ -68,11 +68,11 @@ class Account:
         return done
 
     def states(self) -> dict[str, str]:
-        """Of every cluster there ever was."""
+        """Return the state of every cluster there ever was."""
         return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.aws.emr.list_clusters()["Clusters"]}
 
     def running(self) -> list[str]:
-        """Of those, the ones that run."""
+        """Return the clusters that run."""
         return [identity for identity, state in self.states().items() if state == "WAITING"]
 
     def holder(self) -> str:
@@ -190,7 +190,7 @@ def test_a_deployment_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_pa
 
 
 def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]) -> None:
-    """A copy of the file without its record: by our own look at the change set; and past it, by the stack's policy."""
+    """Deploy a copy of the file without its record: warmbase refuses the change set, and then the stack policy does."""
     stack, elsewhere = "warmbase-cut-blue-cluster", work.directory / "elsewhere"
     elsewhere.mkdir()
     copy = elsewhere / here.file.name

@@ -1,4 +1,4 @@
-"""What of a change set would lose something, as CloudFormation describes its changes."""
+"""Changes of a change set that would lose something, as CloudFormation describes them."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def asked() -> Iterator[str]:
 
 
 def _is_aws(node: ast.expr) -> bool:
-    """`aws`, or `self.aws` and the like."""
+    """Return whether it is `aws`, or `self.aws` and the like."""
     return (isinstance(node, ast.Name) and node.id == "aws") or (
         isinstance(node, ast.Attribute) and node.attr in {"aws", "_aws"}
     )

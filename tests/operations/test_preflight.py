@@ -1,4 +1,4 @@
-"""What is looked at before a deployment: each thing that is wrong is named, with how to mend it."""
+"""Checks before a deployment: each names what is wrong and how to mend it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_quota_of_exactly_what_core_and_primary_nodes_need_is_enough(
 
 def test_a_zone_without_the_type_is_named(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing:
-        """No type is offered."""
+        """An EC2 client that offers no instance type."""
 
         def paginate(self, **_: object) -> list[Any]:
             return [{"InstanceTypeOfferings": []}]

@@ -57,7 +57,7 @@ def reconfigured(here: Deployed) -> None:
 
 
 def torn_down(here: Deployed) -> None:
-    """Of a cluster that is gone: what is left of it."""
+    """Return what is left of a cluster that is gone."""
     carry_out(teardown(here.aws, here.environment, "blue", None), Cut())
 
 

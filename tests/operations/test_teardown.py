@@ -1,4 +1,4 @@
-"""What a teardown goes by, and when it does not begin: the launch record, and not today's file."""
+"""A teardown goes by the launch record and not by today's file, and refuses to begin without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a cluster is what our documents say: well, with each thing otherwise, and where nobody answers."""
+"""Verification of a cluster that is as documented, of each mismatch, and where nobody answers."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def test_a_graph_that_cloudwatch_refuses_is_said(here: Deployed, monkeypatch: py
 
 
 def test_what_is_to_be_corrected_is_there() -> None:
-    """Each file that a check names."""
+    """Each file that a check names exists."""
     project = PAGE.parents[1]
     checks = "".join(file.read_text() for file in Path(module.__file__).parent.glob("*.py"))
     named = set(

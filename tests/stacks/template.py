@@ -1,4 +1,4 @@
-"""What tests of the stacks ask of synthesised templates."""
+"""Queries of synthesised templates that the tests of the stacks share."""
 
 from __future__ import annotations
 

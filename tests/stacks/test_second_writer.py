@@ -46,11 +46,11 @@ class Deployed:
 
     @property
     def s3(self) -> Any:
-        """S3."""
+        """Return the client of S3."""
         return client_of(self.aws, "s3")
 
     def states(self) -> dict[str, str]:
-        """Of every cluster there ever was, by id."""
+        """Return the state of every cluster there ever was, by id."""
         return {cluster["Id"]: cluster["Status"]["State"] for cluster in self.emr.list_clusters()["Clusters"]}
 
     def holder(self) -> str:
@@ -59,7 +59,7 @@ class Deployed:
         return str(json.loads(claim)["cluster"])
 
     def stack_status(self, name: str) -> str:
-        """How the last operation on a stack ended."""
+        """Return how the last operation on a stack ended."""
         [stack] = self.cloudformation.describe_stacks(StackName=name)["Stacks"]
         return str(stack["StackStatus"])
 
@@ -99,7 +99,7 @@ def deployed(tmp_path: Path) -> Iterator[Deployed]:
 
 
 def synthesised(directory: Path, name: str, old: str = "", new: str = "") -> Path:
-    """environments/dev.yaml with one change and without a record, its primaries running their claim."""
+    """Synthesise environments/dev.yaml with one change and without a record, its primaries running their claim."""
     place = directory / name
     place.mkdir()
     text = (PROJECT / "environments/dev.yaml").read_text().replace(old, new)

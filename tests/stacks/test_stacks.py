@@ -40,7 +40,7 @@ Launches = Callable[[str], Launch]
 
 
 def api_spelling(configurations: list[Any]) -> list[Any]:
-    """CloudFormation's ConfigurationProperties as the API's Properties, with Fn::Sub undone."""
+    """Return CloudFormation's ConfigurationProperties as the API's Properties, with Fn::Sub resolved."""
     spelled = []
     for configuration in configurations:
         properties = {

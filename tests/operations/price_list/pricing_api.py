@@ -58,7 +58,7 @@ class PricingApi:
         }
 
     def answer(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
-        """Status and body of the answer."""
+        """Return the status and the body of the answer."""
         if self.refusal:
             return 400, {"__type": self.refusal, "message": "User: local is not authorized"}
         found = [product for product in self.products[body["ServiceCode"]] if matches(product, body["Filters"])]

@@ -27,7 +27,7 @@ def api() -> Iterator[PricingApi]:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """The price files that ship, to write beside."""
+    """Return a directory with the shipped price files, to write beside."""
     shutil.copytree(PRICES, tmp_path / "prices", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     return tmp_path / "prices"
 
