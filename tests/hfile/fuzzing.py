@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from hfile.readable import Unreadable
 
-USUAL_INPUTS = 5_000
-"""Of all tests together."""
+INPUTS_PER_EXAMPLE = 40
+"""All tests together try so many inputs for each example that hypothesis tries of a law: 1,000, and with ci 8,000."""
 MOST_SECONDS = 2.0
 SLACK_BYTES = 6 << 20
 """One MiB that a block may hold beyond the file, and what Python takes for itself."""
@@ -77,7 +77,7 @@ def tried(
 ) -> None:
     """Holds a law against that share of all inputs: the same ones each time, unless their number is asked for."""
     asked = request.config.getoption("--inputs")
-    most = max(1, round(share * (asked or USUAL_INPUTS)))
+    most = max(1, round(share * (asked or INPUTS_PER_EXAMPLE * settings().max_examples)))
     count = 0
 
     @settings(LAWS, max_examples=most)
