@@ -59,6 +59,9 @@ test-lab: setup
 bench: setup
 	$(BIN)/pytest -m bench $(ARGS)
 
+mutants: setup
+	$(BIN)/python -m tests.mutants $(ARGS)
+
 fuzz: setup
 	$(BIN)/pytest -n 2 --dist worksteal tests/hfile/test_damaged_files.py tests/hfile/test_damaged_lists.py --inputs 100000 $(ARGS)
 

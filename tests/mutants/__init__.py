@@ -1,0 +1,1 @@
+"""One-line mutations of what matters, and the command that names the test that notices each."""
