@@ -43,18 +43,18 @@ def referenced_by(templates: Templates, stack: str, logical_id: str) -> dict[str
     LookupError for a resource that does not exist, and for an import that nothing exports.
     """
     exports = dict(exports_of(templates))
-    reached: dict[str, dict[str, RecordedResource]] = {}
+    recorded: dict[str, dict[str, RecordedResource]] = {}
     waiting = [(stack, logical_id)]
     while waiting:
         of, name = waiting.pop()
-        if name in reached.get(of, {}):
+        if name in recorded.get(of, {}):
             continue
         if name not in templates.get(of, {}).get("Resources", {}):
             raise LookupError(f"{of} has no {name}")
         resource = recorded_resource(templates[of]["Resources"][name])
-        reached.setdefault(of, {})[name] = resource
+        recorded.setdefault(of, {})[name] = resource
         waiting += [at for at in references(resource.properties, of, exports) if _is_resource(templates, *at)]
-    return {of: dict(sorted(reached[of].items())) for of in sorted(reached)}
+    return {of: dict(sorted(recorded[of].items())) for of in sorted(recorded)}
 
 
 def _is_resource(templates: Templates, stack: str, name: str) -> bool:

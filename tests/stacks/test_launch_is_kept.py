@@ -172,7 +172,7 @@ REFUSED_CHANGES = {
     ("network.route_table", 1): "cannot be changed on a running cluster",
     ("network.subnet", 0): "the VPC is new",
     ("network.vpc", 0): "nodes need one of its private subnets",
-    ("overrides.*.*", 2): "is no tuning",
+    ("overrides.*.*", 2): "and not tuning",
     ("region", 0): "no prices",
     ("storage.key", 0): "cannot be changed on a running cluster",
     ("storage.key", 1): "cannot be changed on a running cluster",
@@ -333,17 +333,17 @@ UNPINNED = [
 
 
 @pytest.mark.parametrize(("unpinned", "change"), UNPINNED)
-def test_a_property_that_is_not_held_is_seen(
+def test_a_property_that_is_not_pinned_is_refused(
     unpinned: str, change: dict[str, object], kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Seen by synthesis itself, and by the tests here: neither is blind."""
+    """Synthesis itself notices the change, and so does the check of these tests."""
 
     def careless(cluster: Any, was: RecordedResource) -> None:
         properties = {name: value for name, value in was.properties.items() if name != unpinned}
         apply_record(cluster, RecordedResource(type=was.type, properties=properties))
 
     monkeypatch.setattr("stacks.cluster.apply_record", careless)
-    with pytest.raises(Refused, match=f"would replace the running cluster j-TEST(.|\n)*{unpinned} is another"):
+    with pytest.raises(Refused, match=f"cluster j-TEST  would be replaced by (.|\n)*{unpinned} is another"):
         kept.changed(tmp_path, change)
     monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)
     other = tmp_path / "other"
