@@ -48,9 +48,9 @@ def translated(what: str, fix: str) -> Iterator[None]:
 
 def _fix(code: str, otherwise: str) -> str:
     if code in EXPIRED:
-        return "get new credentials (aws sso login, for example), and run the same again: it goes on where it ended"
+        return "get new credentials (aws sso login, for example), and run the same again: it continues where it stopped"
     if code in DENIED:
-        return "give these credentials leave for the action named above, or use others; then run the same again"
+        return "allow these credentials the action named above, or use others; then run the same again"
     if code in THROTTLED:
-        return "AWS asks for patience: wait a minute, and run the same again: it goes on where it ended"
+        return "AWS is throttling requests: wait a minute, and run the same again: it continues where it stopped"
     return otherwise

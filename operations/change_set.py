@@ -58,7 +58,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
     Raises Refused where a change would lose something, OperationFailed where it cannot begin, and where it fails.
     """
     aws = assembly.aws
-    with translated(f"stack {stack} could not be deployed", "run the same again: it goes on where it ended"):
+    with translated(f"stack {stack} could not be deployed", "run the same again: it continues where it stopped"):
         before = wait_until_stable(aws, stack, say)
         if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
             _protect(aws, stack)

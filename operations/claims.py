@@ -49,7 +49,7 @@ class Claim:
 def claim_of(aws: Aws, root: Root) -> Claim | None:
     """The claim that stands; None where nobody has claimed the root. Raises OperationFailed where nobody can tell."""
     bucket = root.bucket_in(aws.account)
-    with translated(f"the claim s3://{bucket}/{root.claim_key} could not be read", "look whether the bucket is there"):
+    with translated(f"the claim s3://{bucket}/{root.claim_key} could not be read", "check that the bucket exists"):
         try:
             found = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)
         except ClientError as error:

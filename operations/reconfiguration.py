@@ -119,7 +119,7 @@ def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
 
 
 def _answered(act: Callable[[Say], str], say: Say) -> str:
-    with translated("the cluster could not be changed", "run the same again: it goes on where it ended"):
+    with translated("the cluster could not be changed", "run the same again: it continues where it stopped"):
         return act(say)
 
 

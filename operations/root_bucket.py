@@ -45,7 +45,7 @@ class S3File:
         """One GET. Raises Unreadable where the object is not that any more, OperationFailed where S3 refuses."""
         if not length:
             return b""
-        with translated(f"{self.name} could not be read", "run the same again: it goes on where it ended"):
+        with translated(f"{self.name} could not be read", "run the same again: it continues where it stopped"):
             try:
                 data = self._got(f"bytes={offset}-{offset + length - 1}")
             except ClientError as error:

@@ -177,7 +177,7 @@ def _acts_of_primary(exported: str) -> Mapping[TeardownStep, tuple[str, Callable
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:
     def done(say: Say) -> str:
-        with translated(f"it failed to {title}", "run the same again: it goes on where it ended"):
+        with translated(f"it failed to {title}", "run the same again: it continues where it stopped"):
             return act(say)
 
     return Stage(title=title, act=done)

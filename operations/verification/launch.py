@@ -39,7 +39,7 @@ def _nodes_answer(seen: Observed) -> Iterator[CheckResult]:
         "Systems Manager",
         "",
         f"{len(seen.nodes)} core nodes answer",
-        "look whether the agent runs, and whether the subnet has a way to ssm and ssmmessages",
+        "check that the agent runs, and that the subnet has a route to ssm and ssmmessages",
     ).result(f"no answer of {', '.join(silent)}" if silent else "all answer", good=not silent and bool(seen.nodes))
 
 

@@ -31,7 +31,7 @@ from tests.operations.mocked_aws import clients
 RETRIES = vars(PATIENT)["retries"]
 FIXES = {
     "ExpiredToken": "get new credentials",
-    "AccessDeniedException": "give these credentials leave for the action named above",
+    "AccessDeniedException": "allow these credentials the action named above",
     "ThrottlingException": "wait a minute, and run the same again",
 }
 
