@@ -1,7 +1,7 @@
 """The number of blocks in a cache at its first eviction, when blocks come in random order.
 
-`BucketAllocator.blocks_held` has each length come in its proportion. In a cache of few buckets it matters how many of a
-rare length come before the others: each size that is begun takes a whole bucket.
+`BucketAllocator.block_capacity` lets each length come in its proportion. In a cache of few buckets it matters how many
+of a rare length come before the others: each size that is begun takes a whole bucket.
 """
 
 from __future__ import annotations
