@@ -195,6 +195,17 @@ def test_a_claim_that_changes_while_it_is_taken_over_is_read_again(aws: Services
     assert holder(aws) == "j-QUICK"
 
 
+def test_a_root_that_is_claimed_between_the_look_and_the_write_is_not_claimed_again(
+    aws: Services, tmp_path: Path
+) -> None:
+    """Clusters that start at once may all find no claim; this does not depend on how a busy machine runs them."""
+    aws.states["j-QUICK"] = "BOOTSTRAPPING"
+    aws.before_put = lambda: held_by(aws, "j-QUICK")
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert holder(aws) == "j-QUICK"
+
+
 def test_a_claim_that_is_deleted_while_it_is_taken_over_is_made_anew(aws: Services, tmp_path: Path) -> None:
     held_by(aws, "j-OLD")
     aws.states["j-OLD"] = "TERMINATED"
