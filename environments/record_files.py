@@ -60,7 +60,7 @@ def check_record(
     environment: Environment, cluster_name: str, record: LaunchRecord | None, running: str
 ) -> LaunchRecord:
     """Return the record if it is one of the cluster that runs by that id. Raises Refused for another, and for none."""
-    fix = f"write it down: warmbase pin {Path(environment.source).stem}; then the same again"
+    fix = f"write it down: warmbase pin {Path(environment.source).stem}; then run the same command again"
     if record is None:
         raise Refused(
             Problem(

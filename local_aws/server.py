@@ -162,7 +162,10 @@ def _let_stay(process: subprocess.Popen[str]) -> None:
     except BrokenPipeError:
         raise OperationFailed(
             Problem(
-                where="the local AWS", what="has ended by itself, so it cannot stay", why="", fix="run the same again"
+                where="the local AWS",
+                what="has ended by itself, so it cannot stay",
+                why="",
+                fix="run the same command again",
             )
         ) from None
     if process.stdout:

@@ -48,9 +48,9 @@ def translated(what: str, fix: str) -> Iterator[None]:
 
 def _fix(code: str, otherwise: str) -> str:
     if code in EXPIRED:
-        return "get new credentials (aws sso login, for example), and run the same again: it continues where it stopped"
+        return "get new credentials (for example, aws sso login) and run the same command again to continue"
     if code in DENIED:
-        return "allow these credentials the action named above, or use others; then run the same again"
+        return "allow these credentials the action named above, or use others; then run the same command again"
     if code in THROTTLED:
-        return "AWS is throttling requests: wait a minute, and run the same again: it continues where it stopped"
+        return "AWS is throttling requests: wait a minute, and run the same command again to continue"
     return otherwise

@@ -70,7 +70,7 @@ def run_cdk(
                 where=f"cdk {' '.join(arguments)}",
                 what=f"ended with {process.returncode}",
                 why="\n".join(last),
-                fix="mend what the lines above say, and run the same again",
+                fix="fix the cause that the lines above name, then run the same command again",
             )
         )
 

@@ -58,7 +58,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
     Raises Refused where a change would lose something, OperationFailed where it cannot begin, and where it fails.
     """
     aws = assembly.aws
-    with translated(f"stack {stack} could not be deployed", "run the same again: it continues where it stopped"):
+    with translated(f"could not deploy stack {stack}", "run the same command again to continue"):
         before = wait_until_stable(aws, stack, say)
         if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
             _protect(aws, stack)
@@ -145,10 +145,10 @@ def _refuse_losses(stack: str, changes: list[Mapping[str, Any]]) -> None:
         raise Refused(
             Problem(
                 where=f"stack {stack}",
-                what="was not changed: its change set would lose what must be retained",
+                what="was not changed: its change set would remove resources that must be retained",
                 why="\n".join(found),
                 fix="if a cluster runs without its launch record, write the record with `warmbase pin`, and deploy"
-                " again; otherwise revert what was changed in the file or in this checkout",
+                " again; otherwise revert the change in the file or in this checkout",
             )
         )
 
@@ -158,12 +158,12 @@ def _protect(aws: Aws, stack: str) -> None:
 
 
 def _failed(stack: str, status: str | None, events: Events) -> OperationFailed:
-    why = "\n".join(events.failures()) or "CloudFormation gives no reason"
+    why = "\n".join(events.failures()) or "CloudFormation gave no reason"
     return OperationFailed(
         Problem(
             where=f"stack {stack}",
             what=f"ended {status}",
             why=why,
-            fix="mend what the lines above say, and run the same again",
+            fix="fix the cause that the lines above name, then run the same command again",
         )
     )

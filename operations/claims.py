@@ -49,7 +49,7 @@ class Claim:
 def claim_of(aws: Aws, root: Root) -> Claim | None:
     """The claim that stands; None where nobody has claimed the root. Raises OperationFailed where nobody can tell."""
     bucket = root.bucket_in(aws.account)
-    with translated(f"the claim s3://{bucket}/{root.claim_key} could not be read", "check that the bucket exists"):
+    with translated(f"could not read the claim s3://{bucket}/{root.claim_key}", "check that the bucket exists"):
         try:
             found = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)
         except ClientError as error:
@@ -64,8 +64,8 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
         raise OperationFailed(
             Problem(
                 where=f"s3://{bucket}/{root.claim_key}",
-                what="is not a claim that can be read",
-                why="nobody can tell which cluster writes to the root",
+                what="is not a valid claim",
+                why="warmbase cannot tell which cluster writes to the root",
                 fix="find out which cluster writes there; when none does, delete the object, and run: warmbase"
                 " claim ENV --take",
             )
@@ -82,7 +82,7 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
 
 def state_of(aws: Aws, cluster: str) -> str | None:
     """Return what EMR says; None where it knows none of that id. Raises OperationFailed where it does not answer."""
-    with translated(f"EMR did not say whether {cluster} runs", "run the same again"):
+    with translated(f"could not ask EMR whether {cluster} is running", "run the same command again"):
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
         except ClientError as error:
@@ -108,7 +108,7 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
     }
     condition: Any = {"IfNoneMatch": "*"} if claim is None else {"IfMatch": claim.etag}
     encryption: Any = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": root.key} if root.key else {}
-    with translated(f"the claim s3://{bucket}/{root.claim_key} could not be written", "run the same again"):
+    with translated(f"could not write the claim s3://{bucket}/{root.claim_key}", "run the same command again"):
         try:
             aws.s3.put_object(
                 Bucket=bucket, Key=root.claim_key, Body=json.dumps(said, indent=1).encode(), **condition, **encryption
@@ -118,7 +118,7 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
                 raise Refused(
                     Problem(
                         where=f"s3://{bucket}/{root.claim_key}",
-                        what="has changed meanwhile",
+                        what="changed while the command ran",
                         why="a cluster is starting on this root",
                         fix="check which cluster has the claim: warmbase claim",
                     )
@@ -133,8 +133,9 @@ def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
             Problem(
                 where=claim_url,
                 what=f"is claimed by {claim.cluster} in {claim.region} of account {claim.account}",
-                why="these credentials cannot ask there whether that cluster runs",
-                fix="check there; once the cluster is terminated, delete the object by hand, and run the same again",
+                why="these credentials cannot check there whether that cluster is running",
+                fix="check in that account and region; once the cluster is terminated, delete the object by hand and"
+                " run the same command again",
             )
         )
     if claim.holds:
@@ -143,7 +144,7 @@ def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
                 where=claim_url,
                 what=f"is claimed by {claim.cluster}, which is {claim.state}",
                 why="two clusters that write to one root corrupt it",
-                fix="end that cluster first: warmbase teardown",
+                fix="terminate that cluster first: warmbase teardown",
             )
         )
 

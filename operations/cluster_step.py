@@ -52,7 +52,7 @@ class PrimaryShell:
     def run(self, name: str, say: Say, *arguments: str) -> Mapping[str, Any]:
         """Return what the script of that name answers. Raises OperationFailed where it fails, or answers nothing."""
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
-        with translated(f"{name} could not be run on {self.cluster_id}", "run the same again"):
+        with translated(f"could not run {name} on {self.cluster_id}", "run the same command again"):
             asked = script(name)
             self._cancel_waiting()
             [step] = self.aws.emr.add_job_flow_steps(
@@ -103,8 +103,9 @@ class PrimaryShell:
             Problem(
                 where=f"step {step}, {name}",
                 what=f"is still {said} after {LONGEST_SECONDS / 60:.0f} minutes",
-                why=f"cluster {self.cluster_id} has not run it",
-                fix="see in EMR's console what it waits for; when it has ended, run the same again",
+                why=f"cluster {self.cluster_id} has not finished the step",
+                fix="check in the EMR console what the step is waiting for; once it has ended, run the same command"
+                " again",
             )
         )
 
@@ -132,7 +133,8 @@ def script(name: str) -> str:
 
 
 def _failure(log: str, where: str, state: str, answer: Mapping[str, Any] | None) -> OperationFailed:
-    why = "it left no answer" if answer is None else str(answer.get("error", "it answered, and failed after that"))
-    return OperationFailed(
-        Problem(where=where, what=f"ended {state}", why=why, fix=f"read {log}, mend that, and run the same again")
-    )
+    why = "the step left no answer"
+    if answer is not None:
+        why = str(answer.get("error", "the step answered, but failed afterwards"))
+    fix = f"read {log}, fix the cause, and run the same command again"
+    return OperationFailed(Problem(where=where, what=f"ended {state}", why=why, fix=fix))

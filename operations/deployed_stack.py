@@ -24,16 +24,16 @@ UNPROTECT: Final = (
 )
 DELETE: Final = "aws cloudformation delete-stack --stack-name {stack}"
 STUCK: Final[Mapping[str, tuple[str, str]]] = {
-    "ROLLBACK_COMPLETE": ("its first creation failed, and nothing of it is left", f"{UNPROTECT} && {DELETE}"),
-    "ROLLBACK_FAILED": ("its first creation failed, and not all of it could be removed", f"{UNPROTECT} && {DELETE}"),
-    "CREATE_FAILED": ("its first creation failed, and what there is of it was left", f"{UNPROTECT} && {DELETE}"),
-    "DELETE_FAILED": ("it was to be deleted, and not all of it could be", DELETE),
+    "ROLLBACK_COMPLETE": ("its creation failed, and all its resources were removed", f"{UNPROTECT} && {DELETE}"),
+    "ROLLBACK_FAILED": ("its creation failed, and some of its resources remain", f"{UNPROTECT} && {DELETE}"),
+    "CREATE_FAILED": ("its creation failed, and the resources created so far were kept", f"{UNPROTECT} && {DELETE}"),
+    "DELETE_FAILED": ("its deletion failed, and some of its resources remain", DELETE),
     "UPDATE_FAILED": (
-        "an update failed, and was told not to go back",
+        "an update failed, and rollback was disabled",
         "aws cloudformation rollback-stack --stack-name {stack}",
     ),
     "UPDATE_ROLLBACK_FAILED": (
-        "an update failed, and so did the way back",
+        "an update failed, and so did its rollback",
         "aws cloudformation continue-update-rollback --stack-name {stack}",
     ),
 }
@@ -55,7 +55,7 @@ def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:
     """The status once nothing is under way. Raises OperationFailed for one in which no update can begin."""
     status = status_of(aws, stack)
     if status is not None and _under_way(status):
-        say(f"{stack} is {status}: waiting for its end")
+        say(f"{stack} is {status}: waiting until that ends")
         status = Events(aws, stack, seen_all=False).followed(say)
     if status is not None and status in STUCK:
         raise _stuck(aws, stack, status)
@@ -69,13 +69,14 @@ def _under_way(status: str) -> bool:
 
 def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
     means, command = STUCK[status]
-    why = "\n".join(Events(aws, stack, seen_all=False).failures()) or "CloudFormation does not say why any more"
+    why = "\n".join(Events(aws, stack, seen_all=False).failures()) or "CloudFormation no longer lists the reason"
     return OperationFailed(
         Problem(
             where=f"stack {stack}",
             what=f"is {status}: {means}",
             why=why,
-            fix=f"mend what the lines above say; then {command.format(stack=stack)}; then run the same again",
+            fix=f"fix the cause that the lines above name, run {command.format(stack=stack)}, then run the same"
+            " command again",
         )
     )
 
@@ -104,7 +105,7 @@ class Events:
                 where=f"stack {self._stack}",
                 what=f"is still {status} after {LONGEST_SECONDS / 60:.0f} minutes",
                 why="CloudFormation has not finished",
-                fix="look at its events in the console; run the same again, and it continues to wait",
+                fix="check its events in the console; run the same command again to continue waiting",
             )
         )
 

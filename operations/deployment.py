@@ -95,7 +95,7 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     Raises InvalidInput for a faulty file or record, Infeasible, Refused where something stands in the way.
     """
     environment = read_environment(work.name)
-    with progress.step("read the environment, and plan") as say:
+    with progress.step("read the environment and plan") as say:
         clusters = deployable_clusters(environment)
         say(
             ", ".join(
@@ -103,22 +103,22 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
                 for cluster in clusters.values()
             )
         )
-    with progress.step("look at the account") as say:
+    with progress.step("check the account") as say:
         checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
         refuse_unready(checks)
-        say(f"{len(checks)} things looked at, nothing in the way")
+        say(f"{len(checks)} checks, no problem")
     unrecorded = _unrecorded(work.aws, environment, _records(clusters))
     if unrecorded:
         _refuse_dry(environment, unrecorded, dry_run=dry_run)
         for cluster_name in unrecorded:
-            with progress.step(f"write down cluster {cluster_name}, which an earlier run launched") as say:
+            with progress.step(f"record cluster {cluster_name}, which an earlier run launched") as say:
                 say(_recorded(work.aws, environment, cluster_name, say))
         clusters = deployable_clusters(environment)
     with progress.step(f"cdk synth -c {selection(work.name)}") as say:
         output = str(work.assembly.directory)
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
         say("done")
-    with progress.step("compare with what is deployed") as say, _reading(environment):
+    with progress.step("compare with the deployed stacks") as say, _reading(environment):
         found = _proposed(work, environment, checks, clusters)
         say("no difference" if found.empty else f"{sum(1 for stack in found.stacks if _differs(stack))} stacks differ")
     return found
@@ -130,11 +130,11 @@ def deployment(work: Work, found: Proposal) -> Iterator[Stage]:
     yield _of_stack(work, network_stack(environment.name))
     yield _of_stack(work, storage_stack(environment.name))
     if environment.root.existing and environment.mode.keeps_data_in_s3:
-        title = f"set up bucket {environment.root.bucket}"
+        title = f"configure bucket {environment.root.bucket}"
         yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
     for cluster_name in found.launches:
         yield _of_stack(work, cluster_stack(environment.name, cluster_name))
-        title = f"read cluster {cluster_name} back, and write its launch down"
+        title = f"check cluster {cluster_name} and write its launch record"
         yield Stage(title=title, act=partial(_recorded, aws, environment, cluster_name))
         yield Stage(
             title=f"protect cluster {cluster_name} from termination",
@@ -170,8 +170,8 @@ def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: boo
             Problem(
                 where=f"cluster {names}",
                 what="runs without a launch record",
-                why="a deployment writes the record first, and a dry run writes nothing",
-                fix=f"warmbase pin {Path(environment.source).stem}, then the same again",
+                why="a deployment would write the record first, but a dry run writes nothing",
+                fix=f"warmbase pin {Path(environment.source).stem}, then run the same command again",
             )
         )
 
@@ -234,8 +234,8 @@ def _of_stack(work: Work, name: str) -> Stage:
 
 def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
     with translated(
-        f"bucket {environment.root.bucket} could not be set up",
-        "let whoever owns the bucket set this, or give these credentials leave to",
+        f"could not configure bucket {environment.root.bucket}",
+        "ask the owner of the bucket to set this, or allow these credentials to",
     ):
         return set_up(aws, environment.root, say)
 
@@ -244,9 +244,9 @@ def _recorded(aws: Aws, environment: Environment, cluster_name: str, say: Say) -
     """The launch record, once the stack has settled; one that is there is of this cluster."""
     record = launch_records(environment).get(cluster_name)
     if record is not None and record.plan is not None:
-        return "it is written down"
+        return "already recorded"
     if record is not None:
-        return f"it is written down; its plan was added to {upgrade(record).directory}: commit it"
+        return f"already recorded; the plan was added to {upgrade(record).directory}: commit it"
     with _reading(environment):
         wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
     done = pin(aws, environment, cluster_name)
@@ -258,4 +258,4 @@ def _protected(aws: Aws, environment: Environment, cluster_name: str, _: Say) ->
 
 
 def _reading(environment: Environment) -> AbstractContextManager[None]:
-    return translated(f"what is deployed of {environment.name} could not be read", "run the same again")
+    return translated(f"could not read the deployed stacks of {environment.name}", "run the same command again")

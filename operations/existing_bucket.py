@@ -26,9 +26,9 @@ def needs(aws: Aws, root: Root) -> Iterator[str]:
     if not root.existing:
         return
     if _metrics(aws, root) != _filter(root):
-        yield f"request metrics {ROOT_METRICS_FILTER} for {root.prefix}/, which dashboard and alarms read"
+        yield f"request metrics {ROOT_METRICS_FILTER} for {root.prefix}/, which the dashboards and alarms read"
     if _rule(root) not in _rules(aws, root):
-        yield f"uploads to {root.prefix}/ that broke off are removed after {INCOMPLETE_UPLOAD_DAYS} days"
+        yield f"incomplete uploads to {root.prefix}/ are deleted after {INCOMPLETE_UPLOAD_DAYS} days"
 
 
 def set_up(aws: Aws, root: Root, say: Say) -> str:
@@ -46,7 +46,7 @@ def set_up(aws: Aws, root: Root, say: Say) -> str:
         rule: Any = _rule(root)
         kept: Any = [each for each in rules if each.get("ID") != rule["ID"]]
         aws.s3.put_bucket_lifecycle_configuration(Bucket=root.bucket, LifecycleConfiguration={"Rules": [*kept, rule]})
-    return f"{len(found)} set" if found else "all is set"
+    return f"{len(found)} set" if found else "already configured"
 
 
 def _filter(root: Root) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ from stacks.references import Templates, referenced_by
 __all__ = ["Pinned", "check_pinned", "pin", "upgrade"]
 
 
-DIFFERS: Final = "differs from what runs"
+DIFFERS: Final = "differs from the running cluster"
 PIN_AGAIN: Final = "write the record again: warmbase pin ENV"
 
 
@@ -61,10 +61,10 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
     record, _, confirmed = _read_stacks(aws, environment, cluster_name)
     before = launch_records(environment).get(cluster_name)
     if before is None:
-        now = f"{record.cluster_id}, launched at {record.launched_at}, runs"
+        now = f"cluster {record.cluster_id}, launched at {record.launched_at}, is running"
         raise Drifted(
             f"the launch record of {cluster_name} in {record.directory}",
-            [f"there is none; {now}"],
+            [f"there is no record; {now}"],
             why=DIFFERS,
             fix=PIN_AGAIN,
         )
@@ -99,9 +99,9 @@ def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str
     for name in ("cluster_id", "launched_at", "identity", "availability_zone", "bootstrap"):
         was, now_is = getattr(before, name), getattr(now, name)
         if was != now_is:
-            yield f"{name}: the record has {was}, what runs {now_is}"
+            yield f"{name}: the record has {was}, the running cluster {now_is}"
     if before.plan not in {None, now.plan}:
-        yield "plan: the record has other figures than the launch"
+        yield "plan: the figures of the record differ from those of the launch"
     account, region = now.identity.account, now.identity.region
     for stack in sorted(before.resources.keys() | now.resources.keys()):
         was_there, is_there = before.resources.get(stack, {}), now.resources.get(stack, {})
@@ -111,7 +111,7 @@ def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str
                 for resource in (was_there.get(name), is_there.get(name))
             ]
             if sides[0] != sides[1]:
-                yield f"{stack}: {name} is another"
+                yield f"{stack}: {name} differs"
 
 
 def _earlier(environment: Environment, cluster_name: str) -> LaunchRecord | None:
@@ -154,7 +154,7 @@ def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[L
             f"cluster {live.id}, as EMR describes it,",
             differences,
             why="differs from what its stack launched",
-            fix="undo by hand what was changed by hand, or correct the environment file; then pin again",
+            fix="undo the changes that were made by hand, or correct the environment file; then run pin again",
         )
     files = _bootstrap_files(aws, live)
     record = LaunchRecord(
@@ -178,7 +178,7 @@ def _templates(aws: Aws, environment: Environment, cluster_name: str) -> Templat
 def _failures(environment: Environment) -> AbstractContextManager[None]:
     """Translate errors of boto3 into a message with cause and fix."""
     return translated(
-        f"what runs of {environment.name} in {environment.region} could not be read",
+        f"could not read the stacks and the cluster of {environment.name} in {environment.region}",
         "deploy first; or use credentials of the account in which it was deployed, which may read its stacks, its"
         " cluster and its bootstrap files",
     )
@@ -194,7 +194,7 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
             Problem(
                 where=f"cluster {identity}",
                 what=f"is {state}",
-                why="no cluster runs that a deployment could replace",
+                why="no cluster is running that a deployment could replace",
                 fix=f"to launch another, delete the stack {stack}, remove"
                 f" {record_directory(environment, cluster_name)} if it is there, and deploy",
             )
@@ -235,7 +235,7 @@ def _fetched(aws: Aws, url: str) -> bytes:
             Problem(
                 where=url,
                 what="does not exist",
-                why="the cluster's bootstrap actions fetch it, and new nodes cannot join without it",
-                fix="put the file back under that key",
+                why="the cluster's bootstrap actions download this file; without it no new node can join",
+                fix="upload the file again under that key",
             )
         ) from None

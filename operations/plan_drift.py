@@ -50,7 +50,7 @@ class ClusterDrift:
 def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
     """Asks EMR. Raises OperationFailed where it does not answer, or nothing runs."""
     plan = launch.plan
-    unread = f"what runs of {plan.environment} {plan.cluster} could not be read"
+    unread = f"could not read cluster {plan.cluster} of {plan.environment}"
     with translated(unread, "deploy first; or use credentials of the account in which it was deployed"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
     if cluster.state not in LIVES:
@@ -58,8 +58,8 @@ def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
             Problem(
                 where=f"cluster {cluster.id} of {plan.environment} {plan.cluster}",
                 what=f"is {cluster.state}",
-                why="a cluster that does not run cannot be compared",
-                fix="see what is left of it: warmbase status",
+                why="only a running cluster can be compared",
+                fix="list what remains of it: warmbase status",
             )
         )
     return RunningCluster(
@@ -73,7 +73,7 @@ def cluster_drift(aws: Aws, launch: Launch) -> ClusterDrift:
     Raises OperationFailed as `running`.
     """
     plan, running = launch.plan, read_running_cluster(aws, launch)
-    unread = f"what was deployed around {plan.environment} {plan.cluster} could not be read"
+    unread = f"could not read the stacks of {plan.environment} {plan.cluster}"
     with translated(unread, "use credentials of the account in which it was deployed"):
         beside = (*around(aws, launch, running.cluster), *stack_edits(aws, plan.environment, plan.cluster))
     return ClusterDrift(running=running, around=beside)

@@ -98,7 +98,7 @@ def _failures() -> Iterator[None]:
                 where="the AWS Pricing API",
                 what="refused the request",
                 why=str(error),
-                fix="use credentials that are valid and may call pricing:GetProducts",
+                fix="use valid credentials with permission for pricing:GetProducts",
             )
         ) from error
     except BotoCoreError as error:
@@ -115,8 +115,8 @@ def _failures() -> Iterator[None]:
         raise OperationFailed(
             Problem(
                 where="the AWS Pricing API",
-                what="answered in an unknown form",
+                what="answered in an unknown format",
                 why=str(error),
-                fix="compare the answer with facts/prices/offer.py, which reads the documented form",
+                fix="compare the answer with facts/prices/offer.py, which reads the documented format",
             )
         ) from error

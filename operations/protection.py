@@ -12,9 +12,9 @@ __all__ = ["protect"]
 
 def protect(aws: Aws, environment: Environment, cluster_name: str) -> str:
     """The outcome in a line. Raises OperationFailed where EMR does not answer."""
-    with translated(f"cluster {cluster_name} could not be protected from termination", "run the same again"):
+    with translated(f"could not protect cluster {cluster_name} from termination", "run the same command again"):
         identity = cluster_id(aws, environment.name, cluster_name)
         if aws.emr.describe_cluster(ClusterId=identity)["Cluster"]["TerminationProtected"]:
-            return f"{identity} is protected from termination"
+            return f"{identity} is already protected from termination"
         aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=True)
-        return f"{identity} is protected from termination now"
+        return f"{identity} is now protected from termination"

@@ -37,10 +37,10 @@ ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"}
 # judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
 PUBLISHED_SECONDS: Final = 300.0
 KEPT_FRACTION: Final = 0.9  # judgement: of what a cache held; regions that moved meanwhile take some of it along
-NO_REASON: Final = "EMR gives no reason"
+NO_REASON: Final = "EMR gave no reason"
 MASTER_WAITS: Final = "a master that restarts while a RegionServer is away may wait for hbase:meta forever"
 READ_GROUP_LOG: Final = (
-    "read the group's log (EMR's console, instance groups); change the environment file, and run the same again"
+    "read the group's log (EMR's console, instance groups); change the environment file, and run the same command again"
 )
 
 
@@ -65,7 +65,7 @@ class _Groups:
                         where=f"the {role} group of {self.cluster_id}",
                         what=f"is {group.state}",
                         why=group.why or NO_REASON,
-                        fix="see what is left of the cluster: warmbase status",
+                        fix="list what remains of the cluster: warmbase status",
                     )
                 )
             if group.state in STOPPED or (group.state == "RUNNING" and group.running == group.count):
@@ -79,7 +79,7 @@ class _Groups:
                 where=f"the {role} group of {self.cluster_id}",
                 what=f"is still {said} after {LONGEST_SECONDS / 3600:.0f} hours",
                 why=NO_REASON,
-                fix="look at its events in the console; run the same again, and it continues to wait",
+                fix="check its events in the console; run the same command again to continue waiting",
             )
         )
 
@@ -91,7 +91,7 @@ class _Groups:
             same = group.version == before.version
             if not same and not (group.pending and group.state in {"RUNNING", before.state}):
                 break
-            say(f"{role} group is {group.state}: EMR has not begun yet, or has just gone back")
+            say(f"{role} group is {group.state}: EMR has not started yet, or has just rolled back")
             time.sleep(POLL_SECONDS)
         return self.wait_until_stable(role, say)
 
@@ -107,11 +107,11 @@ def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
         return
     groups = _Groups(aws=aws, cluster_id=planned.running.cluster.id)
     before: dict[str, ServerCache] = {}
-    acts: dict[str, Callable[[Say], str]] = {"look at the caches": partial(_record_caches, groups, before)}
+    acts: dict[str, Callable[[Say], str]] = {"read the fill of the caches": partial(_record_caches, groups, before)}
     for move in planned.group_changes:
         moved = _resized if move.count is not None else _reconfigured
         acts[move.title] = partial(moved, groups, move)
-    acts["see that the caches were kept"] = partial(
+    acts["check that the caches were kept"] = partial(
         _caches_survived, groups, before, empties=planned.cost.cache_lost_bytes != 0
     )
     for title, act in acts.items():
@@ -119,7 +119,7 @@ def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
 
 
 def _answered(act: Callable[[Say], str], say: Say) -> str:
-    with translated("the cluster could not be changed", "run the same again: it continues where it stopped"):
+    with translated("could not change the cluster", "run the same command again to continue"):
         return act(say)
 
 
@@ -137,7 +137,7 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
                 where=f"the {move.role} group",
                 what=f"has {after.running} nodes instead of {move.count}, and is {after.state}",
                 why=after.why or NO_REASON,
-                fix="mend what the reason says, and run the same again",
+                fix="fix the cause, then run the same command again",
             )
         )
     return f"{after.running} nodes"
@@ -146,13 +146,14 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
 def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
     before = groups.wait_until_stable(move.role, say)
     if not before.pending and _same(before.settings, move.settings) and before.state == "RUNNING":
-        return "has them already"
+        return "already has these settings"
     if move.role == "primary":
         _refuse_absent(groups, say)
     groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=write_classifications(move.settings))
     after = groups.reconfigured(move.role, before, say)
     if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
-        return f"{sum(1 for _ in flattened(move.settings))} settings, on nodes: {after.running}"
+        nodes = f"{after.running} node{'s' * (after.running != 1)}"
+        return f"{sum(1 for _ in flattened(move.settings))} settings applied to {nodes}"
     raise _rolled_back(groups, move.role, before, after, say)
 
 
@@ -163,10 +164,10 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
         raise Refused(
             Problem(
                 where="the primary group",
-                what=f"was not changed: {core.running} of {core.count} core nodes run, and the core group is"
+                what=f"was not changed: {core.running} of {core.count} core nodes are running, and the core group is"
                 f" {core.state}",
                 why=MASTER_WAITS,
-                fix="wait until all core nodes run, and run the same again",
+                fix="wait until all core nodes are running, then run the same command again",
             )
         )
     silent = [cache.instance for cache in caches(groups.aws, groups.cluster_id) if cache.answering == 0]
@@ -176,7 +177,7 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
                 where="the primary group",
                 what=f"was not changed: the RegionServer of {', '.join(silent)} does not answer on its node",
                 why=MASTER_WAITS,
-                fix="read its log; when it serves again, run the same again",
+                fix="read its log; once it serves again, run the same command again",
             )
         )
 
@@ -190,14 +191,15 @@ def _rolled_back(
         return OperationFailed(
             Problem(where=f"the {role} group", what="EMR restored its previous settings", why=why, fix=READ_GROUP_LOG)
         )
-    say(f"{role} group is {after.state}: {why}; going back")
+    say(f"{role} group is {after.state}: {why}; restoring the previous settings")
     groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))
     back = groups.reconfigured(role, after, say)
     if back.state == "RUNNING" and not back.pending:
         return OperationFailed(
             Problem(
                 where=f"the {role} group",
-                what=f"EMR could not reconfigure it, and it was {after.state}; it has its previous settings again",
+                what=f"EMR could not reconfigure the group, which was {after.state}; its previous settings are"
+                " restored",
                 why=why,
                 fix=READ_GROUP_LOG,
             )
@@ -212,7 +214,7 @@ def _still(role: str, group: DescribedGroup) -> OperationFailed:
             what=f"is {group.state}, and cannot be changed until that is over",
             why=group.why or NO_REASON,
             fix="in EMR's console, look at the group's failed configurations and its nodes' logs; EMR replaces a faulty"
-            " node when you terminate it there; then run the same again",
+            " node when you terminate it there; then run the same command again",
         )
     )
 
@@ -229,16 +231,16 @@ def _record_caches(groups: _Groups, before: dict[str, ServerCache], _: Say) -> s
 def _filled(found: Iterable[ServerCache]) -> str:
     fills = [each.fill for each in found if each.fill is not None]
     if not fills:
-        return "not known: no node has published figures of its cache in the last minutes"
-    return f"{len(fills)} RegionServers, filled {format_percent(min(fills))} to {format_percent(max(fills))}"
+        return "unknown: no node has published cache metrics in the last minutes"
+    return f"{len(fills)} RegionServers, caches {format_percent(min(fills))} to {format_percent(max(fills))} full"
 
 
 def _caches_survived(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties: bool) -> str:
     """Return whether each has what it had. A cache that was to be emptied is none that was lost."""
     if not before:
-        return "not known: nothing was published before"
+        return "unknown: no node had published cache metrics before the change"
     if empties:
-        return "they begin anew, as was said: warmbase status says how far they are"
+        return "the caches start empty, as announced: warmbase status shows how full they are"
     latest = max(each.at for each in before.values())
     deadline = time.monotonic() + PUBLISHED_SECONDS
     while True:
@@ -246,11 +248,11 @@ def _caches_survived(groups: _Groups, before: dict[str, ServerCache], say: Say, 
         fresh = {name: each for name, each in now.items() if each.at > latest}
         if before.keys() <= fresh.keys() or time.monotonic() > deadline:
             break
-        say(f"{len(fresh)} of {len(before)} have published since")
+        say(f"{len(fresh)} of {len(before)} RegionServers have published since")
         time.sleep(POLL_SECONDS)
     lost = [name for name, each in before.items() if _lost_caches(each, fresh.get(name))]
     if lost:
-        return f"{len(lost)} of {len(before)} are colder than before: {', '.join(lost)}; warmbase status shows them"
+        return f"{len(lost)} of {len(before)} lost part of their cache: {', '.join(lost)}; warmbase status shows them"
     return f"kept: {_filled(fresh.values())}"
 
 

@@ -45,7 +45,7 @@ class S3File:
         """One GET. Raises Unreadable where the object is not that any more, OperationFailed where S3 refuses."""
         if not length:
             return b""
-        with translated(f"{self.name} could not be read", "run the same again: it continues where it stopped"):
+        with translated(f"could not read {self.name}", "run the same command again to continue"):
             try:
                 data = self._got(f"bytes={offset}-{offset + length - 1}")
             except ClientError as error:
@@ -56,10 +56,10 @@ class S3File:
                 raise
             except HTTPError as error:
                 raise OperationFailed(
-                    Problem(where=self.name, what="could not be read", why=str(error), fix="run the same again")
+                    Problem(where=self.name, what="could not be read", why=str(error), fix="run the same command again")
                 ) from error
         if len(data) != length:
-            raise Unreadable(self.name, offset + len(data), f"{length:,} bytes were to be read, and it ends here")
+            raise Unreadable(self.name, offset + len(data), f"{length:,} bytes expected, but the file ends here")
         return data
 
     def _got(self, piece: str) -> bytes:
@@ -87,7 +87,7 @@ class S3Root:
     def files(self) -> Iterator[FileEntry]:
         """A thousand for each request. Raises OperationFailed where S3 refuses."""
         start = f"{self.prefix}/" if self.prefix else ""
-        with translated(f"{self.url} could not be listed", "name a bucket and a prefix that are there"):
+        with translated(f"could not list {self.url}", "name an existing bucket and prefix"):
             pages: Any = self.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
             for page in pages:
                 for each in page.get("Contents", ()):

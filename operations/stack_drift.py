@@ -59,7 +59,7 @@ def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
                     where=f"stack {stack}",
                     what="CloudFormation could not detect drift",
                     why=why,
-                    fix="run the same again",
+                    fix="run the same command again",
                 )
             )
         if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
                     where=f"stack {stack}",
                     what=f"CloudFormation has not finished detecting drift after {DETECTION_SECONDS:.0f} s",
                     why="",
-                    fix="run the same again",
+                    fix="run the same command again",
                 )
             )
         time.sleep(POLL_SECONDS)

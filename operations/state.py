@@ -98,26 +98,26 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
 
 def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
     if not environment.mode.keeps_data_in_s3:
-        return None, "the data are on the nodes: there is none to claim"
+        return None, "in mode hdfs the data is on the nodes: there is no root to claim"
     try:
         found = claim_of(aws, environment.root)
     except OperationFailed as failure:
         return None, failure.summary
-    return found, "" if found else "nobody has claimed the root"
+    return found, "" if found else "no cluster has claimed the root"
 
 
 def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: LaunchRecord | None) -> ClusterState:
     role = environment.clusters[cluster_name].role
     found = _described(aws, environment.name, cluster_name)
     if found is None:
-        return _nothing(cluster_name, role, record, "it was never launched")
+        return _nothing(cluster_name, role, record, "the cluster was never launched")
     if found.state not in LIVES:
         return _nothing(cluster_name, role, record, f"{found.id} is {found.state}", found)
     try:
         launch = planned_cluster(environment, cluster_name, record).launch
     except Infeasible as infeasible:
         return _nothing(cluster_name, role, record, infeasible.summary, found)
-    with translated(f"the state of cluster {cluster_name} could not be read", "run the same again"):
+    with translated(f"could not read the state of cluster {cluster_name}", "run the same command again"):
         return ClusterState(
             name=cluster_name,
             role=role,
@@ -150,7 +150,7 @@ def _nothing(
 
 def _described(aws: Aws, environment: str, cluster_name: str) -> DescribedCluster | None:
     with translated(
-        f"cluster {cluster_name} could not be read", "use credentials of the account in which it was deployed"
+        f"could not read cluster {cluster_name}", "use credentials of the account in which it was deployed"
     ):
         try:
             return described_cluster(aws, environment, cluster_name)

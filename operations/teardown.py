@@ -34,7 +34,7 @@ TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
-SILENT: Final = "until then its alarms call nobody: aws cloudwatch enable-alarm-actions"
+SILENT: Final = "until then its alarms notify nobody; to turn them on again: aws cloudwatch enable-alarm-actions"
 DOWN: Final = "HBase is stopped already"
 CLUSTER: Final = "AWS::EMR::Cluster"
 GONE: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
@@ -47,7 +47,7 @@ def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> t
     """
     stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
     with translated(
-        f"cluster {cluster_name} could not be read", "use credentials of the account in which it was deployed"
+        f"could not read cluster {cluster_name}", "use credentials of the account in which it was deployed"
     ):
         status = status_of(aws, stack)
         if status is not None and status.endswith("_IN_PROGRESS") and not status.startswith(("REVIEW", "DELETE")):
@@ -55,8 +55,8 @@ def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> t
                 Problem(
                     where=f"stack {stack}",
                     what=f"is {status}",
-                    why="which cluster it will have is not known yet",
-                    fix="wait until CloudFormation has finished, and run the same again",
+                    why="the id of its cluster is not known yet",
+                    fix="wait until CloudFormation has finished, and run the same command again",
                 )
             )
         found = [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
@@ -102,9 +102,9 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
             raise Refused(
                 Problem(
                     where=f"cluster {cluster_name}",
-                    what=f"runs: {identity} is {state}",
-                    why="its network would be removed",
-                    fix=f"end it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
+                    what=f"is running: {identity} is {state}",
+                    why="the command would remove its network",
+                    fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
                 )
             )
     for cluster_name in environment.clusters:
@@ -117,7 +117,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
 def _refuse_others(aws: Aws, environment: Environment) -> None:
     """Refuse where clusters are deployed that the file no longer lists."""
     known = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.clusters}
-    with translated(f"the stacks of {environment.name} could not be listed", "run the same again"):
+    with translated(f"could not list the stacks of {environment.name}", "run the same command again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
         names = [stack["StackName"] for page in pages for stack in page["Stacks"]]
     start = cluster_stack(environment.name, "").removesuffix("-cluster")
@@ -127,8 +127,8 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
             Problem(
                 where=environment.source,
                 what=f"does not list clusters that are deployed: {', '.join(others)}",
-                why="their stacks use the network that would be removed",
-                fix="put their names back into the file, and end them: warmbase teardown",
+                why="their stacks use the network that the command would remove",
+                fix="add their names to the file again, and shut them down: warmbase teardown",
             )
         )
 
@@ -138,7 +138,8 @@ def _of_cluster(
 ) -> Iterator[Stage]:
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=identity, log_bucket=logs)
-    silence = _step("silence its calls", partial(_silenced, aws, emr_cluster_name(environment.name, cluster_name)))
+    emr_name = emr_cluster_name(environment.name, cluster_name)
+    silence = _step("silence its notifications", partial(_silenced, aws, emr_name))
     is_active = environment.clusters[cluster_name].role == "active"
     steps = tuple(_steps_of_primary(environment)) if is_active else ()
     acts = _acts_of_primary(str(exported))
@@ -149,7 +150,7 @@ def _of_cluster(
         yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
     if "stop-hbase" not in steps:
         yield silence
-    yield _step("lift the cluster's protection", partial(_unprotected, aws, identity))
+    yield _step("remove the termination protection", partial(_unprotected, aws, identity))
     yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
 
 
@@ -164,20 +165,20 @@ def _acts_of_primary(exported: str) -> Mapping[TeardownStep, tuple[str, Callable
     """Return the title and the function of each step that a storage mode can name."""
     return {
         "find-exports": (
-            f"look for an export of every table below {exported}",
+            f"find an export of every table below {exported}",
             partial(_exported, exported, current=False),
         ),
         "disable-tables": ("disable every table", _disabled),
-        "verify-exports": (f"see that every table is exported to {exported}", partial(_exported, exported)),
+        "verify-exports": (f"check that every table is exported to {exported}", partial(_exported, exported)),
         "flush-meta": ("flush hbase:meta and hbase:namespace", _flushed),
         "stop-hbase": ("stop HBase", _stopped),
-        "check-log": ("see that the write-ahead log is empty", _check_no_logs),
+        "check-log": ("check that the write-ahead log is empty", _check_no_logs),
     }
 
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:
     def done(say: Say) -> str:
-        with translated(f"it failed to {title}", "run the same again: it continues where it stopped"):
+        with translated(f"could not {title}", "run the same command again to continue"):
             return act(say)
 
     return Stage(title=title, act=done)
@@ -188,7 +189,7 @@ def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say)
     state = state_of(aws, identity)
     if state in LIVES:
         return act(say)
-    return f"{identity} is {state or 'unknown to EMR'}: nothing to be done on it any more"
+    return f"{identity} is {state or 'unknown to EMR'}: nothing left to do on it"
 
 
 def _disabled(primary: PrimaryShell, say: Say) -> str:
@@ -200,8 +201,9 @@ def _disabled(primary: PrimaryShell, say: Say) -> str:
             Problem(
                 where="HBase",
                 what=f"tables are still enabled: {', '.join(found['enabled'])}",
-                why="what they have in memory would be lost",
-                fix="find the reason in the master's log; disable the tables in HBase's shell, and run the same again",
+                why="the data in their memory would be lost",
+                fix="find the reason in the master's log, disable the tables in the HBase shell, and run the same"
+                " command again",
             )
         )
     return f"{len(found['tables'])} tables are disabled"
@@ -218,12 +220,12 @@ def _stopped(primary: PrimaryShell, say: Say) -> str:
         raise Refused(
             Problem(
                 where="HBase",
-                what=f"RegionServers still run: {', '.join(left)}",
-                why="what they have in memory would be lost",
-                fix="find the reason in their logs, and run the same again",
+                what=f"RegionServers are still running: {', '.join(left)}",
+                why="the data in their memory would be lost",
+                fix="find the reason in their logs, and run the same command again",
             )
         )
-    return "no RegionServer runs"
+    return "no RegionServer is running"
 
 
 def _silenced(aws: Aws, name: str, _: Say) -> str:
@@ -232,7 +234,7 @@ def _silenced(aws: Aws, name: str, _: Say) -> str:
     names = [each for each, alarm in found.items() if not alarm.silenced]
     if names:
         aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
-    return f"{len(found)} alarms call nobody now"
+    return f"{len(found)} alarms are silenced"
 
 
 def _check_no_logs(primary: PrimaryShell, say: Say) -> str:
@@ -241,10 +243,10 @@ def _check_no_logs(primary: PrimaryShell, say: Say) -> str:
         raise Refused(
             Problem(
                 where="HBase",
-                what="runs again after it was stopped",
+                what="is running again after it was stopped",
                 why="something has started it",
-                fix="find out what did in the journal of the primaries, and stop that; run the same again, which stops"
-                f" HBase; {SILENT}",
+                fix="find in the journal of the primary nodes what started it, and stop that; run the same command"
+                f" again, which stops HBase; {SILENT}",
             )
         )
     if found["files"]:
@@ -255,7 +257,7 @@ def _check_no_logs(primary: PrimaryShell, say: Say) -> str:
                 what=f"holds {len(found['files'])} files: {some}",
                 why="these write-ahead logs hold edits that exist nowhere else",
                 fix="start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
-                f" it has replayed them, and run the same again; {SILENT}",
+                f" it has replayed the log, and run the same command again; {SILENT}",
             )
         )
     return f"{found['directory']} is empty"
@@ -267,30 +269,32 @@ def _exported(url: str, primary: PrimaryShell, say: Say, *, current: bool = True
         raise Refused(
             Problem(
                 where=url,
-                what=f"has no whole snapshot of {', '.join(found['missing'])}",
-                why="the data exist nowhere else",
-                fix="export a snapshot of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same again",
+                what=f"has no complete snapshot of {', '.join(found['missing'])}",
+                why="the data exists nowhere else",
+                fix="export a snapshot of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same"
+                " command again",
             )
         )
     if not current:
-        return f"each table has a whole snapshot below {url}"
+        return f"each table has a complete snapshot below {url}"
     if found["stale"]:
         raise Refused(
             Problem(
                 where=url,
-                what=f"the snapshots of {', '.join(found['stale'])} lack store files that the tables have now",
-                why="what was written or compacted since the snapshot exists nowhere else",
-                fix="take another snapshot of each, which a disabled table allows, export it, and run the same again",
+                what=f"the snapshots of {', '.join(found['stale'])} lack store files that the tables now have",
+                why="anything written or compacted since the snapshot exists nowhere else",
+                fix="take another snapshot of each, which a disabled table allows, export it, and run the same"
+                " command again",
             )
         )
-    return f"each table has a whole snapshot below {url}, with all its store files"
+    return f"each table has a complete snapshot below {url}, with all its store files"
 
 
 def _unprotected(aws: Aws, identity: str, _: Say) -> str:
     if state_of(aws, identity) in GONE:
         return f"{identity} is gone"
     aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
-    return f"{identity} may be terminated"
+    return f"{identity} is no longer protected"
 
 
 def _terminated(aws: Aws, identity: str, say: Say) -> str:
@@ -307,7 +311,7 @@ def _terminated(aws: Aws, identity: str, say: Say) -> str:
             where=f"cluster {identity}",
             what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
             why="EMR has not finished terminating it",
-            fix="look at it in EMR's console; run the same again, and it continues to wait",
+            fix="check it in the EMR console; run the same command again to continue waiting",
         )
     )
 
@@ -323,13 +327,13 @@ def _deleted(aws: Aws, stack: str, say: Say) -> str:
         aws.cloudformation.delete_stack(StackName=stack)
     ended = events.followed(say)
     if ended is not None:
-        why = "\n".join(events.failures()) or "CloudFormation gives no reason"
+        why = "\n".join(events.failures()) or "CloudFormation gave no reason"
         raise OperationFailed(
             Problem(
                 where=f"stack {stack}",
                 what=f"ended {ended}",
                 why=why,
-                fix="remove what the lines above name, and run the same again",
+                fix="delete the resources that the lines above name, then run the same command again",
             )
         )
     return "deleted"
@@ -339,11 +343,11 @@ def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) 
     """Its own, or that of a cluster that is gone: of another that runs it stays."""
     claim = claim_of(aws, environment.root)
     if claim is None or claim.cluster == NOBODY:
-        return "nobody holds it"
+        return "no cluster holds it"
     if claim.cluster != identity and claim.holds:
-        return f"{claim.cluster} holds it: it stays"
+        return f"{claim.cluster} holds the claim, so it stays"
     release(aws, environment, claim)
-    return "the next active cluster may claim it"
+    return "the next active cluster can claim it"
 
 
 def _forgotten(environment: Environment, cluster_name: str, _: Say) -> str:
@@ -353,4 +357,4 @@ def _forgotten(environment: Environment, cluster_name: str, _: Say) -> str:
     shutil.rmtree(directory)
     with suppress(OSError):
         directory.parent.rmdir()
-    return f"{directory} is gone; commit that"
+    return f"{directory} was removed; commit that"

@@ -103,7 +103,7 @@ def _moves(
     for role in ("core", "primary"):
         if any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
             settings = _settings(running, launch, account, role, skipped)
-            yield GroupChange(role=role, title=f"{role} group: today's settings", settings=settings)
+            yield GroupChange(role=role, title=f"{role} group: apply today's settings", settings=settings)
     if resized and want < have:
         yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
 

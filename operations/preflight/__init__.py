@@ -27,7 +27,7 @@ def preflight(
     """Each check as it is made. Raises OperationFailed where AWS does not say what must be known."""
     asked = PreflightContext(aws=aws, environment=environment, launches=launches, records=records)
     for check in (*OF_ACCOUNT, *OF_ROOT, *OF_NETWORK):
-        with translated(f"could not check whether {environment.name} can be deployed", "run the same again"):
+        with translated(f"could not check whether {environment.name} can be deployed", "run the same command again"):
             yield from check(asked)
 
 

@@ -50,7 +50,7 @@ def _command_line(_: PreflightContext) -> Iterator[PreflightCheck]:
     if not COMMAND.exists():
         where = COMMAND.relative_to(PROJECT)
         yield PreflightCheck(
-            name="CDK command line", detail="none", problem=f"{where} is not there", fix="run `make setup`"
+            name="CDK command line", detail="none", problem=f"{where} does not exist", fix="run `make setup`"
         )
         return
     have = _document("node_modules/aws-cdk/package.json")["version"]
@@ -76,8 +76,8 @@ def _bootstrapped(asked: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(
             name="cdk bootstrap",
             detail="none",
-            problem="this account and region have no bucket for templates and bootstrap files yet",
-            fix=f"once, with an administrator's credentials: {command}",
+            problem="this account and region have no CDK bucket for templates and bootstrap files yet",
+            fix=f"run once, with an administrator's credentials: {command}",
         )
         return
     yield PreflightCheck(name="cdk bootstrap", detail=f"version {version}")
@@ -89,7 +89,7 @@ def _stacks(asked: PreflightContext) -> Iterator[PreflightCheck]:
             status = status_of(asked.aws, stack)
             if status is not None and status in STUCK:
                 means, command = STUCK[status]
-                fix = f"{command.format(stack=stack)}, then run the same again; its events say why"
+                fix = f"{command.format(stack=stack)}, then run the same command again; its events say why"
                 yield PreflightCheck(name=stack, detail=status, problem=means, fix=fix)
 
 
@@ -103,8 +103,9 @@ def _records(asked: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(
             name=f"cluster {cluster_name}",
             detail=found,
-            problem=f"{record.directory} is of a cluster that no longer runs; a deployment would launch no other",
-            fix=f"clear what is left of it: warmbase teardown {Path(asked.environment.source).stem} {cluster_name}",
+            problem=f"{record.directory} records a cluster that is no longer running; while it exists, a deployment"
+            " launches no other",
+            fix=f"remove what is left of it: warmbase teardown {Path(asked.environment.source).stem} {cluster_name}",
         )
 
 
@@ -128,7 +129,7 @@ def _offered(asked: PreflightContext) -> Iterator[PreflightCheck]:
             name="instance types",
             detail=", ".join(types),
             problem=f"{zone} does not offer {', '.join(missing)}",
-            fix="name another availability_zone in `network`, or limit `core: {families: […]}` to what it has",
+            fix="name another availability_zone in `network`, or limit `core: {families: […]}` to what it offers",
         )
         return
     yield PreflightCheck(name="instance types", detail=f"{', '.join(types)} in {zone}")
@@ -156,11 +157,11 @@ def _quotas(asked: PreflightContext) -> Iterator[PreflightCheck]:
         if limit is None:
             yield PreflightCheck(name=name, detail=f"{needed:,.3g} {unit} needed; the quota could not be read")
             continue
-        found = f"{needed:,.3g} of {limit:,.0f} {unit}, whatever else runs"
+        found = f"{needed:,.3g} of {limit:,.0f} {unit}, not counting what else is running"
         if needed > limit:
             service, code = quota
             command = f"request-service-quota-increase --service-code {service} --quota-code {code}"
-            fix = f"ask for more: aws service-quotas {command}"
+            fix = f"request an increase: aws service-quotas {command}"
             yield PreflightCheck(
                 name=name, detail=found, problem="the quota is too small for this cluster alone", fix=fix
             )

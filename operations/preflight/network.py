@@ -21,21 +21,21 @@ def _subnet(asked: PreflightContext) -> Iterator[PreflightCheck]:
     said = f"{network.subnet} in {found['AvailabilityZone']}, {found['AvailableIpAddressCount']} free addresses"
     nodes = sum(launch.plan.core.count + launch.plan.primary.count for launch in asked.new.values())
     wrong = [
-        (found["VpcId"] != network.vpc, f"it is in {found['VpcId']}, not {network.vpc}", "name the VPC that it is in"),
+        (found["VpcId"] != network.vpc, f"the subnet is in {found['VpcId']}, not {network.vpc}", "name its own VPC"),
         (
             found["AvailabilityZone"] != network.availability_zone,
-            f"it is not in {network.availability_zone}",
-            "name its zone as availability_zone",
+            f"the subnet is not in {network.availability_zone}",
+            "set availability_zone to the subnet's zone",
         ),
         (
             tags.get(EMR_TAG) != "true",
-            f"it has no tag {EMR_TAG}=true, without which EMR may start nothing in it",
+            f"the subnet lacks the tag {EMR_TAG}=true, without which EMR cannot start nodes in it",
             f"aws ec2 create-tags --resources {network.subnet} --tags Key={EMR_TAG},Value=true",
         ),
         (
             found["AvailableIpAddressCount"] < nodes,
-            f"{nodes} nodes need as many addresses",
-            "name a subnet with more of them",
+            f"{nodes} nodes need one free address each",
+            "name a subnet with more free addresses",
         ),
     ]
     problems = [(problem, fix) for is_wrong, problem, fix in wrong if is_wrong]
@@ -58,7 +58,10 @@ def _vpc(asked: PreflightContext) -> Iterator[PreflightCheck]:
             flag = "--enable-dns-support" if attribute == "enableDnsSupport" else "--enable-dns-hostnames"
             fix = f"aws ec2 modify-vpc-attribute --vpc-id {network.vpc} {flag}"
             yield PreflightCheck(
-                name="VPC", detail=network.vpc, problem=f"{attribute} is off: nodes find each other by name", fix=fix
+                name="VPC",
+                detail=network.vpc,
+                problem=f"{attribute} is off, but nodes find each other by name",
+                fix=fix,
             )
     filters: Any = [{"Name": "vpc-id", "Values": [network.vpc]}]
     endpoints = asked.aws.ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
@@ -71,8 +74,8 @@ def _vpc(asked: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(
             name="VPC",
             detail=f"endpoints: {', '.join(sorted(services)) or 'none'}; no NAT gateway",
-            problem=f"nodes have no way to {', '.join(missing)}",
-            fix="make these endpoints in the VPC, or route the subnet through a NAT gateway",
+            problem=f"nodes cannot reach {', '.join(missing)}",
+            fix="create these endpoints in the VPC, or route the subnet through a NAT gateway",
         )
         return
     yield PreflightCheck(

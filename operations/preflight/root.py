@@ -32,22 +32,23 @@ def _root(asked: PreflightContext) -> Iterator[PreflightCheck]:
             yield PreflightCheck(
                 name="root bucket",
                 detail=bucket,
-                problem="it is there already, and no stack of this environment made it: it may hold data",
-                fix=f"to go on with it, `storage: {{root: s3://{bucket}/{root.prefix}/}}`; else another name",
+                problem="the bucket already exists, and no stack of this environment created it: it may hold data",
+                fix=f"to use the bucket, write `storage: {{root: s3://{bucket}/{root.prefix}/}}`; otherwise choose"
+                " another name",
             )
         return
     if region is None:
-        fix = "make it, or correct storage.root"
+        fix = "create the bucket, or correct storage.root"
         yield PreflightCheck(
-            name="root bucket", detail=bucket, problem="there is no such bucket, or not for you", fix=fix
+            name="root bucket", detail=bucket, problem="it does not exist, or you cannot access it", fix=fix
         )
     elif region != asked.environment.region:
-        fix = "HBase on EMR wants its root in the region of the cluster"
+        fix = "HBase on EMR needs its root in the region of the cluster"
         yield PreflightCheck(
-            name="root bucket", detail=f"{bucket} in {region}", problem="it is in another region", fix=fix
+            name="root bucket", detail=f"{bucket} in {region}", problem="the bucket is in another region", fix=fix
         )
     else:
-        yield PreflightCheck(name="root bucket", detail=f"{bucket}, there before")
+        yield PreflightCheck(name="root bucket", detail=f"{bucket}, an existing bucket")
 
 
 def _bucket_region(aws: Aws, bucket: str) -> str | None:
@@ -72,31 +73,32 @@ def _one_writer(asked: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(
             name="other writers",
             detail="; ".join(others),
-            problem="they write to this root, or to one in it or around it: two writers corrupt it",
-            fix="end them first, or give this environment another root",
+            problem="they write to this root, or to one that overlaps with it: two writers corrupt it",
+            fix="terminate them first, or give this environment another root",
         )
     if _bucket_region(asked.aws, environment.root.bucket_in(asked.aws.account)) is None:
-        yield PreflightCheck(name="claim of the root", detail="none: the bucket is still to be made")
+        yield PreflightCheck(name="claim of the root", detail="none: the bucket does not exist yet")
         return
     claim = claim_of(asked.aws, environment.root)
     if claim is None and own is None and _written_to(asked.aws, environment.root):
         yield PreflightCheck(
             name="claim of the root",
-            detail="nobody has claimed it, and HBase has written to it",
-            problem="nobody can tell which cluster writes there; the new one would end as soon as it starts",
-            fix=f"when no cluster does any more, say so: warmbase claim {Path(environment.source).stem} --take",
+            detail="no cluster has claimed the root, but HBase has written to it",
+            problem="another cluster may still write there; the new cluster would end as soon as it starts",
+            fix="once no cluster writes there any more, confirm that: warmbase claim"
+            f" {Path(environment.source).stem} --take",
         )
     elif claim is None:
-        yield PreflightCheck(name="claim of the root", detail="nobody has claimed it")
+        yield PreflightCheck(name="claim of the root", detail="no cluster has claimed it")
     elif claim.holds and claim.cluster != own:
         yield PreflightCheck(
             name="claim of the root",
             detail=f"{claim.cluster}, which is {claim.state}",
-            problem="another cluster writes to this root, and the new one would end as soon as it starts",
-            fix=f"end {claim.cluster} first, or write down that it is this one: warmbase pin",
+            problem="another cluster writes to this root; the new cluster would end as soon as it starts",
+            fix=f"terminate {claim.cluster} first; if it is this environment's own cluster, record it: warmbase pin",
         )
     elif claim.cluster == NOBODY:
-        yield PreflightCheck(name="claim of the root", detail="free, as somebody has said")
+        yield PreflightCheck(name="claim of the root", detail="released")
     else:
         yield PreflightCheck(name="claim of the root", detail=f"{claim.cluster}, {claim.state or 'gone'}")
 

@@ -32,7 +32,7 @@ ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P
 def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
     """Every check. Raises OperationFailed where AWS does not answer at all."""
     plan = launch.plan
-    with translated(f"cluster {plan.cluster} could not be checked", "run the same again"):
+    with translated(f"cluster {plan.cluster} could not be checked", "run the same command again"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
         nodes = probe_core_nodes(aws, cluster.id, _keys(launch), say)
         logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)

@@ -125,7 +125,7 @@ def _actions_completed(facts: Facts) -> tuple[bool, str]:
 
 def _of_process(facts: Facts, check: Callable[[Mapping[str, Any]], tuple[bool, str]]) -> tuple[bool, str]:
     process = facts["region_server"]
-    return check(process) if process else (False, "no RegionServer runs")
+    return check(process) if process else (False, "no RegionServer is running")
 
 
 def _flags(arguments: list[str], wanted: list[str]) -> tuple[bool, str]:

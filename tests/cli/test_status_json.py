@@ -15,7 +15,7 @@ CLUSTER = ClusterState(
     differences=None,
     alarms=(),
     usd_per_month=None,
-    why="it was never launched",
+    why="the cluster was never launched",
 )
 
 

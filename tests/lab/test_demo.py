@@ -76,7 +76,7 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
     file.write_text((PROJECT / "environments/dev.yaml").read_text().replace("name: dev", "name: nobody"))
     nobody = warmbase("pin", str(file), **variables)
     assert nobody.returncode == 1
-    assert "what runs of nobody in us-east-1 could not be read" in nobody.stderr
+    assert "could not read the stacks and the cluster of nobody in us-east-1" in nobody.stderr
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
     missing = warmbase("pin", str(file), "--check", **variables)
     assert missing.returncode == 3, missing.stderr

@@ -83,7 +83,7 @@ def test_a_claim_holds_until_its_cluster_has_ended(state: str | None, holds: boo
 
 def test_a_claim_that_cannot_be_read_is_an_error(here: Deployed) -> None:
     here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=b"[]")
-    with pytest.raises(OperationFailed, match="is not a claim that can be read"):
+    with pytest.raises(OperationFailed, match="is not a valid claim"):
         claim_of(here.aws, here.environment.root)
 
 
@@ -92,7 +92,7 @@ def test_a_claim_is_taken_only_from_a_cluster_that_is_gone(here: Deployed) -> No
     with pytest.raises(Refused, match=rf"claimed by {here.cluster_id}, which is WAITING"):
         release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
     claimed(here, "j-ELSEWHERE", account="210987654321")
-    with pytest.raises(Refused, match="cannot ask there whether that cluster runs"):
+    with pytest.raises(Refused, match="cannot check there whether that cluster is running"):
         release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
     claimed(here, "j-UNKNOWN")
     release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
@@ -105,7 +105,7 @@ def test_a_claim_that_changed_meanwhile_is_left(here: Deployed) -> None:
     claimed(here, "j-UNKNOWN")
     seen = claim_of(here.aws, here.environment.root)
     claimed(here, here.cluster_id)
-    with pytest.raises(Refused, match="has changed meanwhile"):
+    with pytest.raises(Refused, match="changed while the command ran"):
         release(here.aws, here.environment, seen)
     found = claim_of(here.aws, here.environment.root)
     assert found is not None

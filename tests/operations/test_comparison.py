@@ -236,5 +236,5 @@ def test_what_no_running_cluster_can_change_is_held_against_what_emr_says(
 
 
 def test_nothing_that_runs_is_said_and_how_to_mend_it(aws: Aws, launches: Launches) -> None:
-    with pytest.raises(OperationFailed, match=r"what runs of dev blue could not be read(.|\n)*fix: deploy first"):
+    with pytest.raises(OperationFailed, match=r"could not read cluster blue of dev(.|\n)*fix: deploy first"):
         cluster_drift(aws, launches("dev"))

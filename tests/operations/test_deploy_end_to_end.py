@@ -152,7 +152,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     assert here.states()[second] == "TERMINATED"
     # The end: destroy waits for teardown.
     refused = here.run("destroy", name, "--yes", code=3)
-    assert f"cluster blue  runs: {first} is WAITING" in refused.stderr
+    assert f"cluster blue  is running: {first} is WAITING" in refused.stderr
     here.run("teardown", name, "blue", "--yes")
     assert here.running() == []
     assert "the root is free" in here.run("claim", name).stdout
@@ -273,8 +273,8 @@ def test_a_teardown_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path
 
 REFUSALS = {
     "enabled": "tables are still enabled: users",
-    "servers": "RegionServers still run: core-1,16020,1762500000000, core-2,16020,1762500000001",
-    "wal": "holds 1 files, edits that are nowhere else: hdfs://primary:8020/user/hbase/WALs/core-1",
+    "servers": "RegionServers are still running: core-1,16020,1762500000000, core-2,16020,1762500000001",
+    "wal": "holds 1 files: hdfs://primary:8020/user/hbase/WALs/core-1",
 }
 
 

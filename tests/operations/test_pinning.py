@@ -118,7 +118,7 @@ def test_a_check_refuses_other_figures_and_accepts_a_record_without(aws: Aws, tm
     assert check_pinned(aws, read(file), "blue").record == record
     write_record(replace(record, plan=replace(record.plan, cache_mib=1)), files)
     file.write_text(file.read_text())
-    with pytest.raises(Drifted, match="plan: the record has other figures than the launch"):
+    with pytest.raises(Drifted, match="plan: the figures of the record differ from those of the launch"):
         check_pinned(aws, read(file), "blue")
 
 
@@ -175,8 +175,8 @@ def test_a_check_is_the_same_in_every_time_zone_and_once_the_account_is_named(
 
 def test_a_check_names_what_differs(aws: Aws, tmp_path: Path) -> None:
     file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
-    with pytest.raises(Drifted, match=r"there is none; j-\w+, launched at .* runs"):
+    with pytest.raises(Drifted, match=r"there is no record; cluster j-\w+, launched at .*, is running"):
         check_pinned(aws, read(file), "blue")
     stale = launched(file, synthesised(file.read_text()))
-    with pytest.raises(Drifted, match=rf"cluster_id: the record has {stale.cluster_id}, what runs j-\w+"):
+    with pytest.raises(Drifted, match=rf"cluster_id: the record has {stale.cluster_id}, the running cluster j-\w+"):
         check_pinned(aws, read(file), "blue")

@@ -122,11 +122,11 @@ def test_an_existing_subnet_and_its_vpc_are_looked_at(aws: Aws, tmp_path: Path) 
         if each.problem
     ]
     said = "\n".join(f"{each.problem} | {each.fix}" for each in found)
-    assert "it is not in us-east-1a" in said
-    assert "without which EMR may start nothing in it" in said
+    assert "the subnet is not in us-east-1a" in said
+    assert "without which EMR cannot start nodes in it" in said
     assert f"aws ec2 create-tags --resources {subnet} --tags Key=for-use-with-amazon-emr" in said
     assert "enableDnsHostnames is off" in said
-    assert "nodes have no way to elasticmapreduce, kms, monitoring, s3" in said
+    assert "nodes cannot reach elasticmapreduce, kms, monitoring, s3" in said
     aws.ec2.create_tags(Resources=[subnet], Tags=[{"Key": "for-use-with-amazon-emr-managed-policies", "Value": "true"}])
     aws.ec2.modify_vpc_attribute(VpcId=vpc, EnableDnsHostnames={"Value": True})
     for service in ("s3", "kms", "monitoring", "elasticmapreduce"):
@@ -138,10 +138,10 @@ def test_an_existing_subnet_and_its_vpc_are_looked_at(aws: Aws, tmp_path: Path) 
 
 def test_a_root_that_is_nowhere_or_not_ours_is_named(aws: Aws, tmp_path: Path) -> None:
     more = "\nstorage: {root: s3://our-data/hbase/}\n"
-    assert "there is no such bucket" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
+    assert "it does not exist" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
     elsewhere = boto3.client("s3", region_name="eu-west-1")
     elsewhere.create_bucket(Bucket="our-data", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
-    assert "it is in another region" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
+    assert "the bucket is in another region" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
     aws.s3.create_bucket(Bucket="warmbase-dev-root-123456789012-us-east-1")
     assert "it may hold data" in checks(aws, environment(tmp_path))["root bucket"].problem
 
@@ -178,7 +178,7 @@ def test_an_operation_that_is_under_way_is_waited_for(aws: Aws, monkeypatch: pyt
             stack.status = "UPDATE_COMPLETE"
 
     assert wait_until_stable(aws, "s", say) == "UPDATE_COMPLETE"
-    assert said[0] == "s is UPDATE_IN_PROGRESS: waiting for its end"
+    assert said[0] == "s is UPDATE_IN_PROGRESS: waiting until that ends"
 
 
 def test_a_bucket_that_was_there_gets_what_it_lacks_and_keeps_what_it_has(aws: Aws, tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_bucket_that_was_there_gets_what_it_lacks_and_keeps_what_it_has(aws: A
     assert len(list(needs(aws, root))) == 2
     assert set_up(aws, root, lambda _: None) == "2 set"
     assert list(needs(aws, root)) == []
-    assert set_up(aws, root, lambda _: None) == "all is set"
+    assert set_up(aws, root, lambda _: None) == "already configured"
     rules = aws.s3.get_bucket_lifecycle_configuration(Bucket="our-data")["Rules"]
     assert [rule["ID"] for rule in rules] == ["theirs", "warmbase-incomplete-uploads-teams-hbase"]
     metrics = aws.s3.get_bucket_metrics_configuration(Bucket="our-data", Id="hbase-root")["MetricsConfiguration"]

@@ -59,16 +59,16 @@ def test_settings_are_applied_to_the_core_group_and_then_to_the_primaries(here: 
     here.edit("clusters:", TIMEOUT + "clusters:")
     found = here.tuning()
     assert [move.title for move in found.group_changes] == [
-        "core group: today's settings",
-        "primary group: today's settings",
+        "core group: apply today's settings",
+        "primary group: apply today's settings",
     ]
     assert {change.applied for change in found.changes} == {Applied.ROLLING_RESTART}
     cut = apply(here)
     assert cut.titles == [
-        "look at the caches",
-        "core group: today's settings",
-        "primary group: today's settings",
-        "see that the caches were kept",
+        "read the fill of the caches",
+        "core group: apply today's settings",
+        "primary group: apply today's settings",
+        "check that the caches were kept",
     ]
     assert here.tuning().group_changes == ()
     assert read_running_cluster(here.aws, here.launch).changes(here.launch) == ()
@@ -187,14 +187,14 @@ def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, h
             with super().step(title) as say:
 
                 def told(line: str) -> None:
-                    if "going back" in line:
+                    if "restoring the previous settings" in line:
                         here.tag(TAG, None)
                     say(line)
 
                 yield told
 
     cut = Mended()
-    with pytest.raises(OperationFailed, match=rf"it was {state}; it has its previous settings again"):
+    with pytest.raises(OperationFailed, match=rf"which was {state}; its previous settings are restored"):
         carry_out(reconfiguration(here.aws, here.tuning()), cut)
     assert any(f"core group is {state}: The reconfiguration failed" in line for line in cut.said)
     assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings == before
@@ -225,7 +225,7 @@ def test_primaries_are_left_alone_while_a_region_server_is_absent(
     steps = list(reconfiguration(here.aws, planned))
     carry_out(steps[:2], Cut())
     applied.append("core")
-    with pytest.raises(Refused, match=r"the primary group  was not changed: \d+ of \d+ core nodes run"):
+    with pytest.raises(Refused, match=r"the primary group  was not changed: \d+ of \d+ core nodes are running"):
         carry_out(steps[2:], Cut())
 
 
@@ -248,7 +248,7 @@ def published(here: Deployed, fill: float, *, minutes_ago: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "said"), [(0.75, "kept: 1 RegionServers"), (0.7, "1 of 1 are colder than before: i-1")]
+    ("after", "said"), [(0.75, "kept: 1 RegionServers"), (0.7, "1 of 1 lost part of their cache: i-1")]
 )
 def test_it_says_whether_the_caches_were_kept(after: float, said: str, here: Deployed) -> None:
     here.edit("clusters:", TIMEOUT + "clusters:")
@@ -258,11 +258,11 @@ def test_it_says_whether_the_caches_were_kept(after: float, said: str, here: Dep
         """As the nodes do after their restart."""
 
         def step(self, title: str) -> Any:
-            if title == "see that the caches were kept":
+            if title == "check that the caches were kept":
                 published(here, after, minutes_ago=0)
             return super().step(title)
 
     cut = Publishing()
     carry_out(reconfiguration(here.aws, here.tuning()), cut)
-    assert "filled 80 % to 80 %" in cut.said[0]
+    assert "caches 80 % to 80 % full" in cut.said[0]
     assert said in cut.said[-1]

@@ -32,7 +32,7 @@ RETRIES = vars(PATIENT)["retries"]
 FIXES = {
     "ExpiredToken": "get new credentials",
     "AccessDeniedException": "allow these credentials the action named above",
-    "ThrottlingException": "wait a minute, and run the same again",
+    "ThrottlingException": "wait a minute, and run the same command again",
 }
 
 OTHER_CODES = ("ExpiredToken", "ThrottlingException")

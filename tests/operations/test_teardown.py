@@ -35,9 +35,9 @@ def test_an_active_cluster_is_flushed_before_it_ends(here: Deployed) -> None:
     assert begun(here)[:5] == [
         "disable every table",
         "flush hbase:meta and hbase:namespace",
-        "silence its calls",
+        "silence its notifications",
         "stop HBase",
-        "see that the write-ahead log is empty",
+        "check that the write-ahead log is empty",
     ]
 
 
@@ -72,7 +72,7 @@ def test_the_cluster_is_known_by_its_stack_and_without_one_by_its_record(here: D
     own = here.cluster_id
     here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
     assert recorded_cluster(here.aws, here.environment, "blue") == (own, "WAITING")
-    with pytest.raises(Refused, match=f"cluster blue  runs: {own} is WAITING"):
+    with pytest.raises(Refused, match=f"cluster blue  is running: {own} is WAITING"):
         list(destruction(here.aws, here.environment))
 
 
@@ -80,7 +80,7 @@ def test_while_a_stack_is_being_made_nobody_says_that_there_is_no_cluster(here: 
     stacks = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
     [stack] = [each for each in stacks if each.name == "warmbase-dev-blue-cluster"]
     stack.status = "CREATE_IN_PROGRESS"
-    with pytest.raises(Refused, match="which cluster it will have is not known yet"):
+    with pytest.raises(Refused, match="the id of its cluster is not known yet"):
         begun(here)
 
 
@@ -115,6 +115,6 @@ def test_a_log_with_edits_is_not_given_up() -> None:
     log = {"down": True, "directory": "/user/hbase/WAL"}
     with pytest.raises(Refused, match="/user/hbase/WAL  holds 1 files: s1"):
         check_no_logs(cast("PrimaryShell", Primary(**log, files=["s1"])), print)
-    with pytest.raises(Refused, match="runs again after it was stopped"):
+    with pytest.raises(Refused, match="is running again after it was stopped"):
         check_no_logs(cast("PrimaryShell", Primary(**log | {"down": False}, files=[])), print)
     assert check_no_logs(cast("PrimaryShell", Primary(**log, files=[])), print)

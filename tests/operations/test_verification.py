@@ -156,7 +156,7 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("bootstrap actions", _set("actions", value={}), "none ran"),
         ("bootstrap actions", _set("actions", "mount-volumes", value="begun"), "mount-volumes begun"),
         ("user of HBase", _set("region_server", "user", value="root"), "root"),
-        ("user of HBase", _set("region_server", value=None), "no RegionServer runs"),
+        ("user of HBase", _set("region_server", value=None), "no RegionServer is running"),
         ("flags of the JVM", _set("region_server", "arguments", value=["java", "-Xmx1g"]), "heaps: -Xmx1g"),
         ("volume of /warmbase/cache", _set("mounts", "/warmbase/cache", value=None), "not mounted"),
         ("volume of /warmbase/system", _set("mounts", "/warmbase/system", "size", value=9 * GIB), "9.0 GiB"),

@@ -178,7 +178,7 @@ class ControlGroups:
                     where=str(self.paths[0]),
                     what=f"has processes {sorted(self.processes)}",
                     why="an earlier run left them",
-                    fix="end these processes, and run the same again",
+                    fix="end these processes, and run the same command again",
                 )
             )
         self._remove()
