@@ -163,17 +163,17 @@ def test_what_is_planned_is_taken(
 ) -> None:
     planned = actions(launches(environment))
     assert {action.name for action in planned} == set(NAMES)
-    assert_taken(planned, alone)
+    assert_accepted(planned, alone)
 
 
 @pytest.mark.parametrize("mode", [S3_PLAIN, HDFS])
 def test_what_is_planned_without_a_cache_is_taken(
     mode: Mode, alone: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    assert_taken(actions(variant_launch(Variant(mode))), alone)
+    assert_accepted(actions(variant_launch(Variant(mode))), alone)
 
 
-def assert_taken(planned: tuple[Action, ...], alone: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def assert_accepted(planned: tuple[Action, ...], alone: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """Its own arguments, with one that is wrong at the end: nothing else is complained of."""
     for action in planned:
         fetched = (

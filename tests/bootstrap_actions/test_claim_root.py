@@ -49,7 +49,7 @@ def holder(aws: Services) -> str:
     return str(json.loads(aws.objects[KEY])["cluster"])
 
 
-def held_by(aws: Services, cluster: str, **changes: str) -> None:
+def write_claim(aws: Services, cluster: str, **changes: str) -> None:
     said = {"cluster": cluster, "region": aws.region, "account": aws.account, "claimed_at": "2026-01-01"}
     aws.objects[KEY] = json.dumps(said | changes).encode()
 
@@ -65,7 +65,7 @@ def test_a_root_that_nobody_holds_is_claimed_and_stays_claimed(aws: Services, tm
 
 @pytest.mark.parametrize("state", ["STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING", "TERMINATING"])
 def test_a_second_writer_is_refused(aws: Services, tmp_path: Path, state: str) -> None:
-    held_by(aws, "j-ONE")
+    write_claim(aws, "j-ONE")
     aws.states["j-ONE"] = state
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
@@ -76,7 +76,7 @@ def test_a_second_writer_is_refused(aws: Services, tmp_path: Path, state: str) -
 
 @pytest.mark.parametrize("state", ["TERMINATED", "TERMINATED_WITH_ERRORS", None])
 def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path: Path, state: str | None) -> None:
-    held_by(aws, "j-ONE")
+    write_claim(aws, "j-ONE")
     if state is not None:
         aws.states["j-ONE"] = state
     done = claim(aws, tmp_path, "j-TWO")
@@ -98,7 +98,7 @@ THROTTLED = '{"__type":"ThrottlingException","Message":"Rate exceeded"}'
     ],
 )
 def test_emr_not_answering_is_no_permission(aws: Services, tmp_path: Path, status: int, body: str) -> None:
-    held_by(aws, "j-ONE")
+    write_claim(aws, "j-ONE")
     aws.faults.extend([("emr", status, body)] * 20)
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
@@ -118,7 +118,7 @@ def test_emr_not_answering_is_no_permission(aws: Services, tmp_path: Path, statu
 def test_a_service_that_asks_for_patience_is_asked_again(
     aws: Services, tmp_path: Path, service: str, status: int, body: str
 ) -> None:
-    held_by(aws, "j-ONE")
+    write_claim(aws, "j-ONE")
     aws.faults.extend([(service, status, body)] * 2)
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 0, done.stderr
@@ -132,7 +132,7 @@ def test_a_root_that_hbase_has_written_to_is_nobody_s_only_if_somebody_says_so(a
     assert "HBase has written to this root, and no claim says which cluster writes there now" in done.stderr
     assert "fix: if no cluster writes there any more, say so: warmbase claim ENV --take" in done.stderr
     assert KEY not in aws.objects
-    held_by(aws, "nobody")
+    write_claim(aws, "nobody")
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 0, done.stderr
     assert "nobody had it, as somebody declared" in done.stderr
@@ -149,7 +149,7 @@ def test_a_claim_is_encrypted_as_its_root_is(aws: Services, tmp_path: Path) -> N
 def test_a_cluster_that_cannot_be_asked_for_still_holds_it(
     aws: Services, tmp_path: Path, elsewhere: dict[str, str]
 ) -> None:
-    held_by(aws, "j-ONE", **elsewhere)
+    write_claim(aws, "j-ONE", **elsewhere)
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
     assert "where this cluster cannot ask whether it still runs" in done.stderr
@@ -175,7 +175,7 @@ def test_of_clusters_that_start_at_once_one_wins(aws: Services, tmp_path: Path) 
 
 
 def test_of_clusters_that_take_over_at_once_one_wins(aws: Services, tmp_path: Path) -> None:
-    held_by(aws, "j-OLD")
+    write_claim(aws, "j-OLD")
     clusters = [f"j-{number}" for number in range(4)]
     aws.states.update({"j-OLD": "TERMINATED", **dict.fromkeys(clusters, "BOOTSTRAPPING")})
     with ThreadPoolExecutor(len(clusters)) as pool:
@@ -186,9 +186,9 @@ def test_of_clusters_that_take_over_at_once_one_wins(aws: Services, tmp_path: Pa
 
 def test_a_claim_that_changes_while_it_is_taken_over_is_read_again(aws: Services, tmp_path: Path) -> None:
     """Between the look at a dead cluster's claim and the write another cluster, alive, takes it."""
-    held_by(aws, "j-OLD")
+    write_claim(aws, "j-OLD")
     aws.states.update({"j-OLD": "TERMINATED", "j-QUICK": "WAITING"})
-    aws.before_put = lambda: held_by(aws, "j-QUICK")
+    aws.before_put = lambda: write_claim(aws, "j-QUICK")
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
     assert "claimed by j-QUICK" in done.stderr
@@ -200,14 +200,14 @@ def test_a_root_that_is_claimed_between_the_look_and_the_write_is_not_claimed_ag
 ) -> None:
     """Clusters that start at once may all find no claim; this does not depend on how a busy machine runs them."""
     aws.states["j-QUICK"] = "BOOTSTRAPPING"
-    aws.before_put = lambda: held_by(aws, "j-QUICK")
+    aws.before_put = lambda: write_claim(aws, "j-QUICK")
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
     assert holder(aws) == "j-QUICK"
 
 
 def test_a_claim_that_is_deleted_while_it_is_taken_over_is_made_anew(aws: Services, tmp_path: Path) -> None:
-    held_by(aws, "j-OLD")
+    write_claim(aws, "j-OLD")
     aws.states["j-OLD"] = "TERMINATED"
     aws.before_put = aws.objects.clear
     done = claim(aws, tmp_path, "j-TWO")
@@ -223,11 +223,11 @@ def test_a_conflict_is_tried_again(aws: Services, tmp_path: Path) -> None:
 
 
 def test_a_conflict_without_end_is_refused(aws: Services, tmp_path: Path) -> None:
-    def at_each_write() -> None:
-        aws.before_put = at_each_write
+    def at_every_write() -> None:
+        aws.before_put = at_every_write
         aws.faults.append(("s3", 409, "<Code>ConditionalRequestConflict</Code>"))
 
-    aws.before_put = at_each_write
+    aws.before_put = at_every_write
     done = claim(aws, tmp_path, "j-ONE")
     assert done.returncode == 1
     assert "changed 8 times while this cluster claimed it" in done.stderr
@@ -268,15 +268,15 @@ def test_it_is_so_on_a_whole_local_aws(aws: Services, tmp_path: Path) -> None:
         s3.create_bucket(Bucket="root-bucket")
         flows = [emr.run_job_flow(Name=f"c{number}", **LAUNCH)["JobFlowId"] for number in range(2)]
 
-        def asked(cluster: str) -> int:
+        def claim_status(cluster: str) -> int:
             return claim(aws, tmp_path, cluster, f"--s3={local.endpoint}", f"--emr={local.endpoint}").returncode
 
-        def held() -> str:
+        def claimed_cluster() -> str:
             body = s3.get_object(Bucket="root-bucket", Key="hbase.warmbase-claim")["Body"].read()
             return str(json.loads(body)["cluster"])
 
-        assert [asked(flows[0]), asked(flows[0]), asked(flows[1])] == [0, 0, 1]
-        assert held() == flows[0]
+        assert [claim_status(flows[0]), claim_status(flows[0]), claim_status(flows[1])] == [0, 0, 1]
+        assert claimed_cluster() == flows[0]
         emr.terminate_job_flows(JobFlowIds=[flows[0]])
-        assert [asked(flows[1]), asked(flows[0])] == [0, 1]
-        assert held() == flows[1]
+        assert [claim_status(flows[1]), claim_status(flows[0])] == [0, 1]
+        assert claimed_cluster() == flows[1]

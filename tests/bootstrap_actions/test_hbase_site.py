@@ -50,7 +50,7 @@ def test_size_of_no_use_falls_back_to_the_launch(volume: Volume, size: str | Non
     assert NEEDED_AT_LAUNCH in answer.stderr
 
 
-def made(volume: Volume) -> set[str]:
+def created_paths(volume: Volume) -> set[str]:
     """The directories that a start has made; that of the index was there."""
     return {path.name for path in volume.site.parent.iterdir() if path.is_dir()} - {volume.index.parent.name}
 
@@ -71,7 +71,7 @@ def test_cache_files_in_hbase_site_win(volume: Volume, ioengine: str, directorie
     answer = volume.start()
     assert answer.returncode == 0
     assert answer.stderr == ""
-    assert made(volume) == directories
+    assert created_paths(volume) == directories
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_ioengine_of_no_use_falls_back_to_the_launch(volume: Volume, ioengine: s
     assert f"'hbase.bucketcache.ioengine' in {volume.site} cannot be used: " in answer.stderr
     assert why.format() in answer.stderr
     assert f"Using the value of the launch: file:{volume.cache}\n" in answer.stderr
-    assert made(volume) == {"bucketcache"}
+    assert created_paths(volume) == {"bucketcache"}
 
 
 @pytest.mark.parametrize("ioengine", [None, "", "offheap"])
@@ -104,7 +104,7 @@ def test_cache_that_uses_no_disk_needs_nothing(volume: Volume, ioengine: str | N
     answer = volume.start(*AT_LAUNCH, f"--volume={volume.index.parent}")  # neither room nor a mount
     assert answer.returncode == 0
     assert "the BucketCache uses no disk ('hbase.bucketcache.ioengine' in" in answer.stderr
-    assert made(volume) == set()
+    assert created_paths(volume) == set()
     assert volume.beside_index() == ["index"]
 
 
@@ -162,7 +162,7 @@ def test_without_a_readable_hbase_site_the_launch_counts(volume: Volume, text: s
     assert why in answer.stderr
     assert "Using the values of the launch: {'hbase.bucketcache.size': '200000000'" in answer.stderr
     assert NEEDED_AT_LAUNCH in answer.stderr
-    assert made(volume) == {"bucketcache"}
+    assert created_paths(volume) == {"bucketcache"}
 
 
 def test_names_are_trimmed_and_the_last_counts_as_in_hadoop(volume: Volume) -> None:

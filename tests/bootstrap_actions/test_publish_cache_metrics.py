@@ -68,12 +68,12 @@ class PublishingNode:
         (place / "stat").write_text(f"  {reads} 0 {sectors_read} 0 {writes} 0 {sectors_written} 0 0 0 0\n")
 
     def minute(self, **counted: int) -> subprocess.CompletedProcess[str]:
-        """Return the next look, with the RegionServer saying so."""
+        """Run the publisher once more, a minute later, with these counters."""
         self.aws.bean = {**(self.aws.bean or EMPTY), **counted}
-        return self.look()
+        return self.run_once()
 
-    def look(self) -> subprocess.CompletedProcess[str]:
-        """The next look at what is."""
+    def run_once(self) -> subprocess.CompletedProcess[str]:
+        """Run the publisher once more on the counters as they are."""
         job_flow = self.directory / "job-flow.json"
         job_flow.write_text('{"jobFlowId": "j-ONE"}')
         server = self.region_server or self.aws.url
@@ -171,7 +171,7 @@ def test_without_reads_there_is_no_ratio(node: PublishingNode) -> None:
 def test_a_server_that_does_not_answer_is_published(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=1)
     node.aws.bean = None
-    done = node.look()
+    done = node.run_once()
     assert done.returncode == 0
     assert node.published() == {"Answering": 0}
     assert "does not answer" in done.stderr

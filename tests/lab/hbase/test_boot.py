@@ -148,9 +148,9 @@ def test_what_a_node_publishes_every_minute_is_what_its_regionserver_did(
     port = experiment.bench.cluster.place.ports.servers_info[0]
     with services() as aws:
         node = PublishingNode(aws, tmp_path, f"http://127.0.0.1:{port}")
-        assert node.look().returncode == 0
+        assert node.run_once().returncode == 0
         window = _read(experiment.bench, experiment.table)
-        assert node.look().returncode == 0
+        assert node.run_once().returncode == 0
         figures = node.published()
     assert figures["Answering"] == figures["HostsMeta"] == 1
     assert figures["GetP99"] >= 0
