@@ -1,7 +1,7 @@
-"""Verifies that a real cluster is what the documents say: each check has what it expects, finds and advises.
+"""Verifies a running cluster against our documentation: each check has an expected value, a result and a remedy.
 
-Checks settle rows of docs/unconfirmed.md, each by the words with which the row begins. What no check settles is listed
-in the report, with the row's own check to be made by hand.
+A check names the row of docs/unconfirmed.md that it confirms by the words with which the row begins. The report lists
+the rows that no check confirms, with the check that you make by hand.
 """
 
 from __future__ import annotations
@@ -17,43 +17,45 @@ from operations.aws_errors import translated
 from operations.cluster_step import PrimaryShell
 from operations.description import described_cluster
 from operations.progress import Say
-from operations.verification.check import CheckResult, Observed
-from operations.verification.launch import OF_LAUNCH
-from operations.verification.monitoring import OF_WATCHING
-from operations.verification.nodes import OF_NODES, SITES
+from operations.verification.check import CheckResult, VerificationContext
+from operations.verification.launch import LAUNCH_CHECKS
+from operations.verification.monitoring import MONITORING_CHECKS
+from operations.verification.nodes import NODE_CHECKS
 from operations.verification.probe import probe_core_nodes, probe_primary
+from operations.verification.region_server import REGION_SERVER_CHECKS, SITES
 
 __all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
 ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
+CHECKS: Final = (*LAUNCH_CHECKS, *MONITORING_CHECKS, *NODE_CHECKS, *REGION_SERVER_CHECKS)
 
 
 def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
-    """Every check. Raises OperationFailed where AWS does not answer at all."""
+    """Return the result of every check. Raises OperationFailed where AWS does not answer at all."""
     plan = launch.plan
-    with translated(f"cluster {plan.cluster} could not be checked", "run the same command again"):
+    with translated(f"cluster {plan.cluster} could not be verified", "run the same command again"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
         nodes = probe_core_nodes(aws, cluster.id, _keys(launch), say)
         logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
         primary = probe_primary(PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs), say)
-        seen = Observed(aws=aws, launch=launch, cluster=cluster, nodes=nodes, primary=primary)
-        say("asking EMR, CloudWatch and CloudFormation")
-        return tuple(finding for check in (*OF_LAUNCH, *OF_WATCHING, *OF_NODES) for finding in check(seen))
+        context = VerificationContext(aws=aws, launch=launch, cluster=cluster, nodes=nodes, primary=primary)
+        say("querying EMR, CloudWatch and CloudFormation")
+        return tuple(finding for check in CHECKS for finding in check(context))
 
 
 def unsettled(findings: tuple[CheckResult, ...]) -> tuple[tuple[str, str], ...]:
-    """Return the rows of docs/unconfirmed.md that no finding settles, each with its check."""
+    """Return the rows of docs/unconfirmed.md that no check confirms or refutes, each with its check by hand."""
     rows = [finding.row for finding in findings if finding.row and finding.good is not None]
     page = PAGE.read_text(encoding="utf-8")
     return tuple(
-        (found["what"], found["check"])
-        for found in ROW.finditer(page)
-        if not any(found["what"].startswith(row) for row in rows)
+        (match["what"], match["check"])
+        for match in ROW.finditer(page)
+        if not any(match["what"].startswith(row) for row in rows)
     )
 
 
 def _keys(launch: Launch) -> list[str]:
-    """Properties that a RegionServer is to have."""
+    """Return the properties that a RegionServer should have."""
     core = launch.settings.effective("core")
     return sorted({key for path, key, _ in flattened(core) if path in SITES})

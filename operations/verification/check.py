@@ -1,4 +1,4 @@
-"""A check of a running cluster, the context it needs, and its result."""
+"""A check of a running cluster, the context that it needs, and its result."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from configurations.launch import Launch
 from operations.aws import Aws
 from operations.description import DescribedCluster
 
-__all__ = ["Check", "CheckResult", "Facts", "Nodes", "Observed"]
+__all__ = ["Check", "CheckResult", "Facts", "Nodes", "VerificationContext"]
 
 Facts = Mapping[str, Any]
-"""What was seen on one node."""
+"""The state of one node, as the node reports it."""
 Nodes = Mapping[str, Facts | None]
-"""What was seen on each core node, by instance; None where nothing came back."""
+"""The facts of each core node, by instance id; None for a node that does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """`good` is None where nobody could say. `row` begins a row of docs/unconfirmed.md, or is empty."""
+    """`good` is None where the check could not be made. `row` begins a row of docs/unconfirmed.md, or is empty."""
 
     check: str
     row: str
@@ -32,57 +32,58 @@ class CheckResult:
 
 
 class Check(NamedTuple):
-    """A check, the row of docs/unconfirmed.md that it settles, what it expects, and the remedy."""
+    """A check, the row of docs/unconfirmed.md that it confirms, the expected value, and the remedy."""
 
     check: str
     row: str
     expected: str
     todo: str
 
-    def result(self, found: str, *, good: bool | None) -> CheckResult:
-        """With what was found."""
+    def result(self, observed: str, *, good: bool | None) -> CheckResult:
+        """Return the result of this check for an observed value."""
         return CheckResult(
             check=self.check,
             row=self.row,
             expected=self.expected,
-            found=found,
+            found=observed,
             good=good,
             todo="nothing" if good else self.todo,
         )
 
-    def result_of_primary(self, primary: Facts | str, found: Callable[[Facts], tuple[bool | None, str]]) -> CheckResult:
-        """Return what the primary shows; where it did not answer nobody can say."""
+    def result_of_primary(
+        self, primary: Facts | str, verdict: Callable[[Facts], tuple[bool | None, str]]
+    ) -> CheckResult:
+        """Return the result for the primary node; it is unknown where `primary` is the reason of a missing answer."""
         if isinstance(primary, str):
             return self.result(primary, good=None)
-        good, said = found(primary)
-        return self.result(said, good=good)
+        good, observed = verdict(primary)
+        return self.result(observed, good=good)
 
-    def results_by_node(self, nodes: Nodes, found: Callable[[Facts], tuple[bool, str]]) -> Iterator[CheckResult]:
-        """One finding over all nodes that answered: good where each is, else what the first that is not shows."""
-        results = {instance: found(facts) for instance, facts in nodes.items() if facts is not None}
-        bad = {instance: said for instance, (good, said) in results.items() if not good}
+    def results_by_node(self, nodes: Nodes, verdict: Callable[[Facts], tuple[bool, str]]) -> Iterator[CheckResult]:
+        """Yield one result for all nodes that answered; it shows the value of the first node that differs."""
+        results = {instance: verdict(facts) for instance, facts in nodes.items() if facts is not None}
+        bad = {instance: observed for instance, (good, observed) in results.items() if not good}
         if not results:
             yield self.result("no node answered", good=None)
         elif bad:
-            instance, said = next(iter(bad.items()))
-            said = f"{len(bad)} of {len(results)} nodes otherwise; {instance}: {said}"
-            yield self.result(said, good=False)
+            instance, observed = next(iter(bad.items()))
+            yield self.result(f"{len(bad)} of {len(results)} nodes differ; {instance}: {observed}", good=False)
         else:
             yield self.result(next(iter(results.values()))[1], good=True)
 
 
 @dataclass(frozen=True)
-class Observed:
-    """A cluster, all that is known of it, and what was to be expected."""
+class VerificationContext:
+    """A running cluster with its facts, and the launch that it should match."""
 
     aws: Aws
     launch: Launch
     cluster: DescribedCluster
     nodes: Nodes
     primary: Facts | str
-    """What was seen on the first primary; where nothing came back, why."""
+    """The facts of the first primary node; the reason where it does not answer."""
 
     @cached_property
     def instances(self) -> list[str]:
-        """Return the ids of its core nodes."""
+        """Return the ids of the core nodes."""
         return sorted(self.nodes)

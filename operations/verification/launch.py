@@ -1,4 +1,4 @@
-"""Checks of a launched cluster: its groups, security, volumes and claim, and that nobody has edited them since."""
+"""Checks of the cluster's groups, security, volumes and claim, and of edits since the deployment."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from environments.names import cluster_stack
 from operations.claims import FORGOTTEN, claim_of
 from operations.pinning import check_pinned
 from operations.stack_drift import stack_edits
-from operations.verification.check import Check, CheckResult, Facts, Observed
+from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.problem import Drifted, OperationFailed
 
-__all__ = ["OF_LAUNCH"]
+__all__ = ["LAUNCH_CHECKS"]
 
 READY: Final = frozenset({"RUNNING", "WAITING"})
 OLD_RANGE_GIB: Final = 1024
@@ -20,128 +20,132 @@ OLD_RANGE_GIB: Final = 1024
 FIXED_HEAP: Final = "hbase.regionserver.fixed.heap.enabled"
 
 
-def _launch_is_as_pinned(seen: Observed) -> Iterator[CheckResult]:
+def _launch_is_as_pinned(context: VerificationContext) -> Iterator[CheckResult]:
     row = "EMR describes a cluster's applications, volumes"
-    expected = "EMR describes what the stacks launched"
+    expected = "EMR describes the cluster as the stacks launched it"
     try:
-        done = check_pinned(seen.aws, seen.launch.environment, seen.launch.plan.cluster)
+        launch = check_pinned(context.aws, context.launch.environment, context.launch.plan.cluster)
     except Drifted as drifted:
         yield Check("launch", row, expected, "warmbase diff --against live").result(
             "; ".join(drifted.differences[:3]), good=False
         )
         return
-    yield Check("launch", row, expected, "nothing").result(f"{done.confirmed} facts confirmed", good=True)
+    yield Check("launch", row, expected, "nothing").result(f"{launch.confirmed} facts confirmed", good=True)
 
 
-def _nodes_answer(seen: Observed) -> Iterator[CheckResult]:
-    silent = [instance for instance, facts in seen.nodes.items() if facts is None]
+def _nodes_answer(context: VerificationContext) -> Iterator[CheckResult]:
+    silent = [instance for instance, facts in context.nodes.items() if facts is None]
     yield Check(
         "Systems Manager",
         "",
-        f"{len(seen.nodes)} core nodes answer",
-        "check that the agent runs, and that the subnet has a route to ssm and ssmmessages",
-    ).result(f"no answer of {', '.join(silent)}" if silent else "all answer", good=not silent and bool(seen.nodes))
+        f"{len(context.nodes)} core nodes answer",
+        "check that the SSM Agent runs, and that the subnet has a route to ssm and ssmmessages",
+    ).result(f"no answer from {', '.join(silent)}" if silent else "all answer", good=not silent and bool(context.nodes))
 
 
-def _protection_stays(seen: Observed) -> Iterator[CheckResult]:
-    """Check that termination protection outlasts an update; only a stack that was updated shows it."""
-    cluster = seen.aws.emr.describe_cluster(ClusterId=seen.cluster.id)["Cluster"]
-    name = cluster_stack(seen.launch.plan.environment, seen.launch.plan.cluster)
-    [stack] = seen.aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
-    launched = cluster["Status"]["Timeline"]["CreationDateTime"]
-    updated = stack.get("LastUpdatedTime", stack["CreationTime"]) > launched
+def _protection_stays(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check that termination protection outlasts an update, which only a stack that was updated can show."""
+    cluster = context.aws.emr.describe_cluster(ClusterId=context.cluster.id)["Cluster"]
+    name = cluster_stack(context.launch.plan.environment, context.launch.plan.cluster)
+    [stack] = context.aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
+    created = cluster["Status"]["Timeline"]["CreationDateTime"]
+    updated = stack.get("LastUpdatedTime", stack["CreationTime"]) > created
     protected = cluster["TerminationProtected"]
     yield Check(
         "termination protection",
         "An update of the cluster's stack that does not state" if updated else "",
-        "the cluster is protected",
-        "warmbase pin, which asks for it again; tell us after which update it was gone",
-    ).result("it is" if protected else "it is not", good=protected)
+        "termination protection is on",
+        "run warmbase pin, which turns it on again; tell us which update turned it off",
+    ).result("on" if protected else "off", good=protected)
 
 
-def _settings_are_applied(seen: Observed) -> Iterator[CheckResult]:
-    """Versions of each group's settings, and what may be set for a group alone."""
-    groups: Any = seen.aws.emr.list_instance_groups(ClusterId=seen.cluster.id)["InstanceGroups"]
+def _settings_are_applied(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check the version of each group's settings, and a property that is set for one group."""
+    groups: Any = context.aws.emr.list_instance_groups(ClusterId=context.cluster.id)["InstanceGroups"]
     versions = {
         group["Id"]: (group.get("ConfigurationsVersion"), group.get("LastSuccessfullyAppliedConfigurationsVersion"))
         for group in groups
     }
     reconfigured = {name: pair for name, pair in versions.items() if pair[0]}
     yield Check(
-        "versions of settings",
+        "version of the settings",
         "`ConfigurationsVersion` of an instance group moves",
-        "the version that was asked for is the one that is applied",
-        "wait for a reconfiguration that is under way; else correct operations/reconfiguration.py",
+        "the requested version is applied in every instance group",
+        "wait until a running reconfiguration ends; otherwise correct operations/reconfiguration.py",
     ).result(
-        "; ".join(f"{name} {asked}, applied {applied}" for name, (asked, applied) in versions.items()),
-        good=all(asked == applied for asked, applied in reconfigured.values()) if reconfigured else None,
+        "; ".join(
+            f"{group}: requested {requested}, applied {applied}" for group, (requested, applied) in versions.items()
+        ),
+        good=all(requested == applied for requested, applied in reconfigured.values()) if reconfigured else None,
     )
-    if any(FIXED_HEAP in each.properties for each in seen.launch.settings.core):
-        has = any(FIXED_HEAP in setting.properties for setting in seen.cluster.groups["core"].settings)
+    if any(FIXED_HEAP in setting.properties for setting in context.launch.settings.core):
+        has = any(FIXED_HEAP in setting.properties for setting in context.cluster.groups["core"].settings)
         yield Check(
-            "a heap of its own for the core group",
-            "`hbase.regionserver.fixed.heap.enabled` may be set",
-            f"EMR lists {FIXED_HEAP} for the core group of a cluster that runs",
-            "set it for the cluster",
-        ).result(f"{'listed' if has else 'not listed'}; {seen.cluster.state}", good=has and _runs(seen))
+            "heap of the core group",
+            "`hbase.regionserver.fixed.heap.enabled` can be set",
+            f"the cluster runs, and EMR lists {FIXED_HEAP} for its core group",
+            "set the property for the whole cluster",
+        ).result(
+            f"{'listed' if has else 'not listed'}; the cluster is {context.cluster.state}", good=has and _runs(context)
+        )
 
 
-def _runs(seen: Observed) -> bool:
-    return seen.cluster.state in READY
+def _runs(context: VerificationContext) -> bool:
+    return context.cluster.state in READY
 
 
-def _security_is_understood(seen: Observed) -> Iterator[CheckResult]:
-    """Yield what was asked of EMR in the document of a security configuration, on its nodes."""
-    if not seen.instances:
+def _security_is_understood(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check on the nodes that EMR understands our security configuration."""
+    if not context.instances:
         return
-    pages: Any = seen.aws.ec2.get_paginator("describe_instances").paginate(
-        Filters=[{"Name": "instance-id", "Values": seen.instances}]
+    pages: Any = context.aws.ec2.get_paginator("describe_instances").paginate(
+        Filters=[{"Name": "instance-id", "Values": context.instances}]
     )
-    nodes = [instance for page in pages for reserved in page["Reservations"] for instance in reserved["Instances"]]
+    nodes = [node for page in pages for reservation in page["Reservations"] for node in reservation["Instances"]]
     lax = [node["InstanceId"] for node in nodes if node.get("MetadataOptions", {}).get("HttpTokens") != "required"]
-    # Of a cluster that does not encrypt its disks one of the two names was never said to EMR.
-    both = seen.launch.environment.encrypt_local_disks
+    # A cluster that does not encrypt its disks uses only one of the two names.
+    both = context.launch.environment.encrypt_local_disks
     yield Check(
-        "credentials of nodes",
-        "`EnableEbsEncryption` and `InstanceMetadataServiceConfiguration` are spelled so" if both else "",
-        "each node gives its credentials to IMDSv2 alone",
-        "correct the name in stacks/cluster.py; it is settled at launch",
-    ).result(f"{len(nodes)} nodes, {len(lax)} of them to IMDSv1 too", good=not lax and bool(nodes))
-    if seen.launch.environment.certificates is not None:
+        "instance metadata",
+        "EMR knows the names `EnableEbsEncryption` and `InstanceMetadataServiceConfiguration`" if both else "",
+        "every core node requires IMDSv2",
+        "correct the name in stacks/cluster.py, and launch a new cluster: EMR applies it only at launch",
+    ).result(f"{len(lax)} of {len(nodes)} core nodes also accept IMDSv1", good=not lax and bool(nodes))
+    if context.launch.environment.certificates is not None:
         yield Check(
             "encryption in transit",
             "EMR unpacks a zip of PEM files",
             "the cluster runs",
-            "read the cluster's reason in EMR's console",
-        ).result(seen.cluster.state, good=_runs(seen))
+            "read the reason for the cluster's state in the EMR console",
+        ).result(context.cluster.state, good=_runs(context))
 
 
-def _network_suffices(seen: Observed) -> Iterator[CheckResult]:
-    if seen.launch.environment.network.subnet is None:
+def _network_suffices(context: VerificationContext) -> Iterator[CheckResult]:
+    if context.launch.environment.network.subnet is None:
         yield Check(
-            "a subnet without a way out",
+            "private subnet",
             "Five interface endpoints and the S3 gateway endpoint",
             "the cluster runs",
-            "look in EMR's console which service its nodes did not reach; add its endpoint in stacks/network.py",
-        ).result(seen.cluster.state, good=_runs(seen))
+            "read in the EMR console which service the nodes could not reach; add its endpoint in stacks/network.py",
+        ).result(context.cluster.state, good=_runs(context))
 
 
-def _accepts_large_volumes(seen: Observed) -> Iterator[CheckResult]:
-    largest = max(volume.size_gib for volume in seen.launch.plan.core.volumes)
+def _accepts_large_volumes(context: VerificationContext) -> Iterator[CheckResult]:
+    largest = max(volume.size_gib for volume in context.launch.plan.core.volumes)
     if largest > OLD_RANGE_GIB:
         yield Check(
             "large volumes",
-            "EMR accepts cache volumes above 1,024 GiB",
+            "EMR accepts cache volumes larger than 1,024 GiB",
             f"a cluster with volumes of {largest:,} GiB runs",
-            "take more and smaller volumes",
-        ).result(seen.cluster.state, good=_runs(seen))
+            "configure more and smaller volumes",
+        ).result(context.cluster.state, good=_runs(context))
 
 
-def _volumes_are_encrypted(seen: Observed) -> Iterator[CheckResult]:
-    if not seen.launch.environment.encrypt_local_disks or not seen.instances:
+def _volumes_are_encrypted(context: VerificationContext) -> Iterator[CheckResult]:
+    if not context.launch.environment.encrypt_local_disks or not context.instances:
         return
-    pages: Any = seen.aws.ec2.get_paginator("describe_volumes").paginate(
-        Filters=[{"Name": "attachment.instance-id", "Values": seen.instances}]
+    pages: Any = context.aws.ec2.get_paginator("describe_volumes").paginate(
+        Filters=[{"Name": "attachment.instance-id", "Values": context.instances}]
     )
     volumes = [volume for page in pages for volume in page["Volumes"]]
     plain = [volume["VolumeId"] for volume in volumes if not volume["Encrypted"]]
@@ -149,84 +153,86 @@ def _volumes_are_encrypted(seen: Observed) -> Iterator[CheckResult]:
         "encryption of volumes",
         "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
         "every volume of a core node is encrypted",
-        "launch a cluster anew: encryption is settled at launch",
-    ).result(f"{len(volumes)} volumes, {len(plain)} of them not", good=not plain and bool(volumes))
+        "launch a new cluster: EMR sets encryption only at launch",
+    ).result(f"{len(plain)} of {len(volumes)} volumes are not encrypted", good=not plain and bool(volumes))
     yield from Check(
-        "mappers of volumes",
+        "LUKS mappers",
         "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
-        "no volume carries a LUKS mapper",
-        "nothing breaks: the bootstrap action takes either; correct what bootstrap-actions/disks.sh says of it",
-    ).results_by_node(seen.nodes, _no_mapper)
+        "no volume has a LUKS mapper",
+        "no harm: the bootstrap action handles both; correct the comment in bootstrap-actions/disks.sh",
+    ).results_by_node(context.nodes, _no_mapper)
 
 
 def _no_mapper(facts: Facts) -> tuple[bool, str]:
     devices = facts["devices"]
     if devices is None:
-        return False, "lsblk does not say"
+        return False, "no answer from lsblk"
     mappers = [device["name"] for device in devices if device["type"] == "crypt"]
-    return not mappers, ", ".join(mappers) or "none"
+    return not mappers, ", ".join(mappers) or "no mapper"
 
 
-def _nothing_was_edited(seen: Observed) -> Iterator[CheckResult]:
-    plan = seen.launch.plan
-    question = Check(
+def _nothing_was_edited(context: VerificationContext) -> Iterator[CheckResult]:
+    plan = context.launch.plan
+    check = Check(
         "edits since the deployment",
         "CloudFormation's drift detection looks at security groups",
-        "CloudFormation finds no resource edited",
-        "where nobody edited it, correct operations/stack_drift.py; else warmbase deploy",
+        "CloudFormation detects no drift of a resource",
+        "if somebody edited the resource, run warmbase deploy; otherwise correct operations/stack_drift.py",
     )
     try:
-        found = tuple(stack_edits(seen.aws, plan.environment, plan.cluster))
+        stacks = tuple(stack_edits(context.aws, plan.environment, plan.cluster))
     except OperationFailed as failed:
-        yield question.result(failed.summary, good=None)
+        yield check.result(failed.summary, good=None)
         return
-    differences = [line for each in found for line in each.differences]
-    resources = sum(each.facts for each in found)
-    said = "; ".join(differences[:3]) or f"{resources} resources of {len(found)} stacks as deployed"
-    yield question.result(said, good=not differences and resources > 0)
+    differences = [line for stack in stacks for line in stack.differences]
+    resources = sum(stack.facts for stack in stacks)
+    observed = "; ".join(differences[:3]) or f"{resources} resources of {len(stacks)} stacks are as deployed"
+    yield check.result(observed, good=not differences and resources > 0)
 
 
-def _distinguishes_unknown_clusters(seen: Observed) -> Iterator[CheckResult]:
-    """By whether EMR knows a cluster a claim is judged."""
+def _distinguishes_unknown_clusters(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check how EMR answers for an unknown cluster, by which warmbase judges whether a claim is stale."""
     yield Check(
-        "an id that EMR has forgotten",
+        "unknown cluster id",
         "EMR answers `DescribeCluster` for an id that it has forgotten",
         " and ".join(FORGOTTEN),
         "correct FORGOTTEN in operations/claims.py, and the same in bootstrap-actions/programs/claim_root.py",
     ).result_of_primary(
-        seen.primary,
-        lambda facts: (all(each in facts["forgotten"] for each in FORGOTTEN), facts["forgotten"].strip()[:200]),
+        context.primary,
+        lambda facts: (all(part in facts["forgotten"] for part in FORGOTTEN), facts["forgotten"].strip()[:200]),
     )
 
 
-def _the_master_has_no_cache(seen: Observed) -> Iterator[CheckResult]:
-    if not seen.launch.plan.mode.has_bucket_cache:
+def _the_master_has_no_cache(context: VerificationContext) -> Iterator[CheckResult]:
+    if not context.launch.plan.mode.has_bucket_cache:
         return
 
-    def found(facts: Facts) -> tuple[bool | None, str]:
+    def verdict(facts: Facts) -> tuple[bool | None, str]:
         lines = facts["master_caches"]
-        return (None, "no log to be read") if lines is None else (lines == 0, f"{lines} lines of a BucketCache")
+        if lines is None:
+            return None, "the log of the master cannot be read"
+        return lines == 0, f"{lines} lines mention a BucketCache"
 
     yield Check(
-        "the master",
+        "cache of the master",
         "The master ignores `hbase.bucketcache.persistent.path`",
-        "the master's log shows no BucketCache",
-        "look at the master's log; set the cache for the core group alone",
-    ).result_of_primary(seen.primary, found)
+        "the log of the master mentions no BucketCache",
+        "read the log of the master; set the cache properties for the core group only",
+    ).result_of_primary(context.primary, verdict)
 
 
-def _claim_is_ours(seen: Observed) -> Iterator[CheckResult]:
-    environment = seen.launch.environment
-    if not environment.mode.keeps_data_in_s3 or environment.clusters[seen.launch.plan.cluster].role != "active":
+def _claim_is_ours(context: VerificationContext) -> Iterator[CheckResult]:
+    environment = context.launch.environment
+    if not environment.mode.keeps_data_in_s3 or environment.clusters[context.launch.plan.cluster].role != "active":
         return
-    claim = claim_of(seen.aws, environment.root)
+    claim = claim_of(context.aws, environment.root)
     holder = claim.cluster if claim else "nobody"
-    yield Check("claim of the root", "", seen.cluster.id, "warmbase claim").result(
-        holder, good=holder == seen.cluster.id
+    yield Check("claim of the root", "", context.cluster.id, "warmbase claim").result(
+        holder, good=holder == context.cluster.id
     )
 
 
-OF_LAUNCH = (
+LAUNCH_CHECKS = (
     _launch_is_as_pinned,
     _nodes_answer,
     _protection_stays,

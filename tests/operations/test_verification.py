@@ -1,15 +1,10 @@
-"""Verification of a cluster that is as documented, of each mismatch, and where nobody answers."""
+"""`verification` passes a healthy cluster, reports each mismatch, and says where a node does not answer."""
 
 from __future__ import annotations
 
 import ast
 import copy
-import getpass
-import json
 import re
-import runpy
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +18,7 @@ from configurations.node_files import exported, region_server_flags
 from emr.classification import flattened
 from local_aws.extension import install
 from operations import verification as module
-from operations.verification import PAGE, ROW, CheckResult, unsettled, verification
-from operations.verification import monitoring as watched
-from operations.verification.probe import PROGRAM
+from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
@@ -39,7 +32,7 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
 
 
 def facts_of(here: Deployed) -> dict[str, Any]:
-    """Return what a node of this launch says when all is well."""
+    """Return the facts of a healthy node of this launch."""
     launch = here.launch
     core = launch.settings.effective("core")
     sizes = {volume.purpose: volume.size_gib for volume in launch.plan.core.volumes}
@@ -93,41 +86,41 @@ def facts_of(here: Deployed) -> dict[str, Any]:
 PRIMARY = {"master_caches": 0, "forgotten": "(InvalidRequestException): Cluster id 'j-0000000000000' is not valid."}
 
 
-def found(
+def results(
     here: Deployed, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], None] | None = None
 ) -> dict[str, CheckResult]:
-    well = facts_of(here)
-    other = copy.deepcopy(well)
+    healthy = facts_of(here)
+    other = copy.deepcopy(healthy)
     if change is not None:
         change(other)
-    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": well, "i-2": other})
+    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": healthy, "i-2": other})
     monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY)
-    return {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
+    return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
 
 
 OF_NODES = {
-    "drop-in of the RegionServer",
-    "how the RegionServer is stopped",
-    "drop-in of the DataNode",
+    "systemd drop-in of the RegionServer",
+    "stop command of the RegionServer",
+    "systemd drop-in of the DataNode",
     "Java",
-    "the node's Python",
+    "Python of the node",
     "bootstrap actions",
     "user of HBase",
-    "flags of the JVM",
-    "volume of /warmbase/cache",
-    "volume of /warmbase/system",
-    "settings that the RegionServer has read",
-    "size of the cache",
-    "EMR's part of a volume",
-    "directory of the DataNode",
-    "log of the collector",
-    "loggers",
+    "JVM flags",
+    "volume at /warmbase/cache",
+    "volume at /warmbase/system",
+    "properties in force",
+    "cache size",
+    "EMR's partition",
+    "owner of the DataNode's directory",
+    "garbage collector log",
+    "log levels",
 }
-OF_PRIMARY = {"an id that EMR has forgotten", "the master"}
+OF_PRIMARY = {"unknown cluster id", "cache of the master"}
 
 
-def test_nodes_that_are_well_are_said_to_be(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = found(here, monkeypatch)
+def test_healthy_nodes_pass_every_check(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = results(here, monkeypatch)
     assert findings.keys() > OF_NODES
     assert [name for name in OF_NODES if not findings[name].good] == []
     assert [name for name in OF_PRIMARY if not findings[name].good] == []
@@ -146,154 +139,127 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("check", "change", "said"),
+    ("check", "change", "observed"),
     [
-        ("drop-in of the RegionServer", _set("units", "hbase-regionserver.service", value=None), "none"),
-        ("how the RegionServer is stopped", _set("units", "hbase-regionserver.service", "ExecStop", value=""), "none"),
-        ("drop-in of the DataNode", _set("units", "hadoop-hdfs-datanode.service", value={}), "none"),
+        (
+            "systemd drop-in of the RegionServer",
+            _set("units", "hbase-regionserver.service", value=None),
+            "no DropInPaths",
+        ),
+        (
+            "stop command of the RegionServer",
+            _set("units", "hbase-regionserver.service", "ExecStop", value=""),
+            "no ExecStop",
+        ),
+        ("systemd drop-in of the DataNode", _set("units", "hadoop-hdfs-datanode.service", value={}), "no DropInPaths"),
         ("Java", _set("java", value=["jre-17"]), "jre-17"),
-        ("the node's Python", _set("python", value="3.8"), "3.8"),
-        ("bootstrap actions", _set("actions", value={}), "none ran"),
+        ("Python of the node", _set("python", value="3.8"), "3.8"),
+        ("bootstrap actions", _set("actions", value={}), "no bootstrap action ran"),
         ("bootstrap actions", _set("actions", "mount-volumes", value="begun"), "mount-volumes begun"),
         ("user of HBase", _set("region_server", "user", value="root"), "root"),
         ("user of HBase", _set("region_server", value=None), "no RegionServer is running"),
-        ("flags of the JVM", _set("region_server", "arguments", value=["java", "-Xmx1g"]), "heaps: -Xmx1g"),
-        ("volume of /warmbase/cache", _set("mounts", "/warmbase/cache", value=None), "not mounted"),
-        ("volume of /warmbase/system", _set("mounts", "/warmbase/system", "size", value=9 * GIB), "9.0 GiB"),
-        ("size of the cache", _set("figures", "l2CacheFreeSize", value=8192 * MIB), "8,192 MiB"),
-        ("size of the cache", _set("figures", value=None), "does not say"),
-        ("EMR's part of a volume", _set("devices", value=None), "lsblk does not say"),
-        ("EMR's part of a volume", _set("devices", value=[]), "none"),
-        ("directory of the DataNode", _set("owners", value={}), "there is none"),
-        ("directory of the DataNode", _set("owners", "/warmbase/system/hdfs", value="root 755"), "root 755"),
-        ("log of the collector", _set("logs", "collector_bytes", value=None), "there is none"),
-        ("log of the collector", _set("logs", "collector_bytes", value=0), "0 B"),
-        ("loggers", _set("logs", "allocator_debug", value=False), "there are none"),
+        ("JVM flags", _set("region_server", "arguments", value=["java", "-Xmx1g"]), "heap flags: -Xmx1g"),
+        ("volume at /warmbase/cache", _set("mounts", "/warmbase/cache", value=None), "not mounted"),
+        ("volume at /warmbase/system", _set("mounts", "/warmbase/system", "size", value=9 * GIB), "9.0 GiB"),
+        ("cache size", _set("figures", "l2CacheFreeSize", value=8192 * MIB), "8,192 MiB"),
+        ("cache size", _set("figures", value=None), "no answer"),
+        ("EMR's partition", _set("devices", value=None), "no answer from lsblk"),
+        ("EMR's partition", _set("devices", value=[]), "no small partition"),
+        ("owner of the DataNode's directory", _set("owners", value={}), "does not exist"),
+        ("owner of the DataNode's directory", _set("owners", "/warmbase/system/hdfs", value="root 755"), "root 755"),
+        ("garbage collector log", _set("logs", "collector_bytes", value=None), "does not exist"),
+        ("garbage collector log", _set("logs", "collector_bytes", value=0), "0 B"),
+        ("log levels", _set("logs", "allocator_debug", value=False), "no such line"),
         (
-            "settings that the RegionServer has read",
+            "properties in force",
             _set("configuration", "hbase.bucketcache.size", value="8192"),
             "hbase.bucketcache.size=8192",
         ),
         (
-            "settings that the RegionServer has read",
+            "properties in force",
             _set("configuration", "fs.s3a.retry.throttle.limit", value=None),
             "fs.s3a.retry.throttle.limit=None",
         ),
-        ("settings that the RegionServer has read", _set("configuration", value=None), "does not say"),
+        ("properties in force", _set("configuration", value=None), "no answer"),
     ],
 )
-def test_each_thing_that_is_otherwise_on_one_node_is_found(
-    check: str, change: Callable[[dict[str, Any]], None], said: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
+def test_a_difference_on_one_node_is_a_mismatch(
+    check: str, change: Callable[[dict[str, Any]], None], observed: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finding = found(here, monkeypatch, change)[check]
+    finding = results(here, monkeypatch, change)[check]
     assert finding.good is False
-    assert said in finding.found
-    assert "1 of 2 nodes otherwise; i-2" in finding.found
+    assert observed in finding.found
+    assert "1 of 2 nodes differ; i-2" in finding.found
     assert finding.todo != "nothing"
 
 
-def test_where_no_node_answers_nothing_is_claimed(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": None})
     monkeypatch.setattr(module, "probe_primary", lambda *_: "inspect-primary left no answer")
-    findings = {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
+    findings = {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}
     assert "The master ignores" in " ".join(what for what, _ in unsettled(tuple(findings.values())))
 
 
 @pytest.mark.parametrize(
-    ("check", "otherwise"),
+    ("check", "difference"),
     [
-        ("the master", {"master_caches": 2}),
-        ("an id that EMR has forgotten", {"forgotten": "(ValidationException): no such cluster"}),
+        ("cache of the master", {"master_caches": 2}),
+        ("unknown cluster id", {"forgotten": "(ValidationException): no such cluster"}),
     ],
 )
-def test_each_thing_that_is_otherwise_on_the_primary_is_found(
-    check: str, otherwise: dict[str, object], here: Deployed, monkeypatch: pytest.MonkeyPatch
+def test_a_difference_on_the_primary_is_a_mismatch(
+    check: str, difference: dict[str, object], here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert on_primary(here, monkeypatch, otherwise)[check].good is False
+    assert on_primary(here, monkeypatch, difference)[check].good is False
 
 
-def test_of_a_master_without_a_log_nobody_can_say(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_primary(here, monkeypatch, {"master_caches": None})["the master"].good is None
+def test_the_result_is_unknown_for_a_master_without_a_log(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert on_primary(here, monkeypatch, {"master_caches": None})["cache of the master"].good is None
 
 
-def on_primary(here: Deployed, monkeypatch: pytest.MonkeyPatch, otherwise: dict[str, object]) -> dict[str, CheckResult]:
-    well = facts_of(here)
-    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": well})
-    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | otherwise)
-    return {each.check: each for each in verification(here.aws, here.launch, lambda _: None)}
+def on_primary(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch, difference: dict[str, object]
+) -> dict[str, CheckResult]:
+    healthy = facts_of(here)
+    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": healthy})
+    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | difference)
+    return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
 
 
-def test_every_row_of_the_page_is_settled_by_a_check_or_listed_for_a_hand(
+def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    findings = tuple(found(here, monkeypatch).values())
+    findings = tuple(results(here, monkeypatch).values())
     rows = [match["what"] for match in ROW.finditer(PAGE.read_text())]
     assert len(rows) > 30
     for finding in findings:
         if finding.row:
             assert any(row.startswith(finding.row) for row in rows), finding.row
-    left = unsettled(findings)
-    assert 0 < len(left) < len(rows)
+    unconfirmed = unsettled(findings)
+    assert 0 < len(unconfirmed) < len(rows)
     report = _report("blue", "2026-11-22", here.launch, findings)
-    assert all(what in report for what, _ in left)
+    assert all(what in report for what, _ in unconfirmed)
 
 
-def test_the_page_tells_rows_that_verify_looks_at_from_those_that_take_a_trial() -> None:
-    looked_at, to_be_tried = PAGE.read_text().split("## To be tried")
-    # Every check says in its own text which row it settles, for whatever cluster.
+def test_the_page_separates_rows_that_verify_checks_from_rows_that_take_an_experiment() -> None:
+    checked, manual = PAGE.read_text().split("## To be tried")
+    # Each check names its row in the source, also a check that this cluster does not need.
     parsed = [ast.parse(file.read_text()) for file in Path(module.__file__).parent.glob("*.py")]
     texts = [node.value for tree in parsed for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     rows = [text for text in texts if isinstance(text, str) and len(text) > len("DataNode")]
-    for what in (match["what"] for match in ROW.finditer(looked_at)):
+    for what in (match["what"] for match in ROW.finditer(checked)):
         assert any(what.startswith(row) for row in rows), what
-    for what in (match["what"] for match in ROW.finditer(to_be_tried)):
+    for what in (match["what"] for match in ROW.finditer(manual)):
         assert not any(what.startswith(row) for row in rows), what
 
 
-def test_the_page_says_what_is_otherwise_in_eighty_columns(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = tuple(found(here, monkeypatch, _set("java", value=["jre-17"])).values())
+def test_the_page_shows_mismatches_in_eighty_columns(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = tuple(results(here, monkeypatch, _set("java", value=["jre-17"])).values())
     page = list(_page(findings))
     assert max(map(len, page)) <= 80
     assert "MISMATCH    Java" in page
-
-
-def test_the_program_reads_how_far_an_action_came(tmp_path: Path) -> None:
-    file = tmp_path / "mount-volumes"
-    file.write_text("done\n--cache-volume-gib=214 --owner=hbase\n")
-    assert runpy.run_path(str(PROGRAM))["first_line"](file) == "done"
-
-
-def test_the_program_sees_nothing_on_a_machine_that_is_no_node_and_says_so(tmp_path: Path) -> None:
-    """The machine of the tests may run an HBase of its own: neither its processes nor its commands are looked at."""
-    nowhere = ("--region-server", "http://127.0.0.1:1", "--proc", str(tmp_path), "--logs", str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), *nowhere, "hbase.rootdir"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    facts = json.loads(done.stdout)
-    assert facts["region_server"] is None
-    assert (facts["figures"], facts["configuration"]) == (None, None)
-    assert facts["mounts"] == {"/warmbase/cache": None, "/warmbase/system": None}
-
-
-def test_the_program_finds_the_process_of_the_region_server(tmp_path: Path) -> None:
-    for pid, command in (
-        (12, "java\0-Xmx1g\0org.apache.hadoop.hbase.regionserver.HRegionServer\0start\0"),
-        (7, "sh\0"),
-    ):
-        (tmp_path / str(pid)).mkdir()
-        (tmp_path / str(pid) / "cmdline").write_text(command)
-        (tmp_path / str(pid) / "limits").write_text("Max open files            131072  131072  files\n")
-    process = runpy.run_path(str(PROGRAM))["region_server"](tmp_path)
-    assert (process["pid"], process["user"]) == (12, getpass.getuser())
-    assert (process["open_files"], process["processes"]) == (131072, None)
-    assert "-Xmx1g" in process["arguments"]
 
 
 @pytest.mark.parametrize(
@@ -306,53 +272,34 @@ def test_the_program_finds_the_process_of_the_region_server(tmp_path: Path) -> N
     ],
     ids=["all", "without requests to S3", "that alone", "none"],
 )
-def test_graphs_that_are_empty_are_told_from_graphs_that_cannot_be_drawn(
+def test_empty_graphs_differ_from_graphs_that_cannot_be_drawn(
     drawn: Callable[[str], bool],
     of_requests: object,
     of_all: object,
     here: Deployed,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watched, "_shows", lambda _, graph: drawn(graph.title))
-    findings = found(here, monkeypatch)
-    assert findings["the graph of requests"].good is of_requests
+    monkeypatch.setattr(monitoring, "_shows", lambda _, graph: drawn(graph.title))
+    findings = results(here, monkeypatch)
+    assert findings["graph of requests"].good is of_requests
     assert findings["graphs"].good is of_all
 
 
-def test_a_graph_that_cloudwatch_refuses_is_said(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> bool:
         raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
 
-    monkeypatch.setattr(watched, "_shows", refused)
-    findings = found(here, monkeypatch)
+    monkeypatch.setattr(monitoring, "_shows", refused)
+    findings = results(here, monkeypatch)
     assert findings["graphs"].good is False
     assert "no such function" in findings["graphs"].found
 
 
-def test_what_is_to_be_corrected_is_there() -> None:
-    """Each file that a check names exists."""
+def test_every_file_that_a_check_names_exists() -> None:
     project = PAGE.parents[1]
     checks = "".join(file.read_text() for file in Path(module.__file__).parent.glob("*.py"))
-    named = set(
+    files = set(
         re.findall(r"\b(?:configurations|operations|stacks|dashboards|bootstrap-actions|docs)/[a-z_/-]+\.\w+", checks)
     )
-    assert len(named) > 8
-    assert [name for name in named if not (project / name).exists()] == []
-
-
-def test_the_program_finds_what_a_logger_writes_at_debug_alone(tmp_path: Path) -> None:
-    logs = runpy.run_path(str(PROGRAM))["logs"]
-    assert logs(tmp_path) == {"collector_bytes": None, "allocator_debug": False}
-    (tmp_path / "regionserver-gc.log").write_text("[gc] x")
-    own = tmp_path / "hbase-hbase-regionserver-ip-10-0-0-1.log"
-    own.write_text("2026 INFO bucket.BucketAllocator: x\n2026 DEBUG bucket.BucketCache: x\n")
-    assert logs(tmp_path) == {"collector_bytes": 6, "allocator_debug": False}
-    own.write_text("2026 DEBUG [thread] bucket.BucketAllocator: statistics\n")
-    assert logs(tmp_path)["allocator_debug"]
-
-
-def test_the_program_says_whose_a_directory_is(tmp_path: Path) -> None:
-    tmp_path.chmod(0o750)
-    owner = runpy.run_path(str(PROGRAM))["owner"]
-    assert owner(str(tmp_path)) == f"{getpass.getuser()} 750"
-    assert owner(str(tmp_path / "none")) is None
+    assert len(files) > 8
+    assert [name for name in files if not (project / name).exists()] == []

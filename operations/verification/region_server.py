@@ -1,0 +1,180 @@
+"""Checks of the RegionServer on each core node: its JVM, its logs, the properties in force, and its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from changes.equivalence import is_equivalent
+from configurations.layout import GC_LOG
+from configurations.node_files import exported, region_server_flags
+from configurations.properties import CATALOGUE
+from emr.classification import flattened
+from operations.verification.check import Check, CheckResult, Facts, VerificationContext
+from sizing.units import GIB, MIB
+
+__all__ = ["REGION_SERVER_CHECKS", "SITES"]
+
+SITES: Final = ("core-site", "hbase-site")
+"""The files that a RegionServer reads, in this order: a later file overrides an earlier one."""
+CACHE_FRACTION: Final = 0.02  # the cache does not use a part of a bucket at its end
+EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default of hbase.bucketcache.size
+ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
+
+
+def _java_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check the Java version, the user and the JVM flags of the RegionServer."""
+    variables = exported(context.launch.settings.effective("core"))
+    home = Path(variables.get("JAVA_HOME", "")).name
+    if home:
+        yield from Check(
+            "Java", "Java 21 is installed at `/usr/lib/jvm/jre-21`", home, "correct the path in configurations/jvm.py"
+        ).results_by_node(
+            context.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("no Java",)))
+        )
+    yield from Check(
+        "user of HBase",
+        "HBase runs as user `hbase`",
+        "hbase",
+        "correct --owner in bootstrap-actions/guard-regionserver.sh",
+    ).results_by_node(
+        context.nodes,
+        _process_verdict(lambda process: (process["user"] == "hbase", process["user"])),
+    )
+    flags = [flag for flag in region_server_flags(variables) if flag.startswith("-X")]
+    yield from Check(
+        "JVM flags",
+        "The RegionServer runs with the collector flags and the heap that were rendered",
+        " ".join(flags),
+        "check where hbase-env.sh on that node sets HBASE_REGIONSERVER_OPTS",
+    ).results_by_node(context.nodes, _process_verdict(lambda process: _flags(process["arguments"], flags)))
+
+
+def _process_verdict(verdict: Callable[[Mapping[str, Any]], tuple[bool, str]]) -> Callable[[Facts], tuple[bool, str]]:
+    def check(facts: Facts) -> tuple[bool, str]:
+        process = facts["region_server"]
+        return verdict(process) if process else (False, "no RegionServer is running")
+
+    return check
+
+
+def _flags(arguments: list[str], wanted: list[str]) -> tuple[bool, str]:
+    """Return whether every flag is present; the JVM uses the last -Xmx."""
+    missing = [flag for flag in wanted if flag not in arguments]
+    heaps = [argument for argument in arguments if argument.startswith("-Xmx")]
+    heap = [flag for flag in wanted if flag.startswith("-Xmx")]
+    if heap and heaps[-1:] != heap:
+        return False, f"heap flags: {' '.join(heaps) or 'none'}"
+    return not missing, f"missing: {' '.join(missing)}" if missing else f"all flags; {' '.join(heaps)}"
+
+
+def _log_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check the garbage collector's log, and that the RegionServer applies our log levels."""
+    core = context.launch.settings.effective("core")
+    if any(GC_LOG in flag for flag in region_server_flags(exported(core))):
+        yield from Check(
+            "garbage collector log",
+            "`/var/log/hbase` exists, and `hbase` can write to it",
+            f"{GC_LOG} is not empty",
+            "correct GC_LOG in configurations/layout.py",
+        ).results_by_node(context.nodes, lambda facts: _size_verdict(facts["logs"]["collector_bytes"]))
+    if any(path == "hbase-log4j2" and value == ALLOCATOR for path, _, value in flattened(core)):
+        yield from Check(
+            "log levels",
+            "A logger named in `hbase-log4j2` is added",
+            "the log of the RegionServer has DEBUG lines of BucketAllocator",
+            "read /etc/hbase/conf/log4j2.properties on that node, and correct configurations/properties",
+        ).results_by_node(context.nodes, lambda facts: _log_verdict(has_lines=facts["logs"]["allocator_debug"]))
+
+
+def _log_verdict(*, has_lines: bool) -> tuple[bool, str]:
+    return has_lines, "the log has such lines" if has_lines else "the log has no such line"
+
+
+def _size_verdict(size: int | None) -> tuple[bool, str]:
+    return bool(size), "the file does not exist" if size is None else f"{size:,} B"
+
+
+def _setting_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Compare the properties that the RegionServer has read with those that warmbase rendered."""
+    core = context.launch.settings.effective("core")
+    account = context.aws.account
+    wanted = {
+        key: (file, context.launch.environment.in_account(value, account))
+        for file, key, value in sorted(flattened(core))
+        if file in SITES
+    }
+    files = sorted({file for file, _ in wanted.values()})
+
+    def same(facts: Facts) -> tuple[bool, str]:
+        has = facts["configuration"]
+        if has is None:
+            return False, "no answer from the RegionServer"
+        differences = [
+            f"{key}={has.get(key)}"
+            for key, (file, value) in wanted.items()
+            if has.get(key) is None or not is_equivalent(CATALOGUE.get((file, key)), value, str(has[key]))
+        ]
+        return not differences, "; ".join(differences[:3]) if differences else f"all {len(wanted)}"
+
+    yield from Check(
+        "properties in force",
+        "HBase reads S3A's settings from `core-site` as well" if "core-site" in files else "",
+        f"{len(wanted)} properties of {' and '.join(files)} are as rendered",
+        "run warmbase diff --against live; read /etc/hbase/conf/hbase-site.xml on that node",
+    ).results_by_node(context.nodes, same)
+
+
+def _cache_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    if not context.launch.plan.mode.has_bucket_cache:
+        return
+    size_mib = context.launch.plan.cache.size_mib
+
+    def size(facts: Facts) -> tuple[bool, str]:
+        figures = facts["figures"]
+        if not figures:
+            return False, "no answer from the RegionServer"
+        has = (figures["l2CacheSize"] + figures["l2CacheFreeSize"]) / MIB
+        return abs(has - size_mib) <= CACHE_FRACTION * size_mib, f"{has:,.0f} MiB"
+
+    yield from Check(
+        "cache size", "", f"{size_mib:,} MiB", "search the log of the RegionServer for BucketCache"
+    ).results_by_node(context.nodes, size)
+
+
+def _default_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check EMR's default cache where warmbase configures none, and short-circuit reads from HDFS."""
+    mode = context.launch.plan.mode
+    if mode.keeps_data_in_s3 and not mode.has_bucket_cache:
+        yield from Check(
+            "EMR's default cache",
+            "EMR uses its default cache of 8 GiB where we configure none",
+            "below 8 GiB",
+            "no harm: correct the size in docs/unconfirmed.md",
+        ).results_by_node(
+            context.nodes,
+            _figure("l2CacheSize", lambda size: (size < EMR_CACHE_BYTES, f"{size / GIB:,.1f} GiB used")),
+        )
+    if not mode.keeps_data_in_s3:
+        yield from Check(
+            "short-circuit reads",
+            "In mode `hdfs`, the DataNode and the RegionServer can share a socket",
+            "the RegionServer has read blocks without its DataNode",
+            "read a table first; then check the permissions of /var/lib/hadoop-hdfs",
+        ).results_by_node(
+            context.nodes,
+            _figure("shortCircuitBytesRead", lambda read: (read > 0, f"{read / MIB:,.0f} MiB read")),
+        )
+
+
+def _figure(name: str, verdict: Callable[[float], tuple[bool, str]]) -> Callable[[Facts], tuple[bool, str]]:
+    def check(facts: Facts) -> tuple[bool, str]:
+        figures = facts["figures"]
+        return verdict(figures[name]) if figures and name in figures else (False, "no answer from the RegionServer")
+
+    return check
+
+
+REGION_SERVER_CHECKS = (_java_checks, _log_checks, _setting_checks, _cache_checks, _default_checks)
+"""Every check, in the order of the report."""
