@@ -10,6 +10,8 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
+from operations.aws_errors import translated
+
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -35,14 +37,18 @@ class Aws:
     """boto3 clients by service; made when first used."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        """From these variables and not from this process's own; `AWS_ENDPOINT_URL` leads to a local AWS."""
-        self._session = boto3.Session(
-            botocore_session=_core_session(variables),
-            aws_access_key_id=variables.get("AWS_ACCESS_KEY_ID"),
-            aws_secret_access_key=variables.get("AWS_SECRET_ACCESS_KEY"),
-            aws_session_token=variables.get("AWS_SESSION_TOKEN"),
-            region_name=variables.get("AWS_REGION"),
-        )
+        """Read these variables and not this process's own; `AWS_ENDPOINT_URL` leads to a local AWS.
+
+        Raises OperationFailed for a profile that the AWS configuration does not have.
+        """
+        with translated("could not use the AWS profile", "set AWS_PROFILE to a profile of ~/.aws/config"):
+            self._session = boto3.Session(
+                botocore_session=_core_session(variables),
+                aws_access_key_id=variables.get("AWS_ACCESS_KEY_ID"),
+                aws_secret_access_key=variables.get("AWS_SECRET_ACCESS_KEY"),
+                aws_session_token=variables.get("AWS_SESSION_TOKEN"),
+                region_name=variables.get("AWS_REGION"),
+            )
         self._endpoint = variables.get("AWS_ENDPOINT_URL")
 
     @cached_property
@@ -88,10 +94,10 @@ class Aws:
 
     @cached_property
     def account(self) -> str:
-        """Return the account of the credentials."""
-        return str(
-            self._session.client("sts", endpoint_url=self._endpoint, config=PATIENT).get_caller_identity()["Account"]
-        )
+        """Return the account of the credentials. Raises OperationFailed where AWS does not say it."""
+        with translated("could not read the account of the credentials", "check AWS_PROFILE and AWS_ENDPOINT_URL"):
+            sts = self._session.client("sts", endpoint_url=self._endpoint, config=PATIENT)
+            return str(sts.get_caller_identity()["Account"])
 
 
 def _core_session(variables: Mapping[str, str]) -> botocore.session.Session:
