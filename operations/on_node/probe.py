@@ -1,6 +1,6 @@
 """Prints the state of a core node as one JSON document. Systems Manager runs it as root. Python 3.9.
 
-It looks and changes nothing. What cannot be seen is null, and never an error: what is missing is what is looked for.
+It changes nothing. A fact that it cannot read is null and never an error, because a missing fact is an answer too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LONGEST_ARGUMENT = 500
 
 
 def region_server(processes: Path) -> dict[str, Any] | None:
-    """Return its process: user, arguments and limits; None where none runs."""
+    """Return the process of the RegionServer: user, arguments and limits; None where none is running."""
     for place in processes.glob("[0-9]*"):
         try:
             arguments = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
@@ -50,7 +50,7 @@ def region_server(processes: Path) -> dict[str, Any] | None:
             return {
                 "pid": int(place.name),
                 "user": pwd.getpwuid(place.stat().st_uid).pw_name,
-                # The class path is long and says nothing here.
+                # The class path is long, and no check reads it.
                 "arguments": [argument for argument in arguments if len(argument) < LONGEST_ARGUMENT],
                 "open_files": limit(limits, "Max open files"),
                 "processes": limit(limits, "Max processes"),
@@ -61,32 +61,32 @@ def region_server(processes: Path) -> dict[str, Any] | None:
 
 
 def limit(limits: str, name: str) -> int | None:
-    """The soft one; None where there is none."""
-    found = re.search(rf"^{name} +(\d+)", limits, re.MULTILINE)
-    return int(found.group(1)) if found else None
+    """Return the soft limit; None where there is none."""
+    match = re.search(rf"^{name} +(\d+)", limits, re.MULTILINE)
+    return int(match.group(1)) if match else None
 
 
 def unit(name: str) -> dict[str, str] | None:
-    """Return what systemd says of it."""
-    said = output("systemctl", "show", "--property", ",".join(UNITS[name]), name)
-    if said is None:
+    """Return the properties of a systemd unit; None where systemd does not answer."""
+    text = output("systemctl", "show", "--property", ",".join(UNITS[name]), name)
+    if text is None:
         return None
-    return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 def mount(path: str) -> dict[str, Any] | None:
-    """Where it comes from, and how large that is."""
-    said = output("findmnt", "--json", "--bytes", "--output", "SOURCE,FSTYPE,OPTIONS,SIZE", "--mountpoint", path)
-    if said is None:
+    """Return the source, type, options and size of a mount; None where nothing is mounted."""
+    text = output("findmnt", "--json", "--bytes", "--output", "SOURCE,FSTYPE,OPTIONS,SIZE", "--mountpoint", path)
+    if text is None:
         return None
-    [found] = json.loads(said)["filesystems"]
-    return dict(found)
+    [filesystem] = json.loads(text)["filesystems"]
+    return dict(filesystem)
 
 
 def devices() -> list[dict[str, Any]] | None:
-    """Disks, partitions and mappers: of each its name, its parent's, kind, size and where it is mounted."""
-    said = output("lsblk", "--json", "--bytes", "--list", "--output", "NAME,PKNAME,TYPE,SIZE,MOUNTPOINT")
-    return None if said is None else list(json.loads(said)["blockdevices"])
+    """Return each disk, partition and mapper with its name, parent, type, size and mount point."""
+    text = output("lsblk", "--json", "--bytes", "--list", "--output", "NAME,PKNAME,TYPE,SIZE,MOUNTPOINT")
+    return None if text is None else list(json.loads(text)["blockdevices"])
 
 
 def owner(path: str) -> str | None:
@@ -99,7 +99,7 @@ def owner(path: str) -> str | None:
 
 
 def logs(directory: Path) -> dict[str, Any]:
-    """Return the size of the collector's log, and whether the RegionServer's log has what a logger asks for."""
+    """Return the size of the collector's log, and whether the RegionServer's log has the DEBUG lines of our logger."""
     collector = directory / COLLECTOR_LOG
     return {
         "collector_bytes": collector.stat().st_size if collector.is_file() else None,
@@ -108,7 +108,7 @@ def logs(directory: Path) -> dict[str, Any]:
 
 
 def debugs(log: Path) -> bool:
-    """A line of BucketAllocator's at level DEBUG: it is below what HBase writes by itself."""
+    """Return whether a log has a DEBUG line of BucketAllocator, which HBase does not write by default."""
     try:
         with log.open("rb") as lines:
             return any(b"BucketAllocator" in line and b" DEBUG " in line for line in lines)
@@ -117,16 +117,16 @@ def debugs(log: Path) -> bool:
 
 
 def output(*command: str) -> str | None:
-    """Return what it prints; None where it is not there, or fails."""
+    """Return the output of a command; None where it does not exist, or fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return process.stdout if process.returncode == 0 else None
 
 
 def fetched(url: str) -> bytes | None:
-    """Return the page; None where nobody answers."""
+    """Return the page at a URL; None where no server answers."""
     try:
         with urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - the RegionServer of this node
             body: bytes = answer.read()
@@ -136,7 +136,7 @@ def fetched(url: str) -> bytes | None:
 
 
 def figures(url: str) -> dict[str, float] | None:
-    """Return the RegionServer's own figures of the cache and of short-circuit reads."""
+    """Return the RegionServer's own figures for its cache and for short-circuit reads."""
     try:
         [bean] = json.loads(fetched(f"{url}/jmx?qry={quote(BEAN, safe=':=,')}") or b"")["beans"]
         return {name: bean[name] for name in FIGURES if name in bean}
@@ -145,7 +145,7 @@ def figures(url: str) -> dict[str, float] | None:
 
 
 def configuration(url: str, keys: Iterator[str]) -> dict[str, str | None] | None:
-    """Return what the RegionServer itself reads for each key; null for one that it does not have."""
+    """Return the RegionServer's value of each key; None for a key that it does not have."""
     page = fetched(f"{url}/conf")
     if page is None:
         return None
@@ -153,7 +153,7 @@ def configuration(url: str, keys: Iterator[str]) -> dict[str, str | None] | None
         tree = ET.fromstring(page)  # noqa: S314 - see above
     except ET.ParseError:
         return None
-    values = {each.findtext("name"): each.findtext("value") for each in tree.iter("property")}
+    values = {node.findtext("name"): node.findtext("value") for node in tree.iter("property")}
     return {key: values.get(key) for key in keys}
 
 
@@ -163,25 +163,25 @@ def first_line(file: Path) -> str:
 
 
 def main() -> None:
-    """Prints the document, and returns the exit status."""
+    """Print the facts as one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--region-server", default=REGION_SERVER)
     parser.add_argument("--logs", type=Path, default=LOGS)
     parser.add_argument("--proc", type=Path, default=PROCESSES)
     parser.add_argument("keys", nargs="*")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     facts = {
         "python": ".".join(map(str, sys.version_info[:2])),
-        "java": sorted(each.name for each in JAVA.glob("*")) if JAVA.is_dir() else None,
-        "region_server": region_server(given.proc),
+        "java": sorted(home.name for home in JAVA.glob("*")) if JAVA.is_dir() else None,
+        "region_server": region_server(arguments.proc),
         "units": {name: unit(name) for name in UNITS},
         "mounts": {path: mount(path) for path in MOUNTS},
         "devices": devices(),
         "owners": {path: owner(path) for path in OWNED},
-        "logs": logs(given.logs),
-        "actions": {each.name: first_line(each) for each in sorted(ACTIONS.glob("*"))},
-        "figures": figures(given.region_server),
-        "configuration": configuration(given.region_server, iter(given.keys)),
+        "logs": logs(arguments.logs),
+        "actions": {file.name: first_line(file) for file in sorted(ACTIONS.glob("*"))},
+        "figures": figures(arguments.region_server),
+        "configuration": configuration(arguments.region_server, iter(arguments.keys)),
     }
     json.dump(facts, sys.stdout)
 

@@ -1,4 +1,4 @@
-"""Checks that run before a deployment: each finds what would make it fail half an hour later, or lose something."""
+"""Checks that run before a deployment: each finds a problem that would make it fail later, or lose data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from operations.aws import Aws
 from operations.aws_errors import translated
-from operations.preflight.account import OF_ACCOUNT
+from operations.preflight.account import ACCOUNT_CHECKS
 from operations.preflight.check import PreflightCheck, PreflightContext
-from operations.preflight.network import OF_NETWORK
-from operations.preflight.root import OF_ROOT
+from operations.preflight.network import NETWORK_CHECKS
+from operations.preflight.root import ROOT_CHECKS
 from sizing.problem import Problem, Refused
 
 __all__ = ["PreflightCheck", "preflight", "refuse_unready"]
@@ -24,15 +24,15 @@ def preflight(
     launches: Mapping[str, Launch],
     records: Mapping[str, LaunchRecord],
 ) -> Iterator[PreflightCheck]:
-    """Each check as it is made. Raises OperationFailed where AWS does not say what must be known."""
-    asked = PreflightContext(aws=aws, environment=environment, launches=launches, records=records)
-    for check in (*OF_ACCOUNT, *OF_ROOT, *OF_NETWORK):
+    """Yield each check when it is complete. Raises OperationFailed where AWS does not answer."""
+    context = PreflightContext(aws=aws, environment=environment, launches=launches, records=records)
+    for check in (*ACCOUNT_CHECKS, *ROOT_CHECKS, *NETWORK_CHECKS):
         with translated(f"could not check whether {environment.name} can be deployed", "run the same command again"):
-            yield from check(asked)
+            yield from check(context)
 
 
 def refuse_unready(checks: Iterable[PreflightCheck]) -> None:
-    """Raises Refused with every problem that was found."""
-    wrong = [check for check in checks if check.problem]
-    if wrong:
-        raise Refused(Problem(where=check.name, what=check.detail, why=check.problem, fix=check.fix) for check in wrong)
+    """Refuse to continue where a check has a problem: raises Refused with all of them."""
+    bad = [check for check in checks if check.problem]
+    if bad:
+        raise Refused(Problem(where=check.name, what=check.detail, why=check.problem, fix=check.fix) for check in bad)

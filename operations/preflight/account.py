@@ -1,4 +1,4 @@
-"""The account: credentials, bootstrap, quotas, what the zone offers, stacks and records as they are."""
+"""Checks of the account: credentials, CDK bootstrap, stacks, launch records, instance types and quotas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from operations.deployed_stack import STUCK, status_of
 from operations.description import LIVES
 from operations.preflight.check import PreflightCheck, PreflightContext
 
-__all__ = ["BOOTSTRAP", "OF_ACCOUNT"]
+__all__ = ["ACCOUNT_CHECKS", "BOOTSTRAP"]
 
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 STANDARD_VCPUS: Final = ("ec2", "L-1216C47A")
@@ -31,22 +31,22 @@ GP3_TIB: Final = ("ebs", "L-7A658B76")
 """Service Quotas: Storage for General Purpose SSD (gp3) volumes, in TiB."""
 
 
-def _credentials(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    account, wanted = asked.aws.account, asked.environment.account
-    said = f"account {account}, {asked.environment.region}"
+def _credentials(context: PreflightContext) -> Iterator[PreflightCheck]:
+    account, wanted = context.aws.account, context.environment.account
+    detail = f"account {account}, {context.environment.region}"
     if wanted not in (None, account):
         yield PreflightCheck(
             name="credentials",
-            detail=said,
-            problem=f"{asked.environment.source} is for account {wanted}",
+            detail=detail,
+            problem=f"{context.environment.source} is for account {wanted}",
             fix="use credentials of that account: set AWS_PROFILE, for example",
         )
         return
-    yield PreflightCheck(name="credentials", detail=said)
+    yield PreflightCheck(name="credentials", detail=detail)
 
 
 def _command_line(_: PreflightContext) -> Iterator[PreflightCheck]:
-    """The version that is locked, so that it and the library agree on the assembly's form."""
+    """Check that the CDK command line has the locked version, which reads the assemblies that the library writes."""
     if not COMMAND.exists():
         where = COMMAND.relative_to(PROJECT)
         yield PreflightCheck(
@@ -66,13 +66,13 @@ def _document(name: str) -> Any:  # noqa: ANN401 - any JSON
     return json.loads((PROJECT / name).read_text(encoding="utf-8"))
 
 
-def _bootstrapped(asked: PreflightContext) -> Iterator[PreflightCheck]:
+def _bootstrapped(context: PreflightContext) -> Iterator[PreflightCheck]:
     try:
-        version = asked.aws.ssm.get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"]
+        version = context.aws.ssm.get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"]
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise
-        command = f"npx cdk bootstrap -c environment={Path(asked.environment.source).stem}"
+        command = f"npx cdk bootstrap -c environment={Path(context.environment.source).stem}"
         yield PreflightCheck(
             name="cdk bootstrap",
             detail="none",
@@ -83,38 +83,38 @@ def _bootstrapped(asked: PreflightContext) -> Iterator[PreflightCheck]:
     yield PreflightCheck(name="cdk bootstrap", detail=f"version {version}")
 
 
-def _stacks(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    for cluster_name in asked.launches:
-        for stack in stacks_around(asked.environment.name, cluster_name):
-            status = status_of(asked.aws, stack)
+def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
+    for cluster_name in context.launches:
+        for stack in stacks_around(context.environment.name, cluster_name):
+            status = status_of(context.aws, stack)
             if status is not None and status in STUCK:
                 means, command = STUCK[status]
                 fix = f"{command.format(stack=stack)}, then run the same command again; its events say why"
                 yield PreflightCheck(name=stack, detail=status, problem=means, fix=fix)
 
 
-def _records(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    for cluster_name, record in asked.records.items():
-        state = state_of(asked.aws, record.cluster_id)
-        found = f"{record.cluster_id}, {state or 'unknown to EMR'}"
+def _records(context: PreflightContext) -> Iterator[PreflightCheck]:
+    for cluster_name, record in context.records.items():
+        state = state_of(context.aws, record.cluster_id)
+        detail = f"{record.cluster_id}, {state or 'unknown to EMR'}"
         if state in LIVES:
-            yield PreflightCheck(name=f"cluster {cluster_name}", detail=found)
+            yield PreflightCheck(name=f"cluster {cluster_name}", detail=detail)
             continue
         yield PreflightCheck(
             name=f"cluster {cluster_name}",
-            detail=found,
+            detail=detail,
             problem=f"{record.directory} records a cluster that is no longer running; while it exists, a deployment"
             " launches no other",
-            fix=f"remove what is left of it: warmbase teardown {Path(asked.environment.source).stem} {cluster_name}",
+            fix=f"remove what is left of it: warmbase teardown {Path(context.environment.source).stem} {cluster_name}",
         )
 
 
-def _offered(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    zone = asked.environment.network.availability_zone
-    types = sorted({each for launch in asked.new.values() for each in _types(launch)})
+def _offered(context: PreflightContext) -> Iterator[PreflightCheck]:
+    zone = context.environment.network.availability_zone
+    types = sorted({name for launch in context.new.values() for name in _types(launch)})
     if not types:
         return
-    pages: Any = asked.aws.ec2.get_paginator("describe_instance_type_offerings").paginate(
+    pages: Any = context.aws.ec2.get_paginator("describe_instance_type_offerings").paginate(
         LocationType="availability-zone",
         Filters=[{"Name": "location", "Values": [zone]}, {"Name": "instance-type", "Values": types}],
     )
@@ -123,7 +123,7 @@ def _offered(asked: PreflightContext) -> Iterator[PreflightCheck]:
         for page in pages
         for instance_type_offering in page["InstanceTypeOfferings"]
     }
-    missing = [each for each in types if each not in offered]
+    missing = [name for name in types if name not in offered]
     if missing:
         yield PreflightCheck(
             name="instance types",
@@ -139,10 +139,10 @@ def _types(launch: Launch) -> tuple[str, str]:
     return (launch.plan.primary.instance_type, launch.plan.core.instance_type)
 
 
-def _quotas(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """Yield what the account may run at all; what else runs in it is not known."""
+def _quotas(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check the account's quotas against the nodes of the new clusters, without what else is running in it."""
     vcpus, gib = 0, 0
-    for launch in asked.new.values():
+    for launch in context.new.values():
         for group in (launch.plan.primary, launch.plan.core):
             if STANDARD.match(group.instance_type):
                 vcpus += group.count * instance_types()[group.instance_type].vcpus
@@ -153,29 +153,29 @@ def _quotas(asked: PreflightContext) -> Iterator[PreflightCheck]:
     ):
         if not needed:
             continue
-        limit = _quota(asked.aws, *quota)
+        limit = _quota(context.aws, *quota)
         if limit is None:
             yield PreflightCheck(name=name, detail=f"{needed:,.3g} {unit} needed; the quota could not be read")
             continue
-        found = f"{needed:,.3g} of {limit:,.0f} {unit}, not counting what else is running"
+        detail = f"{needed:,.3g} of {limit:,.0f} {unit}, not counting what else is running"
         if needed > limit:
             service, code = quota
             command = f"request-service-quota-increase --service-code {service} --quota-code {code}"
             fix = f"request an increase: aws service-quotas {command}"
             yield PreflightCheck(
-                name=name, detail=found, problem="the quota is too small for this cluster alone", fix=fix
+                name=name, detail=detail, problem="the quota is too small for this cluster alone", fix=fix
             )
         else:
-            yield PreflightCheck(name=name, detail=found)
+            yield PreflightCheck(name=name, detail=detail)
 
 
 def _quota(aws: Aws, service: str, code: str) -> float | None:
-    """None where nobody says: leave to read quotas is not leave to run nodes."""
+    """Return the quota; None where it cannot be read, which does not mean that nodes cannot be launched."""
     try:
         return float(aws.quotas.get_service_quota(ServiceCode=service, QuotaCode=code)["Quota"]["Value"])
     except ClientError:
         return None
 
 
-OF_ACCOUNT = (_credentials, _command_line, _bootstrapped, _stacks, _records, _offered, _quotas)
+ACCOUNT_CHECKS = (_credentials, _command_line, _bootstrapped, _stacks, _records, _offered, _quotas)
 """Every check, in order."""

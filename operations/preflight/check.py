@@ -1,4 +1,4 @@
-"""One thing looked at before a deployment, and what is known when it is."""
+"""A check that runs before a deployment, and the context that it needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PreflightCheck", "PreflightContext"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightCheck:
-    """One thing looked at: what was found, and, where it will not do, why not and how to mend it."""
+    """The result of one check: what it observed and, where that prevents a deployment, the problem and the fix."""
 
     name: str
     detail: str
@@ -34,7 +34,7 @@ class PreflightContext:
 
     @property
     def new(self) -> Mapping[str, Launch]:
-        """Those that are not launched yet."""
+        """Return the clusters that are not launched yet."""
         return {
             cluster_name: launch for cluster_name, launch in self.launches.items() if cluster_name not in self.records
         }

@@ -1,4 +1,4 @@
-"""An existing subnet and its VPC: what EMR and the nodes need of them."""
+"""Checks of an existing subnet and its VPC, which EMR and the nodes need in a certain form."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 from environments.environment import EMR_TAG
 from operations.preflight.check import PreflightCheck, PreflightContext
 
-__all__ = ["OF_NETWORK"]
+__all__ = ["NETWORK_CHECKS"]
 
 
-def _subnet(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """An existing one: EMR's service role touches nothing without its tag."""
-    network = asked.environment.network
-    if network.subnet is None or not asked.new:
+def _subnet(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check an existing subnet: its VPC, its zone, its free addresses, and the tag that EMR's service role requires."""
+    network = context.environment.network
+    if network.subnet is None or not context.new:
         return
-    [found] = asked.aws.ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"]
-    tags = {each["Key"]: each["Value"] for each in found.get("Tags", [])}
-    said = f"{network.subnet} in {found['AvailabilityZone']}, {found['AvailableIpAddressCount']} free addresses"
-    nodes = sum(launch.plan.core.count + launch.plan.primary.count for launch in asked.new.values())
-    wrong = [
-        (found["VpcId"] != network.vpc, f"the subnet is in {found['VpcId']}, not {network.vpc}", "name its own VPC"),
+    [subnet] = context.aws.ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"]
+    tags = {tag["Key"]: tag["Value"] for tag in subnet.get("Tags", [])}
+    detail = f"{network.subnet} in {subnet['AvailabilityZone']}, {subnet['AvailableIpAddressCount']} free addresses"
+    nodes = sum(launch.plan.core.count + launch.plan.primary.count for launch in context.new.values())
+    conditions = [
+        (subnet["VpcId"] != network.vpc, f"the subnet is in {subnet['VpcId']}, not {network.vpc}", "name its own VPC"),
         (
-            found["AvailabilityZone"] != network.availability_zone,
+            subnet["AvailabilityZone"] != network.availability_zone,
             f"the subnet is not in {network.availability_zone}",
             "set availability_zone to the subnet's zone",
         ),
@@ -33,28 +33,28 @@ def _subnet(asked: PreflightContext) -> Iterator[PreflightCheck]:
             f"aws ec2 create-tags --resources {network.subnet} --tags Key={EMR_TAG},Value=true",
         ),
         (
-            found["AvailableIpAddressCount"] < nodes,
+            subnet["AvailableIpAddressCount"] < nodes,
             f"{nodes} nodes need one free address each",
             "name a subnet with more free addresses",
         ),
     ]
-    problems = [(problem, fix) for is_wrong, problem, fix in wrong if is_wrong]
+    problems = [(problem, fix) for is_violated, problem, fix in conditions if is_violated]
     if not problems:
-        yield PreflightCheck(name="subnet", detail=said)
+        yield PreflightCheck(name="subnet", detail=detail)
     for problem, fix in problems:
-        yield PreflightCheck(name="subnet", detail=said, problem=problem, fix=fix)
+        yield PreflightCheck(name="subnet", detail=detail, problem=problem, fix=fix)
 
 
-def _vpc(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """Check an existing VPC: its host names, and its routes to S3 and to the services that nodes call."""
-    network = asked.environment.network
-    if network.vpc is None or not asked.new:
+def _vpc(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check an existing VPC: its DNS, and its routes to S3 and to the services that nodes call."""
+    network = context.environment.network
+    if network.vpc is None or not context.new:
         return
     for attribute in ("enableDnsSupport", "enableDnsHostnames"):
         kind: Any = attribute
-        said: Any = asked.aws.ec2.describe_vpc_attribute(VpcId=network.vpc, Attribute=kind)
+        response: Any = context.aws.ec2.describe_vpc_attribute(VpcId=network.vpc, Attribute=kind)
         name = attribute[0].upper() + attribute[1:]
-        if not said[name]["Value"]:
+        if not response[name]["Value"]:
             flag = "--enable-dns-support" if attribute == "enableDnsSupport" else "--enable-dns-hostnames"
             fix = f"aws ec2 modify-vpc-attribute --vpc-id {network.vpc} {flag}"
             yield PreflightCheck(
@@ -64,9 +64,9 @@ def _vpc(asked: PreflightContext) -> Iterator[PreflightCheck]:
                 fix=fix,
             )
     filters: Any = [{"Name": "vpc-id", "Values": [network.vpc]}]
-    endpoints = asked.aws.ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
+    endpoints = context.aws.ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
     services = {endpoint["ServiceName"].rpartition(".")[2] for endpoint in endpoints}
-    tables: Any = asked.aws.ec2.describe_route_tables(Filters=filters)["RouteTables"]
+    tables: Any = context.aws.ec2.describe_route_tables(Filters=filters)["RouteTables"]
     outward = any(_leads_out(route) for table in tables for route in table["Routes"])
     wanted = {"elasticmapreduce", "kms", "monitoring"} | ({"s3"} if network.route_table is None else set())
     missing = sorted(wanted - services)
@@ -87,5 +87,5 @@ def _leads_out(route: Mapping[str, Any]) -> bool:
     return route.get("DestinationCidrBlock") == "0.0.0.0/0" and "NatGatewayId" in route
 
 
-OF_NETWORK = (_subnet, _vpc)
+NETWORK_CHECKS = (_subnet, _vpc)
 """Every check, in order."""

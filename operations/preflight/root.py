@@ -1,4 +1,4 @@
-"""The root: a bucket where one belongs, and nobody else who writes there."""
+"""Checks of the HBase root: its bucket exists where it should, and no other cluster writes there."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from operations.deployed_stack import status_of
 from operations.description import cluster_id
 from operations.preflight.check import PreflightCheck, PreflightContext
 
-__all__ = ["OF_ROOT"]
+__all__ = ["ROOT_CHECKS"]
 
 
-def _root(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """A bucket that was there is in this region; a new one's name is nobody's yet, or our own stack's."""
-    root = asked.environment.root
-    if not asked.environment.mode.keeps_data_in_s3:
+def _root(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check that an existing bucket is in this region, and that the name of a new one is free or our own stack's."""
+    root = context.environment.root
+    if not context.environment.mode.keeps_data_in_s3:
         return
-    bucket = root.bucket_in(asked.aws.account)
-    region = _bucket_region(asked.aws, bucket)
+    bucket = root.bucket_in(context.aws.account)
+    region = _bucket_region(context.aws, bucket)
     if not root.existing:
-        ours = status_of(asked.aws, storage_stack(asked.environment.name)) is not None
+        ours = status_of(context.aws, storage_stack(context.environment.name)) is not None
         if region is not None and not ours:
             yield PreflightCheck(
                 name="root bucket",
@@ -42,7 +42,7 @@ def _root(asked: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(
             name="root bucket", detail=bucket, problem="it does not exist, or you cannot access it", fix=fix
         )
-    elif region != asked.environment.region:
+    elif region != context.environment.region:
         fix = "HBase on EMR needs its root in the region of the cluster"
         yield PreflightCheck(
             name="root bucket", detail=f"{bucket} in {region}", problem="the bucket is in another region", fix=fix
@@ -53,22 +53,25 @@ def _root(asked: PreflightContext) -> Iterator[PreflightCheck]:
 
 def _bucket_region(aws: Aws, bucket: str) -> str | None:
     try:
-        found = aws.s3.get_bucket_location(Bucket=bucket)
+        location = aws.s3.get_bucket_location(Bucket=bucket)
     except ClientError as error:
         if error_code(error) not in {*MISSING, "AccessDenied"}:
             raise
         return None
-    return found.get("LocationConstraint") or "us-east-1"
+    return location.get("LocationConstraint") or "us-east-1"
 
 
-def _one_writer(asked: PreflightContext) -> Iterator[PreflightCheck]:
-    """Asked of EMR, for a cluster of another tool claims nothing; and the claim, for EMR knows one account only."""
-    environment = asked.environment
+def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check that no other cluster writes to the root.
+
+    EMR knows clusters of other tools, which claim nothing; the claim knows clusters of other accounts.
+    """
+    environment = context.environment
     active = environment.active.name
-    if not environment.mode.keeps_data_in_s3 or active not in asked.launches:
+    if not environment.mode.keeps_data_in_s3 or active not in context.launches:
         return
-    own = asked.records[active].cluster_id if active in asked.records else _unrecorded_cluster_id(asked, active)
-    others = list(writers(asked.aws, environment.root, own))
+    own = context.records[active].cluster_id if active in context.records else _unrecorded_cluster_id(context, active)
+    others = list(writers(context.aws, environment.root, own))
     if others:
         yield PreflightCheck(
             name="other writers",
@@ -76,11 +79,11 @@ def _one_writer(asked: PreflightContext) -> Iterator[PreflightCheck]:
             problem="they write to this root, or to one that overlaps with it: two writers corrupt it",
             fix="terminate them first, or give this environment another root",
         )
-    if _bucket_region(asked.aws, environment.root.bucket_in(asked.aws.account)) is None:
+    if _bucket_region(context.aws, environment.root.bucket_in(context.aws.account)) is None:
         yield PreflightCheck(name="claim of the root", detail="none: the bucket does not exist yet")
         return
-    claim = claim_of(asked.aws, environment.root)
-    if claim is None and own is None and _written_to(asked.aws, environment.root):
+    claim = claim_of(context.aws, environment.root)
+    if claim is None and own is None and _written_to(context.aws, environment.root):
         yield PreflightCheck(
             name="claim of the root",
             detail="no cluster has claimed the root, but HBase has written to it",
@@ -100,11 +103,11 @@ def _one_writer(asked: PreflightContext) -> Iterator[PreflightCheck]:
     elif claim.cluster == NOBODY:
         yield PreflightCheck(name="claim of the root", detail="released")
     else:
-        yield PreflightCheck(name="claim of the root", detail=f"{claim.cluster}, {claim.state or 'gone'}")
+        yield PreflightCheck(name="claim of the root", detail=f"{claim.cluster}, {claim.state or 'unknown to EMR'}")
 
 
 def _written_to(aws: Aws, root: Root) -> bool:
-    """HBase writes its id into a root before anything else; the node's program asks for the same."""
+    """Return whether HBase has written to the root: it writes its id first. claim_root.py checks the same object."""
     try:
         aws.s3.get_object(Bucket=root.bucket_in(aws.account), Key=f"{root.prefix}/hbase.id")
     except ClientError as error:
@@ -114,15 +117,15 @@ def _written_to(aws: Aws, root: Root) -> bool:
     return True
 
 
-def _unrecorded_cluster_id(asked: PreflightContext, cluster_name: str) -> str | None:
+def _unrecorded_cluster_id(context: PreflightContext, cluster_name: str) -> str | None:
     """Return the id of a cluster that an earlier run launched without writing its record."""
     try:
-        return cluster_id(asked.aws, asked.environment.name, cluster_name)
+        return cluster_id(context.aws, context.environment.name, cluster_name)
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise
         return None
 
 
-OF_ROOT = (_root, _one_writer)
+ROOT_CHECKS = (_root, _one_writer)
 """Every check, in order."""

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What a primary alone shows: which blocks a master's cache has, and what EMR says to it of a cluster that never was.
+# Reads what only a primary node knows: whether its master has a BucketCache, and how EMR answers for an unknown cluster.
 # shellcheck source=operations/steps/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 readonly LOGS=${1:-/var/log/hbase}
 
-# caches: lines by which the master's logs say that it has a BucketCache; null where there is no log to be read.
+# caches: the number of lines in the logs of the master that mention a BucketCache; null where no log can be read.
 caches() {
   local logs=("$LOGS"/*master*.log)
   if [[ ! -r ${logs[0]} ]]; then
@@ -16,9 +16,9 @@ caches() {
 }
 
 main() {
-  local said
-  said=$(aws emr describe-cluster --cluster-id j-0000000000000 2>&1) || true
-  answer "{\"master_caches\": $(caches), \"forgotten\": $(quoted "$said")}"
+  local reply
+  reply=$(aws emr describe-cluster --cluster-id j-0000000000000 2>&1) || true
+  answer "{\"master_caches\": $(caches), \"forgotten\": $(quoted "$reply")}"
 }
 
 main

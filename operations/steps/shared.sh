@@ -1,44 +1,44 @@
 # shellcheck shell=bash
-# What every step begins with: it says on stderr what it does, and leaves its answer, one JSON document, in S3.
+# The part that every step shares. A step writes its progress to stderr, and its answer, one JSON document, to S3.
 #
-# It runs on the first primary, as user hadoop, by EMR's command-runner.jar, which is given the whole text.
+# EMR's command-runner.jar runs the whole text on the first primary node, as user hadoop.
 set -euo pipefail
 
-# answer JSON: what is found; read by whoever asked for the step.
+# answer JSON: writes the answer, which the command that added the step reads.
 answer() {
   printf '%s\n' "$1" | aws s3 cp --only-show-errors - "$ANSWER"
   echo "answer: $1" >&2
 }
 
-# fail WHY: the answer, too, says why.
+# fail REASON: ends the step; the answer contains the reason.
 fail() {
   echo "$1" >&2
   answer "{\"error\": $(quoted "$1")}"
   exit 1
 }
 
-# quoted TEXT: as JSON has it.
+# quoted TEXT: the text as a JSON string.
 quoted() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1]))' "$1"; }
 
-# array TEXT...: as JSON has them.
+# array TEXT...: the texts as a JSON array.
 array() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@"; }
 
-# shell COMMAND...: what HBase's shell prints; it ends with another status where a command fails.
-# Not by a pipe: who writes into one whose reader has ended is ended too.
+# shell COMMAND...: the output of the HBase shell; the status is not 0 where a command fails.
+# Not through a pipe: a writer is killed when the reader of its pipe ends first.
 shell() { hbase shell --noninteractive <<<"$(printf '%s\n' "$@")"; }
 
-# tables: every table of users, one a line.
+# tables: every user table, one on each line.
 tables() { shell "list" | sed -n '/^TABLE/,/row(s)/p' | sed '1d;$d'; }
 
-# children PATH: what ZooKeeper has there, one a line; it fails where ZooKeeper does not say.
+# children PATH: the children of a node in ZooKeeper, one on each line; it fails where ZooKeeper does not answer.
 children() {
-  local said
-  said=$(hbase zkcli ls "$1" 2>/dev/null | tail -1)
-  [[ $said =~ ^\[.*\]$ ]] || return 1
-  sed 's/^\[//; s/\]$//; s/, /\n/g' <<<"$said" | sed '/^$/d'
+  local reply
+  reply=$(hbase zkcli ls "$1" 2>/dev/null | tail -1)
+  [[ $reply =~ ^\[.*\]$ ]] || return 1
+  sed 's/^\[//; s/\]$//; s/, /\n/g' <<<"$reply" | sed '/^$/d'
 }
 
-# stopped: no RegionServer and no master has its place in ZooKeeper.
+# stopped: ZooKeeper lists no RegionServer and no master.
 stopped() {
   local servers all
   servers=$(children /hbase/rs) && all=$(children /hbase) || return 1

@@ -1,4 +1,4 @@
-"""A script as an EMR step: what is left waiting by one who was ended."""
+"""A script as an EMR step: a waiting step of a killed run is cancelled."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def primary(here: Deployed) -> PrimaryShell:
 
 
 def waits(here: Deployed, name: str) -> str:
-    """A step of that name, which waits where one runs already; returns its id."""
+    """Add a step of that name, which waits where another one runs; returns its id."""
     step: StepConfigTypeDef = {"Name": name, "HadoopJarStep": {"Jar": "command-runner.jar", "Args": []}}
     return here.aws.emr.add_job_flow_steps(JobFlowId=here.cluster_id, Steps=[step])["StepIds"][0]
 
 
 def states(here: Deployed) -> dict[str, str]:
-    found = here.aws.emr.list_steps(ClusterId=here.cluster_id)["Steps"]
-    return {each["Id"]: each["Status"]["State"] for each in found}
+    steps = here.aws.emr.list_steps(ClusterId=here.cluster_id)["Steps"]
+    return {step["Id"]: step["Status"]["State"] for step in steps}
 
 
 def silent(_: str) -> None:
-    """Says nothing."""
+    """Ignore the line."""
 
 
-def test_what_waits_of_a_run_that_was_killed_is_cancelled_and_the_steps_of_others_are_not(here: Deployed) -> None:
+def test_only_our_own_waiting_steps_of_a_killed_run_are_cancelled(here: Deployed) -> None:
     running, ours, theirs = (waits(here, name) for name in ("nightly load", "warmbase stop-hbase", "nightly export"))
     with pytest.raises(OperationFailed):  # nothing runs the step here, so it leaves no answer
         primary(here).run("inspect-wals", silent)

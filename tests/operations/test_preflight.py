@@ -1,4 +1,4 @@
-"""Checks before a deployment: each names what is wrong and how to mend it."""
+"""`preflight` checks an account before a deployment; each check with a problem says how to fix it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ PROJECT = Path(__file__).parents[2]
 def aws() -> Iterator[Aws]:
     install()
     with mock_aws():
-        made = clients()
-        made.ssm.put_parameter(Name=BOOTSTRAP, Value="21", Type="String")
-        yield made
+        services = clients()
+        services.ssm.put_parameter(Name=BOOTSTRAP, Value="21", Type="String")
+        yield services
 
 
 def environment(directory: Path, *edits: tuple[str, str], more: str = "") -> Environment:
@@ -49,37 +49,37 @@ def environment(directory: Path, *edits: tuple[str, str], more: str = "") -> Env
 
 def checks(aws: Aws, of: Environment) -> dict[str, PreflightCheck]:
     launches = {"blue": deployable_launch(of, of.active)}
-    return {each.name: each for each in preflight(aws, of, launches, {})}
+    return {check.name: check for check in preflight(aws, of, launches, {})}
 
 
-def test_an_account_that_is_ready_is_said_to_be(aws: Aws, tmp_path: Path) -> None:
-    found = checks(aws, environment(tmp_path))
-    assert [each for each in found.values() if each.problem] == []
-    assert found["credentials"].detail == "account 123456789012, us-east-1"
-    assert found["cdk bootstrap"].detail == "version 21"
-    assert "in us-east-1a" in found["instance types"].detail
-    assert found["vCPU quota"].detail.endswith("the quota could not be read")
+def test_an_account_that_is_ready_has_no_problem(aws: Aws, tmp_path: Path) -> None:
+    results = checks(aws, environment(tmp_path))
+    assert [check for check in results.values() if check.problem] == []
+    assert results["credentials"].detail == "account 123456789012, us-east-1"
+    assert results["cdk bootstrap"].detail == "version 21"
+    assert "in us-east-1a" in results["instance types"].detail
+    assert results["vCPU quota"].detail.endswith("the quota could not be read")
 
 
-def test_an_account_without_bootstrap_is_told_the_command(aws: Aws, tmp_path: Path) -> None:
+def test_the_fix_of_a_missing_bootstrap_is_a_command(aws: Aws, tmp_path: Path) -> None:
     aws.ssm.delete_parameter(Name=BOOTSTRAP)
-    found = checks(aws, environment(tmp_path))["cdk bootstrap"]
-    assert found.fix.endswith("npx cdk bootstrap -c environment=dev")
+    check = checks(aws, environment(tmp_path))["cdk bootstrap"]
+    assert check.fix.endswith("npx cdk bootstrap -c environment=dev")
 
 
 def test_credentials_of_another_account_are_named(aws: Aws, tmp_path: Path) -> None:
-    found = checks(aws, environment(tmp_path, ("region:", 'account: "210987654321"\nregion:')))
-    assert "is for account 210987654321" in found["credentials"].problem
+    results = checks(aws, environment(tmp_path, ("region:", 'account: "210987654321"\nregion:')))
+    assert "is for account 210987654321" in results["credentials"].problem
 
 
 @pytest.mark.parametrize(("limit", "problem"), [(1.0, "the quota is too small"), (100_000.0, "")])
-def test_a_quota_that_can_be_read_is_held_against_the_plan(
+def test_a_quota_is_compared_with_the_plan(
     aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account, "_quota", lambda *_: limit)
-    found = checks(aws, environment(tmp_path))["vCPU quota"]
-    assert found.problem.startswith(problem)
-    assert ("request-service-quota-increase" in found.fix) == bool(problem)
+    check = checks(aws, environment(tmp_path))["vCPU quota"]
+    assert check.problem.startswith(problem)
+    assert ("request-service-quota-increase" in check.fix) == bool(problem)
 
 
 def test_a_quota_of_exactly_what_core_and_primary_nodes_need_is_enough(
@@ -111,32 +111,32 @@ def existing(directory: Path, vpc: str, subnet: str, zone: str = "us-east-1a") -
     return environment(directory, ("{availability_zone: us-east-1a}", network))
 
 
-def test_an_existing_subnet_and_its_vpc_are_looked_at(aws: Aws, tmp_path: Path) -> None:
+def test_an_existing_subnet_and_its_vpc_are_checked(aws: Aws, tmp_path: Path) -> None:
     vpc = aws.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    made: Any = aws.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/28", AvailabilityZone="us-east-1b")
-    subnet = made["Subnet"]["SubnetId"]
+    response: Any = aws.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/28", AvailabilityZone="us-east-1b")
+    subnet = response["Subnet"]["SubnetId"]
     launches = existing(tmp_path, vpc, subnet)
-    found = [
-        each
-        for each in preflight(aws, launches, {"blue": deployable_launch(launches, launches.active)}, {})
-        if each.problem
+    failed = [
+        check
+        for check in preflight(aws, launches, {"blue": deployable_launch(launches, launches.active)}, {})
+        if check.problem
     ]
-    said = "\n".join(f"{each.problem} | {each.fix}" for each in found)
-    assert "the subnet is not in us-east-1a" in said
-    assert "without which EMR cannot start nodes in it" in said
-    assert f"aws ec2 create-tags --resources {subnet} --tags Key=for-use-with-amazon-emr" in said
-    assert "enableDnsHostnames is off" in said
-    assert "nodes cannot reach elasticmapreduce, kms, monitoring, s3" in said
+    text = "\n".join(f"{check.problem} | {check.fix}" for check in failed)
+    assert "the subnet is not in us-east-1a" in text
+    assert "without which EMR cannot start nodes in it" in text
+    assert f"aws ec2 create-tags --resources {subnet} --tags Key=for-use-with-amazon-emr" in text
+    assert "enableDnsHostnames is off" in text
+    assert "nodes cannot reach elasticmapreduce, kms, monitoring, s3" in text
     aws.ec2.create_tags(Resources=[subnet], Tags=[{"Key": "for-use-with-amazon-emr-managed-policies", "Value": "true"}])
     aws.ec2.modify_vpc_attribute(VpcId=vpc, EnableDnsHostnames={"Value": True})
     for service in ("s3", "kms", "monitoring", "elasticmapreduce"):
         aws.ec2.create_vpc_endpoint(VpcId=vpc, ServiceName=f"com.amazonaws.us-east-1.{service}")
     ready = checks(aws, existing(tmp_path, vpc, subnet, "us-east-1b"))
-    assert [each for each in ready.values() if each.problem] == []
+    assert [check for check in ready.values() if check.problem] == []
     assert "free addresses" in ready["subnet"].detail
 
 
-def test_a_root_that_is_nowhere_or_not_ours_is_named(aws: Aws, tmp_path: Path) -> None:
+def test_a_root_bucket_that_does_not_exist_or_is_not_ours_is_a_problem(aws: Aws, tmp_path: Path) -> None:
     more = "\nstorage: {root: s3://our-data/hbase/}\n"
     assert "it does not exist" in checks(aws, environment(tmp_path, more=more))["root bucket"].problem
     elsewhere = boto3.client("s3", region_name="eu-west-1")
@@ -147,7 +147,7 @@ def test_a_root_that_is_nowhere_or_not_ours_is_named(aws: Aws, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("status", STUCK)
-def test_each_state_in_which_no_update_can_begin_names_its_way_out(aws: Aws, tmp_path: Path, status: str) -> None:
+def test_each_stuck_state_of_a_stack_names_the_command_to_leave_it(aws: Aws, tmp_path: Path, status: str) -> None:
     from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - the one state it cannot be put in
 
     name = "warmbase-dev-network"
@@ -155,33 +155,33 @@ def test_each_state_in_which_no_update_can_begin_names_its_way_out(aws: Aws, tmp
     aws.cloudformation.create_stack(StackName=name, TemplateBody=template)
     [stack] = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
     stack.status = status
-    found = checks(aws, environment(tmp_path))[name]
-    assert found.problem == STUCK[status][0]
-    assert f"--stack-name {name}" in found.fix
+    check = checks(aws, environment(tmp_path))[name]
+    assert check.problem == STUCK[status][0]
+    assert f"--stack-name {name}" in check.fix
     with pytest.raises(OperationFailed, match=f"stack {name}  is {status}(.|\n)*--stack-name {name}"):
         wait_until_stable(aws, name, lambda _: None)
     assert stack.status == status
 
 
-def test_an_operation_that_is_under_way_is_waited_for(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_stack_operation_is_awaited(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - see above
 
     monkeypatch.setattr(deployed_stack, "FIRST_POLL_SECONDS", 0.0)
     aws.cloudformation.create_stack(StackName="s", TemplateBody='{"Resources": {"T": {"Type": "AWS::SNS::Topic"}}}')
     [stack] = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
     stack.status = "UPDATE_IN_PROGRESS"
-    said: list[str] = []
+    lines: list[str] = []
 
     def say(line: str) -> None:
-        said.append(line)
-        if len(said) > 3:
+        lines.append(line)
+        if len(lines) > 3:
             stack.status = "UPDATE_COMPLETE"
 
     assert wait_until_stable(aws, "s", say) == "UPDATE_COMPLETE"
-    assert said[0] == "s is UPDATE_IN_PROGRESS: waiting until that ends"
+    assert lines[0] == "s is UPDATE_IN_PROGRESS: waiting until that ends"
 
 
-def test_a_bucket_that_was_there_gets_what_it_lacks_and_keeps_what_it_has(aws: Aws, tmp_path: Path) -> None:
+def test_an_existing_bucket_gets_missing_rules_and_keeps_its_own(aws: Aws, tmp_path: Path) -> None:
     aws.s3.create_bucket(Bucket="our-data")
     theirs: Any = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 9}}
     aws.s3.put_bucket_lifecycle_configuration(Bucket="our-data", LifecycleConfiguration={"Rules": [theirs]})

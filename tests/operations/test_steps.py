@@ -1,4 +1,4 @@
-"""Scripts that run on a primary: what they answer beside stubs of `hbase` and `hdfs`, well and with something wrong."""
+"""Scripts of steps on a primary node answer correctly beside stubs of `hbase` and `hdfs`, also when those fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "sha
 
 
 def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, Any, str]:
-    """Status, answer and what it says, run as EMR's command-runner.jar runs it; in state `gone` HBase is not there."""
+    """Return status, answer and stderr of a script; in state `gone`, every HBase command fails."""
     stubs = directory / "stubs"
     stubs.mkdir()
     for stub in STUBS.iterdir():
@@ -29,9 +29,9 @@ def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, A
     )
     for stub in stubs.iterdir():
         stub.chmod(0o755)
-    # EMR's own script is where a node has it.
+    # The path of EMR's own script exists only on a node.
     text = script(name).replace("/usr/lib/hbase/bin/disable_all_tables.sh", "/dev/null")
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", text, name, "s3://logs/answer", *arguments],
         env={"PATH": f"{stubs}:{os.environ['PATH']}", "STATE": state, "TMPDIR": str(directory)},
         capture_output=True,
@@ -40,7 +40,7 @@ def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, A
         timeout=60,
     )
     answer = directory / "answer"
-    return done.returncode, json.loads(answer.read_text()) if answer.exists() else None, done.stderr
+    return process.returncode, json.loads(answer.read_text()) if answer.exists() else None, process.stderr
 
 
 WALS = "hdfs://primary:8020/user/hbase/WALs"
@@ -67,17 +67,17 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "state", "arguments", "expected"), CASES)
-def test_each_script_answers_what_is_there(
+def test_each_script_answers_the_state(
     name: str, state: str, arguments: tuple[str, ...], expected: object, tmp_path: Path
 ) -> None:
-    status, answer, said = run(tmp_path, name, state, *arguments)
-    assert (status, answer) == (0, expected), said
+    status, answer, stderr = run(tmp_path, name, state, *arguments)
+    assert (status, answer) == (0, expected), stderr
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"inspect-primary"}))
-def test_each_script_says_why_it_could_not_answer(name: str, tmp_path: Path) -> None:
-    status, answer, said = run(tmp_path, name, "gone", "0")
-    assert status != 0, said
+def test_each_script_fails_with_a_reason(name: str, tmp_path: Path) -> None:
+    status, answer, stderr = run(tmp_path, name, "gone", "0")
+    assert status != 0, stderr
     assert answer is None or "error" in answer
 
 
@@ -87,5 +87,5 @@ def test_each_script_fits_in_one_argument_of_a_step(name: str) -> None:
     assert "source " not in script(name).replace("shellcheck source", "")
 
 
-def test_every_script_is_tried() -> None:
+def test_every_script_has_a_case() -> None:
     assert {name for name, *_ in CASES} == set(NAMES)
