@@ -43,7 +43,7 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
     records = [_read(directory) for directory in _directories(environment)]
     problems = [problem for record in records for problem in _mismatches(environment, record)]
     problems += [
-        _edited(incomplete_write, "writing it anew was ended halfway")
+        _edited(incomplete_write, "it was being rewritten and is incomplete")
         for incomplete_write in _incomplete_writes(_home(environment))
     ]
     if problems:
@@ -60,13 +60,13 @@ def check_record(
     environment: Environment, cluster_name: str, record: LaunchRecord | None, running: str
 ) -> LaunchRecord:
     """Return the record if it is one of the cluster that runs by that id. Raises Refused for another, and for none."""
-    fix = f"write it down: warmbase pin {Path(environment.source).stem}; then run the same command again"
+    fix = f"write the record: warmbase pin {Path(environment.source).stem}; then run the same command again"
     if record is None:
         raise Refused(
             Problem(
                 where=f"cluster {cluster_name}",
                 what=f"runs as {running}, and has no launch record",
-                why="without a record, warmbase does not know what the cluster was launched with",
+                why="without a launch record, warmbase does not know what the cluster was launched with",
                 fix=fix,
             )
         )
@@ -151,7 +151,7 @@ def _read(directory: Path) -> LaunchRecord:
         record = LaunchRecord.parse(directory, document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput([_edited(file, f"it cannot be read: {error!r}")]) from None
-    problems = [_edited(file, "it is not as it was written")] if digest != _digest(document) else []
+    problems = [_edited(file, "it was changed after warmbase wrote it")] if digest != _digest(document) else []
     problems += [_edited(record.file(name), why) for name, why in _changed_files(record)]
     if problems:
         raise InvalidInput(problems)
@@ -163,9 +163,9 @@ def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
     changed = []
     for name, digest in record.bootstrap.items():
         if name not in files:
-            changed.append((name, "it is not there"))
+            changed.append((name, "it is missing"))
         elif hashlib.sha256(files[name].read_bytes()).hexdigest() != digest:
-            changed.append((name, "it is not as it was launched"))
+            changed.append((name, "it differs from what was launched"))
     return changed
 
 
@@ -173,8 +173,8 @@ def _edited(file: Path, why: str) -> Problem:
     return Problem(
         where=str(file),
         what="launch record",
-        why=f"{why}, and what is deployed from it could replace the running cluster",
-        fix="take it from version control again (git checkout), or write it anew: warmbase pin",
+        why=f"{why}, and a deployment from it could replace the running cluster",
+        fix="restore it from version control (git checkout), or write it again: warmbase pin",
     )
 
 
@@ -186,9 +186,10 @@ def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]
         missing = Problem(
             where=environment.source,
             what=f"clusters.{cluster_name}",
-            why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, and the file has"
-            " no such cluster",
-            fix=f"put it back; or, when that cluster is terminated and its stack deleted, remove {record.directory}",
+            why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, but the file has no such"
+            " cluster",
+            fix="add it again; or, once that cluster is terminated and its stack is deleted, remove"
+            f" {record.directory}",
         )
         return [missing]
     now = identity_of(environment, cluster_name, environment.account or was.account)
@@ -208,7 +209,8 @@ def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]
             what=keys.get(name, name),
             why=f"cluster {cluster_name} runs as {record.cluster_id} with {getattr(was, name)},"
             f" not {getattr(now, name)}: that cannot be changed on a running cluster",
-            fix=f"write {getattr(was, name)} again; for another, copy the file, and give the copy another `name:`",
+            fix=f"write {getattr(was, name)} again; to launch another cluster, copy the file and give the copy"
+            " another `name:`",
         )
         for name in (field.name for field in fields(Identity))
         if getattr(now, name) != getattr(was, name)

@@ -108,7 +108,8 @@ def _truth() -> Iterator[str]:
             rows.append((str(begins // MINUTE), *("" if figure is None else f"{figure:.3f}" for figure in figures)))
     yield "## The hit ratio, and what the lifetime mean would have shown"
     yield paragraph(
-        "These are the minutes of the picture above. *true* is computed from every sample of every server, by code "
+        "The table shows the minutes of the picture above. *true* is computed from every sample of every server, by"
+        " code "
         "that the "
         "nodes do not use. *drawn* is what CloudWatch makes from the dashboard's expression and the published metrics. "
         "*lifetime mean* is `l2CacheHitRatio`, averaged over the servers. The servers are restarted in minute 15."

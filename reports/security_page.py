@@ -55,8 +55,8 @@ def _head() -> Iterator[str]:
         """**Retention.** The root bucket, the log bucket, the root's key and write-ahead logs are retained whatever
         happens to the stacks. Stacks with data or nodes are protected from deletion. A cluster is protected from
         termination once it has a launch record, because a cluster that fails at launch must be able to end.""",
-        """**Replicas** have the same permissions on the root's objects, because HBase writes some of its own there, but
-        none on the claim. HBase's replica mode keeps a replica from writing data.""",
+        """**Replicas** have the same permissions on the root's objects, because HBase writes some of its objects there,
+        but none on the claim. HBase's replica mode keeps a replica from writing data.""",
         f"**One writer.** A primary node claims the root before HBase is installed ([0009]({CLAIM_PAGE})).",
     )
 

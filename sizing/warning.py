@@ -70,8 +70,8 @@ def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="restart-slow",
             severity="warning",
-            message=f"a RegionServer with {blocks:,} cached blocks is away for "
-            f"{format_duration(restart.away_seconds)} at a restart (estimate), its regions with it",
+            message=f"a RegionServer with {blocks:,} cached blocks is unavailable for "
+            f"{format_duration(restart.away_seconds)} during a restart (estimate), and so are its regions",
             fix="use more and smaller nodes; from HBase 2.6.5 (no EMR release yet) the index is read in the background",
         )
 
@@ -81,9 +81,10 @@ def _wal_service(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="wal-service-not-priced",
             severity="warning",
-            message="EMR bills its write-ahead log by hours, GiB written and GiB replayed, and no price list has them:"
-            " the cost leaves it out",
-            fix="look it up on Amazon's EMR pricing page",
+            message="EMR bills its write-ahead log by hours, GiB written and GiB replayed; no price list has these"
+            " prices, so"
+            " the cost does not include it",
+            fix="look up the price on the Amazon EMR pricing page",
         )
 
 
@@ -102,8 +103,9 @@ def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
         id="block-read-in-pieces",
         severity="info",
         message=f"a cached block of {length:,} B (mean) is read in two pieces, {PIECE_BYTES // KIB} KiB and the rest:"
-        f" {read.ios:.2f} IOs and {read.bytes / 1000:.1f} kB of the disk for each",
-        fix=f"with BLOCKSIZE {smaller_kib * KIB} ({smaller_kib} KiB) nearly every block is one piece; it holds from the"
+        f" {read.ios:.2f} disk operations and {read.bytes / 1000:.1f} kB per block",
+        fix=f"with BLOCKSIZE {smaller_kib * KIB} ({smaller_kib} KiB) nearly every block is one piece; the change"
+        " takes effect with the"
         " next major compaction",
     )
 
@@ -114,14 +116,16 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="regions-many",
             severity="warning",
-            message=f"{regions / servers:,.0f} regions on each RegionServer; the HBase guide has 20 to {MOST_REGIONS}",
+            message=f"{regions / servers:,.0f} regions on each RegionServer; the HBase guide recommends 20 to"
+            f" {MOST_REGIONS}",
             fix="merge regions (a larger hbase.hregion.max.filesize), or use more nodes",
         )
     if regions < servers * LEAST_REGIONS:
         yield Warning(
             id="regions-few",
             severity="info",
-            message=f"{regions} regions spread unevenly over {servers} RegionServers, and the caches with them",
+            message=f"{regions} regions spread unevenly over {servers} RegionServers, so their caches fill unevenly"
+            " too",
             fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
         )
 
@@ -136,17 +140,18 @@ def _families(candidate: Candidate) -> Iterator[Warning]:
             yield Warning(
                 id=f"inspection-{family.table}-{family.name}",
                 severity="warning",
-                message=f"the blocks of {family.table} {family.name} are known to {family.relative_error:.0%} only: "
+                message=f"the blocks of {family.table} {family.name} are known only to within"
+                f" {family.relative_error:.0%}: "
                 f"{family.files_read:,} of {family.files:,} files were read",
-                fix="warmbase inspect with more --files, or --all",
+                fix="run warmbase inspect with more --files, or with --all",
             )
         if family.unread_bytes:
             yield Warning(
                 id=f"unread-{family.table}-{family.name}",
                 severity="warning",
-                message=f"store files of {family.table} {family.name} that could not be read have perhaps "
-                f"{format_size(family.unread_bytes)}, and nothing is planned for them",
-                fix="warmbase inspect says which they are, and why; or state stored by hand",
+                message=f"store files of {family.table} {family.name} that could not be read hold an estimated "
+                f"{format_size(family.unread_bytes)}, which the plan does not include",
+                fix="run warmbase inspect to see which files and why, or state stored by hand",
             )
     for advised in advice(inspection):
         yield Warning(
@@ -176,7 +181,7 @@ def _beyond_documents(cache: Volume) -> Iterator[Warning]:
             message=f"EMR documents volumes up to {gp3.EMR_DOCUMENTED_GIB:,} GiB and "
             f"{gp3.EMR_DOCUMENTED_MIB_S:,} MiB/s; this one has {cache.size_gib:,} GiB, "
             f"{cache.throughput_mib_s:,} MiB/s",
-            fix="the documentation is probably stale; should EMR refuse the launch, use more nodes",
+            fix="the documentation is probably outdated; if EMR refuses the launch, use more nodes",
         )
 
 
@@ -187,6 +192,6 @@ def _beyond_instance(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
             id="volume-beyond-instance",
             severity="warning",
             message=f"{cache.throughput_mib_s} MiB/s is more than {candidate.instance.name} sustains to EBS "
-            f"({sustained / MIB:.0f} MiB/s); the rest works in bursts only",
+            f"({sustained / MIB:.0f} MiB/s); the rest is available only in bursts",
             fix="provision what the instance sustains, or take a larger instance",
         )

@@ -111,7 +111,7 @@ def _differences(record: LaunchRecord, now: dict[str, dict[str, RecordedResource
                 continue
             for key in sorted(was.properties.keys() | today.properties.keys()):
                 if _resolved_value(was, key) != _resolved_value(today, key):
-                    yield f"{stack}: {name}, {was.type}: {key} is another"
+                    yield f"{stack}: {name}, {was.type}: {key} differs"
 
 
 def _not_uploaded(assembly: Path, record: LaunchRecord) -> Iterator[str]:

@@ -59,19 +59,22 @@ WAL_ACTIONS = (
 )
 EVERY_CLUSTER = "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]"
 REASONS = {
-    "RootObjects": "HBase makes, reads and deletes its files; S3A ends uploads that broke off; EMR marks directories by"
-    " objects of their own. The prefix of the root and nothing beside it",
-    "RootBucket": "S3A lists the prefix, and asks where the bucket is and whether it keeps versions",
-    "Claim": "a primary writes down that its cluster may write to the root; it never deletes a claim",
-    "ClaimHolder": "a primary asks whether the cluster that holds the claim still runs; which one, nobody knows before",
+    "RootObjects": "HBase creates, reads and deletes its files; S3A aborts incomplete uploads; EMR marks directories"
+    " with"
+    " separate objects. Only the prefix of the root is allowed",
+    "RootBucket": "S3A lists the prefix, and asks for the bucket's region and versioning",
+    "Claim": "a primary node records that its cluster may write to the root; it never deletes a claim",
+    "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
+    " advance",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
-    "Keys": "the key of the root's objects and that of the disks; one, where the bucket is new",
-    "Metrics": "EMR's agent, and the publisher of the cache's figures; the call knows no resources, so that two"
-    " namespaces limit it",
-    "WriteAheadLog": "the active cluster's edits, in its own workspace; what the Release Guide asks for, but for making"
+    "Keys": "the key of the root's objects and the key of the disks; with a new bucket they are one key",
+    "Metrics": "used by EMR's agent and by the publisher; the call has no resource-level permissions, so two"
+    " namespaces limit the statement",
+    "WriteAheadLog": "the active cluster's edits, in its own workspace; what the Release Guide requires, except"
+    " creating"
     " workspaces",
     "Certificates": "EMR unpacks the certificates on each node before it starts anything",
-    "BootstrapFiles": "each bootstrap action and the programs it fetches, by the name of their content",
+    "BootstrapFiles": "each bootstrap action and the programs it downloads, named by the hash of their content",
     "NodeRole": "EMR starts nodes with our role: its own policy passes only the default one",
     "VolumeKey": "EC2 encrypts the volumes with this key, on EMR's behalf",
     "VolumeGrants": "only for what AWS attaches to an instance (EBS User Guide, ebs-encryption-requirements)",

@@ -13,32 +13,36 @@ from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
 PIB: Final = 2**50
 
-STORED = Bounds(most=100 * PIB, text=size_text, reason="no HBase on S3 that is known of holds more")  # judgement
+STORED = Bounds(most=100 * PIB, text=size_text, reason="no known HBase on S3 holds more")  # judgement
 BLOCK = Bounds(least=KIB, most=16 * MIB, text=size_text, reason="hbase.lru.max.block.size, and it is a mean")
 ROW = Bounds(most=GIB, text=size_text, reason="a RegionServer builds an answer in its heap")  # judgement: of 31 GiB
 CELL = Bounds(most=16 * MIB, text=size_text, reason="the cell's block has to fit hbase.lru.max.block.size")
-WRITES = Bounds(least=0, most=100 * GIB, text=size_text, reason="no cluster that EMR runs takes in more")  # judgement
+WRITES = Bounds(least=0, most=100 * GIB, text=size_text, reason="no EMR cluster takes in more")  # judgement
 RATIO = Bounds(least=1, most=1_000, reason="no codec does better on data worth keeping")  # judgement: zstd's is 3 to 30
 PER_SECOND = Bounds(most=100_000_000, reason="1,000 RegionServers serve 100,000 each")  # judgement
 CONCURRENCY = Bounds(least=1, most=100_000, reason="each request in flight is a thread of some client")  # judgement
 ROWS = Bounds(least=1, most=100_000, reason="one request's rows are answered together")  # judgement
-ZIPF = Bounds(most=3, reason="already at 3 the hottest row gets four fifths of all reads")
+ZIPF = Bounds(most=3, reason="at 3 the hottest row already gets four fifths of all reads")
 REGIONS = Bounds(
     least=1, most=1_000_000, reason="one HBase master assigns them all"
 )  # HBase reference guide, HBASE-11165
-HIT_RATIO = Bounds(most=1, reason="a cluster that need not hit needs no cache (storage: {mode: s3-plain})")
-HOT = Bounds(most=1, reason="a hot set of no rows gets no reads")
+HIT_RATIO = Bounds(most=1, reason="a cluster without a target hit ratio needs no cache (storage: {mode: s3-plain})")
+HOT = Bounds(most=1, reason="an empty hot set gets no reads")
 TIME = Bounds(
-    most=8_760 * SECONDS_PER_HOUR, text=lambda seconds: f"{seconds:,.0f} s", reason="a year is as long as for ever"
+    most=8_760 * SECONDS_PER_HOUR,
+    text=lambda seconds: f"{seconds:,.0f} s",
+    reason="a limit above one year has no effect",
 )
-LOST_NODES = Bounds(least=0, most=10, reason="more at once is not a failure to size for, but another zone")  # judgement
-BUDGET = Bounds(least=1, most=1_000_000_000, reason="it is in US dollars for each month")
+LOST_NODES = Bounds(
+    least=0, most=10, reason="if more nodes fail at once, the zone has failed, and more nodes do not help"
+)  # judgement
+BUDGET = Bounds(least=1, most=1_000_000_000, reason="the value is in US dollars per month")
 NODES = Bounds(least=2, most=10_000, reason="no EMR cluster has more core nodes")  # judgement
 VOLUME = Bounds(
     least=5 * GIB,
     most=64 * TIB,
     text=size_text,
-    reason="EMR gives core nodes no smaller one, and EBS sells no larger",
+    reason="EMR offers no smaller volume for core nodes, and EBS no larger one",
 )
 IOPS = Bounds(least=gp3.INCLUDED_IOPS, most=80_000, reason="gp3 includes 3,000 IOPS and takes no more than 80,000")
 THROUGHPUT = Bounds(

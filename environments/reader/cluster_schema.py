@@ -39,7 +39,7 @@ def _not_as_the_root_disk(section: RawSection) -> Iterator[Refusal]:
     if section.text("type", GP3) == GP3 and section.size("size") == EMR_ROOT_VOLUME.size_bytes:
         yield Refusal(
             at=("size",),
-            why=f"the node tells its disks apart by size, and the root disk has {EMR_ROOT_VOLUME.size_gib} GiB",
+            why=f"the node identifies its disks by size, and the root disk has {EMR_ROOT_VOLUME.size_gib} GiB",
             fix=f"write {EMR_ROOT_VOLUME.size_gib + 1} GiB",
         )
 
@@ -137,7 +137,7 @@ def _check_volume_purposes(section: RawSection) -> Iterator[Refusal]:
     elif sizes[0] == sizes[1]:
         yield Refusal(
             at=("volumes",),
-            why="the node tells its volumes apart by size, and two have the same",
+            why="the node identifies its volumes by size, and two volumes have the same size",
             fix="make the system volume 1 GiB larger",
         )
 
@@ -152,7 +152,7 @@ def _a_drive_of_the_type(section: RawSection) -> Iterator[Refusal]:
     name = section.text("type", "auto")
     instance = instance_types().get(name or "")
     if name == "auto" or (instance and instance.nvme_disks != 1):
-        has = f"{name} has {instance.nvme_disks}" if instance else "the type is left to the calculator"
+        has = f"{name} has {instance.nvme_disks}" if instance else "the calculator chooses the type"
         yield Refusal(
             at=("volumes",),
             why=f"an nvme volume is the one drive of its instance, and {has}",
@@ -169,7 +169,7 @@ def _whole_drive(number: int, volume: RawSection, drive_gib: int, name: str) -> 
     if size is not None and size != drive_gib * GIB:
         yield Refusal(
             at=("volumes", number, "size"),
-            why=f"the drive of {name} has {drive_gib} GiB, and the node finds it by that size",
+            why=f"the drive of {name} has {drive_gib} GiB, and the node identifies it by that size",
             fix=f"write {drive_gib} GiB",
         )
 

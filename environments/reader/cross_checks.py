@@ -45,21 +45,21 @@ def _network_in_part(file: RawSection) -> Iterator[Refusal]:
     if re.fullmatch(VPC, vpc) and not network.gives("subnet"):
         yield Refusal(
             at=("network", "vpc"),
-            why="it is an existing VPC, and nodes need one of its private subnets",
-            fix="name the subnet too, one in the availability zone",
+            why="the VPC exists already, and nodes need one of its private subnets",
+            fix="also name a subnet in the availability zone",
         )
     for key in ("subnet", "route_table"):
         if vpc == "new" and network.gives(key):
             yield Refusal(
                 at=("network", key),
-                why="the VPC is new, and so is everything in it",
+                why="the VPC is new, so it has no existing resources",
                 fix="remove it, or name the VPC that it belongs to",
             )
     if vpc == "new" and isinstance(groups, list) and any(re.fullmatch(GROUP, str(group)) for group in groups):
         yield Refusal(
             at=("access", "security_groups"),
-            why="a security group belongs to a VPC, and the network is new",
-            fix="use cidrs, or the group for clients that is made with it, or an existing VPC",
+            why="a security group belongs to a VPC, but the network is new",
+            fix="use cidrs, the client security group that warmbase creates, or an existing VPC",
         )
 
 
@@ -71,12 +71,12 @@ def _one_writer(file: RawSection) -> Iterator[Refusal]:
         yield Refusal(
             at=("clusters",),
             why=f"one cluster writes to the root, and {len(active)} are active ({', '.join(map(quoted, active))})",
-            fix="keep one of them",
+            fix="keep one active",
         )
     if clusters and not active:
         yield Refusal(
             at=("clusters",),
-            why="every cluster is a replica, and nothing would write to the root",
+            why="every cluster is a replica, so nothing would write to the root",
             fix="make one of them active",
         )
 
@@ -87,12 +87,12 @@ def _needs_s3(file: RawSection) -> Iterator[Refusal]:
     if _keeps_data_in_s3(storage):
         return
     if storage.text("wal", "hdfs") == "emr-wal":
-        yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, and mode is hdfs", fix="use hdfs")
+        yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, but the mode is hdfs", fix="use hdfs")
     for cluster_name, cluster in file.section("clusters").sections():
         if cluster.text("role", "active") == "replica":
             yield Refusal(
                 at=("clusters", cluster_name, "role"),
-                why="a replica reads the same root in S3, and mode is hdfs",
+                why="a replica reads the same root in S3, but the mode is hdfs",
                 fix="leave this cluster out, or keep the data in S3",
             )
 
@@ -109,13 +109,13 @@ def _root_without_use(file: RawSection) -> Iterator[Refusal]:
     if root != "new" and not _keeps_data_in_s3(storage):
         yield Refusal(
             at=("storage", "root"),
-            why="in mode hdfs the data are on the nodes, and nothing would be in this bucket",
+            why="in mode hdfs the data is on the nodes, and this bucket would stay empty",
             fix="remove it, or use mode s3-cached",
         )
     if root == "new" and storage.gives("key"):
         yield Refusal(
             at=("storage", "key"),
-            why="a new bucket has a key of its own, and this one encrypts nothing in it",
+            why="a new bucket has its own key, so this key would encrypt nothing",
             fix="remove it, or name the existing root that it encrypts",
         )
     key = (storage.text("key") or "").split(":")

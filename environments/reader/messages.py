@@ -101,9 +101,9 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
         case "extra_forbidden":
             why_and_fix = "unknown key", _nearest(place)
         case "missing":
-            why_and_fix = "is required and not there", f"add it{place.example}"
+            why_and_fix = "is required but missing", f"add it{place.example}"
         case "too_short":
-            why_and_fix = "is empty", f"state one at least{place.example}"
+            why_and_fix = "is empty", f"state at least one{place.example}"
         case "literal_error":
             more = place.example if place.field and place.field.examples else ""
             why_and_fix = f"{quoted(value)} is not one of the choices", f"use {context.get('expected')}{more}"
@@ -118,13 +118,13 @@ def _not_text(value: object, written: str) -> tuple[str, str]:
     """A scalar that YAML takes for something else; advice repeats what was written, not what YAML made of it."""
     read_as = READ_AS.get(type(value), "as something else")
     short = quoted(written)[1:-1]
-    return f"{short} is not text, for YAML reads it {read_as}", f'put it in quotes, as it stands: "{short}"'
+    return f"{short} is not text, because YAML reads it {read_as}", f'write it in quotes: "{short}"'
 
 
 def _not_expected(place: _Place, value: object, kind: str) -> tuple[str, str]:
     described = place.field.description if place.field and kind not in EXPECTED else None
-    expected = described or EXPECTED.get(kind, "what is expected here")
-    why = f"is empty, and {expected} is expected" if value is None else f"{quoted(value)} is not {expected}"
+    expected = described or EXPECTED.get(kind, "a valid value")
+    why = f"is empty, but {expected} is expected" if value is None else f"{quoted(value)} is not {expected}"
     return why, f"write {expected}{place.example}"
 
 

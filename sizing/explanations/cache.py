@@ -46,14 +46,14 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "bucket_cache.writer_threads": explain(
             "threads",
-            "{threads} threads write blocks to the cache: every batch ends with an fsync, and so many threads overlap "
-            "them without much heap.",
+            "{threads} threads write blocks to the cache: every batch ends with an fsync, and this many threads"
+            " overlap the fsyncs without taking much heap.",
             "judgement",
             threads=constant(bucket_cache, "WRITER_THREADS"),
         ),
         "bucket_cache.writer_queue_length": explain(
             "queue",
-            "{queue} wait for each writer thread at most. A batch of that length makes an fsync cheap; a block that "
+            "At most {queue} wait for each writer thread. A batch of that length makes an fsync cheap; a block that "
             "finds the queue full is not cached.",
             "judgement",
             queue=constant(bucket_cache, "WRITER_QUEUE_LENGTH", "blocks"),
@@ -143,7 +143,7 @@ def _bucket_sizes(candidate: Candidate) -> Explanation:
         "longest": computed(longest, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
         "claimed": computed(bytes_claimed_per_block(lengths, demand.sizes), "B", CLAIMED),
     }
-    sentence = "The slot sizes that waste least on blocks of these lengths, found exactly: a block claims {claimed} "
+    sentence = "The slot sizes that waste least space on these blocks, computed exactly: a block claims {claimed} "
     if longest <= DEFAULT_BUCKET_SIZES[-1]:
         formula += " and claimed <= claimed_by_default"
         sentence += "of cache, where HBase's default sizes claim {claimed_by_default}. "

@@ -108,7 +108,7 @@ def _count(result: SearchResult) -> Explanation:
         return _missed(fewer.shortfalls[0], best)
     return constraint(
         "price <= price_with_one_fewer",
-        "One node fewer would cost {price_with_one_fewer} and not {price}: it would need dearer volumes.",
+        "One node fewer would cost {price_with_one_fewer} and not {price}: it would need more expensive volumes.",
         SEARCH,
         price=figure(best.usd_per_month, "USD/month", "cost.usd_per_month"),
         price_with_one_fewer=computed(fewer.usd_per_month, "USD/month", "sizing.bill.candidate_cost"),
@@ -132,7 +132,7 @@ def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
     symbol = "<" if shortfall.actual < shortfall.limit else ">"
     return constraint(
         f"with_one_fewer {symbol} needed",
-        "The fewest nodes that do: with one node fewer, " + MEASURES[shortfall.target] + ".",
+        "The fewest nodes that meet your targets: with one node fewer, " + MEASURES[shortfall.target] + ".",
         SEARCH,
         with_one_fewer=computed(shortfall.actual, shortfall.unit, "sizing.candidate.Candidate.shortfalls"),
         needed=computed(shortfall.limit, shortfall.unit, "sizing.candidate.Candidate.shortfalls"),
@@ -147,7 +147,7 @@ def _primary_type(chosen: Candidate) -> Explanation:
         return explain("pinned", "You pinned the type.", "pinned", pinned=setting(pinned, "", "primary.type"))
     return explain(
         "large if core_nodes > many else usual",
-        "Primary nodes are {usual}, and {large} where there are more than {many}.",
+        "Primary nodes are {usual}, or {large} in a cluster with more than {many}.",
         "judgement: HMaster, NameNode and ResourceManager of a cluster whose data is in S3 fit the smaller type",
         usual=constant(bill, "PRIMARY_TYPE"),
         large=constant(bill, "LARGE_PRIMARY_TYPE"),
@@ -164,8 +164,8 @@ def role_explanations(chosen: Candidate) -> dict[str, Explanation]:
         "hdfs_replication": _replication(chosen, nodes, lost),
         "region_servers_to_start": explain(
             "max(fewest, core_nodes - lost_nodes)",
-            "A master that starts waits for as many RegionServers as {core_nodes} leave after losing {lost_nodes}.",
-            "HBase 2.6.2 ServerManager: with so many servers a master waits no longer",
+            "A starting master waits for as many RegionServers as remain of {core_nodes} after losing {lost_nodes}.",
+            "HBase 2.6.2 ServerManager: a master stops waiting once this many servers have reported",
             core_nodes=nodes,
             lost_nodes=lost,
             fewest=constant(candidate, "FEWEST_SURVIVORS", "nodes"),
@@ -184,8 +184,8 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
     if not mode.keeps_data_in_s3:
         return explain(
             "min(core_nodes, max(copies_of_data, fewest, lost_nodes + spare))",
-            "HDFS keeps {copies_of_data} copies of the data, more where more nodes may be lost, and no more than there "
-            "are nodes.",
+            "HDFS keeps {copies_of_data} copies of the data, more if more nodes may be lost, but no more than there"
+            " are nodes.",
             "data that lies nowhere else; EMR's own default from ten core nodes on",
             copies_of_data=fact(mode.data_copies, "", f"mode {mode}"),
             **names,
@@ -193,8 +193,8 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
     content = "EMR's temporary files" if chosen.question.requirements.wal_service else "the write-ahead log"
     return explain(
         "min(core_nodes, max(fewest, lost_nodes + spare))",
-        f"HDFS holds {content}: one copy more than nodes that may be lost ({{lost_nodes}}), at least {{fewest}}, and "
-        "no more than there are nodes.",
+        f"HDFS holds {content}: one copy more than the number of nodes that may be lost ({{lost_nodes}}),"
+        " at least {{fewest}}, but no more than there are nodes.",
         "the write-ahead log lies in HDFS until it is flushed; EMR's own default is one copy up to three core nodes",
         **names,
     )

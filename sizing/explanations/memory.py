@@ -42,13 +42,14 @@ def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "heap.memstore_fraction": _memstore(candidate),
         "yarn_mib": explain(
             "yarn",
-            "YARN has {yarn}, one container of an EMR step: HBase is what the node is for.",
+            "YARN gets {yarn}, enough for one container of an EMR step, because the node is there for HBase.",
             "judgement",
             yarn=constant(memory, "YARN_MIB", "MiB"),
         ),
         "memory.parts.jvm": explain(
             "fixed + ceil(share_of_heap * heap)",
-            "Beside its heap the JVM takes {fixed} for classes and stacks, and {share_of_heap} of the heap for tables.",
+            "Besides its heap, the JVM takes {fixed} for classes and stacks, and {share_of_heap} of the heap for"
+            " tables.",
             "judgement",
             fixed=constant(memory, "JVM_FIXED_BYTES", "B"),
             share_of_heap=constant(memory, "JVM_FRACTION", "fraction"),
@@ -74,7 +75,7 @@ def _heap(candidate: Candidate) -> Explanation:
     needs = server.heap_needs
     return explain(
         "smallest_heap(on_heap_cache, memstore, cache_index, write_queues, index_dump)",
-        "The smallest heap, in steps of {step} and from {minimum} on, that holds L1 ({on_heap_cache}), the memstore "
+        "The smallest heap, in steps of {step} and at least {minimum}, that holds L1 ({on_heap_cache}), the memstore "
         "({memstore}), the index of the BucketCache ({cache_index}), blocks that wait to be written ({write_queues}) "
         "and one chunk of the index dump ({index_dump}), and leaves {free} of it free.",
         f"{HEAP_CHECK}; index entries measured after a restore",
@@ -131,8 +132,8 @@ def _page_cache(candidate: Candidate) -> Explanation:
     parts = server.memory.parts
     return explain(
         "ram - system - daemons - yarn * mebibyte - heap - jvm - direct",
-        "The page cache has what the other parts leave, and no node is chosen that leaves it less than "
-        "{least} of its RAM: the cache file is read and written through it.",
+        "The page cache gets what the other parts leave. warmbase chooses no node that leaves it less than {least}"
+        " of its RAM, because the cache file is read and written through it.",
         "Linux page cache; HBase's file engine has no direct I/O",
         ram=fact(server.memory.ram_bytes, "B", f"instance type {candidate.instance.name}"),
         system=constant(memory, "SYSTEM_BYTES", "B"),

@@ -35,8 +35,8 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "persistence.interval_ms": _interval(dump),
         "persistence.stop_timeout_seconds": explain(
             "closing + ceil(dumps * dump)",
-            "A stop has {closing} for its regions, HBase's own limit, and time to write the index {dumps} times: "
-            "a dump may be running when the stop begins.",
+            "A stop gets {closing} to close its regions, which is HBase's own limit, and time to write the index"
+            " {dumps} times, because a dump may be running when the stop begins.",
             "HBase's HBASE_STOP_TIMEOUT; a server that is killed before its index is written loses its cache",
             closing=constant(persistence, "STOP_SECONDS", "s"),
             dumps=constant(persistence, "DUMPS_OF_STOP"),
@@ -86,7 +86,7 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "restart.wait_for_servers_ms": explain(
             "milliseconds * ceil(margin * away)",
-            "A master that starts waits at most {margin} times as long as a server is away ({away}), rounded up to a "
+            "A starting master waits at most {margin} times as long as a server is away ({away}), rounded up to a "
             "whole second, for the servers of a full restart.",
             f"{MASTER}: a master waits at most this long for maxtostart servers",
             milliseconds=MILLISECONDS,
@@ -95,8 +95,8 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "restart.seconds": explain(
             "stop + away + late + opening",
-            "Restart of one server, its cache kept: {stop} to write the index, {away} until it is back, {late} until "
-            "the master looks again, and {opening} to open its regions.",
+            "Restart of one server, its cache kept: {stop} to write the index, {away} until it is back, {late} until"
+            " the master checks again, and {opening} to open its regions.",
             "an estimate: index dump and restore measured on HBase 2.6.2, the rest judgements",
             stop=computed(timing.stop_seconds, "s", "sizing.persistence.DUMP_SECONDS_PER_BLOCK x cached blocks"),
             away=away,

@@ -25,7 +25,7 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "throughput.p99_latency_ms": explain(
             "simulated_latency(quantile) * milliseconds",
             "{quantile} of the reads are faster, in a simulation of {simulated_reads} with a fixed seed: disks take "
-            "{disk} and S3's first byte {first_byte} in the mean, and {hit_ratio} of the blocks come from disks.",
+            "{disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from disks.",
             "an estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
             {"simulated_latency": reads.quantile_seconds},
             quantile=constant(latency, "TAIL_QUANTILE", "fraction"),
@@ -37,7 +37,7 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "s3.prefix_limit_fraction": explain(
             "warm_gets / limit",
-            "Warm caches leave {warm_gets} to S3, which promises {limit} to one prefix.",
+            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix.",
             "Amazon S3 User Guide, optimizing performance",
             warm_gets=warm_gets,
             limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),
@@ -53,8 +53,8 @@ def _bottleneck(candidate: Candidate) -> Explanation:
     next_limit = min(other.max_reads_per_second for other in resources if other is not limit)
     return constraint(
         "capacity / per_read <= next_limit",
-        "The bottleneck is {resource}: the cluster has {capacity}, of which a read takes {per_read}. The next resource "
-        "would give out at {next_limit}.",
+        "The bottleneck is {resource}: the cluster has {capacity}, of which a read takes {per_read}. The next"
+        " resource would be used up at {next_limit}.",
         "utilisation law, with sustained limits only",
         resource=computed(limit.name, "", "sizing.resource.bottleneck"),
         capacity=capacity,

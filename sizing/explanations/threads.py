@@ -42,8 +42,8 @@ def _handlers(candidate: Candidate) -> Explanation:
     workload = candidate.question.requirements.workload
     return explain(
         "max(fewest, min(max(default, per_core * cores), floor(share_of_heap * heap / answer)))",
-        "{per_core} handlers for each vCPU, at least HBase's default of {default}; but no more than can hold an answer "
-        "of {answer} each in {share_of_heap} of the heap, and never fewer than {fewest}.",
+        "{per_core} handlers for each vCPU, and at least HBase's default of {default}, but no more than can each"
+        " hold an answer of {answer} in {share_of_heap} of the heap, and never fewer than {fewest}.",
         "judgement: a handler that waits for a disk uses no processor; HBase Reference Guide for large answers",
         default=constant(region_server, "DEFAULT_HANDLERS"),
         per_core=constant(region_server, "HANDLERS_PER_VCPU"),
@@ -68,7 +68,7 @@ def _read_fraction(candidate: Candidate) -> Explanation:
         "floor(percents * (handlers - min(floor(most_writers * handlers), "
         "max(fewest_writers, ceil(for_writes * handlers)))) / handlers) / percents",
         "{for_writes} of the handlers are for writes, at least {fewest_writers} but at most {most_writers}; the rest "
-        "are for reads, so that a write that waits for a flush keeps no read waiting.",
+        "are for reads, so that a write that waits for a flush does not delay reads.",
         source,
         handlers=figure(candidate.region_server.handlers, "", "handlers"),
         for_writes=constant(call_queues, "WRITE_FRACTION", "fraction"),

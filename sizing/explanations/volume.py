@@ -38,7 +38,7 @@ def volume_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _as_is(sentence: str, quantity: Quantity) -> Explanation:
-    return explain("as_is", sentence, "nothing is chosen: the cache is made to fit the volume", as_is=quantity)
+    return explain("as_is", sentence, "nothing is chosen: the cache is sized to fit the volume", as_is=quantity)
 
 
 def _size(candidate: Candidate) -> Explanation:
@@ -47,8 +47,8 @@ def _size(candidate: Candidate) -> Explanation:
         "unlike_other_disks(max(smallest, ceil(cache * mebibyte * (whole + index_copies * entry / capacity_per_block) "
         "/ fill / gibibyte), ceil(iops / iops_per_gibibyte) if iops > included else smallest))",
         "The volume holds the cache ({cache}) and its index twice, because HBase writes the new index beside the old "
-        "one, and is filled to {fill} at most. No other disk of the node has its size, for a node knows its disks by "
-        "their sizes.",
+        "one, and is at most {fill} full. No other disk of the node has the same size, because a node identifies its"
+        " disks by size.",
         "HBase checks no free space; YARN gives up a disk that is nine tenths full, and EMR replaces the node",
         {"unlike_other_disks": distinct_size},
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
@@ -74,8 +74,8 @@ def _throughput(candidate: Candidate) -> Explanation:
     if candidate.question.offered_reads_per_second is None:
         return constraint(
             "throughput >= included",
-            "A closed load offers no rate to provision for: the volume has what gp3 includes ({included}), or more "
-            "where a target asks for it.",
+            "A closed load states no rate to provision for, so the volume gets what gp3 includes ({included}), or"
+            " more if a target needs it.",
             PUBLISHED,
             throughput=throughput,
             included=included,
@@ -83,8 +83,8 @@ def _throughput(candidate: Candidate) -> Explanation:
     return constraint(
         "throughput >= included and "
         "throughput * mebibyte >= (offered / utilisation * bytes_per_read + written) / survivors",
-        "The cheapest throughput with which {survivors} carry {offered} of {bytes_per_read} each at {utilisation} of "
-        "its limit, and the writes; more where a target asks for it, and at least what gp3 includes.",
+        "The cheapest throughput with which {survivors} carry {offered} of {bytes_per_read} each at {utilisation} of"
+        " its limit, plus the writes. It is higher if a target needs it, and at least what gp3 includes.",
         PUBLISHED,
         throughput=throughput,
         included=included,

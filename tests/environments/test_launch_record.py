@@ -81,7 +81,7 @@ def test_a_writer_that_was_killed_halfway_is_seen_and_what_it_left_is_taken_up(
     home = record.directory.parent
     record.directory.rename(home / ".old-blue")
     (home / ".fresh-1").mkdir()
-    assert "writing it anew was ended halfway" in refusal(environment)
+    assert "it was being rewritten and is incomplete" in refusal(environment)
     with pytest.raises(OSError, match="no/such"):
         write_record(replace(record, cluster_id="j-2"), {"no/such": b""})
     assert launch_records(environment) == {"blue": record}
@@ -128,8 +128,8 @@ def test_the_cluster_stays_in_its_zone(environment: Environment, record: LaunchR
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("warmbase-dev-blue", "warmbase-dev-green", "it is not as it was written"),
-        ('"j-1"', '"j-2"', "it is not as it was written"),
+        ("warmbase-dev-blue", "warmbase-dev-green", "it was changed after warmbase wrote it"),
+        ('"j-1"', '"j-2"', "it was changed after warmbase wrote it"),
         ('"cluster_id": "j-1",', "", "KeyError('cluster_id')"),
         ("{", "", "it cannot be read: JSONDecodeError"),
         ('"Name"', '"Name', "it cannot be read: JSONDecodeError"),
@@ -145,7 +145,7 @@ def test_an_edit_by_hand_is_refused(
     said = refusal(environment)
     assert said.startswith(f"{file}  launch record\n")
     assert why in said
-    assert "fix: take it from version control again (git checkout), or write it anew: warmbase pin" in said
+    assert "fix: restore it from version control (git checkout), or write it again: warmbase pin" in said
 
 
 def test_a_document_of_something_else_is_refused(environment: Environment, record: LaunchRecord) -> None:
@@ -156,9 +156,9 @@ def test_a_document_of_something_else_is_refused(environment: Environment, recor
 
 def test_a_bootstrap_file_that_changed_is_refused(environment: Environment, record: LaunchRecord) -> None:
     record.file("claim-root.sh").write_bytes(b"#!/bin/bash\n")
-    assert f"{record.file('claim-root.sh')}  launch record\n  it is not as it was launched" in refusal(environment)
+    assert f"{record.file('claim-root.sh')}  launch record\n  it differs from what was launched" in refusal(environment)
     record.file("claim-root.sh").unlink()
-    assert "it is not there" in refusal(environment)
+    assert "it is missing" in refusal(environment)
 
 
 def test_another_root_is_refused_by_the_key_that_changes_it(environment: Environment, record: LaunchRecord) -> None:

@@ -172,7 +172,7 @@ FAULTS = [
     ("name: try", "name: try\nstorage: {root: s3://mine/a b/}", ":2  storage.root", "PREFIX/ of letters", "new"),
     ("name: try", "name: try\nstorage: {root: s3://mine/a//b/}", ":2  storage.root", "PREFIX/ of letters", "new"),
     ("name: try", "name: try\nstorage: {mode: hdfs, root: s3://mine/a/}", ":2  storage.root", "on the nodes", "remove"),
-    ("name: try", f"name: try\nstorage: {{key: {KEY}}}", ":2  storage.key", "has a key of its own", "remove it"),
+    ("name: try", f"name: try\nstorage: {{key: {KEY}}}", ":2  storage.key", "has its own key", "remove it"),
     (
         "name: try",
         f"name: try\nstorage: {{root: s3://mine/a/, key: {KEY.replace('us-east-1', 'eu-west-1')}}}",
@@ -188,7 +188,7 @@ FAULTS = [
         "arn",
     ),
     ("us-east-1a}", "us-east-1a, vpc: vpc-12}", ":4  network.vpc", "the id of a VPC", "new"),
-    ("us-east-1a}", "us-east-1a, vpc: vpc-0123abcd}", ":4  network.vpc", "private subnets", "name the subnet too"),
+    ("us-east-1a}", "us-east-1a, vpc: vpc-0123abcd}", ":4  network.vpc", "private subnets", "also name a subnet"),
     ("us-east-1a}", "us-east-1a, subnet: subnet-0123abcd}", ":4  network.subnet", "the VPC is new", "remove it"),
     ("us-east-1a}", "us-east-1a, route_table: rtb-0123abcd}", "network.route_table", "the VPC is new", "remove it"),
     ("  blue: {role: active}", "  blue: {role: replica}", ":11  clusters", "nothing would write", "make one"),
@@ -214,7 +214,7 @@ FAULTS = [
     ("per_second: 100", f"concurrency: 0x{'f' * 6000}", "reads.concurrency", "so large a number", "or less"),
     ("per_second: 100", "per_second: 1, kind: scan, rows: 100001", "reads.rows", "at most 100,000", "use 100000"),
     ("per_second: 100", "per_second: yes", ":9  workload.reads.per_second", "true is not a number", "per_second: 900"),
-    ("  reads: {per_second: 100}", "  reads:", ":9  workload.reads", "is empty, and a mapping", "{per_second: 900}"),
+    ("  reads: {per_second: 100}", "  reads:", ":9  workload.reads", "is empty, but a mapping", "{per_second: 900}"),
     ("  regions: 40", "  regions: 1000001", ":10  workload.regions", "at most 1,000,000", "use 1000000 or less"),
     ("  regions: 40", f"  regions: {'9' * 5000}", ":10", "looks like a value of YAML's type int", "in quotes"),
     (
@@ -375,7 +375,7 @@ def test_an_endless_file_is_refused() -> None:
     ("volumes", "why"),
     [
         ("[{purpose: cache, size: 100 GiB}]", "one cache volume and one system volume"),
-        ("[{purpose: cache, size: 64 GiB}, {purpose: system, size: 64 GiB}]", "apart by size"),
+        ("[{purpose: cache, size: 64 GiB}, {purpose: system, size: 64 GiB}]", "identifies its volumes by size"),
         (
             "[{purpose: cache, size: 1 TiB, throughput: 900 MiB/s}, {purpose: system, size: 64 GiB}]",
             "at most 0.25 MiB/s per IOPS",
@@ -384,7 +384,10 @@ def test_an_endless_file_is_refused() -> None:
         ("[{purpose: cache, size: 20 GiB, iops: 10001}, {purpose: system, size: 64 GiB}]", "10,000 for this size"),
         ("[{purpose: cache, size: 65 TiB}, {purpose: system, size: 64 GiB}]", "at most 64 TiB"),
         ("[{purpose: cache, size: 500 GiB}, {purpose: system, size: 30 GiB}]", "the root disk has 30 GiB"),
-        ("[{purpose: cache, type: nvme, size: 884 GiB}, {purpose: system, size: 64 GiB}]", "left to the calculator"),
+        (
+            "[{purpose: cache, type: nvme, size: 884 GiB}, {purpose: system, size: 64 GiB}]",
+            "the calculator chooses the type",
+        ),
     ],
 )
 def test_volumes_that_ebs_or_the_node_cannot_do_are_refused(write: Write, volumes: str, why: str) -> None:
@@ -398,7 +401,7 @@ def test_volumes_that_ebs_or_the_node_cannot_do_are_refused(write: Write, volume
         ("r8g.2xlarge", "884 GiB", "r8g.2xlarge has 0"),
         ("r8gd.16xlarge", "884 GiB", "r8gd.16xlarge has 2"),
         ("r8gd.4xlarge", "885 GiB", "the drive of r8gd.4xlarge has 884 GiB"),
-        ("r8gd.4xlarge", "500 GiB", "the node finds it by that size"),
+        ("r8gd.4xlarge", "500 GiB", "the node identifies it by that size"),
     ],
 )
 def test_an_nvme_volume_is_the_one_drive_of_its_type(write: Write, name: str, size: str, why: str) -> None:

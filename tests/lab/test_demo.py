@@ -80,7 +80,7 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
     missing = warmbase("pin", str(file), "--check", **variables)
     assert missing.returncode == 3, missing.stderr
-    assert "there is none; j-" in missing.stderr
+    assert "there is no record; cluster j-" in missing.stderr
     written = warmbase("pin", str(file), **variables)
     assert written.returncode == 0, written.stderr
     assert re.match(r"blue: j-\w+, launched at \S+; EMR confirms \d\d facts\n", written.stdout)

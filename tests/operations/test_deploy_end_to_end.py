@@ -301,9 +301,9 @@ def test_data_on_nodes_are_not_given_up_without_a_verified_export(local: LocalAw
     name = str(here.file)
     here.run("deploy", name, "--yes")
     done = here.run("teardown", name, "blue", "--yes", code=3)
-    assert "are on its nodes and nowhere else" in done.stderr
+    assert "has the only copy of the data, on its nodes" in done.stderr
     done = here.run("teardown", name, "blue", "--exported", "s3://our-backups/hbase/", "--yes", code=3)
-    assert "no whole snapshot of logs:events is below s3://our-backups/hbase/" in done.stderr
+    assert "has no complete snapshot of logs:events" in done.stderr
     [mine] = [each for each in here.running() if _named(here, each, "warmbase-nodes-blue")]
     here.aws.emr.remove_tags(ResourceId=mine, TagKeys=["local-aws:hbase"])
     here.run("teardown", name, "blue", "--exported", "s3://our-backups/hbase/", "--yes")

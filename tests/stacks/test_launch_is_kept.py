@@ -343,7 +343,7 @@ def test_a_property_that_is_not_pinned_is_refused(
         apply_record(cluster, RecordedResource(type=was.type, properties=properties))
 
     monkeypatch.setattr("stacks.cluster.apply_record", careless)
-    with pytest.raises(Refused, match=f"cluster j-TEST  would be replaced by (.|\n)*{unpinned} is another"):
+    with pytest.raises(Refused, match=f"cluster j-TEST  would be replaced by (.|\n)*{unpinned} differs"):
         kept.changed(tmp_path, change)
     monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)
     other = tmp_path / "other"
