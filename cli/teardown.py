@@ -9,9 +9,10 @@ import click
 from cli.options import chosen_cluster, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from environments.reader import read_environment
-from operations import teardown as ending
 from operations.aws import Aws
 from operations.progress import carry_out
+from operations.teardown import recorded_cluster
+from operations.teardown import teardown as teardown_stages
 
 __all__ = ["teardown"]
 
@@ -38,8 +39,8 @@ def teardown(environment: str, cluster_name: str, exported: str | None, *, dry_r
     read = read_environment(environment)
     chosen_cluster(read, cluster_name)
     aws = Aws(os.environ | {"AWS_REGION": read.region})
-    identity, state = ending.recorded_cluster(aws, read, cluster_name)
-    steps = list(ending.teardown(aws, read, cluster_name, exported))
+    identity, state = recorded_cluster(aws, read, cluster_name)
+    steps = list(teardown_stages(aws, read, cluster_name, exported))
     click.echo(f"current   {cluster_name}: {f'{identity}, {state}' if identity else 'no cluster was launched'}")
     for number, step in enumerate(steps):
         click.echo(f"{'' if number else 'proposed':<10}{step.title}")

@@ -46,7 +46,7 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
     """
     instances = _instances(aws, cluster_id)
     end = until or datetime.now(UTC)
-    found = _figures(aws, cluster_id, instances, end)
+    latest = _figures(aws, cluster_id, instances, end)
     return tuple(
         ServerCache(
             instance=instance,
@@ -57,7 +57,7 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
             hits=_value(figures, "Hits"),
             misses=_value(figures, "Misses"),
         )
-        for instance, figures in sorted(found.items())
+        for instance, figures in sorted(latest.items())
     )
 
 
@@ -73,9 +73,9 @@ def _instances(aws: Aws, cluster_id: str) -> list[str]:
         Namespace=NAMESPACE, MetricName="Fill", Dimensions=[{"Name": "ClusterId", "Value": cluster_id}]
     )
     dimensions = [
-        {dimension["Name"]: dimension["Value"] for dimension in found["Dimensions"]}
+        {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
         for page in pages
-        for found in page["Metrics"]
+        for metric in page["Metrics"]
     ]
     return sorted({dimension["InstanceId"] for dimension in dimensions if "InstanceId" in dimension})
 
@@ -83,12 +83,12 @@ def _instances(aws: Aws, cluster_id: str) -> list[str]:
 def _figures(
     aws: Aws, cluster_id: str, instances: Iterable[str], end: datetime
 ) -> dict[str, dict[str, tuple[datetime, float]]]:
-    asked = [(instance, name) for instance in instances for name in FIGURES]
-    found: dict[str, dict[str, tuple[datetime, float]]] = {}
-    for first in range(0, len(asked), MOST_QUERIES):
-        some = asked[first : first + MOST_QUERIES]
+    series = [(instance, name) for instance in instances for name in FIGURES]
+    figures: dict[str, dict[str, tuple[datetime, float]]] = {}
+    for first in range(0, len(series), MOST_QUERIES):
+        some = series[first : first + MOST_QUERIES]
         pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
-            MetricDataQueries=[_query(number, cluster_id, *each) for number, each in enumerate(some)],
+            MetricDataQueries=[_query(number, cluster_id, *query) for number, query in enumerate(some)],
             StartTime=end - timedelta(minutes=WINDOW_MINUTES),
             EndTime=end,
         )
@@ -99,8 +99,8 @@ def _figures(
                     pairs = list(zip(result["Timestamps"], result["Values"], strict=True))
                     newest = max(pairs)
                     total = sum(value for _, value in pairs) if FIGURES[name] == "Sum" else newest[1]
-                    found.setdefault(instance, {})[name] = (newest[0], total)
-    return found
+                    figures.setdefault(instance, {})[name] = (newest[0], total)
+    return figures
 
 
 def _query(number: int, cluster_id: str, instance: str, name: str) -> Any:  # noqa: ANN401 - the API's own form

@@ -17,10 +17,10 @@ from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
 from sizing.problem import OperationFailed, Problem, Refused
 
-__all__ = ["KEPT", "POLICY", "Assembly", "deploy_stack", "losses", "template_of"]
+__all__ = ["POLICY", "RETAINED_TYPES", "Assembly", "deploy_stack", "losses", "template_of"]
 
 NAME: Final = "warmbase"
-KEPT: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
+RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
 """What no change set may replace or remove: data, what reads them, and the cluster, whose second would corrupt them."""
 POLICY: Final[Mapping[str, Any]] = {
     "Statement": [
@@ -30,7 +30,7 @@ POLICY: Final[Mapping[str, Any]] = {
             "Action": ["Update:Replace", "Update:Delete"],
             "Principal": "*",
             "Resource": "*",
-            "Condition": {"StringEquals": {"ResourceType": sorted(KEPT)}},
+            "Condition": {"StringEquals": {"ResourceType": sorted(RETAINED_TYPES)}},
         },
     ]
 }
@@ -48,8 +48,8 @@ class Assembly:
     def template(self, stack: str) -> Mapping[str, Any]:
         """Return the template of one of its stacks."""
         text = (self.directory / f"{stack}.template.json").read_text(encoding="utf-8")
-        found: Mapping[str, Any] = json.loads(text)
-        return found
+        template: Mapping[str, Any] = json.loads(text)
+        return template
 
 
 def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
@@ -88,22 +88,22 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
 def template_of(aws: Aws, stack: str) -> Mapping[str, Any]:
     """As it is deployed. Raises botocore's errors."""
     body: Any = aws.cloudformation.get_template(StackName=stack, TemplateStage="Processed")["TemplateBody"]
-    found: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
-    return found
+    template: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
+    return template
 
 
 def losses(changes: list[Mapping[str, Any]]) -> Iterator[str]:
     """Each change that would, or could, replace or remove something that is kept."""
-    for each in changes:
-        change = each["ResourceChange"]
+    for entry in changes:
+        change = entry["ResourceChange"]
         what = f"{change['LogicalResourceId']}, {change['ResourceType']}"
-        if change["ResourceType"] not in KEPT:
+        if change["ResourceType"] not in RETAINED_TYPES:
             continue
         if change["Action"] not in {"Add", "Modify", "Import", "SyncWithActual"}:
             yield f"{what}: {change['Action'].lower()}"
         elif change["Action"] == "Modify" and change.get("Replacement") != "False":
-            because = sorted({detail["Target"].get("Name", "") for detail in change.get("Details", ())} - {""})
-            yield f"{what}: replacement {change.get('Replacement', 'not ruled out').lower()}, by {', '.join(because)}"
+            causes = sorted({detail["Target"].get("Name", "") for detail in change.get("Details", ())} - {""})
+            yield f"{what}: replacement {change.get('Replacement', 'not ruled out').lower()}, by {', '.join(causes)}"
 
 
 def _prepared(assembly: Assembly, stack: str, say: Say) -> list[Mapping[str, Any]] | None:
@@ -114,20 +114,20 @@ def _prepared(assembly: Assembly, stack: str, say: Say) -> list[Mapping[str, Any
         pages: Any = assembly.aws.cloudformation.get_paginator("describe_change_set").paginate(
             ChangeSetName=NAME, StackName=stack
         )
-        found = list(pages)
+        parts = list(pages)
     except ClientError as error:
         if error_code(error) == "ChangeSetNotFound" or "does not exist" in str(error):
             return None
         raise
-    if found[0]["ExecutionStatus"] != "AVAILABLE":
+    if parts[0]["ExecutionStatus"] != "AVAILABLE":
         return None
-    return [change for page in found for change in page["Changes"]]
+    return [change for page in parts for change in page["Changes"]]
 
 
 def _run(assembly: Assembly, stack: str, method: str, say: Say) -> None:
     """By the CDK's own role for deployments, whatever else the credentials may do."""
-    asked = ("deploy", stack, "--exclusively", "--app", str(assembly.directory), "--require-approval", "never")
-    run_cdk((*asked, "--progress", "events", "--method", method, "--change-set-name", NAME), assembly.variables, say)
+    command = ("deploy", stack, "--exclusively", "--app", str(assembly.directory), "--require-approval", "never")
+    run_cdk((*command, "--progress", "events", "--method", method, "--change-set-name", NAME), assembly.variables, say)
 
 
 def _forget(aws: Aws, stack: str) -> None:
@@ -140,13 +140,13 @@ def _forget(aws: Aws, stack: str) -> None:
 
 
 def _refuse_losses(stack: str, changes: list[Mapping[str, Any]]) -> None:
-    found = list(losses(changes))
-    if found:
+    lost = list(losses(changes))
+    if lost:
         raise Refused(
             Problem(
                 where=f"stack {stack}",
                 what="was not changed: its change set would remove resources that must be retained",
-                why="\n".join(found),
+                why="\n".join(lost),
                 fix="if a cluster runs without its launch record, write the record with `warmbase pin`, and deploy"
                 " again; otherwise revert the change in the file or in this checkout",
             )

@@ -51,15 +51,15 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
     bucket = root.bucket_in(aws.account)
     with translated(f"could not read the claim s3://{bucket}/{root.claim_key}", "check that the bucket exists"):
         try:
-            found = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)
+            answer = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)
         except ClientError as error:
             if error_code(error) in MISSING:
                 return None
             raise
-        body = found["Body"].read()
+        body = answer["Body"].read()
     try:
-        said: Mapping[str, Any] = json.loads(body)
-        cluster, region, account = str(said["cluster"]), str(said["region"]), str(said["account"])
+        content: Mapping[str, Any] = json.loads(body)
+        cluster, region, account = str(content["cluster"]), str(content["region"]), str(content["account"])
     except (ValueError, KeyError, TypeError):
         raise OperationFailed(
             Problem(
@@ -74,8 +74,8 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
         cluster=cluster,
         region=region,
         account=account,
-        claimed_at=str(said.get("claimed_at", "")),
-        etag=found["ETag"],
+        claimed_at=str(content.get("claimed_at", "")),
+        etag=answer["ETag"],
         state=None if cluster == NOBODY else state_of(aws, cluster),
     )
 
@@ -86,7 +86,7 @@ def state_of(aws: Aws, cluster: str) -> str | None:
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
         except ClientError as error:
-            if all(each in str(error) for each in FORGOTTEN):
+            if all(words in str(error) for words in FORGOTTEN):
                 return None
             raise
 
@@ -100,7 +100,7 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
     bucket = root.bucket_in(aws.account)
     if claim is not None and claim.cluster != NOBODY:
         _refuse_running(claim, aws, environment)
-    said = {
+    content = {
         "cluster": NOBODY,
         "region": environment.region,
         "account": aws.account,
@@ -111,7 +111,11 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
     with translated(f"could not write the claim s3://{bucket}/{root.claim_key}", "run the same command again"):
         try:
             aws.s3.put_object(
-                Bucket=bucket, Key=root.claim_key, Body=json.dumps(said, indent=1).encode(), **condition, **encryption
+                Bucket=bucket,
+                Key=root.claim_key,
+                Body=json.dumps(content, indent=1).encode(),
+                **condition,
+                **encryption,
             )
         except ClientError as error:
             if error_code(error) in {"PreconditionFailed", "ConditionalRequestConflict"}:
@@ -165,8 +169,8 @@ def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
 def _writes(aws: Aws, cluster: str, url: str) -> bool:
     described: Any = aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]
     values: dict[str, str] = {}
-    for each in described.get("Configurations", ()):
-        values |= each.get("Properties", {})
+    for classification in described.get("Configurations", ()):
+        values |= classification.get("Properties", {})
     theirs = values.get("hbase.rootdir", "").rstrip("/")
     over = bool(theirs) and (f"{theirs}/".startswith(f"{url}/") or f"{url}/".startswith(f"{theirs}/"))
     return over and values.get("hbase.emr.readreplica.enabled") != "true"

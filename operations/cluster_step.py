@@ -53,7 +53,7 @@ class PrimaryShell:
         """Return what the script of that name answers. Raises OperationFailed where it fails, or answers nothing."""
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
         with translated(f"could not run {name} on {self.cluster_id}", "run the same command again"):
-            asked = script(name)
+            text = script(name)
             self._cancel_waiting()
             [step] = self.aws.emr.add_job_flow_steps(
                 JobFlowId=self.cluster_id,
@@ -63,7 +63,7 @@ class PrimaryShell:
                         "ActionOnFailure": "CONTINUE",
                         "HadoopJarStep": {
                             "Jar": "command-runner.jar",
-                            "Args": ["bash", "-c", asked, name, f"s3://{self.log_bucket}/{key}", *arguments],
+                            "Args": ["bash", "-c", text, name, f"s3://{self.log_bucket}/{key}", *arguments],
                         },
                     }
                 ],
@@ -91,18 +91,18 @@ class PrimaryShell:
             self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=waiting)
 
     def _ended(self, step: str, name: str, say: Say) -> str:
-        said = ""
+        reported = ""
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             state: str = self.aws.emr.describe_step(ClusterId=self.cluster_id, StepId=step)["Step"]["Status"]["State"]
             if state in ENDED:
                 return state
-            if state != said:
+            if state != reported:
                 say(f"step {step}, {name}, is {state}")
-                said = state
+                reported = state
         raise OperationFailed(
             Problem(
                 where=f"step {step}, {name}",
-                what=f"is still {said} after {LONGEST_SECONDS / 60:.0f} minutes",
+                what=f"is still {reported} after {LONGEST_SECONDS / 60:.0f} minutes",
                 why=f"cluster {self.cluster_id} has not finished the step",
                 fix="check in the EMR console what the step is waiting for; once it has ended, run the same command"
                 " again",
@@ -116,15 +116,15 @@ class PrimaryShell:
             if error_code(error) not in MISSING:
                 raise
             return None
-        found: Mapping[str, Any] = json.loads(body)
-        return found
+        answer: Mapping[str, Any] = json.loads(body)
+        return answer
 
 
 def script(name: str) -> str:
     """The whole text of a script, as it is sent. Raises ValueError for one that EMR would not take."""
 
-    def part(found: re.Match[str]) -> str:
-        return (DIRECTORY / found["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
+    def part(match: re.Match[str]) -> str:
+        return (DIRECTORY / match["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
 
     text = PART.sub(part, (DIRECTORY / f"{name}.sh").read_text(encoding="utf-8"))
     if len(text) > LONGEST_ARGUMENT:

@@ -43,12 +43,12 @@ STUCK: Final[Mapping[str, tuple[str, str]]] = {
 def status_of(aws: Aws, stack: str) -> str | None:
     """Its status; None where there is none. Raises botocore's errors."""
     try:
-        [found] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
+        [description] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError as error:
         if "does not exist" in str(error):
             return None
         raise
-    return None if found["StackStatus"] == "DELETE_COMPLETE" else str(found["StackStatus"])
+    return None if description["StackStatus"] == "DELETE_COMPLETE" else str(description["StackStatus"])
 
 
 def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:
@@ -56,7 +56,7 @@ def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:
     status = status_of(aws, stack)
     if status is not None and _under_way(status):
         say(f"{stack} is {status}: waiting until that ends")
-        status = Events(aws, stack, seen_all=False).followed(say)
+        status = Events(aws, stack, only_new=False).followed(say)
     if status is not None and status in STUCK:
         raise _stuck(aws, stack, status)
     return status
@@ -69,7 +69,7 @@ def _under_way(status: str) -> bool:
 
 def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
     means, command = STUCK[status]
-    why = "\n".join(Events(aws, stack, seen_all=False).failures()) or "CloudFormation no longer lists the reason"
+    why = "\n".join(Events(aws, stack, only_new=False).failures()) or "CloudFormation no longer lists the reason"
     return OperationFailed(
         Problem(
             where=f"stack {stack}",
@@ -84,14 +84,14 @@ def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
 class Events:
     """The events of one stack from now on, or, unless all is seen, of its last operation."""
 
-    def __init__(self, aws: Aws, stack: str, *, seen_all: bool = True) -> None:
+    def __init__(self, aws: Aws, stack: str, *, only_new: bool = True) -> None:
         self._aws = aws
         self._stack = stack
-        self._seen = {each["EventId"] for each in self._all()} if seen_all else set[str]()
+        self._past_ids = {event["EventId"] for event in self._all()} if only_new else set[str]()
 
     def followed(self, say: Say) -> str | None:
         """The status in which it ends; each event is said. Raises OperationFailed where it goes on for too long."""
-        status, began = None, not self._seen
+        status, began = None, not self._past_ids
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             # Asked for before its events: what it says has its event.
             status = status_of(self._aws, self._stack)
@@ -113,7 +113,7 @@ class Events:
     def begun(self) -> bool:
         """Return whether anything has happened since."""
         newest = next(iter(self._all()), None)
-        return newest is not None and newest["EventId"] not in self._seen
+        return newest is not None and newest["EventId"] not in self._past_ids
 
     def failures(self) -> list[str]:
         """Why the last operation failed: the resources that failed first, as CloudFormation says it."""
@@ -122,12 +122,12 @@ class Events:
             last.append(event)
             if event.get("ResourceStatusReason") == "User Initiated":
                 break
-        said = [
-            f"{each['LogicalResourceId']}, {each['ResourceType']}: {each.get('ResourceStatusReason', '')}"
-            for each in reversed(last)
-            if each["ResourceStatus"].endswith("_FAILED") and each["ResourceType"] != "AWS::CloudFormation::Stack"
+        reasons = [
+            f"{event['LogicalResourceId']}, {event['ResourceType']}: {event.get('ResourceStatusReason', '')}"
+            for event in reversed(last)
+            if event["ResourceStatus"].endswith("_FAILED") and event["ResourceType"] != "AWS::CloudFormation::Stack"
         ]
-        return [each for each in said if "cancelled" not in each][:3]
+        return [event for event in reasons if "cancelled" not in event][:3]
 
     def _all(self) -> Iterator[Mapping[str, Any]]:
         """The newest first; none of a stack that is not there."""
@@ -141,13 +141,13 @@ class Events:
 
     def _new(self) -> list[Mapping[str, Any]]:
         """Return the new events, oldest first."""
-        found = []
+        events = []
         for event in self._all():
-            if event["EventId"] in self._seen:
+            if event["EventId"] in self._past_ids:
                 break
-            found.append(event)
-        self._seen.update(each["EventId"] for each in found)
-        return found[::-1]
+            events.append(event)
+        self._past_ids.update(event["EventId"] for event in events)
+        return events[::-1]
 
 
 def _line(event: Mapping[str, Any]) -> str:

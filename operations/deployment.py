@@ -119,20 +119,24 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
         say("done")
     with progress.step("compare with the deployed stacks") as say, _reading(environment):
-        found = _proposed(work, environment, checks, clusters)
-        say("no difference" if found.empty else f"{sum(1 for stack in found.stacks if _differs(stack))} stacks differ")
-    return found
+        changes = _proposed(work, environment, checks, clusters)
+        say(
+            "no difference"
+            if changes.empty
+            else f"{sum(1 for stack in changes.stacks if _differs(stack))} stacks differ"
+        )
+    return changes
 
 
-def deployment(work: Work, found: Proposal) -> Iterator[Stage]:
+def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
     """Every step, in order. Each looks at what is there first."""
-    environment, aws = found.environment, work.aws
+    environment, aws = changes.environment, work.aws
     yield _of_stack(work, network_stack(environment.name))
     yield _of_stack(work, storage_stack(environment.name))
     if environment.root.existing and environment.mode.keeps_data_in_s3:
         title = f"configure bucket {environment.root.bucket}"
         yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
-    for cluster_name in found.launches:
+    for cluster_name in changes.launches:
         yield _of_stack(work, cluster_stack(environment.name, cluster_name))
         title = f"check cluster {cluster_name} and write its launch record"
         yield Stage(title=title, act=partial(_recorded, aws, environment, cluster_name))
@@ -141,7 +145,7 @@ def deployment(work: Work, found: Proposal) -> Iterator[Stage]:
             act=partial(_protected, aws, environment, cluster_name),
         )
         yield _of_stack(work, monitoring_stack(environment.name, cluster_name))
-    for planned in found.tunings.values():
+    for planned in changes.tunings.values():
         yield from reconfiguration(aws, planned)
 
 
@@ -194,17 +198,17 @@ def _proposed(
         tunings=tunings,
         usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
         current_usd_per_month={
-            cluster_name: _current_usd(launches[cluster_name], each) for cluster_name, each in tunings.items()
+            cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in tunings.items()
         },
     )
 
 
-def _current_usd(launch: Launch, found: Tuning) -> float:
+def _current_usd(launch: Launch, tuning: Tuning) -> float:
     """The month's cost of as many nodes as there are."""
-    seen = launch.environment
-    choice = seen.clusters[launch.plan.cluster]
-    count = found.running.cluster.groups["core"].count
-    return plan_of(seen, replace(choice, core=replace(choice.core, count=count))).cost.usd_per_month
+    environment = launch.environment
+    choice = environment.clusters[launch.plan.cluster]
+    count = tuning.running.cluster.groups["core"].count
+    return plan_of(environment, replace(choice, core=replace(choice.core, count=count))).cost.usd_per_month
 
 
 def _stack_changes(work: Work) -> Iterator[StackChange]:
@@ -249,8 +253,8 @@ def _recorded(aws: Aws, environment: Environment, cluster_name: str, say: Say) -
         return f"already recorded; the plan was added to {upgrade(record).directory}: commit it"
     with _reading(environment):
         wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
-    done = pin(aws, environment, cluster_name)
-    return f"{done.record.cluster_id}, EMR confirms {done.confirmed} facts: {done.record.directory}; commit it"
+    pinned = pin(aws, environment, cluster_name)
+    return f"{pinned.record.cluster_id}, EMR confirms {pinned.confirmed} facts: {pinned.record.directory}; commit it"
 
 
 def _protected(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:

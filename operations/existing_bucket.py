@@ -33,9 +33,9 @@ def needs(aws: Aws, root: Root) -> Iterator[str]:
 
 def set_up(aws: Aws, root: Root, say: Say) -> str:
     """Sets what is not set, and leaves all else as it is; the outcome in a line. Raises botocore's errors."""
-    found = list(needs(aws, root))
-    for each in found:
-        say(each)
+    missing = list(needs(aws, root))
+    for need in missing:
+        say(need)
     if _metrics(aws, root) != _filter(root):
         configuration: Any = {"Id": ROOT_METRICS_FILTER, "Filter": _filter(root)}
         aws.s3.put_bucket_metrics_configuration(
@@ -44,9 +44,9 @@ def set_up(aws: Aws, root: Root, say: Say) -> str:
     rules = _rules(aws, root)
     if _rule(root) not in rules:
         rule: Any = _rule(root)
-        kept: Any = [each for each in rules if each.get("ID") != rule["ID"]]
-        aws.s3.put_bucket_lifecycle_configuration(Bucket=root.bucket, LifecycleConfiguration={"Rules": [*kept, rule]})
-    return f"{len(found)} set" if found else "already configured"
+        others: Any = [other for other in rules if other.get("ID") != rule["ID"]]
+        aws.s3.put_bucket_lifecycle_configuration(Bucket=root.bucket, LifecycleConfiguration={"Rules": [*others, rule]})
+    return f"{len(missing)} set" if missing else "already configured"
 
 
 def _filter(root: Root) -> Mapping[str, Any]:
@@ -64,21 +64,21 @@ def _rule(root: Root) -> dict[str, Any]:
 
 def _metrics(aws: Aws, root: Root) -> Mapping[str, Any] | None:
     try:
-        found = aws.s3.get_bucket_metrics_configuration(Bucket=root.bucket, Id=ROOT_METRICS_FILTER)
+        answer = aws.s3.get_bucket_metrics_configuration(Bucket=root.bucket, Id=ROOT_METRICS_FILTER)
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise
         return None
-    said: Mapping[str, Any] = found["MetricsConfiguration"].get("Filter", {})
-    return said
+    metrics_filter: Mapping[str, Any] = answer["MetricsConfiguration"].get("Filter", {})
+    return metrics_filter
 
 
 def _rules(aws: Aws, root: Root) -> list[Mapping[str, Any]]:
     """Every lifecycle rule of the bucket: S3 takes them as a whole."""
     try:
-        found: Any = aws.s3.get_bucket_lifecycle_configuration(Bucket=root.bucket)["Rules"]
+        rules: Any = aws.s3.get_bucket_lifecycle_configuration(Bucket=root.bucket)["Rules"]
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise
         return []
-    return list(found)
+    return list(rules)

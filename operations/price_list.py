@@ -82,9 +82,9 @@ def _offers(client: PricingClient, search: ProductFilter, region: str, say: Say)
     pages = client.get_paginator("get_products").paginate(
         ServiceCode=search.service, Filters=filters, FormatVersion="aws_v1"
     )
-    found = [offer(text) for page in pages for text in page["PriceList"]]
-    say(f"{search.name}: {len(found)} found")
-    return found
+    offers = [offer(text) for page in pages for text in page["PriceList"]]
+    say(f"{search.name}: {len(offers)} found")
+    return offers
 
 
 @contextmanager

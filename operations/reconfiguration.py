@@ -36,7 +36,7 @@ STOPPED: Final = frozenset({"SUSPENDED", "ARRESTED"})
 ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"})
 # judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
 PUBLISHED_SECONDS: Final = 300.0
-KEPT_FRACTION: Final = 0.9  # judgement: of what a cache held; regions that moved meanwhile take some of it along
+SURVIVING_FRACTION: Final = 0.9  # judgement: of what a cache held; regions that moved meanwhile take some of it along
 NO_REASON: Final = "EMR gave no reason"
 MASTER_WAITS: Final = "a master that restarts while a RegionServer is away may wait for hbase:meta forever"
 READ_GROUP_LOG: Final = (
@@ -56,7 +56,7 @@ class _Groups:
 
     def wait_until_stable(self, role: str, say: Say) -> DescribedGroup:
         """The group once EMR has ended what it is at. Raises OperationFailed where it does not, or the group ends."""
-        said = ""
+        reported = ""
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             group = self[role]
             if group.state in ENDED:
@@ -71,13 +71,13 @@ class _Groups:
             if group.state in STOPPED or (group.state == "RUNNING" and group.running == group.count):
                 return group
             now = f"{group.state}, {group.running} of {group.count} nodes"
-            if now != said:
+            if now != reported:
                 say(f"{role} group is {now}")
-                said = now
+                reported = now
         raise OperationFailed(
             Problem(
                 where=f"the {role} group of {self.cluster_id}",
-                what=f"is still {said} after {LONGEST_SECONDS / 3600:.0f} hours",
+                what=f"is still {reported} after {LONGEST_SECONDS / 3600:.0f} hours",
                 why=NO_REASON,
                 fix="check its events in the console; run the same command again to continue waiting",
             )
@@ -97,8 +97,8 @@ class _Groups:
 
     def ask(self, group: DescribedGroup, **change: Any) -> None:  # noqa: ANN401 - the API's own form
         """Sends ModifyInstanceGroups for one group."""
-        asked: Any = {"InstanceGroupId": group.id, **change}
-        self.aws.emr.modify_instance_groups(ClusterId=self.cluster_id, InstanceGroups=[asked])
+        request: Any = {"InstanceGroupId": group.id, **change}
+        self.aws.emr.modify_instance_groups(ClusterId=self.cluster_id, InstanceGroups=[request])
 
 
 def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
@@ -228,8 +228,8 @@ def _record_caches(groups: _Groups, before: dict[str, ServerCache], _: Say) -> s
     return _filled(before.values())
 
 
-def _filled(found: Iterable[ServerCache]) -> str:
-    fills = [each.fill for each in found if each.fill is not None]
+def _filled(servers: Iterable[ServerCache]) -> str:
+    fills = [server.fill for server in servers if server.fill is not None]
     if not fills:
         return "unknown: no node has published cache metrics in the last minutes"
     return f"{len(fills)} RegionServers, caches {format_percent(min(fills))} to {format_percent(max(fills))} full"
@@ -241,20 +241,22 @@ def _caches_survived(groups: _Groups, before: dict[str, ServerCache], say: Say, 
         return "unknown: no node had published cache metrics before the change"
     if empties:
         return "the caches start empty, as announced: warmbase status shows how full they are"
-    latest = max(each.at for each in before.values())
+    latest = max(cache.at for cache in before.values())
     deadline = time.monotonic() + PUBLISHED_SECONDS
     while True:
         now = {cache.instance: cache for cache in caches(groups.aws, groups.cluster_id)}
-        fresh = {name: each for name, each in now.items() if each.at > latest}
+        fresh = {name: cache for name, cache in now.items() if cache.at > latest}
         if before.keys() <= fresh.keys() or time.monotonic() > deadline:
             break
         say(f"{len(fresh)} of {len(before)} RegionServers have published since")
         time.sleep(POLL_SECONDS)
-    lost = [name for name, each in before.items() if _lost_caches(each, fresh.get(name))]
+    lost = [name for name, cache in before.items() if _lost_caches(cache, fresh.get(name))]
     if lost:
         return f"{len(lost)} of {len(before)} lost part of their cache: {', '.join(lost)}; warmbase status shows them"
     return f"kept: {_filled(fresh.values())}"
 
 
 def _lost_caches(before: ServerCache, after: ServerCache | None) -> bool:
-    return before.fill is not None and (after is None or after.fill is None or after.fill < KEPT_FRACTION * before.fill)
+    return before.fill is not None and (
+        after is None or after.fill is None or after.fill < SURVIVING_FRACTION * before.fill
+    )

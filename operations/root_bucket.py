@@ -64,8 +64,8 @@ class S3File:
 
     def _got(self, piece: str) -> bytes:
         """An answer that breaks off is asked for again: botocore does so only until it begins."""
-        for left in reversed(range(ATTEMPTS)):
-            with suppress(*(BROKEN_OFF if left else ())):
+        for remaining in reversed(range(ATTEMPTS)):
+            with suppress(*(BROKEN_OFF if remaining else ())):
                 answer = self.aws.s3.get_object(Bucket=self.bucket, Key=self.key, Range=piece, IfMatch=self.etag)
                 return answer["Body"].read()
         raise AssertionError
@@ -90,8 +90,8 @@ class S3Root:
         with translated(f"could not list {self.url}", "name an existing bucket and prefix"):
             pages: Any = self.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
             for page in pages:
-                for each in page.get("Contents", ()):
-                    yield FileEntry(each["Key"][len(start) :], each["Size"], each.get("ETag", "*"))
+                for entry in page.get("Contents", ()):
+                    yield FileEntry(entry["Key"][len(start) :], entry["Size"], entry.get("ETag", "*"))
 
     def readable(self, stored: FileEntry) -> S3File:
         """Return one of its files, ready to be read."""

@@ -30,9 +30,9 @@ def stack_edits(aws: Aws, environment: str, cluster_name: str) -> Iterator[Compa
     deadline = time.monotonic() + DETECTION_SECONDS
     for name, detection in began.items():
         _wait(aws, name, detection, deadline)
-        found = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER]
-        checked = [each for each in found if each["StackResourceDriftStatus"] != "NOT_CHECKED"]
-        differences = tuple(line for each in checked for line in _differences(each))
+        drifts = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER]
+        checked = [drift for drift in drifts if drift["StackResourceDriftStatus"] != "NOT_CHECKED"]
+        differences = tuple(line for drift in checked for line in _differences(drift))
         yield Comparison(subject=name, facts=len(checked), differences=differences)
 
 
@@ -49,11 +49,11 @@ def _drifts(aws: Aws, stack: str) -> Iterator[Mapping[str, Any]]:
 
 def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
     while True:
-        said = aws.cloudformation.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
-        if said["DetectionStatus"] == "DETECTION_COMPLETE":
+        answer = aws.cloudformation.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
+        if answer["DetectionStatus"] == "DETECTION_COMPLETE":
             return
-        why = said.get("DetectionStatusReason", "no reason given")
-        if said["DetectionStatus"] == "DETECTION_FAILED":
+        why = answer.get("DetectionStatusReason", "no reason given")
+        if answer["DetectionStatus"] == "DETECTION_FAILED":
             raise OperationFailed(
                 Problem(
                     where=f"stack {stack}",
@@ -78,5 +78,6 @@ def _differences(resource: Mapping[str, Any]) -> Iterator[str]:
     what = f"{resource['LogicalResourceId']}, {resource['ResourceType']}"
     if resource["StackResourceDriftStatus"] == "DELETED":
         yield f"{what}: deleted"
-    for each in resource.get("PropertyDifferences", ()):
-        yield f"{what} {each['PropertyPath']}: deployed {each['ExpectedValue']}, found {each['ActualValue']}"
+    for difference in resource.get("PropertyDifferences", ()):
+        expected, actual = difference["ExpectedValue"], difference["ActualValue"]
+        yield f"{what} {difference['PropertyPath']}: deployed {expected}, found {actual}"

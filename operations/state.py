@@ -100,31 +100,31 @@ def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
     if not environment.mode.keeps_data_in_s3:
         return None, "in mode hdfs the data is on the nodes: there is no root to claim"
     try:
-        found = claim_of(aws, environment.root)
+        claim = claim_of(aws, environment.root)
     except OperationFailed as failure:
         return None, failure.summary
-    return found, "" if found else "no cluster has claimed the root"
+    return claim, "" if claim else "no cluster has claimed the root"
 
 
 def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: LaunchRecord | None) -> ClusterState:
     role = environment.clusters[cluster_name].role
-    found = _described(aws, environment.name, cluster_name)
-    if found is None:
+    cluster = _described(aws, environment.name, cluster_name)
+    if cluster is None:
         return _nothing(cluster_name, role, record, "the cluster was never launched")
-    if found.state not in LIVES:
-        return _nothing(cluster_name, role, record, f"{found.id} is {found.state}", found)
+    if cluster.state not in LIVES:
+        return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
     try:
         launch = planned_cluster(environment, cluster_name, record).launch
     except Infeasible as infeasible:
-        return _nothing(cluster_name, role, record, infeasible.summary, found)
+        return _nothing(cluster_name, role, record, infeasible.summary, cluster)
     with translated(f"could not read the state of cluster {cluster_name}", "run the same command again"):
         return ClusterState(
             name=cluster_name,
             role=role,
-            cluster=found,
+            cluster=cluster,
             launched_at=record.launched_at if record else None,
             recorded=record is not None,
-            caches=_caches(aws, found, launch) if launch.plan.mode.has_bucket_cache else None,
+            caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
             differences=len(read_running_cluster(aws, launch).changes(launch)),
             alarms=_alarms(aws, environment.name, cluster_name),
             usd_per_month=launch.plan.cost.usd_per_month,
@@ -165,23 +165,25 @@ def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[str, ...]:
     pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
         AlarmNamePrefix=f"{emr_cluster_name(environment, cluster_name)}-", AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
-    found = [alarm for page in pages for kind in ("MetricAlarms", "CompositeAlarms") for alarm in page.get(kind, [])]
-    in_alarm = (each["AlarmName"] for each in found if each["StateValue"] == "ALARM")
+    alarms = [alarm for page in pages for kind in ("MetricAlarms", "CompositeAlarms") for alarm in page.get(kind, [])]
+    in_alarm = (alarm["AlarmName"] for alarm in alarms if alarm["StateValue"] == "ALARM")
     return tuple(sorted(name for name in in_alarm if not name.endswith(NO_FAULT)))
 
 
 def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
     now = caches(aws, cluster.id)
     before = caches(aws, cluster.id, datetime.now(UTC) - timedelta(minutes=TREND_MINUTES))
-    ratios: Mapping[str, float] = {each.instance: ratio for each in now if (ratio := each.hit_ratio) is not None}
-    hits, misses = (sum(getattr(each, name) or 0.0 for each in now) for name in ("hits", "misses"))
+    ratios: Mapping[str, float] = {server.instance: ratio for server in now if (ratio := server.hit_ratio) is not None}
+    hits, misses = (sum(getattr(server, name) or 0.0 for server in now) for name in ("hits", "misses"))
     fill, earlier = _of_plan(now, launch), _of_plan(before, launch)
     return Caches(
         servers=now,
         expected_servers=cluster.groups["core"].count,
         hit_ratio=hits / (hits + misses) if hits + misses else None,
         worst=min(
-            (each for each in now if each.instance in ratios), key=lambda each: ratios[each.instance], default=None
+            (server for server in now if server.instance in ratios),
+            key=lambda server: ratios[server.instance],
+            default=None,
         ),
         below_90=sum(ratio < COOL for ratio in ratios.values()),
         below_80=sum(ratio < COLD for ratio in ratios.values()),
@@ -191,9 +193,9 @@ def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
     )
 
 
-def _of_plan(found: tuple[ServerCache, ...], launch: Launch) -> float | None:
+def _of_plan(servers: tuple[ServerCache, ...], launch: Launch) -> float | None:
     """Mean fill beside what the planned caches hold when they are warm; at most 1."""
-    fills = [each.fill for each in found if each.fill is not None]
+    fills = [server.fill for server in servers if server.fill is not None]
     if not fills:
         return None
     plan = launch.plan

@@ -1,19 +1,18 @@
-"""The end of one cluster, in the order in which nothing is lost; and the removal of what holds no data.
+"""The teardown of one cluster, in an order that loses no data, and the removal of the stacks that hold none.
 
-What a writer holds in memory and in its log is nowhere else. So its tables are disabled, hbase:meta is flushed, HBase
-is stopped, and its log seen to be empty, each verified before the next. Nothing here deletes data, keys or logs.
+Each step is verified before the next begins. Nothing here deletes data, keys or logs.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from environments.environment import Environment, Wal
+from environments.environment import Environment
 from environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack
 from environments.record_files import launch_records, record_directory, record_of
 from operations.aws import Aws
@@ -24,7 +23,7 @@ from operations.deployed_stack import Events, status_of
 from operations.description import LIVES, described_alarms
 from operations.polling import turns
 from operations.progress import Say, Stage
-from sizing.modes.mode import TeardownStep
+from operations.teardown_steps import primary_actions, primary_steps
 from sizing.problem import OperationFailed, Problem, Refused
 
 __all__ = ["destruction", "recorded_cluster", "teardown"]
@@ -33,11 +32,8 @@ __all__ = ["destruction", "recorded_cluster", "teardown"]
 TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
-STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
-SILENT: Final = "until then its alarms notify nobody; to turn them on again: aws cloudwatch enable-alarm-actions"
-DOWN: Final = "HBase is stopped already"
 CLUSTER: Final = "AWS::EMR::Cluster"
-GONE: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
+ENDED: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
 
 
 def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> tuple[str | None, str | None]:
@@ -59,8 +55,10 @@ def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> t
                     fix="wait until CloudFormation has finished, and run the same command again",
                 )
             )
-        found = [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
-    clusters = [each.get("PhysicalResourceId") for each in found if each["ResourceType"] == CLUSTER]
+        resources = (
+            [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
+        )
+    clusters = [resource.get("PhysicalResourceId") for resource in resources if resource["ResourceType"] == CLUSTER]
     identity = next(filter(None, clusters), record.cluster_id if record else None)
     return (identity, state_of(aws, identity)) if identity else (None, None)
 
@@ -98,7 +96,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
     _refuse_others(aws, environment)
     for cluster_name in environment.clusters:
         identity, state = recorded_cluster(aws, environment, cluster_name)
-        if identity is not None and state not in GONE:
+        if identity is not None and state not in ENDED:
             raise Refused(
                 Problem(
                     where=f"cluster {cluster_name}",
@@ -116,12 +114,12 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
 
 def _refuse_others(aws: Aws, environment: Environment) -> None:
     """Refuse where clusters are deployed that the file no longer lists."""
-    known = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.clusters}
+    listed = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.clusters}
     with translated(f"could not list the stacks of {environment.name}", "run the same command again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
         names = [stack["StackName"] for page in pages for stack in page["Stacks"]]
     start = cluster_stack(environment.name, "").removesuffix("-cluster")
-    others = [name for name in names if name.startswith(start) and name.endswith("-cluster") and name not in known]
+    others = [name for name in names if name.startswith(start) and name.endswith("-cluster") and name not in listed]
     if others:
         raise Refused(
             Problem(
@@ -141,8 +139,8 @@ def _of_cluster(
     emr_name = emr_cluster_name(environment.name, cluster_name)
     silence = _step("silence its notifications", partial(_silenced, aws, emr_name))
     is_active = environment.clusters[cluster_name].role == "active"
-    steps = tuple(_steps_of_primary(environment)) if is_active else ()
-    acts = _acts_of_primary(str(exported))
+    steps = tuple(primary_steps(environment)) if is_active else ()
+    acts = primary_actions(str(exported))
     for step in steps:
         title, act = acts[step]
         if step == "stop-hbase":
@@ -154,34 +152,12 @@ def _of_cluster(
     yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
 
 
-def _steps_of_primary(environment: Environment) -> Iterator[TeardownStep]:
-    """Yield the steps of the storage mode; the log is checked only where it is on the cluster's own HDFS."""
-    for step in environment.mode.teardown:
-        if step != "check-log" or environment.wal is Wal.HDFS:
-            yield step
-
-
-def _acts_of_primary(exported: str) -> Mapping[TeardownStep, tuple[str, Callable[[PrimaryShell, Say], str]]]:
-    """Return the title and the function of each step that a storage mode can name."""
-    return {
-        "find-exports": (
-            f"find an export of every table below {exported}",
-            partial(_exported, exported, current=False),
-        ),
-        "disable-tables": ("disable every table", _disabled),
-        "verify-exports": (f"check that every table is exported to {exported}", partial(_exported, exported)),
-        "flush-meta": ("flush hbase:meta and hbase:namespace", _flushed),
-        "stop-hbase": ("stop HBase", _stopped),
-        "check-log": ("check that the write-ahead log is empty", _check_no_logs),
-    }
-
-
 def _step(title: str, act: Callable[[Say], str]) -> Stage:
-    def done(say: Say) -> str:
+    def run(say: Say) -> str:
         with translated(f"could not {title}", "run the same command again to continue"):
             return act(say)
 
-    return Stage(title=title, act=done)
+    return Stage(title=title, act=run)
 
 
 def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say) -> str:
@@ -192,106 +168,17 @@ def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say)
     return f"{identity} is {state or 'unknown to EMR'}: nothing left to do on it"
 
 
-def _disabled(primary: PrimaryShell, say: Say) -> str:
-    found = primary.run("disable-tables", say)
-    if found.get("down"):
-        return DOWN
-    if found["enabled"]:
-        raise Refused(
-            Problem(
-                where="HBase",
-                what=f"tables are still enabled: {', '.join(found['enabled'])}",
-                why="the data in their memory would be lost",
-                fix="find the reason in the master's log, disable the tables in the HBase shell, and run the same"
-                " command again",
-            )
-        )
-    return f"{len(found['tables'])} tables are disabled"
-
-
-def _flushed(primary: PrimaryShell, say: Say) -> str:
-    found = primary.run("flush-meta", say)
-    return DOWN if found.get("down") else f"flushed {' and '.join(found['flushed'])}"
-
-
-def _stopped(primary: PrimaryShell, say: Say) -> str:
-    left = primary.run("stop-hbase", say, str(STOP_SECONDS))["servers"]
-    if left:
-        raise Refused(
-            Problem(
-                where="HBase",
-                what=f"RegionServers are still running: {', '.join(left)}",
-                why="the data in their memory would be lost",
-                fix="find the reason in their logs, and run the same command again",
-            )
-        )
-    return "no RegionServer is running"
-
-
-def _silenced(aws: Aws, name: str, _: Say) -> str:
+def _silenced(aws: Aws, cluster: str, _: Say) -> str:
     """An end that was asked for is no fault, and nobody is to be woken by it."""
-    found = described_alarms(aws, f"{name}-call-")
-    names = [each for each, alarm in found.items() if not alarm.silenced]
+    alarms = described_alarms(aws, f"{cluster}-call-")
+    names = [name for name, alarm in alarms.items() if not alarm.silenced]
     if names:
         aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
-    return f"{len(found)} alarms are silenced"
-
-
-def _check_no_logs(primary: PrimaryShell, say: Say) -> str:
-    found = primary.run("inspect-wals", say)
-    if not found["down"]:
-        raise Refused(
-            Problem(
-                where="HBase",
-                what="is running again after it was stopped",
-                why="something has started it",
-                fix="find in the journal of the primary nodes what started it, and stop that; run the same command"
-                f" again, which stops HBase; {SILENT}",
-            )
-        )
-    if found["files"]:
-        some = ", ".join(found["files"][:3])
-        raise Refused(
-            Problem(
-                where=str(found["directory"]),
-                what=f"holds {len(found['files'])} files: {some}",
-                why="these write-ahead logs hold edits that exist nowhere else",
-                fix="start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
-                f" it has replayed the log, and run the same command again; {SILENT}",
-            )
-        )
-    return f"{found['directory']} is empty"
-
-
-def _exported(url: str, primary: PrimaryShell, say: Say, *, current: bool = True) -> str:
-    found = primary.run("verify-export", say, url)
-    if found["missing"]:
-        raise Refused(
-            Problem(
-                where=url,
-                what=f"has no complete snapshot of {', '.join(found['missing'])}",
-                why="the data exists nowhere else",
-                fix="export a snapshot of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same"
-                " command again",
-            )
-        )
-    if not current:
-        return f"each table has a complete snapshot below {url}"
-    if found["stale"]:
-        raise Refused(
-            Problem(
-                where=url,
-                what=f"the snapshots of {', '.join(found['stale'])} lack store files that the tables now have",
-                why="anything written or compacted since the snapshot exists nowhere else",
-                fix="take another snapshot of each, which a disabled table allows, export it, and run the same"
-                " command again",
-            )
-        )
-    return f"each table has a complete snapshot below {url}, with all its store files"
+    return f"{len(alarms)} alarms are silenced"
 
 
 def _unprotected(aws: Aws, identity: str, _: Say) -> str:
-    if state_of(aws, identity) in GONE:
+    if state_of(aws, identity) in ENDED:
         return f"{identity} is gone"
     aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
     return f"{identity} is no longer protected"
@@ -303,7 +190,7 @@ def _terminated(aws: Aws, identity: str, say: Say) -> str:
         aws.emr.terminate_job_flows(JobFlowIds=[identity])
     for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
         state = state_of(aws, identity)
-        if state in GONE:
+        if state in ENDED:
             return f"{identity} is {state or 'unknown to EMR'}"
         say(f"{identity} is {state}")
     raise OperationFailed(

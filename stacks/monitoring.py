@@ -50,9 +50,9 @@ class MonitoringStack(cdk.Stack):
         for name, body in dashboard_bodies(plan, environment.region, bucket).items():
             cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
         replica = environment.clusters[plan.cluster].role == "replica"
-        made = [self._alarm(alarm) for alarm in alarms(plan, bucket, replica=replica)]
+        metric_alarms = [self._alarm(alarm) for alarm in alarms(plan, bucket, replica=replica)]
         for call in composite_alarms(plan, bucket, replica=replica):
-            self._call(call, made)
+            self._call(call, metric_alarms)
 
     def _filled_in(self, text: str) -> str:
         return filled_in(text, ClusterId=self._cluster_id)
@@ -121,7 +121,7 @@ class MonitoringStack(cdk.Stack):
         return {"metrics": [query]}
 
     def _call(self, call: CompositeAlarm, alarms: list[cloudwatch.CfnAlarm]) -> None:
-        made = cloudwatch.CfnCompositeAlarm(
+        composite = cloudwatch.CfnCompositeAlarm(
             self,
             _identity(call.name),
             alarm_name=call.name,
@@ -132,7 +132,7 @@ class MonitoringStack(cdk.Stack):
         )
         for alarm in alarms:
             if f'"{alarm.alarm_name}"' in call.rule:
-                made.add_resource_dependency(alarm)
+                composite.add_resource_dependency(alarm)
 
 
 def _identity(name: str) -> str:

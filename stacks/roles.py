@@ -109,7 +109,7 @@ class Roles(Construct):
             self._root(role, environment, writes=writes)
         allow(role, "Logs", ["s3:PutObject"], bucket_arn(log_objects))
         if environment.wal is Wal.EMR_WAL and writes:
-            logs = (workspace_arn(f"{environment.wal_workspace}{each}") for each in ("", "/*"))
+            logs = (workspace_arn(f"{environment.wal_workspace}{suffix}") for suffix in ("", "/*"))
             allow(role, "WriteAheadLog", WAL_ACTIONS, *logs)
             suppress_workspace(role, environment.wal_workspace)
         if environment.certificates:
@@ -126,9 +126,9 @@ class Roles(Construct):
         root = environment.root
         # In Fn::Sub only `${` begins a name: a dollar of a folder's mark stays as it is.
         objects = [f"{root.bucket}/{key}" for key in root.objects]
-        allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *(bucket_arn(each) for each in objects))
+        allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *(bucket_arn(pattern) for pattern in objects))
         allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket))
-        suppress_objects(role, *(each for each in objects if each.endswith("*")))
+        suppress_objects(role, *(pattern for pattern in objects if pattern.endswith("*")))
         if writes:
             allow(role, "Claim", CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"))
             allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters_arn())

@@ -3,7 +3,8 @@
 A new mode needs a module here and its place in `MODES`, a template in `configurations/templates/hbase-site/`, and its
 name in the schema (`environments/reader/schema.py`, from which `environments/schema.json` is generated). A room changes
 only where the mode brings something that no mode has yet: another kind of data volume (`sizing/disks.py`), dashboard
-(`dashboards/boards.py`), notification (`dashboards/composite_alarms.py`) or teardown step (`operations/teardown.py`).
+(`dashboards/boards.py`), notification (`dashboards/composite_alarms.py`) or teardown step
+(`operations/teardown_steps.py`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ import pytest
 from environments.environment import Environment
 from local_aws.nodes import unavailable
 from local_aws.server import LocalAws, local_aws
-from operations import teardown as ending
+from operations import teardown_steps
 from operations.aws import Aws
 from operations.cdk import run_cdk
 from operations.change_set import Assembly, deploy_stack
@@ -282,7 +282,7 @@ REFUSALS = {
 def test_a_teardown_refuses_at_the_first_step_that_would_lose_something(
     local: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ending, "STOP_SECONDS", 0)
+    monkeypatch.setattr(teardown_steps, "STOP_SECONDS", 0)
     here, environment, mine = deployed(local, tmp_path, "keep")
     for state, refusal in REFUSALS.items():
         here.aws.emr.add_tags(ResourceId=mine, Tags=[{"Key": "local-aws:hbase", "Value": state}])

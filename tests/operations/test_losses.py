@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from operations.change_set import KEPT, losses
+from operations.change_set import RETAINED_TYPES, losses
 
 
 def change(kind: str, action: str, replacement: str | None = None) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def change(kind: str, action: str, replacement: str | None = None) -> dict[str, 
     return {"Type": "Resource", "ResourceChange": said}
 
 
-@pytest.mark.parametrize("kind", sorted(KEPT))
+@pytest.mark.parametrize("kind", sorted(RETAINED_TYPES))
 @pytest.mark.parametrize(
     ("action", "replacement", "said"),
     [

@@ -13,8 +13,8 @@ from moto.cloudformation.models import cloudformation_backends
 
 from local_aws.extension import install
 from operations.cluster_step import PrimaryShell
-from operations.teardown import _check_no_logs as check_no_logs
 from operations.teardown import destruction, recorded_cluster, teardown
+from operations.teardown_steps import check_log
 from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed, deployed, record_of_another
 from tests.operations.mocked_aws import clients
@@ -114,7 +114,7 @@ class Primary:
 def test_a_log_with_edits_is_not_given_up() -> None:
     log = {"down": True, "directory": "/user/hbase/WAL"}
     with pytest.raises(Refused, match="/user/hbase/WAL  holds 1 files: s1"):
-        check_no_logs(cast("PrimaryShell", Primary(**log, files=["s1"])), print)
+        check_log(cast("PrimaryShell", Primary(**log, files=["s1"])), print)
     with pytest.raises(Refused, match="is running again after it was stopped"):
-        check_no_logs(cast("PrimaryShell", Primary(**log | {"down": False}, files=[])), print)
-    assert check_no_logs(cast("PrimaryShell", Primary(**log, files=[])), print)
+        check_log(cast("PrimaryShell", Primary(**log | {"down": False}, files=[])), print)
+    assert check_log(cast("PrimaryShell", Primary(**log, files=[])), print)
