@@ -18,13 +18,13 @@ __all__ = ["choice_explanations", "role_explanations"]
 
 SEARCH = "exhaustive search over types, counts and volumes; plan --explain lists what was rejected and why"
 MEASURES = {
-    "memory": "the page cache would have {with_one_fewer} of RAM, where it needs {needed}",
-    "hit_ratio": "the hit ratio would be {with_one_fewer}, the target is {needed}",
-    "reads": "the cluster would carry {with_one_fewer}, where {needed} are offered",
-    "warm_up": "a warm-up would take {with_one_fewer}, the target is {needed}",
-    "p99": "the p99 would be {with_one_fewer} (estimate), the target is {needed}",
-    "budget": "the cluster would cost {with_one_fewer}, the budget is {needed}",
-    "volume": "each node would need {with_one_fewer} of one volume, which has {needed} at most",
+    "memory": "the page cache would have {with_one_fewer} of RAM, but it needs {needed}",
+    "hit_ratio": "the hit ratio would be {with_one_fewer}, but the target is {needed}",
+    "reads": "the cluster would carry {with_one_fewer}, but {needed} are offered",
+    "warm_up": "a warm-up would take {with_one_fewer}, but the target is {needed}",
+    "p99": "the p99 would be {with_one_fewer} (estimate), but the target is {needed}",
+    "budget": "the cluster would cost {with_one_fewer}, but the budget is {needed}",
+    "volume": "each node would need a volume of {with_one_fewer}, and EMR documents at most {needed}",
 }
 """How the shortfall of a cluster with one node fewer reads, by the target that it misses."""
 
