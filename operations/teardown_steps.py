@@ -63,7 +63,7 @@ def check_log(primary: PrimaryShell, say: Say) -> str:
         raise Refused(
             Problem(
                 where=str(log["directory"]),
-                what=f"holds {len(log['files'])} files: {some}",
+                what=f"is not empty: it holds {some}",
                 why="these write-ahead logs hold edits that exist nowhere else",
                 fix="start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
                 f" it has replayed the log, and run the same command again; {SILENT}",

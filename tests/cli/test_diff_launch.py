@@ -12,7 +12,7 @@ import pytest
 import app
 from cli.diff import _around
 from tests.command import run
-from tests.stacks.recorded import launched
+from tests.stacks.recorded import launch_record_of
 
 PROJECT = Path(__file__).parents[2]
 
@@ -23,7 +23,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("launched")
     file = directory / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text())
-    launched(file, app.synthesise(str(file), str(directory / "cdk.out")).assembly)
+    launch_record_of(file, app.synthesise(str(file), str(directory / "cdk.out")).assembly)
     return file
 
 

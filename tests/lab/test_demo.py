@@ -172,7 +172,7 @@ def test_demo_refuses_another_account(tmp_path: Path) -> None:
 def test_demo_never_deploys_what_misses_its_targets(tmp_path: Path) -> None:
     process = demo(str(edited(tmp_path, "targets: {", "targets: {budget_usd_per_month: 1, ")))
     assert process.returncode == 3
-    assert "nothing meets the targets" in process.stderr
+    assert "no cluster meets the targets" in process.stderr
     assert "cdk" not in process.stderr
 
 

@@ -33,7 +33,7 @@ OTHERWISE = {
 }
 
 
-def asked() -> Iterator[str]:
+def requested_actions() -> Iterator[str]:
     """Yield each API call in operations/, by IAM's name."""
     for file in sorted((PROJECT / "operations").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -63,4 +63,4 @@ def test_what_is_asked_of_aws_is_listed() -> None:
     page = (PROJECT / "docs" / "operations.md").read_text()
     prefixes = "|".join(SERVICES.values())
     listed = set(re.findall(rf"`((?:{prefixes}):[A-Za-z]+)`", page))
-    assert listed == set(asked())
+    assert listed == set(requested_actions())

@@ -26,7 +26,7 @@ from sizing.problem import Drifted, InvalidInput
 from stacks.pinned import read_templates
 from tests.operations.deployed import synthesised
 from tests.operations.mocked_aws import clients, create
-from tests.stacks.recorded import launched
+from tests.stacks.recorded import launch_record_of
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
@@ -76,7 +76,7 @@ def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, 
     assert launch_records(read(file)) == {"blue": done.record}
     assert check_pinned(aws, read(file), "blue").record == done.record
     # The tests of what a record keeps are made with records that are written without services: they are the same.
-    made = launched(file, assembly)
+    made = launch_record_of(file, assembly)
     assert (made.identity, made.resources) == (done.record.identity, done.record.resources)
     assert sorted(made.bootstrap.values()) == sorted(done.record.bootstrap.values())
     # The record has the plan's figures, and those that a record without them would give are the same.
@@ -177,6 +177,6 @@ def test_a_check_names_what_differs(aws: Aws, tmp_path: Path) -> None:
     file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
     with pytest.raises(Drifted, match=r"there is no record; cluster j-\w+, launched at .*, is running"):
         check_pinned(aws, read(file), "blue")
-    stale = launched(file, synthesised(file.read_text()))
+    stale = launch_record_of(file, synthesised(file.read_text()))
     with pytest.raises(Drifted, match=rf"cluster_id: the record has {stale.cluster_id}, the running cluster j-\w+"):
         check_pinned(aws, read(file), "blue")

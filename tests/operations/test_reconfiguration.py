@@ -186,12 +186,12 @@ def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, h
         def step(self, title: str) -> Iterator[Callable[[str], None]]:
             with super().step(title) as say:
 
-                def told(line: str) -> None:
+                def report(line: str) -> None:
                     if "restoring the previous settings" in line:
                         here.tag(TAG, None)
                     say(line)
 
-                yield told
+                yield report
 
     cut = Mended()
     with pytest.raises(OperationFailed, match=rf"which was {state}; its previous settings are restored"):

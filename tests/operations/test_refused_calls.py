@@ -48,7 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         yield deployed(clients(), tmp_path)
 
 
-def looked(here: Deployed) -> None:
+def run_preflight(here: Deployed) -> None:
     list(preflight(here.aws, here.environment, {"blue": here.launch}, launch_records(here.environment)))
 
 
@@ -62,7 +62,7 @@ def torn_down(here: Deployed) -> None:
 
 
 OPERATIONS: dict[str, Callable[[Deployed], object]] = {
-    "preflight": looked,
+    "preflight": run_preflight,
     "status": lambda here: state(here.aws, here.environment),
     "drift": lambda here: cluster_drift(here.aws, here.launch),
     "pin --check": lambda here: check_pinned(here.aws, here.environment, "blue"),

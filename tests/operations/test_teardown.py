@@ -113,7 +113,7 @@ class Primary:
 
 def test_a_log_with_edits_is_not_given_up() -> None:
     log = {"down": True, "directory": "/user/hbase/WAL"}
-    with pytest.raises(Refused, match="/user/hbase/WAL  holds 1 files: s1"):
+    with pytest.raises(Refused, match="/user/hbase/WAL  is not empty: it holds s1"):
         check_log(cast("PrimaryShell", Primary(**log, files=["s1"])), print)
     with pytest.raises(Refused, match="is running again after it was stopped"):
         check_log(cast("PrimaryShell", Primary(**log | {"down": False}, files=[])), print)

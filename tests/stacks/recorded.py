@@ -18,7 +18,7 @@ from stacks.references import referenced_by
 ACCOUNT = "123456789012"
 
 
-def launched(file: Path, assembly: Path, cluster_name: str = "blue") -> LaunchRecord:
+def launch_record_of(file: Path, assembly: Path, cluster_name: str = "blue") -> LaunchRecord:
     """Writes the record of what was synthesised from the file into that directory."""
     environment, templates = read_environment(str(file)), read_templates(assembly)
     stack = f"warmbase-{environment.name}-{cluster_name}-cluster"

@@ -69,7 +69,7 @@ class Deployed:
         failed = (event for event in events if event["ResourceStatus"].endswith("_FAILED"))
         return str(next(each["ResourceStatusReason"] for each in failed if each["LogicalResourceId"] == "Cluster"))
 
-    def said_on_primary(self, cluster: str) -> str:
+    def primary_output(self, cluster: str) -> str:
         """Return what its claim said, where EMR keeps it."""
         logs = f"warmbase-dev-logs-{self.account}-us-east-1"
         listed = self.s3.list_objects_v2(Bucket=logs, Prefix=f"emr/{cluster}/node/")["Contents"]
@@ -94,7 +94,7 @@ def deployed(tmp_path: Path) -> Iterator[Deployed]:
             create(aws, stack, (assembly / f"{stack}.template.json").read_text())
         found = client_of(aws, "emr").list_clusters()["Clusters"]
         held = Deployed(aws, found[0]["Id"])
-        assert held.states() == {held.blue: "WAITING"}, held.said_on_primary(held.blue)
+        assert held.states() == {held.blue: "WAITING"}, held.primary_output(held.blue)
         yield held
 
 
@@ -132,7 +132,7 @@ def test_a_second_active_cluster_dies_and_the_first_is_untouched(deployed: Deplo
     assert deployed.states() == {deployed.blue: "WAITING", green: "TERMINATED_WITH_ERRORS"}
     assert deployed.stack_status(GREEN) == "ROLLBACK_COMPLETE"
     assert "bootstrap action 1 returned a non-zero return code" in deployed.cluster_failure(GREEN)
-    said = deployed.said_on_primary(green)
+    said = deployed.primary_output(green)
     assert f"the root is claimed by {deployed.blue} in us-east-1 of account 123456789012, which is WAITING" in said
     assert f"fix: terminate {deployed.blue} first" in said
     assert deployed.holder() == deployed.blue
@@ -153,7 +153,7 @@ def test_a_replacement_of_an_unrecorded_cluster_dies_and_the_first_is_untouched(
     [second] = deployed.states().keys() - {deployed.blue}
     assert deployed.states() == {deployed.blue: "WAITING", second: "TERMINATED_WITH_ERRORS"}
     assert deployed.stack_status(BLUE) == "UPDATE_ROLLBACK_COMPLETE"
-    assert f"claimed by {deployed.blue}" in deployed.said_on_primary(second)
+    assert f"claimed by {deployed.blue}" in deployed.primary_output(second)
     assert deployed.holder() == deployed.blue
     assert deployed.emr.describe_cluster(ClusterId=deployed.blue)["Cluster"]["ReleaseLabel"] == "emr-7.12.0"
 
@@ -166,4 +166,4 @@ def test_once_the_first_is_terminated_a_second_may_claim(deployed: Deployed, tmp
     [green] = deployed.states().keys() - {deployed.blue}
     assert deployed.stack_status(GREEN) == "CREATE_COMPLETE"
     assert deployed.holder() == green
-    assert f"{deployed.blue} had it, and is TERMINATED" in deployed.said_on_primary(green)
+    assert f"{deployed.blue} had it, and is TERMINATED" in deployed.primary_output(green)

@@ -15,7 +15,7 @@ from configurations.launch import launch_of
 from configurations.planned_spec import planned_spec
 from environments.reader import read_environment
 from local_aws.template_lint import lint_errors
-from tests.stacks.recorded import launched
+from tests.stacks.recorded import launch_record_of
 from tests.stacks.template import allowing, filled, listed, of_type, only
 
 PROJECT = Path(__file__).parents[2]
@@ -167,7 +167,7 @@ def test_nodes_of_a_launched_cluster_may_fetch_the_certificates_it_was_launched_
     file = tmp_path / "dev.yaml"
     text = (PROJECT / "environments/dev.yaml").read_text()
     file.write_text(f"{text}\nsecurity: {{in_transit: {{pem: s3://our-keys/hbase.zip}}}}\n")
-    launched(file, app.synthesise(str(file), str(tmp_path / "launched")).assembly)
+    launch_record_of(file, app.synthesise(str(file), str(tmp_path / "launched")).assembly)
     for said in ("", "security: {in_transit: {pem: s3://others/hbase.zip}}\n"):
         file.write_text(f"{text}\n{said}")
         app.synthesise(str(file), str(tmp_path / "cdk.out"))

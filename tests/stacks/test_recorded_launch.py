@@ -21,12 +21,12 @@ from local_aws.property_changes import Recreation, property_changes
 from sizing.problem import Infeasible, InvalidInput, Refused
 from stacks.pinned import apply_record, check_not_replaced, read_templates
 from stacks.references import Templates, exports_of, recorded_resource, references
-from tests.stacks.recorded import ACCOUNT, launched
+from tests.stacks.recorded import ACCOUNT, launch_record_of
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 BASE: dict[str, Any] = {
-    "name": "kept",
+    "name": "recorded",
     "region": "us-east-1",
     "release": "emr-7.12.0",
     "storage": {"root": "s3://our-data/hbase/", "key": KEY},
@@ -189,7 +189,7 @@ TOGETHER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordedEnvironment:
     """A launched cluster: its file, its record, the templates it was made of."""
 
     file: Path
@@ -210,12 +210,12 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> RecordedEnvironment:
     directory = tmp_path_factory.mktemp("launch")
     file = directory / "kept.yaml"
     file.write_text(yaml.safe_dump(BASE))
     assembly = app.synthesise(str(file), str(directory / "cdk.out")).assembly
-    return Kept(file, launched(file, assembly), read_templates(assembly))
+    return RecordedEnvironment(file, launch_record_of(file, assembly), read_templates(assembly))
 
 
 def edited(base: Mapping[str, Any], *changes: Mapping[str, object]) -> dict[str, Any]:
@@ -294,20 +294,20 @@ def test_every_field_of_the_schema_is_changed() -> None:
 
 
 @pytest.mark.parametrize(("field", "number"), SINGLE)
-def test_no_change_replaces_what_runs(field: str, number: int, kept: Kept, tmp_path: Path) -> None:
+def test_no_change_replaces_what_runs(field: str, number: int, recorded: RecordedEnvironment, tmp_path: Path) -> None:
     refusal = REFUSED_CHANGES.get((field, number))
     if refusal is None:
-        assert kept.changed(tmp_path, CHANGES[field][number]) == set()
+        assert recorded.changed(tmp_path, CHANGES[field][number]) == set()
         return
     with pytest.raises((InvalidInput, Infeasible), match=refusal):
-        kept.changed(tmp_path, CHANGES[field][number])
+        recorded.changed(tmp_path, CHANGES[field][number])
 
 
 @pytest.mark.parametrize(
     "shard", [pytest.param(shard, marks=[pytest.mark.thorough] * (shard >= QUICK_SHARDS)) for shard in range(SHARDS)]
 )
 def test_no_changes_together_replace_what_runs(
-    shard: int, kept: Kept, tmp_path_factory: pytest.TempPathFactory
+    shard: int, recorded: RecordedEnvironment, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     deployed = 0
 
@@ -318,7 +318,7 @@ def test_no_changes_together_replace_what_runs(
         nonlocal deployed
         changes = [CHANGES[field][at] for field, at in chosen]
         with suppress(InvalidInput, Infeasible):
-            assert kept.changed(tmp_path_factory.mktemp("together"), *changes) == set(), changes
+            assert recorded.changed(tmp_path_factory.mktemp("together"), *changes) == set(), changes
             deployed += 1
 
     law()
@@ -334,7 +334,11 @@ UNPINNED = [
 
 @pytest.mark.parametrize(("unpinned", "change"), UNPINNED)
 def test_a_property_that_is_not_pinned_is_refused(
-    unpinned: str, change: dict[str, object], kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unpinned: str,
+    change: dict[str, object],
+    recorded: RecordedEnvironment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Synthesis itself notices the change, and so does the check of these tests."""
 
@@ -344,27 +348,27 @@ def test_a_property_that_is_not_pinned_is_refused(
 
     monkeypatch.setattr("stacks.cluster.apply_record", careless)
     with pytest.raises(Refused, match=f"cluster j-TEST  would be replaced by (.|\n)*{unpinned} differs"):
-        kept.changed(tmp_path, change)
+        recorded.changed(tmp_path, change)
     monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)
     other = tmp_path / "other"
     other.mkdir()
-    assert "warmbase-kept-blue-cluster Cluster" in kept.changed(other, change)
+    assert "warmbase-kept-blue-cluster Cluster" in recorded.changed(other, change)
 
 
-def test_a_resource_that_later_stacks_no_longer_make_is_named(kept: Kept, tmp_path: Path) -> None:
-    stack, assembly = "warmbase-kept-blue-cluster", app.synthesise(str(kept.file), str(tmp_path / "out")).assembly
-    check_not_replaced(assembly, kept.record)
-    was = kept.record.resources[stack]
+def test_a_resource_that_later_stacks_no_longer_make_is_named(recorded: RecordedEnvironment, tmp_path: Path) -> None:
+    stack, assembly = "warmbase-kept-blue-cluster", app.synthesise(str(recorded.file), str(tmp_path / "out")).assembly
+    check_not_replaced(assembly, recorded.record)
+    was = recorded.record.resources[stack]
     other = {f"{name}Old" if each.type == CLUSTER_TYPE else name: each for name, each in was.items()}
     with pytest.raises(Refused, match=f"{stack} has no ClusterOld"):
-        check_not_replaced(assembly, replace(kept.record, resources={**kept.record.resources, stack: other}))
+        check_not_replaced(assembly, replace(recorded.record, resources={**recorded.record.resources, stack: other}))
     more = {**was, "Gone": RecordedResource(type="AWS::IAM::Role", properties={})}
     with pytest.raises(Refused, match=f"{stack}: Gone, AWS::IAM::Role, is gone"):
-        check_not_replaced(assembly, replace(kept.record, resources={**kept.record.resources, stack: more}))
+        check_not_replaced(assembly, replace(recorded.record, resources={**recorded.record.resources, stack: more}))
     for file in assembly.glob("asset.*.sh"):
         file.unlink()
     with pytest.raises(Refused, match="a bootstrap file is no longer uploaded"):
-        check_not_replaced(assembly, kept.record)
+        check_not_replaced(assembly, recorded.record)
 
 
 REFUSED = [
@@ -378,9 +382,9 @@ REFUSED = [
 
 @pytest.mark.parametrize(("change", "what"), REFUSED)
 def test_what_makes_it_this_cluster_is_refused_by_name(
-    change: dict[str, object], what: str, kept: Kept, tmp_path: Path
+    change: dict[str, object], what: str, recorded: RecordedEnvironment, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
-        kept.changed(tmp_path, change)
+        recorded.changed(tmp_path, change)
     assert what in [problem.what for problem in caught.value.problems]
     assert "j-TEST" in str(caught.value)

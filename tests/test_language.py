@@ -1,0 +1,158 @@
+"""Names are the field's nouns, and docstrings are sentences."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+FILES = sorted(
+    file
+    for file in PROJECT.rglob("*.py")
+    if not {".venv", "node_modules", "cdk.out", ".cache"} & set(file.relative_to(PROJECT).parts)
+)
+SOURCES = [file for file in FILES if file.relative_to(PROJECT).parts[0] != "tests"]
+
+FILLERS = frozenset(
+    [
+        "asked",
+        "because",
+        "colour",
+        "come",
+        "done",
+        "each",
+        "found",
+        "given",
+        "gone",
+        "held",
+        "kept",
+        "launched",
+        "left",
+        "look",
+        "looked",
+        "made",
+        "meant",
+        "played",
+        "reached",
+        "said",
+        "seen",
+        "settled",
+        "shown",
+        "standing",
+        "stated",
+        "taken",
+        "then",
+        "told",
+        "wrong",
+    ]
+)
+"""Participles and fillers, which say what happened to a thing and not what it is."""
+FORMATS = frozenset({"because", "blocks_held", "found", "launched_at", "stated"})
+"""Fields that a person's script reads by name: keys of JSON and of a launch record."""
+PROTOCOLS = frozenset({"connection_made"})
+"""Methods that a library calls by name."""
+OPENINGS = re.compile(r"(Of|What|Whether|Who|Whose|Both|And)\b")
+SHORTEST_NOUN_PHRASE = 5  # words
+
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def words(name: str) -> set[str]:
+    return set(re.sub("([a-z0-9])([A-Z])", r"\1_\2", name).lower().split("_"))
+
+
+def names(tree: ast.AST, *, locals_too: bool) -> Iterator[tuple[int, str]]:
+    """Yield classes, functions, parameters, variables and fields, each with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, Definition) and not node.name.startswith("test_"):
+            yield node.lineno, node.name
+        elif not locals_too:
+            continue
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PROJECT)))
+def test_names_are_nouns_of_the_field(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    assert not words(file.stem) & FILLERS
+    fields = {
+        (node.lineno, node.target.id)
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.ClassDef)
+        for node in outer.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    fillers = [
+        f"{line}: {name}"
+        for line, name in names(tree, locals_too=file in SOURCES)
+        if words(name) & FILLERS and name not in PROTOCOLS and not ((line, name) in fields and name in FORMATS)
+    ]
+    assert fillers == []
+
+
+@cache
+def verbs() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the verb forms of a sentence, and the base forms with which a command may begin."""
+    finite, _, commands = (PROJECT / "tests" / "verbs.txt").read_text(encoding="utf-8").rpartition("\n# ")
+    listed = [line for line in finite.splitlines() if not line.startswith("#")]
+    return frozenset(" ".join(listed).split()), frozenset(commands.partition("\n")[2].split())
+
+
+def has_verb(paragraph: str) -> bool:
+    finite, commands = verbs()
+    spoken = re.findall(r"[A-Za-z']+", paragraph)
+    first = spoken[0].lower() if spoken else ""
+    return first in commands or first.removesuffix("s") in commands or any(word.lower() in finite for word in spoken)
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[Definition | ast.Module, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | Definition) and (text := ast.get_docstring(node)):
+            yield node, text
+
+
+def fault(node: Definition | ast.Module, text: str) -> str | None:
+    """Return why a docstring is no sentence; modules and classes may be a noun phrase that says what they are."""
+    paragraph = text.partition("\n\n")[0]
+    if OPENINGS.match(paragraph):
+        return "begins with a word that no sentence begins with"
+    if isinstance(node, (ast.Module, ast.ClassDef)):
+        return "has too few words" if len(paragraph.split()) < SHORTEST_NOUN_PHRASE else None
+    return None if has_verb(paragraph) else "has no verb"
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(PROJECT)))
+def test_docstrings_are_sentences(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    faults = [
+        f"{getattr(node, 'name', 'module')}: {why}: {text.partition(chr(10))[0]}"
+        for node, text in docstrings(tree)
+        if (why := fault(node, text))
+    ]
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f():\n    '''Of the widget.'''", "begins"),
+        ("def f():\n    '''The volumes of a node.'''", "has no verb"),
+        ("def f():\n    '''Return the volumes of a node.'''", None),
+        ("def f():\n    '''The volumes that a node mounts.'''", None),
+        ("class Volume:\n    '''A volume.'''", "has too few words"),
+        ("class Volume:\n    '''One kind of volume on every node.'''", None),
+    ],
+)
+def test_the_test_of_docstrings_can_fail(text: str, expected: str | None) -> None:
+    [(node, docstring)] = docstrings(ast.parse(text))
+    why = fault(node, docstring)
+    assert (why is None) == (expected is None)
+    assert (why or "").startswith(expected or "")
