@@ -26,7 +26,7 @@ from tests.stacks.recorded import ACCOUNT, launch_record_of
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 BASE: dict[str, Any] = {
-    "name": "recorded",
+    "name": "kept",
     "region": "us-east-1",
     "release": "emr-7.12.0",
     "storage": {"root": "s3://our-data/hbase/", "key": KEY},
@@ -177,7 +177,7 @@ REFUSED_CHANGES = {
     ("storage.key", 0): "cannot be changed on a running cluster",
     ("storage.key", 1): "cannot be changed on a running cluster",
     ("storage.mode", 0): "cannot be changed on a running cluster",
-    ("storage.mode", 1): "the data are on the nodes",
+    ("storage.mode", 1): "the data is on the nodes",
     ("storage.root", 0): "cannot be changed on a running cluster",
     ("storage.root", 1): "cannot be changed on a running cluster",
     ("storage.root", 2): "cannot be changed on a running cluster",

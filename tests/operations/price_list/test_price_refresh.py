@@ -196,7 +196,7 @@ def test_usage_types_carry_the_code_of_their_region(api: PricingApi, tmp_path: P
     ("change", "message"),
     [
         ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "could not be reached"),
-        ({"AWS_PROFILE": "nobody"}, "could not be reached"),
+        ({"AWS_PROFILE": "nobody"}, "The config profile .nobody. could not be found"),
         ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "could not be reached"),
     ],
 )
