@@ -268,3 +268,27 @@ def _point(alarm: Alarm, second: int, value: float) -> Published:
     return Published(
         namespace=source.namespace, name=source.cloudwatch, dimensions=dimensions, second=second, value=value
     )
+
+
+def test_only_what_counts_servers_takes_silence_for_a_fault(launches: Launches) -> None:
+    breaching = {rule.name for rule in alarms(launches("prod").plan, BUCKET) if rule.missing == "breaching"}
+    assert {name.removeprefix("warmbase-prod-blue-") for name in breaching} == {"core-node-missing", "server-silent"}
+
+
+def test_a_cold_cache_notifies_unless_it_warms_up_or_a_server_is_missing(launches: Launches) -> None:
+    """The rule is evaluated as Python: its words are the same but for their case."""
+    plan = launches("prod").plan
+    [rule] = [call.rule for call in composite_alarms(plan, BUCKET) if call.name.endswith("call-cache")]
+    text = re.sub(r'ALARM\("warmbase-prod-blue-([\w-]+)"\)', r'("\1" in firing)', str(rule))
+    for operator in ("AND", "OR", "NOT"):
+        text = text.replace(operator, operator.lower())
+
+    def notifies(*firing: str) -> bool:
+        return bool(eval(text, {"firing": firing}))  # noqa: S307 - the text is ours
+
+    assert notifies("hit-ratio-low")
+    assert notifies("hit-ratio-low", "cache-filling")
+    assert not notifies("hit-ratio-low", "cache-filling", "server-young")
+    assert notifies("cache-lost", "cache-filling", "server-young")
+    assert not notifies("hit-ratio-low", "server-silent")
+    assert not notifies("cache-lost", "core-node-missing")
