@@ -353,11 +353,11 @@ def test_a_property_that_is_not_pinned_is_refused(
     monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)
     other = tmp_path / "other"
     other.mkdir()
-    assert "warmbase-recorded-blue-cluster Cluster" in recorded.changed(other, change)
+    assert "warmbase-kept-blue-cluster Cluster" in recorded.changed(other, change)
 
 
 def test_a_resource_that_later_stacks_no_longer_make_is_named(recorded: RecordedEnvironment, tmp_path: Path) -> None:
-    stack = "warmbase-recorded-blue-cluster"
+    stack = "warmbase-kept-blue-cluster"
     assembly = app.synthesise(str(recorded.file), str(tmp_path / "out")).assembly
     check_not_replaced(assembly, recorded.record)
     was = recorded.record.resources[stack]
