@@ -43,7 +43,7 @@ class RunRequest:
     of: Laboratory
     scenarios: Sequence[str]
     named: bool
-    """Whether the user named the scenarios; otherwise all scenarios run."""
+    """True where the user named the scenarios; otherwise all scenarios run."""
     seconds: float
     seed: int
     volume_mib_s: int

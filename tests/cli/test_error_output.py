@@ -17,7 +17,7 @@ from cli.main import COMMANDS, main
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 
 ARGUMENTS = {"diff": ("nowhere", "--against", "launch"), "explain": ("nowhere", "cache"), "inspect": ("nowhere",)}
-"""What a command takes besides the name of an environment."""
+"""The arguments that a command takes besides the name of an environment."""
 PROBLEM = Problem(where="here", what="is wrong", why="it must not be", fix="mend it")
 
 Run = Callable[..., tuple[int, str, str]]

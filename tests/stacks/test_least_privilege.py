@@ -1,4 +1,4 @@
-"""What the roles of a cluster may not do: each limit of a statement, and what a replica lacks."""
+"""The roles of a cluster may not exceed the limits of each statement, and a replica may not write."""
 
 from __future__ import annotations
 

@@ -62,9 +62,9 @@ class Client(Protocol):
         self._response: Response | None = None
         self._is_refused = False
         self._is_continued = False
-        """Whether the client may send the body, or has sent it."""
+        """True once the client may send the body, or has sent it."""
         self._is_over = False
-        """Whether the whole answer has been sent."""
+        """True once the whole answer has been sent."""
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Accept a client."""
