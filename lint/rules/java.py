@@ -19,7 +19,7 @@ GENERATIONAL_FROM: Final = 21
 OPTIONS: Final = "HBASE_REGIONSERVER_OPTS"
 CONFIGURE: Final = "EMR Release Guide, emr-hbase-configure"
 SUBSTITUTED: Final = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}")
-"""In an assignment, a command or variable in `$` counts as one word, even where its text has blanks."""
+"""A command substitution or a variable counts as one word of an assignment, even where its text has blanks."""
 
 
 @rule(
