@@ -13,8 +13,6 @@ from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, cou
 from lint.secret import redacted
 from sizing.release import Release
 
-__all__ = ["OF_THE_CLUSTER", "Change", "by_reconfiguration", "changes", "new_cluster"]
-
 RESTARTS: Final = {
     "hbase": "HBase",
     "hbase-site": "HBase",

@@ -14,8 +14,6 @@ from sizing.prefetching import GET_BYTES
 from sizing.prices import PriceTable
 from sizing.units import HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR
 
-__all__ = ["ImpactCost", "impact_cost"]
-
 SITE = "hbase-site"
 PATH = "hbase.bucketcache.persistent.path"
 SIZE = "hbase.bucketcache.size"

@@ -7,8 +7,6 @@ import re
 from configurations.properties.property import Property
 from configurations.properties.values import Decimal, ListOf, Switch, Values, Whole, number
 
-__all__ = ["is_equivalent"]
-
 ACCOUNT = "${AWS::AccountId}"
 
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 from changes.change import Change, new_cluster
 from environments.environment import Environment
 
-__all__ = ["NEWEST", "ImmutableSettings", "immutable_changes"]
-
 NEWEST: Final = "the newest at launch"
 EVERY_ROLE: Final = ("primary", "core")
 

@@ -18,8 +18,6 @@ from sizing.cluster import Volume
 from sizing.disks import nvme_volume
 from sizing.plan import CoreGroup, PrimaryGroup
 
-__all__ = ["legacy_plan"]
-
 MOUNTS: Final = "mount-volumes"
 GUARD: Final = "guard-regionserver"
 

@@ -12,8 +12,6 @@ from environments.launch_record import LaunchRecord, in_recorded_zones
 from environments.record_files import launch_records
 from lint.deployable import check_deployable
 
-__all__ = ["PlannedCluster", "deployable_cluster", "deployable_clusters", "planned_cluster"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCluster:

@@ -17,8 +17,6 @@ from environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from environments.launch_record import LaunchRecord
 from facts.releases import releases
 
-__all__ = ["changes_since_launch", "is_recorded_launch", "recorded_spec"]
-
 SECURITY: Final = "AWS::EMR::SecurityConfiguration"
 SAME_SCRIPT: Final = "the script as launched"
 DIGITS: Final = 12

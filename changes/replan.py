@@ -19,8 +19,6 @@ from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.warning import MISSED_TARGET
 
-__all__ = ["recorded_plan", "replanned"]
-
 
 def recorded_plan(record: LaunchRecord) -> RecordedPlan:
     """The plan that the cluster was launched with, whatever version wrote the record."""

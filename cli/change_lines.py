@@ -13,8 +13,6 @@ from configurations.properties.property import Applied
 from reports.amounts import printable
 from sizing.units import format_duration, format_size, format_usd
 
-__all__ = ["WIDTH", "change_lines", "cost_lines", "wrapped"]
-
 WIDTH: Final = 80
 SHORT: Final = 70
 NOTHING: Final = "not set"

@@ -17,8 +17,6 @@ from operations.claims import NOBODY, Claim
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["claim"]
-
 
 @click.command()
 @environment_argument

@@ -13,8 +13,6 @@ from sizing.modes import Mode
 from sizing.plan import Plan
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
 
-__all__ = ["compare"]
-
 
 @click.command()
 @environment_argument

@@ -11,8 +11,6 @@ from configurations.launch import launch_of
 from environments.reader import read_environment
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["dashboard"]
-
 KINDS = (".html", ".png")
 
 

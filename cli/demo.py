@@ -10,8 +10,6 @@ from lab.demo import Demo, Hosting, run_demo
 from local_aws.server import LocalAws
 from sizing.plan import Plan
 
-__all__ = ["demo"]
-
 # The variables with which an AWS client reaches the local AWS. botocore reads the second name of the region.
 CLIENT_VARIABLES = (
     "AWS_ENDPOINT_URL",

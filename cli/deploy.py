@@ -22,8 +22,6 @@ from operations.progress import carry_out
 from reports.json_text import json_text
 from sizing.units import format_usd
 
-__all__ = ["deploy"]
-
 LISTED_NAMES: Final = 3
 """This many resource names are shown of each kind of change; `--output json` has all of them."""
 

@@ -14,8 +14,6 @@ from operations.aws import Aws
 from operations.progress import carry_out
 from operations.teardown import destruction
 
-__all__ = ["destroy"]
-
 
 @click.command()
 @environment_argument

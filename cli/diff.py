@@ -28,8 +28,6 @@ from lint.reader import read_subject
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["diff"]
-
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
 TITLES: Final = {

@@ -11,8 +11,6 @@ import click
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem, WarmbaseError
 
-__all__ = ["answer_document", "is_json", "print_error", "print_json_error"]
-
 IN_ANSWER: Final = "cli.errors.in_answer"
 
 

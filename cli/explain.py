@@ -21,8 +21,6 @@ from sizing.explanation import Explanation
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["explain"]
-
 
 @click.command()
 @environment_argument

@@ -27,7 +27,6 @@ from sizing.units import format_duration
 if TYPE_CHECKING:
     from hfile.layout import RootStore
 
-__all__ = ["inspect"]
 
 DIRECTORY: Final = Path("inspections")
 S3_URL: Final = re.compile(r"s3[an]?://(?P<bucket>[^/]+)(?:/(?P<prefix>.*?))?/*")

@@ -12,8 +12,6 @@ from hfile.inspection import RootReport
 from sizing.family_advice import Advice
 from sizing.units import format_percent, format_size
 
-__all__ = ["page"]
-
 NAME, VALUE = 20, 14
 MOST_UNREAD: Final = 10
 EXACT: Final = 1e-9

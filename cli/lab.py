@@ -19,7 +19,6 @@ from sizing.units import format_size
 if TYPE_CHECKING:
     from lab.hbase.result import Run
 
-__all__ = ["lab"]
 
 RESULTS: Final = "lab-results"
 

@@ -19,7 +19,6 @@ from sizing.units import GIB, MIB, parse_duration, parse_size
 if TYPE_CHECKING:
     from lab.hbase.run import RunRequest
 
-__all__ = ["THROUGHPUT", "Chosen", "run_request", "scaled"]
 
 LEAST_MEMORY_BYTES: Final = 3 * GIB
 LEAST_DATA_BYTES: Final = 64 * MIB

@@ -24,8 +24,6 @@ from reports.amounts import printable
 from reports.json_text import json_text
 from sizing.problem import fix_line
 
-__all__ = ["lint", "report_text"]
-
 ANSWER_IS_NO: Final = 3
 COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 WIDTH: Final = 80

@@ -18,8 +18,6 @@ import click
 from cli.errors import is_json, print_error, print_json_error
 from sizing.problem import WarmbaseError
 
-__all__ = ["COMMANDS", "main", "warmbase"]
-
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Size": {
         "plan": "Show what to buy, what it does and what it costs.",

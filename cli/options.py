@@ -10,8 +10,6 @@ from environments.environment import Environment
 from sizing.cluster import ClusterChoice
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["chosen_cluster", "cluster_option", "dry_run_option", "environment_argument", "output_option", "yes_option"]
-
 environment_argument: Final = click.argument("environment", metavar="ENV")
 cluster_option: Final = click.option(
     "--cluster", metavar="NAME", help="The cluster to use.  [default: the active cluster]"

@@ -13,8 +13,6 @@ from operations.aws import Aws
 from operations.pinning import Pinned
 from operations.protection import protect
 
-__all__ = ["pin"]
-
 
 @click.command()
 @click.argument("env")

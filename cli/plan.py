@@ -12,8 +12,6 @@ from environments.planning import infeasible, plan_of
 from environments.reader import read_environment
 from lint.secret import redacted
 
-__all__ = ["plan"]
-
 
 @click.command()
 @environment_argument

@@ -24,8 +24,6 @@ from sizing.units import (
     format_usd,
 )
 
-__all__ = ["print_plan"]
-
 PAGE_COLUMNS = 80
 USUAL_HIT_RATIOS = (0.8, 0.9, 0.95)
 PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and logs"}

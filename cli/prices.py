@@ -12,8 +12,6 @@ from facts.prices.change import SMALLEST_CHANGE_FRACTION, PriceChange, figures
 from operations.price_list import PriceRequest, Refresh, refresh
 from sizing.units import format_percent
 
-__all__ = ["prices"]
-
 LISTED_CHANGES: Final = 10  # judgement: as many as a person reads; a dry run lists all
 
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-__all__ = ["TerminalProgress"]
-
 
 class TerminalProgress:
     """Prints each step on stderr, with its outcome and time; on a terminal with a spinner while it runs."""

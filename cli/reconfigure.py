@@ -17,8 +17,6 @@ from operations.reconfiguration import reconfiguration
 from operations.tuning import tuning_of
 from reports.json_text import json_text
 
-__all__ = ["reconfigure"]
-
 
 @click.command()
 @environment_argument

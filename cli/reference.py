@@ -14,8 +14,6 @@ from reports.recipe_page import recipe_page
 from reports.rules_page import rules_page
 from reports.security_page import security_page
 
-__all__ = ["PAGES", "reference"]
-
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "properties": properties_page,
     "lint-rules": rules_page,

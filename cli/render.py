@@ -16,8 +16,6 @@ from environments.reader import read_environment
 from lint.deployable import refuse_errors
 from lint.secret import redacted
 
-__all__ = ["render"]
-
 
 @click.command()
 @environment_argument

@@ -18,8 +18,6 @@ from operations.state import Caches, ClusterState, EnvironmentState, state
 from reports.json_text import json_text, plain
 from sizing.units import format_duration, format_percent, format_usd
 
-__all__ = ["status"]
-
 WIDTH: Final = 80
 LABEL: Final = 11
 WATCH_SECONDS: Final = 30.0

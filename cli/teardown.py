@@ -14,8 +14,6 @@ from operations.progress import carry_out
 from operations.teardown import recorded_cluster
 from operations.teardown import teardown as teardown_stages
 
-__all__ = ["teardown"]
-
 
 @click.command()
 @environment_argument

@@ -11,8 +11,6 @@ from configurations.launch import Launch
 from operations.tuning import Tuning
 from sizing.warning import MISSED_TARGET
 
-__all__ = ["tuning_page"]
-
 
 def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[str]:
     """Yield the page in lines of at most 80 columns."""

@@ -23,8 +23,6 @@ from reports.json_text import json_text
 from reports.markdown import paragraph, section, table
 from sizing.problem import Drifted
 
-__all__ = ["verify"]
-
 VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
 
 

@@ -22,8 +22,6 @@ from facts.releases import releases
 from sizing.plan import Plan
 from sizing.units import MIB
 
-__all__ = ["DIRECTORY", "Action", "actions", "program", "script"]
-
 DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
 PART: Final = re.compile(
     r'^# shellcheck source=bootstrap-actions/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE

@@ -14,8 +14,6 @@ from sizing.plan import Plan
 from sizing.release import Release
 from sizing.units import GIB, MIB
 
-__all__ = ["DUMP_FRACTION", "GC_LOG_FILES", "GC_LOG_MIB", "Collector", "Jvm", "jvm"]
-
 # judgement: HDFS, YARN and logs take the other half of the system volume, so a dump of half its size fits beside them.
 DUMP_FRACTION: Final = 0.5
 GC_LOG_FILES: Final = 10

@@ -12,8 +12,6 @@ from environments.planning import feasible_plan_of
 from sizing.cluster import ClusterChoice
 from sizing.plan import Plan
 
-__all__ = ["APPLICATIONS", "Launch", "launch_of", "launch_with"]
-
 APPLICATIONS: Final = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
 """The applications that EMR installs; the agent publishes the metrics."""
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from sizing.plan import CoreGroup
 
-__all__ = ["hdfs_directories"]
-
 CACHE: Final = "/warmbase/cache"
 CACHE_FILE: Final = "/warmbase/cache/bucketcache/blocks"
 INDEX_FILE: Final = "/warmbase/cache/index/bucketcache.index"

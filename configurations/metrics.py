@@ -20,18 +20,6 @@ from typing import Final
 
 from sizing.modes import Mode
 
-__all__ = [
-    "EXPORT_INTERVAL_MS",
-    "METRICS",
-    "MISSES_FOR_ONE",
-    "NEWEST_CHECKED",
-    "OF_AGENT",
-    "Metric",
-    "MetricSource",
-    "metric",
-    "metrics_of",
-]
-
 EXPORT_INTERVAL_MS: Final = 60_000
 """The finest resolution of a standard metric; CloudWatch would merge the recipe's 30 s into it."""
 

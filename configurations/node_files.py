@@ -9,8 +9,6 @@ from xml.sax.saxutils import escape
 from emr.classification import Classification, flattened
 from environments.override import Override
 
-__all__ = ["exported", "hbase_site_xml", "region_server_flags", "site_properties"]
-
 
 def site_properties(classifications: Iterable[Classification]) -> Mapping[str, str]:
     """Return the properties of `hbase-site`; it is empty when there is no such classification."""

@@ -15,8 +15,6 @@ from environments.override import Override
 from facts.classifications import classifications
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["groups_of", "overridden"]
-
 DECIDED: Final = {
     "hbase.emr.readreplica.enabled": "clusters.NAME.role",
     "hbase.wal.dir": "storage.wal",

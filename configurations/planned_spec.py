@@ -14,8 +14,6 @@ from environments.override import Override
 from sizing.cluster import Volume
 from sizing.plan import CoreGroup, PrimaryGroup
 
-__all__ = ["planned_spec"]
-
 
 def planned_spec(launch: Launch) -> ClusterSpec:
     """The planned cluster; a setting that the environment file overrides has its line in that file."""

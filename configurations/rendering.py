@@ -26,8 +26,6 @@ from facts.releases import releases
 from sizing.plan import Plan
 from sizing.release import Release
 
-__all__ = ["RenderingError", "classifications", "is_rendered", "templates"]
-
 
 def classifications(environment: Environment, plan: Plan) -> Classifications:
     """Return the classifications of a launch: storage identity for all nodes, all other settings by instance group.

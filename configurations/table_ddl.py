@@ -10,8 +10,6 @@ from configurations.rendering import templates
 from sizing.units import KIB
 from sizing.workload import Workload
 
-__all__ = ["FamilySettings", "advised_block_bytes", "table_ddl"]
-
 TABLE: Final = "usertable"
 FAMILY: Final = "cf"
 """The names of YCSB, for you to replace where no inspection names tables."""

@@ -7,8 +7,6 @@ from typing import Final, Literal
 
 from dashboards.graph import MINUTE, Exact
 
-__all__ = ["NEVER", "Alarm", "AlarmRule", "Comparison", "CompositeAlarm", "Missing", "any_of", "in_alarm"]
-
 Comparison = Literal[
     "GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold"
 ]

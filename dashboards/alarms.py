@@ -21,8 +21,6 @@ from dashboards.reads import of_root
 from environments.names import emr_cluster_name
 from sizing.plan import Plan
 
-__all__ = ["NO_FAULT", "alarms"]
-
 NO_FAULT: Final = ("cache-filling", "server-young")
 """Name endings of the alarms that describe a cluster's state; they do not mean that anything is wrong."""
 

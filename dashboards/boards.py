@@ -12,8 +12,6 @@ from environments.names import emr_cluster_name
 from sizing.modes.mode import Board
 from sizing.plan import Plan
 
-__all__ = ["boards", "dashboard_bodies"]
-
 
 def boards(plan: Plan, root_bucket: str) -> Mapping[str, tuple[Graph, ...]]:
     """Return the graphs of each dashboard that the storage mode has, by the dashboard's name."""

@@ -13,8 +13,6 @@ from dashboards.graph import MINUTE, Graph, GraphLine, Mark
 from dashboards.query import Statistic, search
 from sizing.plan import Plan
 
-__all__ = ["HIT_RATIO_TITLE", "LOW_TITLE", "WORST_TITLE", "cache_graphs"]
-
 WARM, COLD = 0.90, 0.80
 CURVE_HOURS = (0.5, 1.0, 2.0, 6.0)
 HIT_RATIO_TITLE = "Hit ratio per minute, all RegionServers, weighted by requests"

@@ -15,8 +15,6 @@ from environments.names import emr_cluster_name
 from sizing.modes.mode import CompositeName
 from sizing.plan import Plan
 
-__all__ = ["composite_alarms"]
-
 
 def composite_alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
     """Return the notifications of the plan's storage mode, without those whose alarms the cluster does not have."""

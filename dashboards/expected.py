@@ -8,8 +8,6 @@ from sizing.allocator import ACCEPT_FACTOR, MIN_FACTOR
 from sizing.plan import Plan
 from sizing.units import MIB
 
-__all__ = ["warm_fill", "warming_seconds"]
-
 # judgement: the planned time is an estimate, and reads arrive unevenly.
 SLACK: Final = 1.5
 NEARLY_WARM: Final = 0.95  # judgement: of the planned hit ratio; the last blocks take disproportionately long

@@ -13,8 +13,6 @@ from typing import Any, Final
 from configurations.metrics import Metric
 from dashboards.query import Statistic
 
-__all__ = ["FIVE_MINUTES", "MINUTE", "Exact", "Graph", "GraphLine", "Mark", "board_body"]
-
 MINUTE: Final = 60
 FIVE_MINUTES: Final = 300
 COLUMNS: Final = 24

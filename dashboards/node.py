@@ -8,8 +8,6 @@ from dashboards.query import CLUSTER_ID, search
 from sizing.disks import FILL_FRACTION
 from sizing.plan import Plan
 
-__all__ = ["node_graphs", "of_cluster"]
-
 FULL = FILL_FRACTION
 """The planned limit of a cache volume."""
 MILLISECONDS_PER_PERCENT = 10.0  # of one second

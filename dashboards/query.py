@@ -18,8 +18,6 @@ from typing import Final, Literal
 
 from configurations.metrics import Metric, MetricSource
 
-__all__ = ["CLUSTER_ID", "Aggregate", "Statistic", "insights", "search"]
-
 CLUSTER_ID: Final = "${ClusterId}"
 """The place where CloudFormation fills in the id of the cluster."""
 

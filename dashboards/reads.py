@@ -8,8 +8,6 @@ from dashboards.query import search
 from sizing.plan import Plan
 from sizing.units import MIB
 
-__all__ = ["REQUESTS_TITLE", "ROOT_METRICS_FILTER", "of_root", "read_graphs"]
-
 REQUESTS_TITLE = "Requests per second, all RegionServers (too low in the minute of a restart)"
 ROOT_METRICS_FILTER = "hbase-root"
 """The id of the request metrics that the root bucket publishes for the prefix of the HBase root."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Classification", "ClassificationPath", "Classifications", "flattened", "merged", "of_settings"]
-
 ClassificationPath = str
 """Names from the outside in: `hbase-site`, `hbase-env/export`."""
 

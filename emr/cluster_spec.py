@@ -14,21 +14,6 @@ from typing import Final, NamedTuple
 
 from emr.classification import Classification, ClassificationPath, flattened, of_settings
 
-__all__ = [
-    "GROUPS",
-    "BootstrapAction",
-    "ClusterSpec",
-    "EbsVolume",
-    "GroupNames",
-    "InstanceGroup",
-    "Setting",
-    "Settings",
-    "classifications_of",
-    "counted",
-    "is_placeholder",
-    "settings_of",
-]
-
 
 class GroupNames(NamedTuple):
     """The names of one instance group in EMR's interfaces."""

@@ -15,8 +15,6 @@ from environments.environment import Environment
 from sizing.cluster import Volume
 from sizing.plan import CoreGroup, Plan, PrimaryGroup
 
-__all__ = ["Identity", "LaunchRecord", "RecordedPlan", "RecordedResource", "identity_of", "in_recorded_zones"]
-
 BOOTSTRAP: Final = "bootstrap"
 """The folder of the bootstrap files, beside the record's own file."""
 

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "cluster_id_parameter",
-    "cluster_stack",
-    "emr_cluster_name",
-    "monitoring_stack",
-    "network_stack",
-    "stacks_around",
-    "storage_stack",
-]
-
 
 def network_stack(environment: str) -> str:
     """Return the name of the stack that holds the VPC, its endpoints and the security groups."""

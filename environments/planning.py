@@ -15,8 +15,6 @@ from sizing.plan import Plan
 from sizing.problem import Infeasible, Problem
 from sizing.requirements import Requirements, World
 
-__all__ = ["compared_plans", "feasible_plan_of", "infeasible", "plan_of", "requirements", "world"]
-
 
 def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:
     """Return what one cluster of the environment must serve."""

@@ -19,8 +19,6 @@ from environments.environment import Environment
 from environments.launch_record import BOOTSTRAP, Identity, LaunchRecord, identity_of
 from sizing.problem import InvalidInput, Problem, Refused
 
-__all__ = ["check_record", "launch_records", "record_directory", "record_of", "write_record"]
-
 FILE: Final = "launch.json"
 OLD: Final = ".old-"
 FRESH: Final = ".fresh-"

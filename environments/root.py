@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "INCOMPLETE_UPLOAD_DAYS", "Root"]
-
 INCOMPLETE_UPLOAD_DAYS: Final = 3  # judgement: no upload of a store file takes as long
 
 ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"

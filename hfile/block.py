@@ -18,8 +18,6 @@ from hfile.cursor import Cursor
 from hfile.readable import Unreadable
 from sizing.block import HEADER_BYTES
 
-__all__ = ["CHECKSUM_BYTES", "MAGICS", "Block", "BlockHeader", "block", "block_header", "data_bytes"]
-
 MAGICS: Final = {
     b"DATABLK*": "DATA",
     b"DATABLKE": "ENCODED_DATA",

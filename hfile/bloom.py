@@ -10,8 +10,6 @@ from typing import Final
 
 from hfile.cursor import Cursor
 
-__all__ = ["Bloom", "bloom"]
-
 VERSION: Final = 3  # CompoundBloomFilterBase.VERSION
 
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 from hfile.file_stats import FileStats
 from hfile.layout import FileEntry
 
-__all__ = ["Checkpoint", "UnreadableFile"]
-
 FIELDS: Final = tuple(field.name for field in fields(FileStats))
 HISTOGRAMS: Final = ("lengths", "compressed_lengths")
 

@@ -16,8 +16,6 @@ import cramjam
 
 from hfile.cursor import Cursor
 
-__all__ = ["READABLE", "Codec", "compressed_size", "decompressed"]
-
 GZIP_WINDOW: Final = 31  # zlib: the largest window, in a gzip stream
 ZSTD_LEVEL: Final = 3  # Hadoop CommonConfigurationKeys.IO_COMPRESSION_CODEC_ZSTD_LEVEL_DEFAULT
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"

@@ -7,8 +7,6 @@ from typing import Final, NoReturn
 
 from hfile.readable import Unreadable
 
-__all__ = ["Cursor"]
-
 SHORTEST_VINT: Final = -112
 NEGATIVE_VINT: Final = -120
 LONGEST_VARINT_BITS: Final = 70

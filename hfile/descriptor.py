@@ -11,8 +11,6 @@ from typing import Final
 
 from hfile.cursor import Cursor
 
-__all__ = ["Descriptor", "descriptor"]
-
 MAGIC: Final = b"PBUF"
 TABLE_ATTRIBUTES, FAMILIES, TABLE_CONFIGURATION = 2, 3, 4
 FAMILY_NAME, FAMILY_ATTRIBUTES, FAMILY_CONFIGURATION = 1, 2, 3

@@ -15,8 +15,6 @@ from sizing.block import LengthHistogram
 from sizing.inspection import FamilyTotals as Inspected
 from sizing.sampling import Estimate, Stratum, estimate
 
-__all__ = ["FamilyTotals", "Gathered"]
-
 MOST_LENGTHS: Final = 512  # judgement: told apart in one family
 FIGURES: Final = ("blocks", "cached_bytes", "compressed_bytes", "index_bytes", "bloom_bytes", "cells", "rows")
 NO_BLOCKSIZE: Final = "0"

@@ -11,8 +11,6 @@ from typing import Final
 
 from hfile.cursor import Cursor
 
-__all__ = ["FileInfo", "file_info"]
-
 MAGIC: Final = b"PBUF"
 FIRST, SECOND = 1, 2
 

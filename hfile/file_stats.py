@@ -21,8 +21,6 @@ from hfile.store_file import StoreFile, data_header, data_payload, index_blocks,
 from hfile.trailer import TRAILER_BYTES
 from sizing.block import HEADER_BYTES, cached_bytes
 
-__all__ = ["ALL", "Depth", "FileStats", "coarse", "read_stats"]
-
 ALL: Final = 1 << 62
 """Of leaves or headers: every one."""
 MOST_LENGTHS: Final = 256  # judgement: told apart in one file; bucket sizes are multiples of 256 bytes

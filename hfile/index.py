@@ -15,8 +15,6 @@ from hfile.cursor import Cursor
 from hfile.readable import Unreadable
 from sizing.block import HEADER_BYTES
 
-__all__ = ["ENTRY", "PLACE_BYTES", "Entries", "inner_entries", "joined", "root_entries"]
-
 ENTRY: Final = struct.Struct(">qi")
 LEAST_ROOT_ENTRY_BYTES: Final = ENTRY.size + 1
 PLACE_BYTES: Final = 4

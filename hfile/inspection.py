@@ -25,8 +25,6 @@ from hfile.readable import DELETED, Unreadable
 from sizing.inspection import Inspection
 from sizing.sampling import Estimate, Stratum, drawn, strata, total
 
-__all__ = ["RootReport", "SamplingOptions", "inspect_root"]
-
 LEAVES: Final = 4  # judgement: a leaf names a thousand blocks
 HEADERS: Final = 4  # judgement: lengths of compressed blocks are spread; the mean is the trailer's
 AHEAD: Final = 4  # times as many readings wait as there are threads

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple, Protocol
 
 from hfile.readable import Readable
 
-__all__ = ["FamilyFiles", "FileEntry", "Listing", "RootStore", "follow_links", "listing"]
-
 SYSTEM_NAMESPACE: Final = "hbase"
 DATA: Final = "data"
 APART: Final = {

@@ -14,8 +14,6 @@ from hfile.cursor import Cursor
 from hfile.layout import LIST, FileEntry, RootStore
 from hfile.readable import Unreadable
 
-__all__ = ["LiveFiles", "live_files", "whole"]
-
 MOST_BYTES: Final = 16 << 20  # HBase reads no list that is longer
 VERSION: Final = 1
 TIMESTAMP, FILE, LIST_VERSION = 1, 2, 3

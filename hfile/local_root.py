@@ -11,8 +11,6 @@ from hfile.layout import FileEntry
 from hfile.readable import LocalFile
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["LocalRoot"]
-
 
 @dataclass(frozen=True, slots=True)
 class LocalRoot:

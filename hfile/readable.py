@@ -8,8 +8,6 @@ from typing import Final, Protocol
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["DELETED", "LocalFile", "Readable", "Unreadable"]
-
 DELETED: Final = "it is gone by now: HBase has compacted it since it was listed"
 
 

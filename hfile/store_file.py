@@ -20,8 +20,6 @@ from hfile.trailer import TRAILER_BYTES, Trailer, trailer
 from sizing.block import HEADER_BYTES
 from sizing.units import KIB, MIB
 
-__all__ = ["StoreFile", "data_blocks", "data_header", "data_payload", "index_blocks", "lowest", "opened", "tail_bytes"]
-
 LEAST_TAIL_BYTES: Final = 16 * KIB
 MOST_TAIL_BYTES: Final = 160 * KIB  # a root index grows to 128 KiB, and then gets a level more
 TAIL_SHARE: Final = 800  # judgement: entries of 80 bytes for blocks of 64 KiB

@@ -9,8 +9,6 @@ from hfile.codec import Codec
 from hfile.cursor import Cursor
 from hfile.readable import Unreadable
 
-__all__ = ["TRAILER_BYTES", "Trailer", "trailer"]
-
 TRAILER_BYTES: Final = 4096
 VERSION_BYTES: Final = 4
 MAGIC: Final = b'TRABLK"$'

@@ -41,8 +41,6 @@ from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
-__all__ = ["Demo", "DemoProgress", "Hosting", "run_demo"]
-
 
 class DemoProgress(Progress, Protocol):
     """How the demo reports its steps and shows the plan."""

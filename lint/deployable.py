@@ -11,8 +11,6 @@ from lint.lint import lint
 from sizing.cluster import ClusterChoice
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["check_deployable", "deployable_launch", "refuse_errors"]
-
 
 def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
     """Return the launch of a cluster, in which lint finds no error.

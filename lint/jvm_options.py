@@ -10,8 +10,6 @@ from typing import Final
 from emr.cluster_spec import PLACEHOLDER, Setting
 from lint.node import LintedNode
 
-__all__ = ["EXPORT", "JvmOptions", "is_all_placeholder", "java_version", "jvm_options", "size_mib"]
-
 EXPORT: Final = "hbase-env/export"
 VARIABLES: Final = ("HBASE_OPTS", "HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS")
 """The variables in the order in which a RegionServer gets them; the last of repeated flags counts."""

@@ -14,8 +14,6 @@ from lint.rule import Rule, findings_of
 from lint.rules import RULES
 from lint.secret import REDACTED, is_secret
 
-__all__ = ["lint"]
-
 LEAST_SECRET: Final = 8
 """Shorter secrets are not replaced in messages, because many words contain them."""
 ROLES: Final = ("primary", "core")

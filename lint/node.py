@@ -18,8 +18,6 @@ from sizing.allocator import ACCEPT_FACTOR
 from sizing.release import Release
 from sizing.units import MIB
 
-__all__ = ["SITE", "LintedNode"]
-
 SITE: Final = "hbase-site"
 HBASE_2: Final = (2, 0, 0)
 DEFAULT_BLOCK_BYTES: Final = 65_536

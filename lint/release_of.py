@@ -9,8 +9,6 @@ from typing import Final
 from facts.releases import releases
 from sizing.release import Release, Version, parse_version
 
-__all__ = ["LintedRelease", "is_label", "nearest_label", "release_of"]
-
 EXAMPLE: Final = "emr-7.12.0"
 
 OLDER: Final[tuple[tuple[Version, Version, Version], ...]] = (

@@ -11,8 +11,6 @@ from emr.cluster_spec import Setting
 from lint.finding import LintFinding, Severity
 from lint.node import SITE, LintedNode
 
-__all__ = ["BOOTED", "NEEDS_LOAD", "NEEDS_RESTARTS", "NO_AWS", "Check", "Rule", "Violation", "findings_of", "rule"]
-
 BOOTED: Final = "booted"
 """The lab boots HBase with a file that breaks the rule, and HBase does what the rule says."""
 # Reasons why no boot proves a rule that more than one module gives; others stand beside their rule.

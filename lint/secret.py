@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["REDACTED", "holds_credential", "is_secret", "redacted"]
-
 REDACTED: Final = "(not shown)"
 CREDENTIAL: Final = re.compile(
     r"((acc?ess|secret)[\w.-]*key(_?id)?|session[._]?token|secret|credential|passw(or)?d)$|^fs\.azure\.account\.key\.",

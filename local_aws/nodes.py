@@ -23,8 +23,6 @@ from typing import Any, Final
 
 from local_aws import api
 
-__all__ = ["Failed", "instance_metadata", "run_on_primaries", "run_step", "serve_at", "unavailable"]
-
 CLAIM: Final = "claim-root"
 """The only action that runs: the others set up a node, and there is none."""
 # judgement: a claim takes four requests, and at most eight attempts one second apart.

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from cfnlint.api import ManualArgs, lint_file
 
-__all__ = ["lint_errors"]
-
 
 def lint_errors(assembly: Path) -> tuple[int, tuple[str, ...]]:
     """Return how many templates of a cloud assembly were linted, and every error in them with its line."""

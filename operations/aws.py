@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
 
-__all__ = ["MOST_CONNECTIONS", "PATIENT", "Aws"]
 
 MOST_CONNECTIONS: Final = 64
 PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8}, max_pool_connections=MOST_CONNECTIONS)

@@ -10,8 +10,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["MISSING", "error_code", "translated"]
-
 EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId"})
 DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 THROTTLED: Final = frozenset({"Throttling", "ThrottlingException", "TooManyRequestsException", "SlowDown"})

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from operations.aws import Aws
 
-__all__ = ["ServerCache", "caches"]
-
 NAMESPACE: Final = "warmbase"
 FIGURES: Final = {"Fill": "Average", "Answering": "Minimum", "Hits": "Sum", "Misses": "Sum", "FreeBytes": "Average"}
 """Each with how its minutes are put together."""

@@ -14,8 +14,6 @@ from typing import Final
 from environments.reader import locate
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["COMMAND", "PROJECT", "run_cdk", "selection"]
-
 PROJECT: Final = Path(__file__).parents[1]
 COMMAND: Final = PROJECT / "node_modules" / ".bin" / "cdk"
 LAST_LINES: Final = 25

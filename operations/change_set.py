@@ -17,8 +17,6 @@ from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
 from sizing.problem import OperationFailed, Problem, Refused
 
-__all__ = ["POLICY", "RETAINED_TYPES", "Assembly", "deploy_stack", "losses", "template_of"]
-
 NAME: Final = "warmbase"
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
 """What no change set may replace or remove: data, what reads them, and the cluster, whose second would corrupt them."""

@@ -20,8 +20,6 @@ from operations.aws_errors import MISSING, error_code, translated
 from operations.description import LIVES
 from sizing.problem import OperationFailed, Problem, Refused
 
-__all__ = ["NOBODY", "Claim", "claim_of", "release", "writers"]
-
 NOBODY: Final = "nobody"
 """The cluster of a claim by which somebody has said that the root is free; the node's program knows it, too."""
 HOLDING: Final = LIVES | {"TERMINATING"}

@@ -23,8 +23,6 @@ from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["PrimaryShell", "script"]
-
 DIRECTORY: Final = Path(__file__).parent / "steps"
 PART: Final = re.compile(
     r'^# shellcheck source=operations/steps/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE

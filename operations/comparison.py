@@ -32,8 +32,6 @@ from operations.description import (
     described_dashboard,
 )
 
-__all__ = ["Comparison", "around", "compare_deployed"]
-
 SHORT: Final = 300
 
 

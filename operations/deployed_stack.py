@@ -12,8 +12,6 @@ from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["STUCK", "Events", "status_of", "wait_until_stable"]
-
 # judgement: EMR gives up on a cluster that does not start within the hour; a stack waits for that.
 LONGEST_SECONDS: Final = 5400.0
 FIRST_POLL_SECONDS: Final = 0.2

@@ -35,8 +35,6 @@ from operations.reconfiguration import reconfiguration
 from operations.tuning import Tuning, tuning_of
 from sizing.problem import Problem, Refused
 
-__all__ = ["Proposal", "StackChange", "Work", "deployment", "proposal"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:

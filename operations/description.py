@@ -23,14 +23,6 @@ from environments.names import cluster_id_parameter
 from operations.aws import Aws
 from operations.aws_errors import error_code
 
-__all__ = [
-    "LIVES",
-    "DescribedAlarm",
-    "DescribedCluster",
-    "DescribedGroup",
-    "described_cluster",
-]
-
 LIVES: Final = frozenset({"STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING"})
 """States of a cluster that runs, or will."""
 

@@ -13,8 +13,6 @@ from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code
 from operations.progress import Say
 
-__all__ = ["needs", "set_up"]
-
 RULE: Final = "warmbase-incomplete-uploads"
 
 

@@ -26,9 +26,6 @@ from operations.record_check import ObservedCluster, confirmed_facts, identity_o
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem
 from stacks.references import Templates, referenced_by
 
-__all__ = ["Pinned", "check_pinned", "pin", "upgrade"]
-
-
 DIFFERS: Final = "differs from the running cluster"
 PIN_AGAIN: Final = "write the record again: warmbase pin ENV"
 

@@ -19,8 +19,6 @@ from operations.description import LIVES, DescribedCluster, described_cluster
 from operations.stack_drift import stack_edits
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["ClusterDrift", "RunningCluster", "cluster_drift", "read_running_cluster"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCluster:

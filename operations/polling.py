@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["turns"]
-
 GROWTH: Final = (
     1.5  # judgement: what ends at once is seen at once, and what takes an hour is not asked for all the time
 )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
     from mypy_boto3_pricing.type_defs import FilterTypeDef
 
-__all__ = ["PriceRequest", "Refresh", "refresh"]
 
 Say = Callable[[str], None]
 

@@ -11,8 +11,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-__all__ = ["Progress", "Say", "Stage", "carry_out"]
-
 Say: TypeAlias = Callable[[str], None]
 """Takes a line of progress."""
 

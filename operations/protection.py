@@ -7,8 +7,6 @@ from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.description import cluster_id
 
-__all__ = ["protect"]
-
 
 def protect(aws: Aws, environment: Environment, cluster_name: str) -> str:
     """The outcome in a line. Raises OperationFailed where EMR does not answer."""

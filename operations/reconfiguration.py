@@ -24,8 +24,6 @@ from operations.tuning import GroupChange, Tuning
 from sizing.problem import OperationFailed, Problem, Refused
 from sizing.units import format_percent
 
-__all__ = ["reconfiguration"]
-
 # judgement: a rolling restart of two hundred nodes, a tenth at a time, each part within ten minutes.
 LONGEST_SECONDS: Final = 3 * 3600.0
 FIRST_POLL_SECONDS: Final = 0.2

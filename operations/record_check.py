@@ -14,8 +14,6 @@ from environments.names import network_stack
 from sizing.modes import MODES
 from stacks.references import Templates
 
-__all__ = ["ObservedCluster", "confirmed_facts", "identity_of_stacks", "template_spec"]
-
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 
 

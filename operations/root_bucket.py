@@ -16,8 +16,6 @@ from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["S3File", "S3Root"]
-
 CHANGED: Final = MISSING | {"412", "PreconditionFailed"}
 """It is gone, or another by now."""
 ATTEMPTS: Final = 4

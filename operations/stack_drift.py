@@ -11,8 +11,6 @@ from operations.aws import Aws
 from operations.comparison import Comparison
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["stack_edits"]
-
 CLUSTER: Final = "AWS::EMR::Cluster"
 """It is compared in full with what EMR says: it is tuned beside CloudFormation, which would call that drift."""
 # judgement: CloudFormation takes seconds to minutes for a stack of this size.

@@ -24,8 +24,6 @@ from operations.description import LIVES, DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from sizing.problem import Infeasible, OperationFailed
 
-__all__ = ["Caches", "ClusterState", "EnvironmentState", "state"]
-
 COLD, COOL = 0.80, 0.90  # hit ratios that a node counts itself under, bootstrap-actions/programs
 # judgement: long enough for a trend that a minute's pause does not hide.
 TREND_MINUTES: Final = 30

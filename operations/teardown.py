@@ -26,8 +26,6 @@ from operations.progress import Say, Stage
 from operations.teardown_steps import primary_actions, primary_steps
 from sizing.problem import OperationFailed, Problem, Refused
 
-__all__ = ["destruction", "recorded_cluster", "teardown"]
-
 # judgement: EMR ends a cluster in minutes.
 TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2

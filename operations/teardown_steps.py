@@ -16,8 +16,6 @@ from operations.progress import Say
 from sizing.modes.mode import TeardownStep
 from sizing.problem import Problem, Refused
 
-__all__ = ["check_log", "primary_actions", "primary_steps"]
-
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
 SILENT: Final = "until then its alarms notify nobody; to turn them on again: aws cloudwatch enable-alarm-actions"
 DOWN: Final = "HBase is stopped already"

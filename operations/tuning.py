@@ -18,8 +18,6 @@ from facts.prices import price_table
 from operations.aws import Aws
 from operations.plan_drift import RunningCluster, read_running_cluster
 
-__all__ = ["GroupChange", "Tuning", "tuning", "tuning_of"]
-
 # judgement: a plan's figure that moves less with the price list or the workload is not worth a restart of every server.
 SMALL_FRACTION: Final = 0.05
 

@@ -39,17 +39,6 @@ from sizing.stored_blocks import stored_blocks
 from sizing.units import MIB
 from sizing.workload import ClosedLoad, Workload
 
-__all__ = [
-    "HANDLERS",
-    "ROUND_TRIPS_MS",
-    "YCSB_ZIPF",
-    "ZIPF",
-    "Benchmark",
-    "BenchmarkReading",
-    "Provisioned",
-    "Uncached",
-]
-
 # What the source does not state: HBase's default of 30 and what is commonly set; S3 near to far, idle to busy.
 HANDLERS: Final = (30, 64, 100, 200)
 ROUND_TRIPS_MS: Final = (20, 50, 100, 200)

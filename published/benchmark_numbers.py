@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "COLD",
-    "COLD_GETS",
-    "COLD_MS",
-    "FIELDS",
-    "FIELD_BYTES",
-    "NODE_CACHE_GB",
-    "PEAK_GETS",
-    "RECORDS",
-    "STORED_BYTES",
-    "WARM",
-    "WARM_GETS",
-    "WARM_MS",
-]
-
 RECORDS: Final = 49_828_500
 FIELDS: Final = 2_000
 FIELD_BYTES: Final = 425

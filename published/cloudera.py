@@ -14,8 +14,6 @@ from sizing.modes import HDFS, HDFS_REPLICATION, S3_CACHED, S3_PLAIN, Mode
 from sizing.units import SECONDS_PER_HOUR, format_percent
 from sizing.workload import ENCODED_KEY_FRACTION
 
-__all__ = ["SOURCE", "results"]
-
 SOURCE: Final = PublishedSource(
     title="Cloudera Operational Database (COD) Performance Benchmarking: Comparing HDFS and Cloud Storage",
     publisher="Cloudera Blog",

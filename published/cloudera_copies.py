@@ -11,8 +11,6 @@ from sizing.snapshot import NETWORK_FRACTION
 from sizing.units import SECONDS_PER_HOUR, format_percent
 from sizing.warm_up import PREFETCH_THREADS
 
-__all__ = ["snapshot_figures", "warming_figures"]
-
 GB: Final = 10**9
 SNAPSHOT: Final = "important findings, snapshot time"
 WARMING_BYTES_PER_SECOND: Final = 2.62e9

@@ -19,8 +19,6 @@ from sizing.snapshot import Copy, Eta, eta
 from sizing.warm_up import PREFETCH_THREADS, Prefetch
 from sizing.workload import OpenLoad, Reads
 
-__all__ = ["PRODUCTION_READS", "RECOVERY_READS", "ROWS", "STORED_BYTES", "WORKERS", "Cod", "copied"]
-
 WORKERS: Final = 20
 STORED_BYTES: Final = 20 * 10**12
 ROWS: Final = 20 * 10**9

@@ -20,8 +20,6 @@ from published.emr_restart import restart_figures
 from published.emr_warm_up import request_figures, warm_up_figures
 from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 
-__all__ = ["SOURCE", "results"]
-
 SOURCE: Final = PublishedSource(
     title="Optimize HBase reads with bucket caching on Amazon EMR", publisher="AWS Big Data Blog"
 )

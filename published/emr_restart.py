@@ -11,8 +11,6 @@ from published.figure import FigureOrigin, PublishedFigure
 from sizing.restart import retention_window_seconds
 from sizing.units import GIB, SECONDS_PER_HOUR, format_duration
 
-__all__ = ["restart_figures"]
-
 TABLE: Final = "table of restarts"
 RETRIES: Final = 10
 NODES: Final = 3

@@ -13,8 +13,6 @@ from sizing.popularity import UNIFORM, RowPopularity, block_popularity
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent
 from sizing.warm_up import CacheCapacity, Streams, WarmUpLoad, curve, rate_between
 
-__all__ = ["request_figures", "warm_up_figures"]
-
 TABLE: Final = "table of hit ratio progression"
 FIVE_MINUTES: Final = 300
 

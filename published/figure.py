@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["Amount", "FigureOrigin", "PublishedFigure", "PublishedSource", "SourceFigures", "Verdict"]
-
 BOUNDS: Final = "~<>"
 CLOSE_FRACTION: Final = 0.05
 

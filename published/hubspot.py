@@ -7,8 +7,6 @@ from typing import Final
 from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 from sizing.modes import HDFS_REPLICATION
 
-__all__ = ["SOURCE", "results"]
-
 SOURCE: Final = PublishedSource(title="Healing HBase Locality At Scale", publisher="HubSpot Product Blog")
 STORE_FILES: Final = 350_000
 REFRESH_SECONDS: Final = 30

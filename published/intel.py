@@ -7,8 +7,6 @@ from typing import Final
 
 from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 
-__all__ = ["SOURCE", "results"]
-
 SOURCE: Final = PublishedSource(
     title="Hadoop and HBase Optimization for Read Intensive Search Applications",
     publisher="Intel and Bizosys Technologies",

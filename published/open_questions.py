@@ -13,8 +13,6 @@ from sizing.block import block_lengths
 from sizing.bucket_sizes import bucket_sizes
 from sizing.units import HOURS_PER_MONTH, KIB, TIB
 
-__all__ = ["Slots", "Worth", "slots", "worth"]
-
 BLOCK_BYTES: Final = 64 * KIB
 CELLS_BYTES: Final = (100, 480, 1_536, 2_048, 10_240)  # as serialised; 480 is the benchmark's
 

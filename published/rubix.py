@@ -7,8 +7,6 @@ from typing import Final
 from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
 from sizing.units import format_percent
 
-__all__ = ["SOURCE", "results"]
-
 SOURCE: Final = PublishedSource(
     title="Caching on EMR Using RubiX: Performance Benchmark and Benefits", publisher="DZone (Qubole)"
 )

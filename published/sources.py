@@ -7,8 +7,6 @@ from published.benchmark import Benchmark
 from published.cod import Cod
 from published.figure import SourceFigures
 
-__all__ = ["all_results"]
-
 
 def all_results(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
     """Every figure that can be computed, source by source."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from sizing.units import format_number, format_rate, format_size
 
-__all__ = ["amount_text", "printable"]
-
 
 def amount_text(value: float, unit: str) -> str:
     """Return what a resource has, or a read needs of it."""

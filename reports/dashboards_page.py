@@ -22,8 +22,6 @@ from reports.markdown import bullets, paragraph, section, table
 from sizing.plan import Plan
 from sizing.units import format_usd
 
-__all__ = ["dashboards_page", "write_dashboard_pictures"]
-
 EXAMPLE: Final = "prod"
 PICTURE: Final = "dashboard-cache.svg"
 SIGNS: Final = {

@@ -11,8 +11,6 @@ from typing import Any, Protocol, runtime_checkable
 from sizing.modes import Mode
 from sizing.resource import Resource
 
-__all__ = ["json_text", "plain"]
-
 
 @runtime_checkable
 class HasJsonFields(Protocol):

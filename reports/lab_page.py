@@ -12,8 +12,6 @@ from lab.hbase.result import Chart, Measurement, Run, Scenario, TargetKind
 from reports.markdown import bullets, paragraph, section, table
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["DOCS", "lab_page", "lab_pictures", "lab_results_files", "lab_results_page", "write_lab_results"]
-
 DOCS: Final = Path(__file__).parents[1] / "docs"
 RUN: Final = "lab-results.json"
 PAGE: Final = "lab-results.md"

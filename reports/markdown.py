@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import Final
 
-__all__ = ["bullets", "paragraph", "section", "table"]
-
 WIDTH: Final = 125
 
 

@@ -21,8 +21,6 @@ from reports.markdown import bullets, paragraph, section, table
 from sizing.release import Release
 from sizing.units import format_usd
 
-__all__ = ["properties_page"]
-
 REGION: Final = "us-east-1"
 SHIPPED: Final = "prod"
 LONG_VALUE: Final = 100

@@ -19,8 +19,6 @@ from reports.markdown import bullets, paragraph, section, table
 from sizing.resource import Hits
 from sizing.units import MIB, format_percent, format_rate, format_size, format_usd
 
-__all__ = ["benchmark_section"]
-
 ROW_BYTES: Final = FIELDS * FIELD_BYTES
 
 

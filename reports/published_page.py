@@ -16,8 +16,6 @@ from reports.markdown import bullets, paragraph, section, table
 from reports.published_benchmark import benchmark_section
 from sizing.units import format_number, format_percent, format_usd
 
-__all__ = ["page_text", "published_benchmark"]
-
 ENVIRONMENT: Final = "published-emr"
 FINE_BELOW: Final = 10
 """Ratios from here on are shown with one decimal."""

@@ -10,8 +10,6 @@ from lint.lint import lint
 from lint.reader import read_subject
 from reports.markdown import bullets, paragraph, section
 
-__all__ = ["RECIPE", "recipe_page"]
-
 RECIPE: Final = Path(__file__).parents[1] / "docs" / "published-recipe.sh"
 TITLES: Final = {
     Severity.ERROR: "Errors",

@@ -9,8 +9,6 @@ from lint.rule import Rule
 from lint.rules import RULES, TOPICS
 from reports.markdown import paragraph, section, table
 
-__all__ = ["rules_page"]
-
 
 def rules_page() -> str:
     """Return the page, in Markdown."""

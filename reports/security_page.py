@@ -15,8 +15,6 @@ from environments.names import cluster_stack, network_stack
 from environments.reader import read_environment
 from reports.markdown import bullets, paragraph, section, table
 
-__all__ = ["security_page"]
-
 EXAMPLE: Final = "prod"
 CERTIFICATES: Final = "s3://our-keys/hbase.zip"
 CLAIM_PAGE: Final = "decisions/0009-the-node-claims-the-root.md"

@@ -17,8 +17,6 @@ from environments.launch_record import LaunchRecord
 from stacks.app import filled_in
 from stacks.roles import allow
 
-__all__ = ["BootstrapActions", "RecordedBootstrap"]
-
 
 class RecordedBootstrap(Construct):
     """The files of a running cluster, uploaded as they were; `nodes` may fetch them, for those that join later."""

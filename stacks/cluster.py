@@ -28,8 +28,6 @@ from stacks.pinned import RecordedCluster, apply_record
 from stacks.roles import Roles
 from stacks.storage import StorageStack
 
-__all__ = ["ClusterStack"]
-
 ACRONYM: Final = re.compile(r"(?<=[A-Z])[A-Z]+")
 
 

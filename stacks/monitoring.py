@@ -24,8 +24,6 @@ from environments.names import cluster_id_parameter, monitoring_stack
 from stacks.app import environment_stack, filled_in, tag
 from stacks.cluster import ClusterStack
 
-__all__ = ["MonitoringStack"]
-
 QUERY: Final = "watched"
 """Id of an alarm's one query."""
 

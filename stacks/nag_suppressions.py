@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
-__all__ = ["suppress", "suppress_objects", "suppress_workspace"]
-
 REASONS = {
     "EMR4": "local disks are encrypted unless the environment file says otherwise; the rule looks one level too high",
     "EMR5": "encrypted in transit where the environment file names certificates; the rule looks one level too high",

@@ -18,8 +18,6 @@ from environments.environment import Environment, Network, Wal
 from environments.names import network_stack
 from stacks.app import environment_stack, tag
 
-__all__ = ["NetworkStack", "SecurityGroups"]
-
 # judgement: private by RFC 1918, and neither 10.0.0.0/16 nor 172.31.0.0/16, which most VPCs have that one may peer.
 CIDR = "10.40.0.0/16"
 SUBNET_BITS = 20  # judgement: 4,091 addresses, more than a cluster has nodes; 15 more such subnets fit

@@ -16,8 +16,6 @@ from sizing.problem import Problem, Refused
 from stacks.create_only import CREATE_ONLY
 from stacks.references import Templates, referenced_by
 
-__all__ = ["RecordedCluster", "apply_record", "check_not_replaced", "read_templates"]
-
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""

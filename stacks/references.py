@@ -11,8 +11,6 @@ from environments.launch_record import RecordedResource
 from stacks.create_only import CREATE_ONLY, INSTANCES_IN_PLACE
 from stacks.resource_schemas import create_only_pointers
 
-__all__ = ["Templates", "exports_of", "recorded_resource", "referenced_by", "references"]
-
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """CloudFormation templates by stack name."""
 

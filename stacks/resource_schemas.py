@@ -10,8 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
-__all__ = ["create_only_pointers", "primary_identifier", "resource_schema"]
-
 Json: TypeAlias = dict[str, Any]
 REGION: Final = "us-east-1"  # the types and their properties differ little by region; this one has them all
 

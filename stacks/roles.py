@@ -12,8 +12,6 @@ from environments.environment import Environment, Wal
 from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
 from stacks.storage import StorageStack
 
-__all__ = ["Roles"]
-
 # EMR Management Guide, emr-iam-role-for-ec2: what HBase on S3 needs of the root; nothing creates or deletes buckets.
 ROOT_OBJECT_ACTIONS = (
     "s3:AbortMultipartUpload",

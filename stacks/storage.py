@@ -18,8 +18,6 @@ from environments.root import INCOMPLETE_UPLOAD_DAYS
 from stacks.app import environment_stack, filled_in, tag
 from stacks.nag_suppressions import suppress
 
-__all__ = ["StorageStack"]
-
 # Compaction replaces store files: without an end to old versions the bucket would keep every file for ever, and
 # without an end to delete markers each listing would step over all that there ever was.
 NONCURRENT_DAYS = 3  # judgement: a weekend to notice that something was deleted

@@ -9,8 +9,6 @@ from configurations.properties.property import CORE, PRIMARY, Applied, Property,
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_266, RECIPE
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
-__all__ = ["ASSIGNMENT"]
-
 STOCHASTIC: Final = "org.apache.hadoop.hbase.master.balancer.StochasticLoadBalancer"
 CACHE_AWARE: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
 _primary = partial(

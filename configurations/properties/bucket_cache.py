@@ -9,8 +9,6 @@ from configurations.properties.property import BOTH, CORE, Applied, Property, Sp
 from configurations.properties.sources import EMR_HBASE_S3, HBASE_262
 from configurations.properties.values import LONG, AnyText, Decimal, ListOf, Matching, Switch, Whole
 
-__all__ = ["BUCKET_CACHE", "QUEUE_WAIT_MS"]
-
 ENGINE: Final = Matching(
     form=r"offheap|(file|files|mmap|pmem):/[^:]*",
     described="offheap, or file:, files:, mmap: or pmem: with whole paths",

@@ -9,8 +9,6 @@ from configurations.properties.property import CORE, Applied, Property, Span
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265, RECIPE
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
-__all__ = ["CACHING"]
-
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
 
 CACHING: Final = (

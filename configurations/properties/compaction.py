@@ -17,8 +17,6 @@ from configurations.properties.values import LONG, Decimal, Whole
 from facts.regions import utc_offset_hours
 from sizing.units import GIB, MIB
 
-__all__ = ["COMPACTION", "CompactionWindow", "compaction_window"]
-
 # judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
 NIGHT_BEGINS: Final = 1
 NIGHT_ENDS: Final = 5

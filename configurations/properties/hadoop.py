@@ -18,8 +18,6 @@ from configurations.properties.sources import (
 )
 from configurations.properties.values import LONG, Decimal, ListOf, Matching, Switch, Whole
 
-__all__ = ["BLOCK_LOCATION_REFRESH_MS", "HADOOP", "THROTTLE_INTERVAL_MS", "THROTTLE_TRIES"]
-
 DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
 BLOCK_LOCATION_REFRESH_MS: Final = 30_000
 """HubSpot's interval (HDFS-16262)."""

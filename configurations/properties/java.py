@@ -10,8 +10,6 @@ from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Pro
 from configurations.properties.sources import BEST_PRACTICES, EMR_HBASE_CONFIGURE, HBASE_262, RECIPE
 from configurations.properties.values import AnyText, Matching, Whole
 
-__all__ = ["JAVA", "PRIMARY_HEAP_MIB"]
-
 OPTIONS: Final = AnyText(described="JVM options, the whole of them in quotes that are part of the value")
 HEAP: Final = Matching(form=r'"?\d+[kmgKMG]?"?', described="a size such as 4096m", unit="MiB, with its suffix")
 PRIMARY_HEAP_MIB: Final = 4_096  # judgement: see the property's reason

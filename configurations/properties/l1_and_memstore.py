@@ -9,8 +9,6 @@ from configurations.properties.property import CORE, Applied, Property, Span
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265
 from configurations.properties.values import LONG, AnyText, Decimal, Matching, OneOf, Switch, Whole
 
-__all__ = ["L1_AND_MEMSTORE"]
-
 SIZE: Final = Matching(form=r"\d+[kmgtKMGT]?[bB]?", described="bytes, or with a suffix such as 10g", unit="bytes")
 HEAP: Final = "fraction of heap"
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)

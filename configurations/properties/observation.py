@@ -10,8 +10,6 @@ from configurations.properties.property import BOTH, CORE, Applied, Property, Sp
 from configurations.properties.sources import EMR_AGENT, HBASE_262
 from configurations.properties.values import LONG, AnyText, ListOf, Matching, OneOf, Whole
 
-__all__ = ["OBSERVATION"]
-
 ATTRIBUTES: Final = ListOf(member=AnyText(described="an attribute of the bean"))
 NAMES: Final = ListOf(member=AnyText(described="a metric of the CloudWatch agent"))
 _metrics = partial(Property, groups=BOTH, values=ATTRIBUTES, applied=Applied.LIVE, source=EMR_AGENT)

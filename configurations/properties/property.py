@@ -10,8 +10,6 @@ from configurations.properties.values import Values
 from emr.classification import ClassificationPath
 from sizing.release import Release, Version
 
-__all__ = ["ANY", "BOTH", "CLUSTER", "CORE", "PRIMARY", "Applied", "Property", "PropertyScope", "Span"]
-
 
 class Applied(StrEnum):
     """How a change of a property reaches a running cluster."""

@@ -9,8 +9,6 @@ from configurations.properties.property import BOTH, CORE, Applied, Property, Sp
 from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
-__all__ = ["RPC"]
-
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
 _both = partial(_core, groups=BOTH)
 

@@ -17,8 +17,6 @@ from configurations.properties.sources import (
 )
 from configurations.properties.values import LONG, AnyText, Matching, OneOf, Switch, Whole
 
-__all__ = ["STORAGE"]
-
 _identity = partial(Property, groups=CLUSTER, applied=Applied.NEW_CLUSTER)
 _site = partial(Property, classification="hbase-site", groups=BOTH, applied=Applied.ROLLING_RESTART)
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART)

@@ -7,9 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["INT", "LONG", "AnyText", "Decimal", "ListOf", "Matching", "OneOf", "Switch", "Values", "Whole", "number"]
-
-
 INT: Final = 2**31 - 1
 LONG: Final = 2**63 - 1
 """The largest int and long of Java, the limits of `Configuration.getInt` and `getLong`."""

@@ -17,16 +17,6 @@ from emr.cluster_spec import (
 )
 from emr.codecs.form import Form, read_volume
 
-__all__ = [
-    "read_bootstrap_action",
-    "read_classifications",
-    "read_described_cluster",
-    "read_described_group",
-    "read_run_job_flow",
-    "write_classifications",
-    "write_run_job_flow",
-]
-
 
 def _text(value: object) -> str:
     """Raises TypeError for a property that is not a string: EMR takes nothing else."""

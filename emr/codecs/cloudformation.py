@@ -21,8 +21,6 @@ from emr.cluster_spec import (
 )
 from emr.codecs.form import Form
 
-__all__ = ["CLUSTER_TYPE", "read_cluster", "resolved", "write_classifications", "write_cluster", "write_group"]
-
 CLUSTER_TYPE: Final = "AWS::EMR::Cluster"
 PSEUDO: Final = "${AWS::"
 OF_HADOOP: Final = re.compile(r"\$\{(?!AWS::)")

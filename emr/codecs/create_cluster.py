@@ -13,8 +13,6 @@ from typing import Any, Final
 from emr.cluster_spec import ClusterSpec
 from emr.codecs.api import read_run_job_flow, write_run_job_flow
 
-__all__ = ["read_create_cluster", "write_create_cluster"]
-
 COMMAND: Final = ("aws", "emr", "create-cluster")
 TEXTS: Final = {"Name": "--name", "ReleaseLabel": "--release-label", "OSReleaseLabel": "--os-release-label"}
 

@@ -9,8 +9,6 @@ from typing import Any
 from emr.classification import Classification
 from emr.cluster_spec import EbsVolume, InstanceGroup, classifications_of, settings_of
 
-__all__ = ["Form", "read_volume"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:

@@ -19,8 +19,6 @@ from sizing.cost import EMR_ROOT_VOLUME
 from sizing.disks import nvme_volume
 from sizing.units import GIB, MIB
 
-__all__ = ["GRAVITON_MEMORY_FAMILIES", "ClusterSection", "Core", "PrimarySection", "VolumeSection"]
-
 GP3: Final = "gp3"
 INCLUDED_BYTES_PER_SECOND: Final = gp3.INCLUDED_MIB_S * MIB
 

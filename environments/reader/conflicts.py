@@ -8,8 +8,6 @@ from environments.environment import Environment
 from environments.reader.read import read_environment
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["shared_roots"]
-
 
 def shared_roots(environment: Environment) -> list[Problem]:
     """One problem for each other file of the same directory whose name, or whose root, is this one's.

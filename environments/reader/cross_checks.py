@@ -16,8 +16,6 @@ from facts.releases import releases
 from sizing.modes import MODES, S3_CACHED
 from sizing.release import Release
 
-__all__ = ["ACROSS"]
-
 REGION_OF_ARN: Final = 3
 """Where the region stands among the parts of an ARN."""
 VPC: Final = r"vpc-[0-9a-f]{8,17}"

@@ -12,8 +12,6 @@ from pathlib import Path
 from sizing.popularity import Curve
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["read_curve"]
-
 
 def read_curve(path: Path) -> Curve:
     """Raises InvalidInput, with the line where there is one, for a file that is not such a curve."""

@@ -11,8 +11,6 @@ import yaml
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["Document", "YamlPath", "load_document", "path_text"]
-
 YamlPath = tuple[str | int, ...]
 
 SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -13,8 +13,6 @@ from sizing.block import LengthHistogram
 from sizing.inspection import FamilyTotals, Inspection
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["inspection_schema_text", "inspection_text", "read_inspection"]
-
 Length = Annotated[int, Field(ge=1)]
 Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]
 """[[bytes, blocks], …]: how many blocks have which cached length."""

@@ -15,8 +15,6 @@ from pydantic_core import ErrorDetails
 from environments.reader.document import Document, YamlPath, path_text
 from sizing.problem import Problem
 
-__all__ = ["flow", "problem", "quoted"]
-
 LONGEST: Final = 40  # judgement: a message of a terminal's width has room for half a line of it
 LONGEST_BITS: Final = 128  # Python refuses to print a number of more than 4,300 digits
 

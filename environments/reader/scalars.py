@@ -13,8 +13,6 @@ from environments.reader.messages import flow, quoted
 from environments.reader.section import refuse
 from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
-__all__ = ["Auto", "Bounds", "Duration", "PerSecond", "Rate", "Share", "Size", "not_a_switch", "only", "size_text"]
-
 PRINTED = 10**24
 """Beyond it a number is not worth the digits; NaN is not below it either."""
 

@@ -29,8 +29,6 @@ from facts.prices import priced_regions
 from facts.releases import releases
 from sizing.modes import MODES
 
-__all__ = ["EnvironmentFile", "schema_text"]
-
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
 # No part begins with a dot: HBase takes `a/./b` and `c/../a/b` for `a/b`, and a root must have one name.
 ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_=-][A-Za-z0-9._=-]*/)+)$"

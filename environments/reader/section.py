@@ -11,8 +11,6 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from sizing.units import parse_fraction, parse_rate, parse_size
 
-__all__ = ["RawSection", "Refusal", "Rule", "Section", "refuse"]
-
 Number = TypeVar("Number", int, float)
 ABSURD: Final = 2**63
 """Every bound is far below; a rule need not print more."""

@@ -19,8 +19,6 @@ from sizing.units import KIB, exact_size
 from sizing.workload import ClosedLoad, Load, OpenLoad, Workload
 from sizing.workload import Reads as ReadsOf
 
-__all__ = ["PopularitySection", "TargetsSection", "WorkloadSection"]
-
 FILE = r"^[^\x00]+$"
 
 

@@ -20,8 +20,6 @@ from lab.hbase.process import INHERITED_VARIABLES, die_with
 from sizing.block import LengthHistogram, cached_bytes
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["Admin", "AdminCommand", "StoreFileBlocks", "TableFamily", "TableSpec"]
-
 MAIN_CLASS: Final = "warmbase.lab.Admin"
 CALL_SECONDS: Final = 120.0  # judgement: compacting a table of the lab's size takes less
 # The process limits its own waits, and single operations to 45 s; this covers a process that hangs.

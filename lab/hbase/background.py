@@ -26,8 +26,6 @@ from lab.hbase.store.processes import Program, start_store
 from lab.hbase.ycsb import Ycsb
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["BackgroundLab", "Process", "background_lab", "down", "up"]
-
 STATE: Final = "up.json"
 DIRECTORY: Final = "up"
 STOP_SECONDS: Final = 30.0

@@ -25,8 +25,6 @@ from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
 from lab.model.scaled_plan import REGIONS
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["COLD", "Bench", "Window"]
-
 FRESH_SECONDS: Final = (
     2.5  # the daemons refresh their counters every second, and JMX serves copies that are a second old
 )

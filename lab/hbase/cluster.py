@@ -22,8 +22,6 @@ from lab.hbase.software import Software
 from lab.model.scaled_plan import ScaledPlan
 from sizing.problem import OperationFailed
 
-__all__ = ["LabCluster", "LabServer", "decisive_line"]
-
 MASTER_BEAN: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 ZOOKEEPER_HEAP_MIB: Final = 96
 MASTER_HEAP_MIB: Final = 512  # judgement: a master of a few dozen regions; measured, 500 to 850 MB in all

@@ -14,8 +14,6 @@ from lab.hbase.overlay import Overlay, ServerIdentity, client_overlay, master_ov
 from lab.hbase.paths import LabPaths
 from lab.hbase.result import Substitution
 
-__all__ = ["NOTHING_VARIED", "Site", "master_site", "server_site", "write_client", "write_site"]
-
 NOTHING_VARIED: Final = Overlay({})
 METRICS: Final = "*.period=1\n"
 

@@ -15,8 +15,6 @@ from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.scaled_plan import CLIENTS, ScaledPlan
 from sizing.release import Release
 
-__all__ = ["VOLUME_MIB_S", "Experiment", "ScenarioResult", "at_least", "at_most", "family_of", "over_time", "within"]
-
 LEAST_IDLE: Final = 0.2
 """Below this idle share, the cores are the bottleneck."""
 VOLUME_MIB_S: Final = 40

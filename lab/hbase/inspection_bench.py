@@ -33,8 +33,6 @@ from lab.hbase.store import Settings
 from sizing.problem import OperationFailed, Problem
 from sizing.units import KIB, MIB
 
-__all__ = ["main"]
-
 LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
 THREADS: Final = SamplingOptions().threads
 SAMPLE: Final = SamplingOptions().depth

@@ -12,8 +12,6 @@ from urllib.parse import quote
 from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.paths import HOST
 
-__all__ = ["CacheCounters", "bean", "cache_counters", "hit_ratio"]
-
 ANSWER_SECONDS: Final = 10.0
 SERVER_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
 

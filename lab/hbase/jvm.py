@@ -11,8 +11,6 @@ from typing import Final
 from configurations.node_files import region_server_flags
 from lab.hbase.software import Software
 
-__all__ = ["CLIENT_LOGGING", "FIRST_TIER", "Java", "logging_file", "rendered_flags"]
-
 # The options that bin/hbase of HBase 2.6 passes to Java 11 and newer.
 OPENED: Final = (
     "-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true",

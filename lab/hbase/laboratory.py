@@ -22,8 +22,6 @@ from lab.model.scaled_plan import CLIENTS, REGIONS, ScaledPlan, Small, miniature
 from sizing.release import Release
 from sizing.units import MIB, format_size
 
-__all__ = ["Laboratory", "laboratory", "scale", "small_of"]
-
 ADMIN_FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", *FIRST_TIER)
 
 

@@ -15,16 +15,6 @@ from lab.hbase.result import Substitution
 from lab.hbase.store.processes import ROOT
 from sizing.modes import Mode
 
-__all__ = [
-    "PERSIST_INTERVAL_MS",
-    "Overlay",
-    "ServerIdentity",
-    "client_overlay",
-    "master_overlay",
-    "server_overlay",
-    "varied",
-]
-
 PERSIST_INTERVAL_MS: Final = 10_000
 """Ten seconds stand for one minute: the plan's interval of ten minutes."""
 SESSION_MS: Final = 20_000

@@ -12,8 +12,6 @@ from typing import Final
 
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["HOST", "LabPaths", "Ports", "free_ports", "home"]
-
 HOST: Final = "127.0.0.1"
 LISTENING: Final = range(20_000, 32_768)
 """Ports below Linux's outgoing ports (net.ipv4.ip_local_port_range) and above well-known services."""

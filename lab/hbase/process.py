@@ -15,8 +15,6 @@ from typing import Final
 
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["Command", "RunningProcess", "began", "die_with", "start"]
-
 PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
 POLL_SECONDS: Final = 0.05
 KILL_SECONDS: Final = 10.0

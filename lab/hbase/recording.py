@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.store.client import StoreCounters
 
-__all__ = ["Recording", "Sample", "recordings_of_json", "recordings_to_json"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:

@@ -10,18 +10,6 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = [
-    "Chart",
-    "Machine",
-    "Measurement",
-    "MeasurementTarget",
-    "Run",
-    "Scenario",
-    "Series",
-    "Substitution",
-    "TargetKind",
-]
-
 
 class TargetKind(StrEnum):
     """The condition that a target sets for a measured figure."""

@@ -24,8 +24,6 @@ from lab.hbase.ycsb import YcsbTable
 from sizing.problem import InvalidInput, OperationFailed, Problem
 from sizing.units import GIB
 
-__all__ = ["RunFiles", "RunRequest", "check_room", "run"]
-
 SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, unfinished uploads
 COPIES_ON_DISK: Final = 5
 """The most copies of the data on disk: store files before and after a compaction, cache, volume, a dropped table."""

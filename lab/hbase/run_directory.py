@@ -12,8 +12,6 @@ from lab.hbase.limits import groups, volume
 from lab.hbase.paths import home
 from lab.hbase.process import began
 
-__all__ = ["clean_abandoned", "remove_directory", "run_directory", "running"]
-
 
 @contextmanager
 def run_directory() -> Iterator[Path]:

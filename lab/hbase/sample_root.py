@@ -29,8 +29,6 @@ from sizing.modes import S3_PLAIN
 from sizing.problem import OperationFailed, Problem
 from sizing.units import MIB
 
-__all__ = ["LEAST_LARGE_BYTES", "SAMPLES", "SampleRoot", "sample_root"]
-
 RELEASE: Final = "emr-7.10.0"  # of HBase 2.6.2
 PREFIX: Final = "hbase"
 FILES: Final = 200

@@ -13,8 +13,6 @@ from lab.hbase.process import Command, RunningProcess, start
 from lab.hbase.software import Software
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["Ycsb", "YcsbLoad", "YcsbResult", "YcsbTable", "measured", "operations", "pace", "rows_of"]
-
 HEAP_MIB: Final = 384
 SLACK_SECONDS: Final = 90.0
 LOADING_SECONDS: Final = 900.0

@@ -15,8 +15,6 @@ import numpy as np
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 
-__all__ = ["Filled", "filled_by_chance"]
-
 ORDERS: Final = 200  # judgement: the standard error of the mean is then a fourteenth of the deviation
 SEED: Final = 1
 

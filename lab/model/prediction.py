@@ -27,18 +27,6 @@ from sizing.resource import (
 )
 from sizing.units import MIB
 
-__all__ = [
-    "Expected",
-    "LabNode",
-    "expected",
-    "expected_hit_ratio",
-    "popularity_of",
-    "read_of",
-    "slot_bytes",
-    "swing_of",
-    "timings_of",
-]
-
 # judgement: loopback is no network; this is far above the rate of two cores.
 LOOPBACK_GBIT_PER_SECOND: Final = 100.0
 

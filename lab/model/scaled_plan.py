@@ -19,8 +19,6 @@ from sizing.stored_blocks import stored_blocks
 from sizing.units import MIB
 from sizing.workload import ClosedLoad, Reads, Workload
 
-__all__ = ["CLIENTS", "REGIONS", "ScaledPlan", "Small", "miniature", "miniature_demand"]
-
 REGIONS: Final = (
     16  # judgement: more store files than client threads, because S3A serves the readers of a file one after another
 )

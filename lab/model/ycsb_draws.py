@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from sizing.popularity import YCSB_RANKS, Popularity
 
-__all__ = ["drawn_below", "hashed", "hot_set_drawn", "zipfian_drawn"]
-
 Floats = NDArray[np.float64]
 OFFSET: Final = np.uint64(0xCBF29CE484222325)
 PRIME: Final = np.uint64(1_099_511_628_211)

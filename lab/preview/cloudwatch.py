@@ -17,18 +17,6 @@ from typing import Final
 from dashboards.alarm import Alarm
 from dashboards.graph import Exact, Graph
 
-__all__ = [
-    "Drawn",
-    "MetricStore",
-    "Published",
-    "Series",
-    "Value",
-    "drawn",
-    "evaluated",
-    "in_alarm",
-    "queried",
-]
-
 Series = Mapping[int, float]
 """Values by the start of their period, in seconds."""
 Value = float | Series | list["Named"]

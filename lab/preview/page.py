@@ -21,8 +21,6 @@ from lab.preview.cloudwatch import Drawn, MetricStore, drawn
 from lab.preview.replay import MINUTE, replay, three_servers
 from sizing.plan import Plan
 
-__all__ = ["board_svg", "page_html", "page_png"]
-
 Spec = dict[str, Any]
 
 WIDTH: Final = 520

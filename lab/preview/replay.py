@@ -23,8 +23,6 @@ from dashboards.reads import of_root
 from lab.hbase.recording import Recording, Sample, recordings_of_json
 from lab.preview.cloudwatch import MetricStore, Published
 
-__all__ = ["MINUTE", "Moment", "ReplayedServer", "recording", "replay", "three_servers"]
-
 RECORDED: Final = Path(__file__).parent / "recorded"
 STRETCH: Final = 12
 MINUTE: Final = 60

@@ -12,8 +12,6 @@ from lab.preview.cloudwatch import in_alarm
 from lab.preview.replay import MINUTE, ReplayedServer, replay
 from sizing.plan import Plan
 
-__all__ = ["rule_holds", "timeline"]
-
 
 def timeline(servers: Sequence[ReplayedServer], plan: Plan, root_bucket: str) -> Mapping[str, Sequence[int]]:
     """Return the minutes in which each alarm was in ALARM, evaluated once a minute; others are left out."""

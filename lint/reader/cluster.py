@@ -12,8 +12,6 @@ from lint.reader.node import Object
 from lint.reader.problems import ReadProblems
 from lint.reader.settings import level_settings
 
-__all__ = ["CLUSTER_KEYS", "cluster_subject"]
-
 CLUSTER_KEYS: Final = frozenset({"Configurations", "Instances", "ReleaseLabel", "Applications", "ManagedScalingPolicy"})
 FLEETS: Final = ("InstanceFleets", "MasterInstanceFleet", "CoreInstanceFleet", "TaskInstanceFleets")
 

@@ -14,8 +14,6 @@ from lint.reader.shell_words import shell_words
 from lint.reader.source_text import SourceText, refusal
 from sizing.problem import Problem
 
-__all__ = ["command_object", "command_offsets"]
-
 COMMAND: Final = re.compile(r"(?<![\w-])emr(?:[ \t]|\\\n)+create-cluster(?=(?:\s|\\\n)+-)")
 BEFORE: Final = re.compile(r"(?P<backtick>`?)(?<![\w-])aws(?![\w-])[^`]*$")
 COMMENT: Final = re.compile(r"(?:^|\s)#")

@@ -11,8 +11,6 @@ from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar
 from lint.reader.problems import ReadProblems
 from lint.reader.source_text import SourceSpan, quoted
 
-__all__ = ["Fields"]
-
 # judgement: no count and no volume of EMR has more digits.
 WHOLE: Final = re.compile(r"[0-9]{1,9}")
 

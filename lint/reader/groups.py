@@ -10,8 +10,6 @@ from lint.reader.fields import Fields
 from lint.reader.settings import level_settings
 from lint.reader.source_text import quoted
 
-__all__ = ["node_groups"]
-
 ROLES: Final[Mapping[str, str]] = {names.api: role for role, names in GROUPS.items()}
 
 

@@ -18,8 +18,6 @@ from lint.reader.settings import Level
 from lint.reader.source_text import SourceSpan, SourceText, quoted, refusal
 from sizing.problem import InvalidInput
 
-__all__ = ["hadoop_subject"]
-
 FILES: Final[Mapping[str, str]] = {
     "core-site.xml": "core-site",
     "hdfs-site.xml": "hdfs-site",

@@ -15,8 +15,6 @@ from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import SourceText, TextCursor, quoted, refusal
 from sizing.problem import InvalidInput
 
-__all__ = ["MOST_LEVELS", "json_node"]
-
 # judgement: classifications nest 3 levels, a cluster 10.
 MOST_LEVELS: Final = 50
 PLACEHOLDER: Final = re.compile(r"<[^<>\n]*>|\$\{[^{}]*\}")

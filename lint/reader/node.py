@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from emr.cluster_spec import PLACEHOLDER
 from lint.reader.source_text import SourceSpan
 
-__all__ = ["Array", "Member", "Node", "Object", "Scalar", "is_gap", "scalar_text"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar:

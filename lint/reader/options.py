@@ -17,8 +17,6 @@ from lint.reader.shorthand import shorthand_object
 from lint.reader.source_text import SourceSpan, SourceText, load_source, quoted, refusal
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["OPTIONS", "Option", "launch_object"]
-
 FILE: Final = re.compile(r"fileb?://(.+)", re.DOTALL)
 ELSEWHERE: Final = re.compile(r"(?:https?|s3)://")
 GAP: Final = re.compile(r"<[^<>]+>|\$\{[^{}]*\}")

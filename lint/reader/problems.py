@@ -9,8 +9,6 @@ from emr.cluster_spec import Setting
 from lint.reader.source_text import SourceSpan, quoted
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["ReadProblems"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadProblems:

@@ -17,8 +17,6 @@ from lint.reader.yaml_node import yaml_node
 from lint.release_of import is_label, nearest_label
 from sizing.problem import InvalidInput
 
-__all__ = ["read_subject"]
-
 XML: Final = re.compile(r"\s*<(?:[?!]|configuration\b|property\b)")
 JSON: Final = re.compile(r"\s*[\[{]")
 YAML_KEYS: Final = "|".join(sorted(CLUSTER_KEYS | {"Classification", "Properties", "Resources"}))

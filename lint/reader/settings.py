@@ -12,8 +12,6 @@ from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar
 from lint.reader.problems import ReadProblems
 from lint.reader.source_text import SourceSpan, quoted
 
-__all__ = ["Level", "level_settings"]
-
 API_PROPERTIES: Final = "Properties"
 PROPERTIES: Final = (API_PROPERTIES, "ConfigurationProperties")
 """The keys of EMR's API, which accepts strings only, and of CloudFormation, which converts numbers to strings."""

@@ -12,8 +12,6 @@ from typing import Final
 from lint.reader.source_text import SourceText, refusal
 from sizing.problem import InvalidInput
 
-__all__ = ["shell_words"]
-
 FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`"
 """Text that the shell replaces: a variable, or the output of a command."""
 UNQUOTED: Final = re.compile(

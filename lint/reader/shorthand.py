@@ -11,8 +11,6 @@ from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import BLANK, SourceText, TextCursor, quoted, refusal
 from sizing.problem import InvalidInput
 
-__all__ = ["shorthand_object"]
-
 KEY: Final = re.compile(r"([\w.\-#/:]+)\s*@?=")
 QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 BARE: Final = re.compile(r"(?:<[^<>]*>|\$\{[^{}]*\}|[^,\[\]{}<$]|[<$])+")

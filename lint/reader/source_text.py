@@ -10,8 +10,6 @@ from typing import Final
 
 from sizing.problem import InvalidInput, Problem
 
-__all__ = ["BLANK", "SourceSpan", "SourceText", "TextCursor", "load_source", "quoted", "refusal"]
-
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
 MOST_BYTES: Final = 4 * 2**20
 NEW_LINE: Final = re.compile("\n")

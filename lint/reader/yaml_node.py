@@ -12,8 +12,6 @@ from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import SourceSpan, SourceText, refusal
 from sizing.problem import InvalidInput
 
-__all__ = ["yaml_node"]
-
 SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The loader of libyaml where it was built in: the same language, several times faster."""
 

@@ -28,8 +28,6 @@ from lint.rules import (
     write_ahead_log,
 )
 
-__all__ = ["RULES", "TOPICS"]
-
 MODULES: Final = (
     release,
     keys,

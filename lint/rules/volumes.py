@@ -9,8 +9,6 @@ from lint.node import LintedNode
 from sizing.instance import InstanceType
 from sizing.units import GIB
 
-__all__ = ["files_of", "instance_of", "largest_volume_gib", "mount_of", "room_gib"]
-
 ON_DISK: Final = ("file", "files", "mmap")
 """Engines that keep the BucketCache on a volume."""
 

@@ -21,8 +21,6 @@ from operations.deployed_stack import STUCK, status_of
 from operations.description import LIVES
 from operations.preflight.check import PreflightCheck, PreflightContext
 
-__all__ = ["ACCOUNT_CHECKS", "BOOTSTRAP"]
-
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 STANDARD_VCPUS: Final = ("ec2", "L-1216C47A")
 """Service Quotas: Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances."""

@@ -10,8 +10,6 @@ from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from operations.aws import Aws
 
-__all__ = ["PreflightCheck", "PreflightContext"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightCheck:

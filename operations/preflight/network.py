@@ -8,8 +8,6 @@ from typing import Any
 from environments.environment import EMR_TAG
 from operations.preflight.check import PreflightCheck, PreflightContext
 
-__all__ = ["NETWORK_CHECKS"]
-
 
 def _subnet(context: PreflightContext) -> Iterator[PreflightCheck]:
     """Check an existing subnet: its VPC, its zone, its free addresses, and the tag that EMR's service role requires."""

@@ -16,8 +16,6 @@ from operations.deployed_stack import status_of
 from operations.description import cluster_id
 from operations.preflight.check import PreflightCheck, PreflightContext
 
-__all__ = ["ROOT_CHECKS"]
-
 
 def _root(context: PreflightContext) -> Iterator[PreflightCheck]:
     """Check that an existing bucket is in this region, and that the name of a new one is free or our own stack's."""

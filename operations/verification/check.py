@@ -11,8 +11,6 @@ from configurations.launch import Launch
 from operations.aws import Aws
 from operations.description import DescribedCluster
 
-__all__ = ["Check", "CheckResult", "Facts", "Nodes", "VerificationContext"]
-
 Facts = Mapping[str, Any]
 """The state of one node, as the node reports it."""
 Nodes = Mapping[str, Facts | None]

@@ -12,8 +12,6 @@ from operations.stack_drift import stack_edits
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.problem import Drifted, OperationFailed
 
-__all__ = ["LAUNCH_CHECKS"]
-
 READY: Final = frozenset({"RUNNING", "WAITING"})
 OLD_RANGE_GIB: Final = 1024
 """The largest volume that EMR's pages once named."""

@@ -18,8 +18,6 @@ from environments.names import emr_cluster_name
 from operations.caches import NAMESPACE
 from operations.verification.check import Check, CheckResult, VerificationContext
 
-__all__ = ["MONITORING_CHECKS"]
-
 OF_READS: Final = frozenset({"HitRatio", "Below90", "Below80", "MissesOver90", "MissesOver80", "GetP99"})
 """The figures that a node publishes only after the first reads."""
 DRAWN, EMPTY = "drawn", "empty"

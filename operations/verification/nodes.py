@@ -8,8 +8,6 @@ from typing import Final
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.units import GIB
 
-__all__ = ["NODE_CHECKS"]
-
 VOLUME_FRACTION: Final = 0.02  # judgement: the share of a volume that the file system uses for itself
 OLDEST_PYTHON: Final = (3, 9)
 EMR_PART_GIB: Final = (4.0, 6.0)

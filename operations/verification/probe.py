@@ -15,8 +15,6 @@ from operations.progress import Say
 from operations.verification.check import Facts, Nodes
 from sizing.problem import OperationFailed
 
-__all__ = ["PROGRAM", "probe_core_nodes", "probe_primary"]
-
 PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "probe.py"
 # judgement: Systems Manager delivers within seconds, and the program runs for two seconds.
 ANSWER_SECONDS: Final = 120.0

@@ -14,8 +14,6 @@ from emr.classification import flattened
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.units import GIB, MIB
 
-__all__ = ["REGION_SERVER_CHECKS", "SITES"]
-
 SITES: Final = ("core-site", "hbase-site")
 """The files that a RegionServer reads, in this order: a later file overrides an earlier one."""
 CACHE_FRACTION: Final = 0.02  # the cache does not use a part of a bucket at its end

@@ -20,8 +20,6 @@ from lab.hbase.software.jars import HBASE, hbase_sets
 from lab.hbase.software.selection import nearest_set
 from sizing.modes import MODES
 
-__all__ = ["BootCase", "BootContext", "cases", "distinct", "environment_files"]
-
 PROJECT: Final = Path(__file__).parents[3]
 FOLDERS: Final = ("environments", "tests/environments/examples")
 VARIED: Final = "prod"

@@ -9,17 +9,6 @@ from typing import Any, Final
 
 from lab.hbase.boots.planned import CACHE_SWITCHES, Value, bytes_of
 
-__all__ = [
-    "CACHE_CONFIG",
-    "CACHE_STARTED",
-    "MASTER_WAITS",
-    "SERVED",
-    "DaemonReport",
-    "Reported",
-    "master_figures",
-    "server_figures",
-]
-
 CACHE_STARTED: Final = re.compile(
     r"Started bucket cache; ioengine=(?P<engine>\S+), capacity=(?P<capacity>[^,]+), blockSize=(?P<block>[^,]+), "
     r"writerThreadNum=(?P<threads>\d+), writerQLen=(?P<queue>\d+), persistencePath=(?P<path>[^,]+),"

@@ -34,8 +34,6 @@ from lab.model.scaled_plan import Small, miniature
 from sizing.problem import OperationFailed, Problem
 from sizing.units import GIB, MIB
 
-__all__ = ["Daemons", "as_rendered", "daemons"]
-
 SMALL: Final = Small(memory_bytes=2 * GIB, data_bytes=64 * MIB)
 HEARD_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.2

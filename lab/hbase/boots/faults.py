@@ -13,8 +13,6 @@ from emr.classification import Classification, Classifications
 from lint.rule import BOOTED, Rule
 from lint.rules import RULES
 
-__all__ = ["FAULTS", "Fault", "Outcome", "Trigger", "faulty_launch", "unproven_rules"]
-
 
 class Outcome(StrEnum):
     """The outcomes of a boot with a file that lint refuses."""

@@ -12,8 +12,6 @@ from configurations.node_files import site_properties
 from sizing.allocator import BucketAllocator
 from sizing.plan import Plan
 
-__all__ = ["CACHE_SWITCHES", "UNITS", "Value", "byte_text", "bytes_of", "planned_of_core", "planned_of_primary"]
-
 Value = float | str
 UNITS: Final = {
     "BucketCache": "MiB",

@@ -21,8 +21,6 @@ from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.problem import OperationFailed
 from sizing.units import KIB
 
-__all__ = ["QUESTION", "TITLE", "decisive", "run"]
-
 TITLE: Final = "What lint refuses"
 QUESTION: Final = "Does HBase fail or misbehave with files that lint refuses, as the rule says?"
 TABLE: Final = TableSpec(name="blocks", families=(TableFamily(name="cf"),))

@@ -18,8 +18,6 @@ from lab.hbase.experiment import ScenarioResult
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.problem import OperationFailed
 
-__all__ = ["defined_tables", "facts", "run", "table_figures"]
-
 TITLE: Final = "Rendered files boot"
 QUESTION: Final = (
     "Does a real HBase start with the rendered files of each mode and role, and report the planned settings?"

@@ -48,8 +48,6 @@ from lab.hbase.limits.layout import (
 from lab.hbase.limits.volume import LimitedVolume
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["ControlGroups", "DiskLimits", "remove_abandoned", "unavailable"]
-
 # judgement: killed processes are reaped within this time, even with gigabytes of heap to release.
 EMPTY_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.1

@@ -17,18 +17,6 @@ from typing import Final
 
 from sizing.problem import OperationFailed, Problem
 
-__all__ = [
-    "PREFIX",
-    "GroupLayout",
-    "alone",
-    "layout_of",
-    "pass_on_controllers",
-    "removed",
-    "take_back_controllers",
-    "write",
-    "written",
-]
-
 PREFIX: Final = "warmbase-lab-"
 PROC: Final = Path("/proc/self")
 CONTROLLERS: Final = frozenset({"memory", "io"})

@@ -14,16 +14,6 @@ from typing import Final
 
 from sizing.problem import Problem
 
-__all__ = [
-    "IdleCpu",
-    "MachineMemory",
-    "cores",
-    "free_disk_bytes",
-    "kernel",
-    "memory",
-    "needs",
-]
-
 PROC: Final = Path("/proc")
 KIB: Final = 1 << 10
 GIB: Final = 1 << 30

@@ -8,8 +8,6 @@ from typing import Final
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from sizing.units import format_percent, format_rate, format_size
 
-__all__ = ["NOTHING", "amount_text", "measured_text", "number_text", "predicted_text", "ratio_text", "target_text"]
-
 NOTHING: Final = "-"
 """The text in place of a missing prediction, ratio or target."""
 FIGURES: Final = 4

@@ -16,8 +16,6 @@ import vl_convert
 
 from lab.hbase.result import Chart
 
-__all__ = ["CONFIG", "MANY", "MOST_POINTS", "PALETTE", "picture", "thinned"]
-
 MOST_POINTS: Final = 200
 """The most points of one series, which is more than a picture of this width can show."""
 WIDTH: Final = 460

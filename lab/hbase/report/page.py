@@ -13,8 +13,6 @@ from lab.hbase.report import amounts, wording
 from lab.hbase.report.charts import picture
 from lab.hbase.result import Chart, Run
 
-__all__ = ["page_html", "prose"]
-
 TEMPLATE: Final = "page.html.j2"
 
 

@@ -10,23 +10,6 @@ from lab.hbase.report.amounts import measured_text, predicted_text, target_text
 from lab.hbase.result import Machine, Measurement, Run, Scenario, Substitution, TargetKind
 from sizing.units import format_duration, format_size
 
-__all__ = [
-    "by_case",
-    "difference",
-    "differences_by_reason",
-    "limits_of_the_machine",
-    "machine_text",
-    "missed_text",
-    "outcome",
-    "properties_text",
-    "slug",
-    "targets_text",
-    "times_of",
-    "tried_text",
-    "verdict",
-    "when",
-]
-
 
 def by_case(figures: Iterable[Measurement]) -> dict[str, list[Measurement]]:
     """Return the figures under their case, in the order in which the cases came."""

@@ -11,8 +11,6 @@ from typing import Final
 
 from lab.hbase.experiment import Experiment, ScenarioResult
 
-__all__ = ["BENCHED", "SCENARIOS", "UNBENCHED", "Scenario", "benched", "question", "unbenched"]
-
 UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots.rendered", "refused": "boots.refusals"}
 """Scenarios that boot files of many environments, each in a lab of its own; their modules below `lab.hbase`."""
 

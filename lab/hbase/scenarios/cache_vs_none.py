@@ -12,8 +12,6 @@ from lab.hbase.overlay import varied
 from lab.hbase.result import Measurement
 from lab.model.scaled_plan import CLIENTS
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "No cache against a warm one"
 QUESTION: Final = "What does a read cost when every block comes from S3, and what when the cache is warm?"
 NONE: Final = varied(

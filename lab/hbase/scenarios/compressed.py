@@ -16,8 +16,6 @@ from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "Compressed data, cached compressed or not"
 QUESTION: Final = "What does caching compressed blocks gain, and what does decompressing each hit cost?"
 RATIO: Final = 3.0

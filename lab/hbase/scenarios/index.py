@@ -26,8 +26,6 @@ from sizing.problem import OperationFailed, Problem
 from sizing.restart import restore_seconds
 from sizing.units import KIB, MIB
 
-__all__ = ["QUESTION", "TITLE", "Histogram", "Restored", "class_histogram", "restored", "run"]
-
 TITLE: Final = "The index of the cache"
 QUESTION: Final = "How much heap and index file does one cached block need, and how fast is the index read back?"
 BLOCK_BYTES: Final = KIB

@@ -16,8 +16,6 @@ from lab.hbase.result import Measurement
 from lab.hbase.store.settings import Settings
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "Killed while the cache fills"
 QUESTION: Final = (
     "How much of the cache survives when a server is killed while its cache fills, and does the server start again?"

@@ -8,8 +8,6 @@ from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, performance_figures
 from lab.hbase.result import Measurement
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "YCSB A, C and F"
 QUESTION: Final = "What throughput do YCSB's usual mixes of reads and updates reach with a warm cache?"
 PREFETCHED_SECONDS: Final = 600.0

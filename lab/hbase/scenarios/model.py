@@ -26,8 +26,6 @@ from sizing.popularity import UNIFORM, Popularity
 from sizing.problem import OperationFailed, Problem
 from sizing.units import MIB
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "The cache model against the real cache"
 QUESTION: Final = (
     "Do cached blocks, hit ratios and GETs agree with the calculator at five cache sizes and three popularities?"

@@ -9,8 +9,6 @@ from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures
 from lab.hbase.result import Measurement
 from lab.model.prediction import read_of
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "Multi-gets"
 QUESTION: Final = "How many blocks does a request for several rows read, and what does that cost?"
 KEYS: Final = (1, 10)

@@ -20,8 +20,6 @@ from sizing.allocator import DEFAULT_BUCKET_SIZES
 from sizing.popularity import UNIFORM
 from sizing.units import MIB
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "A cache smaller than the data"
 QUESTION: Final = "With equal disks, how much do EMR's defaults, the published recipe and our plan read from the cache?"
 WHY: Final = "the configuration of this case"

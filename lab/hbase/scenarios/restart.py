@@ -18,8 +18,6 @@ from lab.model.scaled_plan import REGIONS
 from sizing.region_server import OPEN_REGION_THREADS
 from sizing.restart import RestartLoad, restart
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "Restarts"
 QUESTION: Final = (
     "How much of the cache survives a restart, and how long does it take until regions serve and "

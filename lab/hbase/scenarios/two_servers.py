@@ -12,8 +12,6 @@ from lab.hbase.experiment import Experiment, ScenarioResult, at_least
 from lab.hbase.result import Measurement
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "Regions moved away and back"
 QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still in its cache?"
 PREFETCHED_SECONDS: Final = 600.0

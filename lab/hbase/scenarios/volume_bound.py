@@ -25,8 +25,6 @@ from sizing.problem import OperationFailed, Problem
 from sizing.resource import Disk, Hits, disk_bytes_per_read
 from sizing.units import MIB
 
-__all__ = ["QUESTION", "TITLE", "run", "uncached"]
-
 TITLE: Final = "Bound by the volume"
 QUESTION: Final = "With the cache on a volume like gp3, do throughput and bottleneck agree with the calculator?"
 DEFAULT_MIB_S: Final = 125  # gp3's default

@@ -28,8 +28,6 @@ from sizing.popularity import UNIFORM
 from sizing.units import SECONDS_PER_HOUR
 from sizing.warm_up import CacheCapacity, WarmUpLoad, curve, hours_to, rate_between
 
-__all__ = ["QUESTION", "TITLE", "run"]
-
 TITLE: Final = "Warming a cold cache"
 QUESTION: Final = "How long does a cold cache take to become useful, with reads alone and with prefetch?"
 READING_WINDOWS: Final = 5

@@ -15,8 +15,6 @@ from typing import Final
 from lab.hbase.software.jars import COMPILER, jar_sets
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["SOURCES", "Compilation", "sources"]
-
 SOURCES: Final = Path(__file__).parents[1] / "java"
 # `--release` would need lib/ct.sym, which a linked runtime lacks.
 FLAGS: Final = ("-source", "17", "-target", "17", "-encoding", "UTF-8", "-proc:none", "-nowarn")

@@ -20,8 +20,6 @@ from urllib.request import Request, urlopen
 from lab.hbase.software.jars import Jar
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["CENTRAL", "PARTIAL", "Repository", "download"]
-
 CENTRAL: Final = "https://repo1.maven.org/maven2"
 PARTIAL: Final = ".part"
 """The suffix of an incomplete file."""

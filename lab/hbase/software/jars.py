@@ -10,8 +10,6 @@ from typing import Final
 
 from facts.table import rows
 
-__all__ = ["COLUMNS", "COMPILER", "HBASE", "LOCK", "STORE", "Jar", "hbase_sets", "jar_sets", "version_of"]
-
 LOCK: Final = Path(__file__).with_name("jars.csv")
 COLUMNS: Final = ("sets", "group", "artifact", "version", "classifier", "bytes", "sha256")
 STORE: Final = "store"

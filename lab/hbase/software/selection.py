@@ -13,8 +13,6 @@ from lab.hbase.software.setup import classes_directory, jars_directory, problems
 from sizing.problem import InvalidInput, Problem
 from sizing.release import Release, Version, parse_version
 
-__all__ = ["Software", "nearest_set", "software"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Software:

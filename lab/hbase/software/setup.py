@@ -17,8 +17,6 @@ from lab.hbase.software.jars import Jar, hbase_sets, jar_sets
 from lab.hbase.software.runtime import RUNTIME_BYTES, install_runtime, runtime, unsupported
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["classes_directory", "jars_directory", "locked", "missing_jars", "problems", "remove", "set_up"]
-
 LOCK: Final = "setup.lock"
 CLASSES_BYTES: Final = 10_000_000  # judgement: about 60 kB for each change of a source
 

@@ -14,8 +14,6 @@ from lab.hbase.paths import HOST
 from lab.hbase.store.settings import Settings
 from sizing.problem import OperationFailed, Problem
 
-__all__ = ["StoreClient", "StoreCounters", "Tally"]
-
 STORE_FILES: Final = b"/data/"
 """The part of a path that every object of a table has below `hbase.rootdir`, in the archive too."""
 SYSTEM_TABLES: Final = b"/data/hbase/"

@@ -13,8 +13,6 @@ from lab.hbase.store.flow import Flow, ReadGate
 from lab.hbase.store.framing import HEAD_BYTES, Malformed, RequestHead, Response
 from lab.hbase.store.settings import Conditions
 
-__all__ = ["Client", "Proxied"]
-
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 SLOW_DOWN: Final = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n'

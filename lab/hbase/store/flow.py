@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Flow", "ReadGate"]
-
 # judgement: a few answers of 64 KiB; a connection holds at most this and one read of its socket.
 QUEUED_BYTES: Final = 256 * 1024
 SLICE_SECONDS: Final = (

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["HEAD_BYTES", "Body", "Malformed", "RequestHead", "Response"]
-
 # judgement: Jetty accepts heads of 8 KiB, S3 8 KB of its own headers; anything longer is not a head.
 HEAD_BYTES: Final = 64 * 1024
 LINE_BYTES: Final = 4096  # judgement: a chunk's size with its signature takes about 100 bytes

@@ -19,8 +19,6 @@ from lab.hbase.paths import HOST
 from lab.hbase.store.connection import Client, Proxied
 from lab.hbase.store.settings import Conditions, Settings
 
-__all__ = ["main"]
-
 WAITING_CONNECTIONS: Final = 512  # judgement: S3A opens up to `fs.s3a.connection.maximum` at once
 CONTROL_SECONDS: Final = 10.0
 CONTROL_BYTES: Final = 64 * 1024  # judgement: settings take a few hundred bytes

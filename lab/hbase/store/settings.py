@@ -9,8 +9,6 @@ from random import Random
 from statistics import NormalDist
 from typing import Any, Final
 
-__all__ = ["Conditions", "Settings"]
-
 P99: Final = NormalDist().inv_cdf(0.99)
 """Standard deviations from the median to the 99th percentile."""
 BURST_SECONDS: Final = 0.1  # judgement: requests come in bursts; ten bursts a second still make a rate
