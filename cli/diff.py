@@ -26,7 +26,7 @@ from facts.prices import price_table
 from facts.releases import releases
 from lint.reader import read_subject
 from reports.json_text import json_text
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import InvalidInput
 
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
@@ -109,7 +109,7 @@ def _record(launch: Launch) -> LaunchRecord:
         where, name = str(record_directory(environment, cluster_name)), Path(environment.source).stem
         why = f"cluster {cluster_name} has no launch record, so there is nothing to compare with"
         fix = f"if the cluster is running, write its record: warmbase pin {name}"
-        raise InvalidInput([Problem(where=where, what="no launch record", why=why, fix=fix)])
+        raise InvalidInput.of(where=where, what="no launch record", why=why, fix=fix)
     return record
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from reports.json_text import json_text
-from sizing.problem import InvalidInput, Problem, WarmbaseError
+from sizing.problem import InvalidInput, WarmbaseError
 
 IN_ANSWER: Final = "cli.errors.in_answer"
 
@@ -32,7 +32,7 @@ def print_json_error(context: click.Context, error: WarmbaseError | click.UsageE
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "warmbase"
         message = error.format_message().rstrip(".")
-        error = InvalidInput(Problem(where=command, what=message, why="", fix=f"{command} --help"))
+        error = InvalidInput.of(where=command, what=message, why="", fix=f"{command} --help")
     click.echo(json_text(error.document()))
 
 

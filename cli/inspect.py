@@ -131,8 +131,8 @@ def _store(root: str) -> tuple[RootStore, str]:
     directory = Path(root)
     if not directory.is_dir():
         why = "it is neither a directory on this machine nor a URL that begins with s3://"
-        raise InvalidInput(
-            [Problem(where=root, what="not an HBase root", why=why, fix="name the directory that contains data/")]
+        raise InvalidInput.of(
+            where=root, what="not an HBase root", why=why, fix="name the directory that contains data/"
         )
     return LocalRoot(directory.resolve()), directory.resolve().name or "root"
 

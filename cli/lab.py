@@ -105,13 +105,11 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     _print_run(finished, files.page)
     missed = sum(len(scenario.missed) for scenario in finished.scenarios)
     if missed:
-        raise Infeasible(
-            Problem(
-                where=str(files.page),
-                what=f"{missed} targets are missed",
-                why="the page shows the differences",
-                fix="run the scenario again on a quiet machine; if it misses again, report it with the page",
-            )
+        raise Infeasible.of(
+            where=str(files.page),
+            what=f"{missed} targets are missed",
+            why="the page shows the differences",
+            fix="run the scenario again on a quiet machine; if it misses again, report it with the page",
         )
 
 

@@ -8,7 +8,7 @@ import click
 
 from environments.environment import Environment
 from sizing.cluster import ClusterChoice
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import InvalidInput
 
 environment_argument: Final = click.argument("environment", metavar="ENV")
 cluster_option: Final = click.option(
@@ -30,14 +30,10 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
     if cluster_name is None:
         return environment.active
     if cluster_name not in environment.clusters:
-        raise InvalidInput(
-            [
-                Problem(
-                    where=environment.source,
-                    what="clusters",
-                    why=f"there is no cluster {cluster_name!r}",
-                    fix=f"one of: {', '.join(environment.clusters)}",
-                )
-            ]
+        raise InvalidInput.of(
+            where=environment.source,
+            what="clusters",
+            why=f"there is no cluster {cluster_name!r}",
+            fix=f"one of: {', '.join(environment.clusters)}",
         )
     return environment.clusters[cluster_name]

@@ -12,7 +12,7 @@ from sizing.calculator import plan
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES, Mode
 from sizing.plan import Plan
-from sizing.problem import Infeasible, Problem
+from sizing.problem import Infeasible
 from sizing.requirements import Requirements, World
 
 
@@ -55,13 +55,11 @@ def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
 def infeasible(source: str, plan: Plan) -> Infeasible:
     """Return the error of a plan that misses its targets; its fix names the nearest changes that would meet them."""
     nearest = f"the nearest is {plan.core.count} x {plan.core.instance_type}"
-    return Infeasible(
-        Problem(
-            where=source,
-            what="no cluster meets the targets",
-            why=nearest,
-            fix=f"change one target: {'; or '.join(plan.nearest)}",
-        )
+    return Infeasible.of(
+        where=source,
+        what="no cluster meets the targets",
+        why=nearest,
+        fix=f"change one target: {'; or '.join(plan.nearest)}",
     )
 
 

@@ -60,22 +60,18 @@ def check_record(
     """Return the record if it is one of the cluster that runs by that id. Raises Refused for another, and for none."""
     fix = f"write the record: warmbase pin {Path(environment.source).stem}; then run the same command again"
     if record is None:
-        raise Refused(
-            Problem(
-                where=f"cluster {cluster_name}",
-                what=f"runs as {running}, and has no launch record",
-                why="without a launch record, warmbase does not know what the cluster was launched with",
-                fix=fix,
-            )
+        raise Refused.of(
+            where=f"cluster {cluster_name}",
+            what=f"runs as {running}, and has no launch record",
+            why="without a launch record, warmbase does not know what the cluster was launched with",
+            fix=fix,
         )
     if record.cluster_id != running:
-        raise Refused(
-            Problem(
-                where=f"cluster {cluster_name}",
-                what=f"runs as {running}, and its launch record is of {record.cluster_id}",
-                why=f"warmbase does not know what {running} was launched with",
-                fix=fix,
-            )
+        raise Refused.of(
+            where=f"cluster {cluster_name}",
+            what=f"runs as {running}, and its launch record is of {record.cluster_id}",
+            why=f"warmbase does not know what {running} was launched with",
+            fix=fix,
         )
     return record
 

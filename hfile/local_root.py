@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hfile.layout import FileEntry
 from hfile.readable import LocalFile
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +44,4 @@ def _refuse(error: OSError) -> None:
     """A directory that cannot be listed would be missing without a word."""
     if not isinstance(error, FileNotFoundError):
         fix = "run it as somebody who may read the whole root"
-        raise InvalidInput([Problem(where=str(error.filename), what="cannot be listed", why=str(error), fix=fix)])
+        raise InvalidInput.of(where=str(error.filename), what="cannot be listed", why=str(error), fix=fix)

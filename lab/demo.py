@@ -144,13 +144,11 @@ def _check(selection: str, launch: Launch, output: Path, progress: Progress) -> 
     with progress.step("cfn-lint the templates") as say:
         templates, errors = lint_errors(output)
         if errors:
-            raise OperationFailed(
-                Problem(
-                    where=str(output),
-                    what="cfn-lint found errors in the templates",
-                    why="\n".join(errors),
-                    fix="mend the template that each line names",
-                )
+            raise OperationFailed.of(
+                where=str(output),
+                what="cfn-lint found errors in the templates",
+                why="\n".join(errors),
+                fix="mend the template that each line names",
             )
         say(f"{templates} templates, no error")
 
@@ -211,13 +209,11 @@ def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:
         remaining = _remaining_stacks(cycle.aws, environment)
         retained = _root_buckets(cycle.aws, environment)
         if remaining or not retained:
-            raise OperationFailed(
-                Problem(
-                    where=environment,
-                    what="the demo did not remove what it deployed",
-                    why=f"stacks left: {remaining or 'none'}; buckets left: {retained or 'none'}",
-                    fix="end the local AWS, which keeps nothing, and run the demo again",
-                )
+            raise OperationFailed.of(
+                where=environment,
+                what="the demo did not remove what it deployed",
+                why=f"stacks left: {remaining or 'none'}; buckets left: {retained or 'none'}",
+                fix="end the local AWS, which keeps nothing, and run the demo again",
             )
         say(f"no stack; {len(retained)} buckets retained")
     return retained

@@ -160,13 +160,11 @@ def _let_stay(process: subprocess.Popen[str]) -> None:
         process.stdin.write(STAY)
         process.stdin.close()
     except BrokenPipeError:
-        raise OperationFailed(
-            Problem(
-                where="the local AWS",
-                what="has ended by itself, so it cannot stay",
-                why="",
-                fix="run the same command again",
-            )
+        raise OperationFailed.of(
+            where="the local AWS",
+            what="has ended by itself, so it cannot stay",
+            why="",
+            fix="run the same command again",
         ) from None
     if process.stdout:
         process.stdout.close()
@@ -229,11 +227,9 @@ def is_healthy(endpoint: str) -> bool:
 
 
 def _not_started(why: str) -> OperationFailed:
-    return OperationFailed(
-        Problem(
-            where="the local AWS",
-            what="did not start",
-            why=why,
-            fix="run `python -m local_aws` by itself and read what it prints",
-        )
+    return OperationFailed.of(
+        where="the local AWS",
+        what="did not start",
+        why=why,
+        fix="run `python -m local_aws` by itself and read what it prints",
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId"})
 DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
@@ -30,17 +30,15 @@ def translated(what: str, fix: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise OperationFailed(
-            Problem(where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_fix(error_code(error), fix))
+        raise OperationFailed.of(
+            where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_fix(error_code(error), fix)
         ) from error
     except BotoCoreError as error:
-        raise OperationFailed(
-            Problem(
-                where="AWS",
-                what=what,
-                why=str(error),
-                fix="set AWS_PROFILE or other credentials, and check that this machine reaches AWS",
-            )
+        raise OperationFailed.of(
+            where="AWS",
+            what=what,
+            why=str(error),
+            fix="set AWS_PROFILE or other credentials, and check that this machine reaches AWS",
         ) from error
 
 

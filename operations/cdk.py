@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from environments.reader import locate
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 PROJECT: Final = Path(__file__).parents[1]
 COMMAND: Final = PROJECT / "node_modules" / ".bin" / "cdk"
@@ -35,13 +35,11 @@ def run_cdk(
     Raises OperationFailed with the last lines when it is missing or ends badly.
     """
     if not COMMAND.exists():
-        raise OperationFailed(
-            Problem(
-                where=str(COMMAND.relative_to(PROJECT)),
-                what="does not exist",
-                why="the CDK command line is not installed",
-                fix="run `make setup`",
-            )
+        raise OperationFailed.of(
+            where=str(COMMAND.relative_to(PROJECT)),
+            what="does not exist",
+            why="the CDK command line is not installed",
+            fix="run `make setup`",
         )
     last: deque[str] = deque(maxlen=LAST_LINES)
     command = [str(COMMAND), *arguments, "--no-notices", "--no-color"]
@@ -63,13 +61,11 @@ def run_cdk(
             _stop(process)
             raise
     if process.returncode:
-        raise OperationFailed(
-            Problem(
-                where=f"cdk {' '.join(arguments)}",
-                what=f"ended with {process.returncode}",
-                why="\n".join(last),
-                fix="fix the cause that the lines above name, then run the same command again",
-            )
+        raise OperationFailed.of(
+            where=f"cdk {' '.join(arguments)}",
+            what=f"ended with {process.returncode}",
+            why="\n".join(last),
+            fix="fix the cause that the lines above name, then run the same command again",
         )
 
 

@@ -15,7 +15,7 @@ from operations.aws_errors import error_code, translated
 from operations.cdk import run_cdk
 from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
-from sizing.problem import OperationFailed, Problem, Refused
+from sizing.problem import OperationFailed, Refused
 
 NAME: Final = "warmbase"
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
@@ -140,14 +140,12 @@ def _forget(aws: Aws, stack: str) -> None:
 def _refuse_losses(stack: str, changes: list[Mapping[str, Any]]) -> None:
     lost = list(losses(changes))
     if lost:
-        raise Refused(
-            Problem(
-                where=f"stack {stack}",
-                what="was not changed: its change set would remove resources that must be retained",
-                why="\n".join(lost),
-                fix="if a cluster runs without its launch record, write the record with `warmbase pin`, and deploy"
-                " again; otherwise revert the change in the file or in this checkout",
-            )
+        raise Refused.of(
+            where=f"stack {stack}",
+            what="was not changed: its change set would remove resources that must be retained",
+            why="\n".join(lost),
+            fix="if a cluster runs without its launch record, write the record with `warmbase pin`, and deploy"
+            " again; otherwise revert the change in the file or in this checkout",
         )
 
 
@@ -157,11 +155,9 @@ def _protect(aws: Aws, stack: str) -> None:
 
 def _failed(stack: str, status: str | None, events: Events) -> OperationFailed:
     why = "\n".join(events.failures()) or "CloudFormation gave no reason"
-    return OperationFailed(
-        Problem(
-            where=f"stack {stack}",
-            what=f"ended {status}",
-            why=why,
-            fix="fix the cause that the lines above name, then run the same command again",
-        )
+    return OperationFailed.of(
+        where=f"stack {stack}",
+        what=f"ended {status}",
+        why=why,
+        fix="fix the cause that the lines above name, then run the same command again",
     )

@@ -18,7 +18,7 @@ from environments.root import Root
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.description import LIVES
-from sizing.problem import OperationFailed, Problem, Refused
+from sizing.problem import OperationFailed, Refused
 
 NOBODY: Final = "nobody"
 """The cluster of a claim by which somebody has said that the root is free; the node's program knows it, too."""
@@ -59,14 +59,12 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
         content: Mapping[str, Any] = json.loads(body)
         cluster, region, account = str(content["cluster"]), str(content["region"]), str(content["account"])
     except (ValueError, KeyError, TypeError):
-        raise OperationFailed(
-            Problem(
-                where=f"s3://{bucket}/{root.claim_key}",
-                what="is not a valid claim",
-                why="warmbase cannot tell which cluster writes to the root",
-                fix="find out which cluster writes there; when none does, delete the object, and run: warmbase"
-                " claim ENV --take",
-            )
+        raise OperationFailed.of(
+            where=f"s3://{bucket}/{root.claim_key}",
+            what="is not a valid claim",
+            why="warmbase cannot tell which cluster writes to the root",
+            fix="find out which cluster writes there; when none does, delete the object, and run: warmbase"
+            " claim ENV --take",
         ) from None
     return Claim(
         cluster=cluster,
@@ -117,13 +115,11 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
             )
         except ClientError as error:
             if error_code(error) in {"PreconditionFailed", "ConditionalRequestConflict"}:
-                raise Refused(
-                    Problem(
-                        where=f"s3://{bucket}/{root.claim_key}",
-                        what="changed while the command ran",
-                        why="a cluster is starting on this root",
-                        fix="check which cluster has the claim: warmbase claim",
-                    )
+                raise Refused.of(
+                    where=f"s3://{bucket}/{root.claim_key}",
+                    what="changed while the command ran",
+                    why="a cluster is starting on this root",
+                    fix="check which cluster has the claim: warmbase claim",
                 ) from None
             raise
 
@@ -131,23 +127,19 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
 def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
     claim_url = f"s3://{environment.root.bucket_in(aws.account)}/{environment.root.claim_key}"
     if (claim.account, claim.region) != (aws.account, environment.region):
-        raise Refused(
-            Problem(
-                where=claim_url,
-                what=f"is claimed by {claim.cluster} in {claim.region} of account {claim.account}",
-                why="these credentials cannot check there whether that cluster is running",
-                fix="check in that account and region; once the cluster is terminated, delete the object by hand and"
-                " run the same command again",
-            )
+        raise Refused.of(
+            where=claim_url,
+            what=f"is claimed by {claim.cluster} in {claim.region} of account {claim.account}",
+            why="these credentials cannot check there whether that cluster is running",
+            fix="check in that account and region; once the cluster is terminated, delete the object by hand and"
+            " run the same command again",
         )
     if claim.holds:
-        raise Refused(
-            Problem(
-                where=claim_url,
-                what=f"is claimed by {claim.cluster}, which is {claim.state}",
-                why="two clusters that write to one root corrupt it",
-                fix="terminate that cluster first: warmbase teardown",
-            )
+        raise Refused.of(
+            where=claim_url,
+            what=f"is claimed by {claim.cluster}, which is {claim.state}",
+            why="two clusters that write to one root corrupt it",
+            fix="terminate that cluster first: warmbase teardown",
         )
 
 

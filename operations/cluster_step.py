@@ -21,7 +21,7 @@ from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.polling import turns
 from operations.progress import Say
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 DIRECTORY: Final = Path(__file__).parent / "steps"
 PART: Final = re.compile(
@@ -97,14 +97,11 @@ class PrimaryShell:
             if state != reported:
                 say(f"step {step}, {name}, is {state}")
                 reported = state
-        raise OperationFailed(
-            Problem(
-                where=f"step {step}, {name}",
-                what=f"is still {reported} after {LONGEST_SECONDS / 60:.0f} minutes",
-                why=f"cluster {self.cluster_id} has not finished the step",
-                fix="check in the EMR console what the step is waiting for; once it has ended, run the same command"
-                " again",
-            )
+        raise OperationFailed.of(
+            where=f"step {step}, {name}",
+            what=f"is still {reported} after {LONGEST_SECONDS / 60:.0f} minutes",
+            why=f"cluster {self.cluster_id} has not finished the step",
+            fix="check in the EMR console what the step is waiting for; once it has ended, run the same command again",
         )
 
     def _answer(self, key: str) -> Mapping[str, Any] | None:
@@ -135,4 +132,4 @@ def _failure(log: str, where: str, state: str, answer: Mapping[str, Any] | None)
     if answer is not None:
         why = str(answer.get("error", "the step answered, but failed afterwards"))
     fix = f"read {log}, fix the cause, and run the same command again"
-    return OperationFailed(Problem(where=where, what=f"ended {state}", why=why, fix=fix))
+    return OperationFailed.of(where=where, what=f"ended {state}", why=why, fix=fix)

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from operations.aws import Aws
 from operations.polling import turns
 from operations.progress import Say
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 # judgement: EMR gives up on a cluster that does not start within the hour; a stack waits for that.
 LONGEST_SECONDS: Final = 5400.0
@@ -68,14 +68,12 @@ def _under_way(status: str) -> bool:
 def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
     means, command = STUCK[status]
     why = "\n".join(Events(aws, stack, only_new=False).failures()) or "CloudFormation no longer lists the reason"
-    return OperationFailed(
-        Problem(
-            where=f"stack {stack}",
-            what=f"is {status}: {means}",
-            why=why,
-            fix=f"fix the cause that the lines above name, run {command.format(stack=stack)}, then run the same"
-            " command again",
-        )
+    return OperationFailed.of(
+        where=f"stack {stack}",
+        what=f"is {status}: {means}",
+        why=why,
+        fix=f"fix the cause that the lines above name, run {command.format(stack=stack)}, then run the same"
+        " command again",
     )
 
 
@@ -98,13 +96,11 @@ class Events:
                 say(_line(event))
             if status is None or (began and not status.endswith("_IN_PROGRESS")):
                 return status
-        raise OperationFailed(
-            Problem(
-                where=f"stack {self._stack}",
-                what=f"is still {status} after {LONGEST_SECONDS / 60:.0f} minutes",
-                why="CloudFormation has not finished",
-                fix="check its events in the console; run the same command again to continue waiting",
-            )
+        raise OperationFailed.of(
+            where=f"stack {self._stack}",
+            what=f"is still {status} after {LONGEST_SECONDS / 60:.0f} minutes",
+            why="CloudFormation has not finished",
+            fix="check its events in the console; run the same command again to continue waiting",
         )
 
     @property

@@ -33,7 +33,7 @@ from operations.progress import Progress, Say, Stage
 from operations.protection import protect
 from operations.reconfiguration import reconfiguration
 from operations.tuning import Tuning, tuning_of
-from sizing.problem import Problem, Refused
+from sizing.problem import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,13 +168,11 @@ def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, Launch
 def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: bool) -> None:
     if dry_run:
         names = ", ".join(unrecorded)
-        raise Refused(
-            Problem(
-                where=f"cluster {names}",
-                what="runs without a launch record",
-                why="a deployment would write the record first, but a dry run writes nothing",
-                fix=f"warmbase pin {Path(environment.source).stem}, then run the same command again",
-            )
+        raise Refused.of(
+            where=f"cluster {names}",
+            what="runs without a launch record",
+            why="a deployment would write the record first, but a dry run writes nothing",
+            fix=f"warmbase pin {Path(environment.source).stem}, then run the same command again",
         )
 
 

@@ -23,7 +23,7 @@ from operations.aws_errors import translated
 from operations.change_set import template_of
 from operations.description import LIVES, cluster_id, described_groups
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
-from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem
+from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed
 from stacks.references import Templates, referenced_by
 
 DIFFERS: Final = "differs from the running cluster"
@@ -125,12 +125,12 @@ def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple
     if environment.account not in (None, account):
         why = f"the credentials are of account {account}, the file is for {environment.account}"
         fix = "use credentials of that account: set AWS_PROFILE, for example"
-        raise InvalidInput([Problem(where=environment.source, what="account", why=why, fix=fix)])
+        raise InvalidInput.of(where=environment.source, what="account", why=why, fix=fix)
     if cluster_name not in environment.clusters:
         cluster_names = ", ".join(environment.clusters)
         why = "the file has no such cluster"
-        raise InvalidInput(
-            [Problem(where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {cluster_names}")]
+        raise InvalidInput.of(
+            where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {cluster_names}"
         )
     with _failures(environment):
         return _read_back(aws, environment, cluster_name)
@@ -187,14 +187,12 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
     state = described["Status"]["State"]
     if state not in LIVES:
         stack = cluster_stack(environment.name, cluster_name)
-        raise OperationFailed(
-            Problem(
-                where=f"cluster {identity}",
-                what=f"is {state}",
-                why="no cluster is running that a deployment could replace",
-                fix=f"to launch another, delete the stack {stack}, remove"
-                f" {record_directory(environment, cluster_name)} if it is there, and deploy",
-            )
+        raise OperationFailed.of(
+            where=f"cluster {identity}",
+            what=f"is {state}",
+            why="no cluster is running that a deployment could replace",
+            fix=f"to launch another, delete the stack {stack}, remove"
+            f" {record_directory(environment, cluster_name)} if it is there, and deploy",
         )
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     groups = (described.group for described in described_groups(aws, identity).values())
@@ -228,11 +226,9 @@ def _fetched(aws: Aws, url: str) -> bytes:
     try:
         return aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
     except aws.s3.exceptions.NoSuchKey:
-        raise OperationFailed(
-            Problem(
-                where=url,
-                what="does not exist",
-                why="the cluster's bootstrap actions download this file; without it no new node can join",
-                fix="upload the file again under that key",
-            )
+        raise OperationFailed.of(
+            where=url,
+            what="does not exist",
+            why="the cluster's bootstrap actions download this file; without it no new node can join",
+            fix="upload the file again under that key",
         ) from None

@@ -17,7 +17,7 @@ from operations.aws_errors import translated
 from operations.comparison import Comparison, around
 from operations.description import LIVES, DescribedCluster, described_cluster
 from operations.stack_drift import stack_edits
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +52,11 @@ def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
     with translated(unread, "deploy first; or use credentials of the account in which it was deployed"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
     if cluster.state not in LIVES:
-        raise OperationFailed(
-            Problem(
-                where=f"cluster {cluster.id} of {plan.environment} {plan.cluster}",
-                what=f"is {cluster.state}",
-                why="only a running cluster can be compared",
-                fix="list what remains of it: warmbase status",
-            )
+        raise OperationFailed.of(
+            where=f"cluster {cluster.id} of {plan.environment} {plan.cluster}",
+            what=f"is {cluster.state}",
+            why="only a running cluster can be compared",
+            fix="list what remains of it: warmbase status",
         )
     return RunningCluster(
         cluster=cluster, subject=_spec(cluster), immutable=tuple(_immutable_changes(cluster, launch.environment))

@@ -18,7 +18,7 @@ from facts.prices.fresh import FreshPrices, SearchOffers, fresh_prices
 from facts.prices.offer import Offer, offer
 from operations.aws import Aws
 from sizing.prices import PriceTable
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
@@ -92,30 +92,24 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise OperationFailed(
-            Problem(
-                where="the AWS Pricing API",
-                what="refused the request",
-                why=str(error),
-                fix="use valid credentials with permission for pricing:GetProducts",
-            )
+        raise OperationFailed.of(
+            where="the AWS Pricing API",
+            what="refused the request",
+            why=str(error),
+            fix="use valid credentials with permission for pricing:GetProducts",
         ) from error
     except BotoCoreError as error:
-        raise OperationFailed(
-            Problem(
-                where="the AWS Pricing API",
-                what="could not be reached",
-                why=str(error),
-                fix="set AWS_PROFILE or other credentials, and check that this machine reaches"
-                " api.pricing.us-east-1.amazonaws.com",
-            )
+        raise OperationFailed.of(
+            where="the AWS Pricing API",
+            what="could not be reached",
+            why=str(error),
+            fix="set AWS_PROFILE or other credentials, and check that this machine reaches"
+            " api.pricing.us-east-1.amazonaws.com",
         ) from error
     except ValueError as error:
-        raise OperationFailed(
-            Problem(
-                where="the AWS Pricing API",
-                what="answered in an unknown format",
-                why=str(error),
-                fix="compare the answer with facts/prices/offer.py, which reads the documented format",
-            )
+        raise OperationFailed.of(
+            where="the AWS Pricing API",
+            what="answered in an unknown format",
+            why=str(error),
+            fix="compare the answer with facts/prices/offer.py, which reads the documented format",
         ) from error

@@ -21,7 +21,7 @@ from operations.description import DescribedGroup, described_groups
 from operations.polling import turns
 from operations.progress import Say, Stage
 from operations.tuning import GroupChange, Tuning
-from sizing.problem import OperationFailed, Problem, Refused
+from sizing.problem import OperationFailed, Refused
 from sizing.units import format_percent
 
 # judgement: a rolling restart of two hundred nodes, a tenth at a time, each part within ten minutes.
@@ -58,13 +58,11 @@ class _Groups:
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
             group = self[role]
             if group.state in ENDED:
-                raise OperationFailed(
-                    Problem(
-                        where=f"the {role} group of {self.cluster_id}",
-                        what=f"is {group.state}",
-                        why=group.why or NO_REASON,
-                        fix="list what remains of the cluster: warmbase status",
-                    )
+                raise OperationFailed.of(
+                    where=f"the {role} group of {self.cluster_id}",
+                    what=f"is {group.state}",
+                    why=group.why or NO_REASON,
+                    fix="list what remains of the cluster: warmbase status",
                 )
             if group.state in STOPPED or (group.state == "RUNNING" and group.running == group.count):
                 return group
@@ -72,13 +70,11 @@ class _Groups:
             if now != reported:
                 say(f"{role} group is {now}")
                 reported = now
-        raise OperationFailed(
-            Problem(
-                where=f"the {role} group of {self.cluster_id}",
-                what=f"is still {reported} after {LONGEST_SECONDS / 3600:.0f} hours",
-                why=NO_REASON,
-                fix="check its events in the console; run the same command again to continue waiting",
-            )
+        raise OperationFailed.of(
+            where=f"the {role} group of {self.cluster_id}",
+            what=f"is still {reported} after {LONGEST_SECONDS / 3600:.0f} hours",
+            why=NO_REASON,
+            fix="check its events in the console; run the same command again to continue waiting",
         )
 
     def reconfigured(self, role: str, before: DescribedGroup, say: Say) -> DescribedGroup:
@@ -130,13 +126,11 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
     groups.ask(group, InstanceCount=move.count)
     after = groups.wait_until_stable(move.role, say)
     if after.state in STOPPED or after.running != move.count:
-        raise OperationFailed(
-            Problem(
-                where=f"the {move.role} group",
-                what=f"has {after.running} nodes instead of {move.count}, and is {after.state}",
-                why=after.why or NO_REASON,
-                fix="fix the cause, then run the same command again",
-            )
+        raise OperationFailed.of(
+            where=f"the {move.role} group",
+            what=f"has {after.running} nodes instead of {move.count}, and is {after.state}",
+            why=after.why or NO_REASON,
+            fix="fix the cause, then run the same command again",
         )
     return f"{after.running} nodes"
 
@@ -159,24 +153,20 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
     """A master that restarts while a RegionServer is away can lose hbase:meta for good."""
     core = groups.wait_until_stable("core", say)
     if core.state != "RUNNING" or core.running != core.count:
-        raise Refused(
-            Problem(
-                where="the primary group",
-                what=f"was not changed: {core.running} of {core.count} core nodes are running, and the core group is"
-                f" {core.state}",
-                why=MASTER_WAITS,
-                fix="wait until all core nodes are running, then run the same command again",
-            )
+        raise Refused.of(
+            where="the primary group",
+            what=f"was not changed: {core.running} of {core.count} core nodes are running, and the core group is"
+            f" {core.state}",
+            why=MASTER_WAITS,
+            fix="wait until all core nodes are running, then run the same command again",
         )
     silent = [cache.instance for cache in caches(groups.aws, groups.cluster_id) if cache.answering == 0]
     if silent:
-        raise Refused(
-            Problem(
-                where="the primary group",
-                what=f"was not changed: the RegionServer of {', '.join(silent)} does not answer on its node",
-                why=MASTER_WAITS,
-                fix="read its log; once it serves again, run the same command again",
-            )
+        raise Refused.of(
+            where="the primary group",
+            what=f"was not changed: the RegionServer of {', '.join(silent)} does not answer on its node",
+            why=MASTER_WAITS,
+            fix="read its log; once it serves again, run the same command again",
         )
 
 
@@ -186,34 +176,29 @@ def _rolled_back(
     """Return what EMR says; a group that it stopped at is given the settings it had."""
     why = after.why or NO_REASON
     if after.state not in STOPPED:
-        return OperationFailed(
-            Problem(where=f"the {role} group", what="EMR restored its previous settings", why=why, fix=READ_GROUP_LOG)
+        return OperationFailed.of(
+            where=f"the {role} group", what="EMR restored its previous settings", why=why, fix=READ_GROUP_LOG
         )
     say(f"{role} group is {after.state}: {why}; restoring the previous settings")
     groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))
     back = groups.reconfigured(role, after, say)
     if back.state == "RUNNING" and not back.pending:
-        return OperationFailed(
-            Problem(
-                where=f"the {role} group",
-                what=f"EMR could not reconfigure the group, which was {after.state}; its previous settings are"
-                " restored",
-                why=why,
-                fix=READ_GROUP_LOG,
-            )
+        return OperationFailed.of(
+            where=f"the {role} group",
+            what=f"EMR could not reconfigure the group, which was {after.state}; its previous settings are restored",
+            why=why,
+            fix=READ_GROUP_LOG,
         )
     return _still(role, back)
 
 
 def _still(role: str, group: DescribedGroup) -> OperationFailed:
-    return OperationFailed(
-        Problem(
-            where=f"the {role} group",
-            what=f"is {group.state}, and cannot be changed until that is over",
-            why=group.why or NO_REASON,
-            fix="in EMR's console, look at the group's failed configurations and its nodes' logs; EMR replaces a faulty"
-            " node when you terminate it there; then run the same command again",
-        )
+    return OperationFailed.of(
+        where=f"the {role} group",
+        what=f"is {group.state}, and cannot be changed until that is over",
+        why=group.why or NO_REASON,
+        fix="in EMR's console, look at the group's failed configurations and its nodes' logs; EMR replaces a faulty"
+        " node when you terminate it there; then run the same command again",
     )
 
 

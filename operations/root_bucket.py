@@ -14,7 +14,7 @@ from hfile.layout import FileEntry
 from hfile.readable import DELETED, Unreadable
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 CHANGED: Final = MISSING | {"412", "PreconditionFailed"}
 """It is gone, or another by now."""
@@ -53,8 +53,8 @@ class S3File:
                     raise Unreadable(self.name, offset, str(error)) from None
                 raise
             except HTTPError as error:
-                raise OperationFailed(
-                    Problem(where=self.name, what="could not be read", why=str(error), fix="run the same command again")
+                raise OperationFailed.of(
+                    where=self.name, what="could not be read", why=str(error), fix="run the same command again"
                 ) from error
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes expected, but the file ends here")

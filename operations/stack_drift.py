@@ -9,7 +9,7 @@ from typing import Any, Final
 from environments.names import stacks_around
 from operations.aws import Aws
 from operations.comparison import Comparison
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 CLUSTER: Final = "AWS::EMR::Cluster"
 """It is compared in full with what EMR says: it is tuned beside CloudFormation, which would call that drift."""
@@ -52,22 +52,18 @@ def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
             return
         why = answer.get("DetectionStatusReason", "no reason given")
         if answer["DetectionStatus"] == "DETECTION_FAILED":
-            raise OperationFailed(
-                Problem(
-                    where=f"stack {stack}",
-                    what="CloudFormation could not detect drift",
-                    why=why,
-                    fix="run the same command again",
-                )
+            raise OperationFailed.of(
+                where=f"stack {stack}",
+                what="CloudFormation could not detect drift",
+                why=why,
+                fix="run the same command again",
             )
         if time.monotonic() > deadline:
-            raise OperationFailed(
-                Problem(
-                    where=f"stack {stack}",
-                    what=f"CloudFormation has not finished detecting drift after {DETECTION_SECONDS:.0f} s",
-                    why="",
-                    fix="run the same command again",
-                )
+            raise OperationFailed.of(
+                where=f"stack {stack}",
+                what=f"CloudFormation has not finished detecting drift after {DETECTION_SECONDS:.0f} s",
+                why="",
+                fix="run the same command again",
             )
         time.sleep(POLL_SECONDS)
 

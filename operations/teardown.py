@@ -24,7 +24,7 @@ from operations.description import LIVES, described_alarms
 from operations.polling import turns
 from operations.progress import Say, Stage
 from operations.teardown_steps import primary_actions, primary_steps
-from sizing.problem import OperationFailed, Problem, Refused
+from sizing.problem import OperationFailed, Refused
 
 # judgement: EMR ends a cluster in minutes.
 TERMINATION_SECONDS: Final = 3600.0
@@ -45,13 +45,11 @@ def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> t
     ):
         status = status_of(aws, stack)
         if status is not None and status.endswith("_IN_PROGRESS") and not status.startswith(("REVIEW", "DELETE")):
-            raise Refused(
-                Problem(
-                    where=f"stack {stack}",
-                    what=f"is {status}",
-                    why="the id of its cluster is not known yet",
-                    fix="wait until CloudFormation has finished, and run the same command again",
-                )
+            raise Refused.of(
+                where=f"stack {stack}",
+                what=f"is {status}",
+                why="the id of its cluster is not known yet",
+                fix="wait until CloudFormation has finished, and run the same command again",
             )
         resources = (
             [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
@@ -71,14 +69,12 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: st
     if identity is not None and state in LIVES:
         record_of(environment, cluster_name, identity)
     if environment.mode.needs_export and exported is None and state in LIVES:
-        raise Refused(
-            Problem(
-                where=f"cluster {identity}",
-                what="has the only copy of the data, on its nodes",
-                why="in HDFS mode, terminating the nodes deletes the data",
-                fix="export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
-                " name the place: --exported s3://BUCKET/PREFIX/",
-            )
+        raise Refused.of(
+            where=f"cluster {identity}",
+            what="has the only copy of the data, on its nodes",
+            why="in HDFS mode, terminating the nodes deletes the data",
+            fix="export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
+            " name the place: --exported s3://BUCKET/PREFIX/",
         )
     if identity is not None:
         yield from _of_cluster(aws, environment, cluster_name, identity, exported)
@@ -95,13 +91,11 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
     for cluster_name in environment.clusters:
         identity, state = recorded_cluster(aws, environment, cluster_name)
         if identity is not None and state not in ENDED:
-            raise Refused(
-                Problem(
-                    where=f"cluster {cluster_name}",
-                    what=f"is running: {identity} is {state}",
-                    why="the command would remove its network",
-                    fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
-                )
+            raise Refused.of(
+                where=f"cluster {cluster_name}",
+                what=f"is running: {identity} is {state}",
+                why="the command would remove its network",
+                fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
             )
     for cluster_name in environment.clusters:
         for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
@@ -119,13 +113,11 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
     start = cluster_stack(environment.name, "").removesuffix("-cluster")
     others = [name for name in names if name.startswith(start) and name.endswith("-cluster") and name not in listed]
     if others:
-        raise Refused(
-            Problem(
-                where=environment.source,
-                what=f"does not list clusters that are deployed: {', '.join(others)}",
-                why="their stacks use the network that the command would remove",
-                fix="add their names to the file again, and shut them down: warmbase teardown",
-            )
+        raise Refused.of(
+            where=environment.source,
+            what=f"does not list clusters that are deployed: {', '.join(others)}",
+            why="their stacks use the network that the command would remove",
+            fix="add their names to the file again, and shut them down: warmbase teardown",
         )
 
 
@@ -191,13 +183,11 @@ def _terminated(aws: Aws, identity: str, say: Say) -> str:
         if state in ENDED:
             return f"{identity} is {state or 'unknown to EMR'}"
         say(f"{identity} is {state}")
-    raise OperationFailed(
-        Problem(
-            where=f"cluster {identity}",
-            what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
-            why="EMR has not finished terminating it",
-            fix="check it in the EMR console; run the same command again to continue waiting",
-        )
+    raise OperationFailed.of(
+        where=f"cluster {identity}",
+        what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
+        why="EMR has not finished terminating it",
+        fix="check it in the EMR console; run the same command again to continue waiting",
     )
 
 
@@ -213,13 +203,11 @@ def _deleted(aws: Aws, stack: str, say: Say) -> str:
     ended = events.followed(say)
     if ended is not None:
         why = "\n".join(events.failures()) or "CloudFormation gave no reason"
-        raise OperationFailed(
-            Problem(
-                where=f"stack {stack}",
-                what=f"ended {ended}",
-                why=why,
-                fix="delete the resources that the lines above name, then run the same command again",
-            )
+        raise OperationFailed.of(
+            where=f"stack {stack}",
+            what=f"ended {ended}",
+            why=why,
+            fix="delete the resources that the lines above name, then run the same command again",
         )
     return "deleted"
 

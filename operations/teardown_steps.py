@@ -14,7 +14,7 @@ from environments.environment import Environment, Wal
 from operations.cluster_step import PrimaryShell
 from operations.progress import Say
 from sizing.modes.mode import TeardownStep
-from sizing.problem import Problem, Refused
+from sizing.problem import Refused
 
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
 SILENT: Final = "until then its alarms notify nobody; to turn them on again: aws cloudwatch enable-alarm-actions"
@@ -47,25 +47,21 @@ def check_log(primary: PrimaryShell, say: Say) -> str:
     """Return a line that says that the write-ahead log is empty. Raises Refused where it is not, or HBase runs."""
     log = primary.run("inspect-wals", say)
     if not log["down"]:
-        raise Refused(
-            Problem(
-                where="HBase",
-                what="is running again after it was stopped",
-                why="something has started it",
-                fix="find in the journal of the primary nodes what started it, and stop that; run the same command"
-                f" again, which stops HBase; {SILENT}",
-            )
+        raise Refused.of(
+            where="HBase",
+            what="is running again after it was stopped",
+            why="something has started it",
+            fix="find in the journal of the primary nodes what started it, and stop that; run the same command"
+            f" again, which stops HBase; {SILENT}",
         )
     if log["files"]:
         some = ", ".join(log["files"][:3])
-        raise Refused(
-            Problem(
-                where=str(log["directory"]),
-                what=f"is not empty: it holds {some}",
-                why="these write-ahead logs hold edits that exist nowhere else",
-                fix="start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
-                f" it has replayed the log, and run the same command again; {SILENT}",
-            )
+        raise Refused.of(
+            where=str(log["directory"]),
+            what=f"is not empty: it holds {some}",
+            why="these write-ahead logs hold edits that exist nowhere else",
+            fix="start HBase again (systemctl start hbase-master, and hbase-regionserver on core nodes), wait until"
+            f" it has replayed the log, and run the same command again; {SILENT}",
         )
     return f"{log['directory']} is empty"
 
@@ -75,14 +71,12 @@ def _disable_tables(primary: PrimaryShell, say: Say) -> str:
     if answer.get("down"):
         return DOWN
     if answer["enabled"]:
-        raise Refused(
-            Problem(
-                where="HBase",
-                what=f"tables are still enabled: {', '.join(answer['enabled'])}",
-                why="the data in their memory would be lost",
-                fix="find the reason in the master's log, disable the tables in the HBase shell, and run the same"
-                " command again",
-            )
+        raise Refused.of(
+            where="HBase",
+            what=f"tables are still enabled: {', '.join(answer['enabled'])}",
+            why="the data in their memory would be lost",
+            fix="find the reason in the master's log, disable the tables in the HBase shell, and run the same"
+            " command again",
         )
     return f"{len(answer['tables'])} tables are disabled"
 
@@ -95,13 +89,11 @@ def _flush_meta(primary: PrimaryShell, say: Say) -> str:
 def _stop_hbase(primary: PrimaryShell, say: Say) -> str:
     servers = primary.run("stop-hbase", say, str(STOP_SECONDS))["servers"]
     if servers:
-        raise Refused(
-            Problem(
-                where="HBase",
-                what=f"RegionServers are still running: {', '.join(servers)}",
-                why="the data in their memory would be lost",
-                fix="find the reason in their logs, and run the same command again",
-            )
+        raise Refused.of(
+            where="HBase",
+            what=f"RegionServers are still running: {', '.join(servers)}",
+            why="the data in their memory would be lost",
+            fix="find the reason in their logs, and run the same command again",
         )
     return "no RegionServer is running"
 
@@ -109,25 +101,21 @@ def _stop_hbase(primary: PrimaryShell, say: Say) -> str:
 def _check_exports(url: str, primary: PrimaryShell, say: Say, *, current: bool = True) -> str:
     answer = primary.run("verify-export", say, url)
     if answer["missing"]:
-        raise Refused(
-            Problem(
-                where=url,
-                what=f"has no complete snapshot of {', '.join(answer['missing'])}",
-                why="the data exists nowhere else",
-                fix="export a snapshot of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same"
-                " command again",
-            )
+        raise Refused.of(
+            where=url,
+            what=f"has no complete snapshot of {', '.join(answer['missing'])}",
+            why="the data exists nowhere else",
+            fix="export a snapshot of each (ExportSnapshot -snapshot NAME -copy-to URL), and run the same"
+            " command again",
         )
     if not current:
         return f"each table has a complete snapshot below {url}"
     if answer["stale"]:
-        raise Refused(
-            Problem(
-                where=url,
-                what=f"the snapshots of {', '.join(answer['stale'])} lack store files that the tables now have",
-                why="anything written or compacted since the snapshot exists nowhere else",
-                fix="take another snapshot of each, which a disabled table allows, export it, and run the same"
-                " command again",
-            )
+        raise Refused.of(
+            where=url,
+            what=f"the snapshots of {', '.join(answer['stale'])} lack store files that the tables now have",
+            why="anything written or compacted since the snapshot exists nowhere else",
+            fix="take another snapshot of each, which a disabled table allows, export it, and run the same"
+            " command again",
         )
     return f"each table has a complete snapshot below {url}, with all its store files"

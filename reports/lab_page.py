@@ -10,7 +10,7 @@ from typing import Final
 from lab.hbase.report import amounts, wording
 from lab.hbase.result import Chart, Measurement, Run, Scenario, TargetKind
 from reports.markdown import bullets, paragraph, section, table
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import InvalidInput
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 RUN: Final = "lab-results.json"
@@ -65,7 +65,7 @@ def committed_run(file: Path) -> Run:
         why = error.strerror or str(error)
     except (ValueError, KeyError, TypeError) as error:
         why = f"this is no run of the lab: {type(error).__name__}: {error}"
-    raise InvalidInput([Problem(where=str(file), what="a run of the lab", why=why, fix=fix)])
+    raise InvalidInput.of(where=str(file), what="a run of the lab", why=why, fix=fix)
 
 
 def lab_page(run: Run, learnt: str = "") -> str:

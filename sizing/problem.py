@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "Drifted",
@@ -63,6 +63,11 @@ class WarmbaseError(Exception):
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    @classmethod
+    def of(cls, *, where: str, what: str, why: str, fix: str) -> Self:
+        """Return the error of one problem; the fields are those of Problem."""
+        return cls(Problem(where=where, what=what, why=why, fix=fix))
 
     @property
     def summary(self) -> str:

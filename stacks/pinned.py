@@ -12,7 +12,7 @@ from aws_cdk import aws_emr as emr
 
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
-from sizing.problem import Problem, Refused
+from sizing.problem import Refused
 from stacks.create_only import CREATE_ONLY
 from stacks.references import Templates, referenced_by
 
@@ -75,13 +75,11 @@ def check_not_replaced(assembly: Path, record: LaunchRecord) -> None:
         identity = record.identity
         # A refused assembly must not be deployed from its directory.
         (assembly / "manifest.json").unlink(missing_ok=True)
-        raise Refused(
-            Problem(
-                where=f"cluster {record.cluster_id}",
-                what=f"would be replaced by what is synthesised for {identity.environment} {identity.cluster}",
-                why="\n".join(problems),
-                fix=CHANGE_OVER,
-            )
+        raise Refused.of(
+            where=f"cluster {record.cluster_id}",
+            what=f"would be replaced by what is synthesised for {identity.environment} {identity.cluster}",
+            why="\n".join(problems),
+            fix=CHANGE_OVER,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -63,11 +64,15 @@ def test_one_place_lays_out_a_fix_of_scripts() -> None:
 
 
 def problems() -> Iterator[tuple[str, ast.Call]]:
-    """Yield each place where the code makes a Problem, or a check that becomes one."""
+    """Yield each place where the code makes a Problem, an error of one, or a check that becomes one."""
     for file in files(".py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PROBLEMS:
+            if isinstance(node, ast.Call) and (is_error_of_one(node) or ast.unparse(node.func) in PROBLEMS):
                 yield f"{name(file)}:{node.lineno}", node
+
+
+def is_error_of_one(call: ast.Call) -> bool:
+    return ast.unparse(call.func).endswith(".of") and any(field.arg == "fix" for field in call.keywords)
 
 
 def is_empty(argument: ast.keyword) -> bool:
@@ -83,7 +88,10 @@ def test_every_problem_has_a_fix() -> None:
 PROBLEM = Problem(where="cluster blue", what="is gone", why="EMR ended it\nafter an hour", fix="launch another")
 
 
-@pytest.mark.parametrize("error", [InvalidInput(PROBLEM), Refused([PROBLEM]), OperationFailed(PROBLEM)])
+ERRORS = [InvalidInput(PROBLEM), Refused([PROBLEM]), OperationFailed.of(**asdict(PROBLEM))]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_text_has_where_what_why_and_fix(error: WarmbaseError) -> None:
     assert str(error) == "cluster blue  is gone\n  EMR ended it\n  after an hour\n  fix: launch another"
     assert error.summary == "cluster blue  is gone"

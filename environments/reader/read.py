@@ -29,7 +29,7 @@ def locate(name_or_path: str) -> Path:
         return environments[name_or_path]
     near = get_close_matches(name_or_path, environments, n=1)
     fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(environments)}; or give a path"
-    raise InvalidInput([Problem(where=name_or_path, what="environment", why="there is no such environment", fix=fix)])
+    raise InvalidInput.of(where=name_or_path, what="environment", why="there is no such environment", fix=fix)
 
 
 def read_environment(name_or_path: str) -> Environment:

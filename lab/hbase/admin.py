@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Self
 
 from lab.hbase.process import INHERITED_VARIABLES, die_with
 from sizing.block import LengthHistogram, cached_bytes
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
 CALL_SECONDS: Final = 120.0  # judgement: compacting a table of the lab's size takes less
@@ -241,13 +241,11 @@ class Admin:
                     preexec_fn=lambda: die_with(owner),  # noqa: PLW1509
                 )
         except (OSError, subprocess.SubprocessError) as error:
-            raise OperationFailed(
-                Problem(
-                    where=self._command.arguments[0],
-                    what="could not be started",
-                    why=str(error),
-                    fix="run `warmbase lab setup`",
-                )
+            raise OperationFailed.of(
+                where=self._command.arguments[0],
+                what="could not be started",
+                why=str(error),
+                fix="run `warmbase lab setup`",
             ) from None
         return self._process
 
@@ -267,9 +265,7 @@ class Admin:
         log = self._command.log
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
         fix = f"read {log}, and the master's log"
-        return OperationFailed(
-            Problem(where=f"hbase {name}", what=what, why=why or "\n".join(lines[-LAST_LINES:]), fix=fix)
-        )
+        return OperationFailed.of(where=f"hbase {name}", what=what, why=why or "\n".join(lines[-LAST_LINES:]), fix=fix)
 
 
 def _cached_lengths(payloads: Sequence[tuple[int, int]]) -> LengthHistogram:

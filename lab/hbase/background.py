@@ -24,7 +24,7 @@ from lab.hbase.process import RunningProcess, began
 from lab.hbase.run import RunRequest, check_room
 from lab.hbase.store.processes import Program, start_store
 from lab.hbase.ycsb import Ycsb
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 STATE: Final = "up.json"
 DIRECTORY: Final = "up"
@@ -125,13 +125,11 @@ def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
 def _refuse_second() -> None:
     earlier = background_lab()
     if earlier is not None and any(process.is_alive for process in earlier.processes):
-        raise OperationFailed(
-            Problem(
-                where="warmbase lab up",
-                what=f"a lab of {earlier.environment} is already running",
-                why="one lab runs in the background at a time",
-                fix="end it with `warmbase lab down`",
-            )
+        raise OperationFailed.of(
+            where="warmbase lab up",
+            what=f"a lab of {earlier.environment} is already running",
+            why="one lab runs in the background at a time",
+            fix="end it with `warmbase lab down`",
         )
 
 

@@ -23,7 +23,7 @@ from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
 from lab.model.scaled_plan import REGIONS
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 FRESH_SECONDS: Final = (
     2.5  # the daemons refresh their counters every second, and JMX serves copies that are a second old
@@ -119,13 +119,11 @@ class Bench:
         self.cluster.stop_server()
         blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
         if blocks.files != REGIONS:
-            raise OperationFailed(
-                Problem(
-                    where=table.name,
-                    what=f"has {blocks.files} store files in {REGIONS} regions after a major compaction",
-                    why="one store file per region was expected",
-                    fix="run the scenario again; if it happens again, read the RegionServer's log",
-                )
+            raise OperationFailed.of(
+                where=table.name,
+                what=f"has {blocks.files} store files in {REGIONS} regions after a major compaction",
+                why="one store file per region was expected",
+                fix="run the scenario again; if it happens again, read the RegionServer's log",
             )
         return blocks
 
@@ -201,13 +199,11 @@ class Bench:
         time.sleep(FRESH_SECONDS)
         lookups = self.sample(0.0).cache.lookups - before.lookups
         if lookups < blocks:
-            raise OperationFailed(
-                Problem(
-                    where=table.name,
-                    what=f"the clients read {lookups:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s",
-                    why="the cache has not reached its steady state",
-                    fix=QUIETER,
-                )
+            raise OperationFailed.of(
+                where=table.name,
+                what=f"the clients read {lookups:,} of {blocks:,.0f} blocks in {load.seconds:.0f} s",
+                why="the cache has not reached its steady state",
+                fix=QUIETER,
             )
 
     def sample(self, seconds: float, number: int = 0) -> Sample:
@@ -260,11 +256,9 @@ class Bench:
             if last > 0 and time.monotonic() - since > still_seconds:
                 return since - began
             time.sleep(SAMPLE_SECONDS / 2)
-        raise OperationFailed(
-            Problem(
-                where="the BucketCache",
-                what=f"did not come to rest in {seconds:.0f} s",
-                why=f"it holds {last:,} blocks, and is still filling or has not begun",
-                fix=QUIETER,
-            )
+        raise OperationFailed.of(
+            where="the BucketCache",
+            what=f"did not come to rest in {seconds:.0f} s",
+            why=f"it holds {last:,} blocks, and is still filling or has not begun",
+            fix=QUIETER,
         )

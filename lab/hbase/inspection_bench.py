@@ -30,7 +30,7 @@ from hfile.readable import Readable
 from hfile.store_file import opened
 from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
 from lab.hbase.store import Settings
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 from sizing.units import KIB, MIB
 
 LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
@@ -113,13 +113,11 @@ class InspectionBench:
             for number, file in enumerate(files):
                 printed = self.sample.java(f"printer-{number}", PRINTER, "-m", "-f", self.sample.url(file))
                 if f"entryCount={opened(self.sample.root.readable(file)).trailer.cells}" not in printed:
-                    raise OperationFailed(
-                        Problem(
-                            where=str(file.path),
-                            what="hbase hfile -m and warmbase read different figures",
-                            why=printed,
-                            fix="report it with the file",
-                        )
+                    raise OperationFailed.of(
+                        where=str(file.path),
+                        what="hbase hfile -m and warmbase read different figures",
+                        why=printed,
+                        fix="report it with the file",
                     )
 
         return self._timed("hbase hfile -m, a JVM for each file", len(files), run)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 HOST: Final = "127.0.0.1"
 LISTENING: Final = range(20_000, 32_768)
@@ -98,13 +98,11 @@ def free_ports() -> Ports:
             if len(numbers) == wanted:
                 break
         else:
-            raise OperationFailed(
-                Problem(
-                    where=f"ports {LISTENING.start} to {LISTENING.stop}",
-                    what=f"{len(numbers)} of the {wanted} that the lab needs are free",
-                    why="other processes listen on the rest",
-                    fix="end them, such as an earlier lab: `warmbase lab down`",
-                )
+            raise OperationFailed.of(
+                where=f"ports {LISTENING.start} to {LISTENING.stop}",
+                what=f"{len(numbers)} of the {wanted} that the lab needs are free",
+                why="other processes listen on the rest",
+                fix="end them, such as an earlier lab: `warmbase lab down`",
             )
     return Ports(
         store=numbers[0],

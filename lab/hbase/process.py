@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 PR_SET_PDEATHSIG: Final = 1  # prctl(2), Linux
 POLL_SECONDS: Final = 0.05
@@ -70,13 +70,11 @@ class RunningProcess:
         try:
             self.process.wait(KILL_SECONDS)
         except subprocess.TimeoutExpired:
-            raise OperationFailed(
-                Problem(
-                    where=self.command.name,
-                    what=f"process {self.id} runs {KILL_SECONDS:.0f} s after kill -9",
-                    why="the kernel cannot end a process that waits for a disk",
-                    fix="wait until the disk answers, or restart the machine",
-                )
+            raise OperationFailed.of(
+                where=self.command.name,
+                what=f"process {self.id} runs {KILL_SECONDS:.0f} s after kill -9",
+                why="the kernel cannot end a process that waits for a disk",
+                fix="wait until the disk answers, or restart the machine",
             ) from None
 
     def wait_for_end(self, seconds: float) -> None:
@@ -85,13 +83,11 @@ class RunningProcess:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise OperationFailed(
-                Problem(
-                    where=self.command.name,
-                    what=f"did not end within {seconds:.0f} s, and was killed",
-                    why="",
-                    fix=f"read {self.command.output}",
-                )
+            raise OperationFailed.of(
+                where=self.command.name,
+                what=f"did not end within {seconds:.0f} s, and was killed",
+                why="",
+                fix=f"read {self.command.output}",
             ) from None
 
     def wait_until(self, ready: Callable[[], bool], seconds: float, what: str) -> float:
@@ -100,22 +96,18 @@ class RunningProcess:
         while not ready():
             waited = time.monotonic() - began
             if not self.is_alive:
-                raise OperationFailed(
-                    Problem(
-                        where=self.command.name,
-                        what=f"ended with {self.process.returncode} before {what}",
-                        why="",
-                        fix=f"read {self.command.output}",
-                    )
+                raise OperationFailed.of(
+                    where=self.command.name,
+                    what=f"ended with {self.process.returncode} before {what}",
+                    why="",
+                    fix=f"read {self.command.output}",
                 )
             if waited > seconds:
-                raise OperationFailed(
-                    Problem(
-                        where=self.command.name,
-                        what=f"no {what} in {seconds:.0f} s",
-                        why="",
-                        fix=f"read {self.command.output}",
-                    )
+                raise OperationFailed.of(
+                    where=self.command.name,
+                    what=f"no {what} in {seconds:.0f} s",
+                    why="",
+                    fix=f"read {self.command.output}",
                 )
             time.sleep(POLL_SECONDS)
         return time.monotonic() - began
@@ -140,8 +132,8 @@ def start(command: Command) -> RunningProcess:
                 preexec_fn=lambda: _before_exec(command, owner),  # noqa: PLW1509
             )
     except (OSError, subprocess.SubprocessError) as error:
-        raise OperationFailed(
-            Problem(where=command.name, what="could not be started", why=str(error), fix="run `warmbase lab setup`")
+        raise OperationFailed.of(
+            where=command.name, what="could not be started", why=str(error), fix="run `warmbase lab setup`"
         ) from None
     return RunningProcess(command, process)
 

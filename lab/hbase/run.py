@@ -107,15 +107,11 @@ class RunFiles:
         try:
             return Run.of_json(self.data.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InvalidInput(
-                [
-                    Problem(
-                        where=str(self.data),
-                        what="the run to resume",
-                        why=f"it cannot be read: {error}",
-                        fix="leave out --resume, or name the run's directory with --results",
-                    )
-                ]
+            raise InvalidInput.of(
+                where=str(self.data),
+                what="the run to resume",
+                why=f"it cannot be read: {error}",
+                fix="leave out --resume, or name the run's directory with --results",
             ) from None
 
 
@@ -196,15 +192,11 @@ def _resumed(request: RunRequest, record: Run, results: RunFiles) -> Run:
     """Return the earlier run, if it has the same plan and scale, without the scenarios to run again."""
     earlier = results.read()
     if _ran_on(record) != _ran_on(earlier):
-        raise InvalidInput(
-            [
-                Problem(
-                    where=str(results.data),
-                    what="the run to resume",
-                    why=f"it ran {earlier.environment} on {earlier.release} with other software or at another scale",
-                    fix="use the same options as that run, or leave out --resume",
-                )
-            ]
+        raise InvalidInput.of(
+            where=str(results.data),
+            what="the run to resume",
+            why=f"it ran {earlier.environment} on {earlier.release} with other software or at another scale",
+            fix="use the same options as that run, or leave out --resume",
         )
     again = set(request.scenarios) if request.named else set()
     return replace(earlier, scenarios=tuple(scenario for scenario in earlier.scenarios if scenario.name not in again))

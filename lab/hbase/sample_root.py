@@ -26,7 +26,7 @@ from lab.hbase.store import BUCKET, Program, Settings, StoreClient, store
 from operations.aws import Aws
 from operations.root_bucket import S3Root
 from sizing.modes import S3_PLAIN
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 from sizing.units import MIB
 
 RELEASE: Final = "emr-7.10.0"  # of HBase 2.6.2
@@ -138,12 +138,10 @@ def _run(place: LabPaths, programs: Software, name: str, main: Sequence[str]) ->
         running.stop(0)
     printed = output.read_text(encoding="utf-8", errors="replace")
     if running.process.returncode:
-        raise OperationFailed(
-            Problem(
-                where=name,
-                what=f"ended with {running.process.returncode}",
-                why=printed[-PRINTED_CHARACTERS:],
-                fix=f"read {output}",
-            )
+        raise OperationFailed.of(
+            where=name,
+            what=f"ended with {running.process.returncode}",
+            why=printed[-PRINTED_CHARACTERS:],
+            fix=f"read {output}",
         )
     return printed

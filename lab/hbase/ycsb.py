@@ -11,7 +11,7 @@ from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
 from lab.hbase.paths import LabPaths
 from lab.hbase.process import Command, RunningProcess, start
 from lab.hbase.software import Software
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 HEAP_MIB: Final = 384
 SLACK_SECONDS: Final = 90.0
@@ -77,13 +77,11 @@ class Ycsb:
         running = self._start(name, ("-load", "-threads", str(LOADING_THREADS)), properties)
         written = _results(self._report(running, LOADING_SECONDS)).get("INSERT", {})
         if sum(written.get(key, 0) for key in WRITTEN) != table.rows:
-            raise OperationFailed(
-                Problem(
-                    where=table.name,
-                    what=f"not all of {table.rows:,} rows were written",
-                    why="",
-                    fix=f"read {self.place.output(name)}",
-                )
+            raise OperationFailed.of(
+                where=table.name,
+                what=f"not all of {table.rows:,} rows were written",
+                why="",
+                fix=f"read {self.place.output(name)}",
             )
 
     def start(self, table: YcsbTable, load: YcsbLoad, name: str = "ycsb") -> RunningProcess:
@@ -95,13 +93,11 @@ class Ycsb:
         """Return the load's result. Raises OperationFailed when it failed, does not end, or an operation failed."""
         result = measured(self._report(running, load.seconds + SLACK_SECONDS))
         if result.failed:
-            raise OperationFailed(
-                Problem(
-                    where=running.command.name,
-                    what=f"{result.failed:,} operations of the load failed",
-                    why="",
-                    fix=f"read {running.command.output}",
-                )
+            raise OperationFailed.of(
+                where=running.command.name,
+                what=f"{result.failed:,} operations of the load failed",
+                why="",
+                fix=f"read {running.command.output}",
             )
         return result
 
@@ -130,13 +126,11 @@ class Ycsb:
         output: Path = running.command.output
         report = output.read_text(encoding="utf-8", errors="replace")
         if running.process.returncode or "OVERALL" not in _results(report):
-            raise OperationFailed(
-                Problem(
-                    where=running.command.name,
-                    what=f"ended with {running.process.returncode}",
-                    why="",
-                    fix=f"read {output}",
-                )
+            raise OperationFailed.of(
+                where=running.command.name,
+                what=f"ended with {running.process.returncode}",
+                why="",
+                fix=f"read {output}",
             )
         return report
 

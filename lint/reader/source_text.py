@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import InvalidInput
 
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
 MOST_BYTES: Final = 4 * 2**20
@@ -85,7 +85,7 @@ def quoted(text: str) -> str:
 
 def refusal(where: SourceSpan | str, *, what: str, why: str, fix: str) -> InvalidInput:
     """Return the one problem that ends the reading of a file."""
-    return InvalidInput([Problem(where=str(where), what=what, why=why, fix=fix)])
+    return InvalidInput.of(where=str(where), what=what, why=why, fix=fix)
 
 
 def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:

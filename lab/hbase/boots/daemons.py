@@ -31,7 +31,7 @@ from lab.hbase.paths import HOST, LabPaths, free_ports
 from lab.hbase.software import software
 from lab.hbase.store.processes import Program, store
 from lab.model.scaled_plan import Small, miniature
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB
 
 SMALL: Final = Small(memory_bytes=2 * GIB, data_bytes=64 * MIB)
@@ -129,13 +129,11 @@ class Daemons:
         end = time.monotonic() + HEARD_SECONDS
         while not ready():
             if not self.cluster.running[name].is_alive or time.monotonic() > end:
-                raise OperationFailed(
-                    Problem(
-                        where=name,
-                        what=f"no {what} in its log",
-                        why="the daemon ended, or was too slow",
-                        fix=f"read {self.cluster.place.log(name)}",
-                    )
+                raise OperationFailed.of(
+                    where=name,
+                    what=f"no {what} in its log",
+                    why="the daemon ended, or was too slow",
+                    fix=f"read {self.cluster.place.log(name)}",
                 )
             time.sleep(POLL_SECONDS)
 

@@ -46,7 +46,7 @@ from lab.hbase.limits.layout import (
     written,
 )
 from lab.hbase.limits.volume import LimitedVolume
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 # judgement: killed processes are reaped within this time, even with gigabytes of heap to release.
 EMPTY_SECONDS: Final = 10.0
@@ -88,13 +88,11 @@ class DiskLimits:
 def _layout() -> GroupLayout:
     layout = layout_of()
     if isinstance(layout, str):
-        raise OperationFailed(
-            Problem(
-                where="control groups",
-                what="this machine offers none with limits",
-                why=layout,
-                fix="run as root, or in a container with --privileged",
-            )
+        raise OperationFailed.of(
+            where="control groups",
+            what="this machine offers none with limits",
+            why=layout,
+            fix="run as root, or in a container with --privileged",
         )
     return layout
 
@@ -171,13 +169,11 @@ class ControlGroups:
     def __enter__(self) -> Self:
         """Create the group. Raises OperationFailed without permission, or when processes of another run are in it."""
         if self.processes:
-            raise OperationFailed(
-                Problem(
-                    where=str(self.paths[0]),
-                    what=f"has processes {sorted(self.processes)}",
-                    why="an earlier run left them",
-                    fix="end these processes, and run the same command again",
-                )
+            raise OperationFailed.of(
+                where=str(self.paths[0]),
+                what=f"has processes {sorted(self.processes)}",
+                why="an earlier run left them",
+                fix="end these processes, and run the same command again",
             )
         self._remove()
         try:
@@ -189,13 +185,11 @@ class ControlGroups:
                     path.mkdir()
         except OSError as error:
             self._remove()
-            raise OperationFailed(
-                Problem(
-                    where=str(self.paths[0]),
-                    what="the control group could not be made",
-                    why=str(error),
-                    fix="run as root, or in a container with --privileged",
-                )
+            raise OperationFailed.of(
+                where=str(self.paths[0]),
+                what="the control group could not be made",
+                why=str(error),
+                fix="run as root, or in a container with --privileged",
             ) from None
         except BaseException:
             self._remove()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 PREFIX: Final = "warmbase-lab-"
 PROC: Final = Path("/proc/self")
@@ -122,13 +122,11 @@ def write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="ascii")
     except OSError as error:
-        raise OperationFailed(
-            Problem(
-                where=str(file),
-                what=f"does not take {text!r}",
-                why=error.strerror or str(error),
-                fix="run as root, or in a container with --privileged",
-            )
+        raise OperationFailed.of(
+            where=str(file),
+            what=f"does not take {text!r}",
+            why=error.strerror or str(error),
+            fix="run as root, or in a container with --privileged",
         ) from None
 
 

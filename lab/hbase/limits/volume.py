@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 SUFFIX: Final = ".warmbase-lab-volume"
 """The suffix of a sparse file, which together with its directory identifies a loop device as ours."""
@@ -55,13 +55,11 @@ class LimitedVolume:
         """Return its loop device. Raises OperationFailed when it is not attached."""
         for device in attached(self.image):
             return Path("/dev") / device.name
-        raise OperationFailed(
-            Problem(
-                where=str(self.image),
-                what="is attached to no loop device",
-                why="the volume is used outside its `with`",
-                fix="use the volume inside its `with`",
-            )
+        raise OperationFailed.of(
+            where=str(self.image),
+            what="is attached to no loop device",
+            why="the volume is used outside its `with`",
+            fix="use the volume inside its `with`",
         )
 
     @property
@@ -101,13 +99,11 @@ class LimitedVolume:
             file.truncate(self.size_bytes)
         _run("losetup", "--find", "--direct-io=on", str(self.image))
         if (BLOCK_DEVICES / self.device.name / "loop" / "dio").read_text(encoding="ascii").strip() != "1":
-            raise OperationFailed(
-                Problem(
-                    where=str(self.device),
-                    what=f"does not do direct I/O on {self.image}",
-                    why="the file system cannot, and the page cache would answer for the disk",
-                    fix="keep the lab's files on ext4 or xfs",
-                )
+            raise OperationFailed.of(
+                where=str(self.device),
+                what=f"does not do direct I/O on {self.image}",
+                why="the file system cannot, and the page cache would answer for the disk",
+                fix="keep the lab's files on ext4 or xfs",
             )
         _run(*_make_file_system(self.size_bytes), str(self.device))
         _run("mount", "-o", "noatime", str(self.device), str(self.mount_point))
@@ -175,12 +171,12 @@ def _run(*command: str) -> None:
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS)
     except subprocess.CalledProcessError as error:
         output = (error.stderr or error.stdout).strip()
-        raise OperationFailed(
-            Problem(where=" ".join(command), what=f"ended with {error.returncode}", why=output, fix=PRIVILEGED)
+        raise OperationFailed.of(
+            where=" ".join(command), what=f"ended with {error.returncode}", why=output, fix=PRIVILEGED
         ) from None
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise OperationFailed(
-            Problem(where=" ".join(command), what="could not be run", why=str(error), fix=PRIVILEGED)
+        raise OperationFailed.of(
+            where=" ".join(command), what="could not be run", why=str(error), fix=PRIVILEGED
         ) from None
 
 

@@ -22,7 +22,7 @@ from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import REGIONS, ScaledPlan, Small, miniature_demand
 from sizing.heap import index_bytes_per_block, live_index_bytes
 from sizing.index_file import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 from sizing.restart import restore_seconds
 from sizing.units import KIB, MIB
 
@@ -152,13 +152,11 @@ def restored(log: Path) -> Restored:
             seconds = (datetime.strptime(ended[1], STAMP) - began).total_seconds()  # noqa: DTZ007
             matched = Restored(blocks=int(ended[2]), seconds=seconds)
     if matched is None:
-        raise OperationFailed(
-            Problem(
-                where=str(log),
-                what="does not say how long the index took to read back",
-                why="the RegionServer logged no such line",
-                fix="run the scenario again; if it happens again, read the log",
-            )
+        raise OperationFailed.of(
+            where=str(log),
+            what="does not say how long the index took to read back",
+            why="the RegionServer logged no such line",
+            fix="run the scenario again; if it happens again, read the log",
         )
     return matched
 
@@ -194,12 +192,10 @@ def class_histogram(cluster: LabCluster, number: int = 0) -> Histogram:
     try:
         printed = subprocess.run(command, capture_output=True, text=True, timeout=COLLECTION_SECONDS, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise OperationFailed(
-            Problem(
-                where=f"server {number}",
-                what="no class histogram could be read",
-                why=str(error),
-                fix="run the scenario again; if it happens again, read the server's log",
-            )
+        raise OperationFailed.of(
+            where=f"server {number}",
+            what="no class histogram could be read",
+            why=str(error),
+            fix="run the scenario again; if it happens again, read the server's log",
         ) from None
     return Histogram(classes={name: (int(count), int(size)) for count, size, name in LINE.findall(printed)})

@@ -14,7 +14,7 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.recording import Sample
 from lab.hbase.result import Measurement
 from lab.hbase.store.settings import Settings
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 TITLE: Final = "Killed while the cache fills"
 QUESTION: Final = (
@@ -44,13 +44,11 @@ def run(lab: Experiment) -> ScenarioResult:
     bench, table = lab.bench, lab.table
     samples = _filled_until_killed(lab)
     if not samples or not _an_interval_earlier(samples).cache.l2_blocks:
-        raise OperationFailed(
-            Problem(
-                where="killed-while-filling",
-                what="nothing was cached an interval before the kill",
-                why="the clients started late",
-                fix="run the scenario again on a quieter machine",
-            )
+        raise OperationFailed.of(
+            where="killed-while-filling",
+            what="nothing was cached an interval before the kill",
+            why="the clients started late",
+            fix="run the scenario again on a quieter machine",
         )
     started = _started(lab)
     time.sleep(FRESH_SECONDS)

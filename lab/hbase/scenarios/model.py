@@ -23,7 +23,7 @@ from lab.model.ycsb_draws import hot_set_drawn, zipfian_drawn
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.popularity import UNIFORM, Popularity
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 from sizing.units import MIB
 
 TITLE: Final = "The cache model against the real cache"
@@ -144,13 +144,11 @@ def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> li
 
 def _check_evicts(bench: Bench, cache_mib: int, most: int) -> None:
     if not bench.sample(0.0).cache.l2_evictions:
-        raise OperationFailed(
-            Problem(
-                where=f"a cache of {cache_mib} MiB",
-                what=f"held {most:,} blocks and evicted none",
-                why="the clients did not fill it",
-                fix="run the scenario again on a quieter machine",
-            )
+        raise OperationFailed.of(
+            where=f"a cache of {cache_mib} MiB",
+            what=f"held {most:,} blocks and evicted none",
+            why="the clients did not fill it",
+            fix="run the scenario again on a quieter machine",
         )
 
 

@@ -10,7 +10,7 @@ from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least
 from lab.hbase.result import Measurement
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 TITLE: Final = "Regions moved away and back"
 QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still in its cache?"
@@ -47,13 +47,11 @@ def _prefetched(lab: Experiment) -> None:
         cached = lab.bench.sample(0.0).cache.l2_blocks
         if cached >= blocks:
             return
-    raise OperationFailed(
-        Problem(
-            where="prefetch",
-            what=f"brought {cached:,} of {blocks:,} blocks",
-            why=f"no more came in {TIMES} rounds",
-            fix="run the scenario again; if it happens again, read the RegionServer's log",
-        )
+    raise OperationFailed.of(
+        where="prefetch",
+        what=f"brought {cached:,} of {blocks:,} blocks",
+        why=f"no more came in {TIMES} rounds",
+        fix="run the scenario again; if it happens again, read the RegionServer's log",
     )
 
 

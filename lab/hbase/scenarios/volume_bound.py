@@ -21,7 +21,7 @@ from lab.hbase.limits.volume import unavailable as no_volumes
 from lab.hbase.recording import Sample
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.model.prediction import Expected, LabNode, expected, read_of, timings_of
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 from sizing.resource import Disk, Hits, disk_bytes_per_read
 from sizing.units import MIB
 
@@ -116,13 +116,11 @@ def steady_per_second(samples: Sequence[Sample], seconds: float) -> float:
     begin, end = first + CONNECTED_SECONDS, first + seconds - CONNECTED_SECONDS
     steady = [sample for sample in samples if begin <= sample.seconds <= end]
     if len(steady) <= 1:
-        raise OperationFailed(
-            Problem(
-                where="volume-bound",
-                what="the clients read for too short a time",
-                why="connecting took most of the window",
-                fix="longer windows (--seconds)",
-            )
+        raise OperationFailed.of(
+            where="volume-bound",
+            what="the clients read for too short a time",
+            why="connecting took most of the window",
+            fix="longer windows (--seconds)",
         )
     reads = steady[-1].cache.reads - steady[0].cache.reads
     return reads / (steady[-1].seconds - steady[0].seconds)

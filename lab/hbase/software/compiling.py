@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.software.jars import COMPILER, jar_sets
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 SOURCES: Final = Path(__file__).parents[1] / "java"
 # `--release` would need lib/ct.sym, which a linked runtime lacks.
@@ -74,23 +74,16 @@ class Compilation:
         try:
             process = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise OperationFailed(
-                Problem(
-                    where=str(self.directory),
-                    what="could not be compiled",
-                    why=str(error),
-                    fix="run `warmbase lab setup`",
-                )
+            raise OperationFailed.of(
+                where=str(self.directory), what="could not be compiled", why=str(error), fix="run `warmbase lab setup`"
             ) from None
         if process.returncode:
             messages = (process.stderr or process.stdout).strip().replace("\n", "\n  ")
-            raise OperationFailed(
-                Problem(
-                    where=str(self.directory),
-                    what=f"does not compile against {self.name}",
-                    why=messages,
-                    fix="mend the sources, or run `warmbase lab setup` for other jars",
-                )
+            raise OperationFailed.of(
+                where=str(self.directory),
+                what=f"does not compile against {self.name}",
+                why=messages,
+                fix="mend the sources, or run `warmbase lab setup` for other jars",
             )
 
 

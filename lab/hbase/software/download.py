@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from lab.hbase.software.jars import Jar
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 CENTRAL: Final = "https://repo1.maven.org/maven2"
 PARTIAL: Final = ".part"
@@ -140,34 +140,23 @@ def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
     if received < jar.size_bytes:
         raise ConnectionError(f"{received} of {jar.size_bytes} bytes came")
     if received > jar.size_bytes or digest.hexdigest() != jar.sha256:
-        raise OperationFailed(
-            Problem(
-                where=url,
-                what="is not the file that is locked, and was discarded",
-                why=f"{received} bytes with SHA-256 {digest.hexdigest()}; expected {jar.size_bytes} bytes with"
-                f" {jar.sha256}",
-                fix="a proxy may answer with a page of its own: fetch the URL by hand and look at the answer",
-            )
+        raise OperationFailed.of(
+            where=url,
+            what="is not the file that is locked, and was discarded",
+            why=f"{received} bytes with SHA-256 {digest.hexdigest()}; expected {jar.size_bytes} bytes with"
+            f" {jar.sha256}",
+            fix="a proxy may answer with a page of its own: fetch the URL by hand and look at the answer",
         )
 
 
 def _failed_download(url: str) -> OperationFailed:
-    return OperationFailed(
-        Problem(
-            where=url,
-            what="was given up",
-            why="another download has failed",
-            fix=SET_UP_AGAIN,
-        )
-    )
+    return OperationFailed.of(where=url, what="was given up", why="another download has failed", fix=SET_UP_AGAIN)
 
 
 def _not_had(url: str, error: BaseException, attempts: int) -> OperationFailed:
-    return OperationFailed(
-        Problem(
-            where=url,
-            what=f"could not be downloaded in {attempts} {'tries' if attempts > 1 else 'try'}",
-            why=str(error),
-            fix=f"let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and {SET_UP_AGAIN}",
-        )
+    return OperationFailed.of(
+        where=url,
+        what=f"could not be downloaded in {attempts} {'tries' if attempts > 1 else 'try'}",
+        why=str(error),
+        fix=f"let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and {SET_UP_AGAIN}",
     )

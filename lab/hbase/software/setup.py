@@ -15,7 +15,7 @@ from lab.hbase.software.compiling import Compilation
 from lab.hbase.software.download import PARTIAL, Repository, download
 from lab.hbase.software.jars import Jar, hbase_sets, jar_sets
 from lab.hbase.software.runtime import RUNTIME_BYTES, install_runtime, runtime, unsupported
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 LOCK: Final = "setup.lock"
 CLASSES_BYTES: Final = 10_000_000  # judgement: about 60 kB for each change of a source
@@ -64,13 +64,8 @@ def set_up(say: Callable[[str], None], repository: Repository | None = None) -> 
     Raises OperationFailed where something cannot be had: no such platform, too little space, no network.
     """
     if reason := unsupported():
-        raise OperationFailed(
-            Problem(
-                where="the lab",
-                what="cannot run on this machine",
-                why=reason,
-                fix="run the lab on one of these platforms",
-            )
+        raise OperationFailed.of(
+            where="the lab", what="cannot run on this machine", why=reason, fix="run the lab on one of these platforms"
         )
     with locked(home()):
         _sweep()
@@ -92,21 +87,19 @@ def remove() -> int:
     if not directory.exists():
         return 0
     if directory.is_symlink():
-        raise OperationFailed(
-            Problem(
-                where=str(directory),
-                what="is a symbolic link, so warmbase does not delete it",
-                why="",
-                fix="delete its target yourself",
-            )
+        raise OperationFailed.of(
+            where=str(directory),
+            what="is a symbolic link, so warmbase does not delete it",
+            why="",
+            fix="delete its target yourself",
         )
     with locked(directory):
         freed = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
         try:
             shutil.rmtree(directory)
         except OSError as error:
-            raise OperationFailed(
-                Problem(where=str(directory), what="cannot be deleted", why=str(error), fix="delete it yourself")
+            raise OperationFailed.of(
+                where=str(directory), what="cannot be deleted", why=str(error), fix="delete it yourself"
             ) from None
     return freed
 
@@ -120,13 +113,11 @@ def _sweep() -> None:
 def _compile(say: Callable[[str], None]) -> None:
     installed = runtime()
     if installed is None:
-        raise OperationFailed(
-            Problem(
-                where="the lab",
-                what="the Java runtime is gone",
-                why="it was removed while the lab was being set up",
-                fix="set up again",
-            )
+        raise OperationFailed.of(
+            where="the lab",
+            what="the Java runtime is gone",
+            why="it was removed while the lab was being set up",
+            fix="set up again",
         )
     for name in hbase_sets():
         work = Compilation(java=installed.java, jars=jars_directory(), classes=classes_directory(), name=name)
@@ -145,13 +136,11 @@ def _refuse_full_disk(jars_bytes: int) -> None:
     for directory, size_bytes in needed.values():
         free_bytes = shutil.disk_usage(directory).free
         if size_bytes > free_bytes:
-            raise OperationFailed(
-                Problem(
-                    where=str(directory),
-                    what=f"has {free_bytes / 1e6:.0f} MB free",
-                    why=f"the lab needs {size_bytes / 1e6:.0f} MB on that disk",
-                    fix="make room, or set XDG_CACHE_HOME to a directory on another disk",
-                )
+            raise OperationFailed.of(
+                where=str(directory),
+                what=f"has {free_bytes / 1e6:.0f} MB free",
+                why=f"the lab needs {size_bytes / 1e6:.0f} MB on that disk",
+                fix="make room, or set XDG_CACHE_HOME to a directory on another disk",
             )
 
 
@@ -175,15 +164,13 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
     except BlockingIOError:
-        raise OperationFailed(
-            Problem(where=str(directory), what="another set-up is running there", why="", fix="wait until it ends")
+        raise OperationFailed.of(
+            where=str(directory), what="another set-up is running there", why="", fix="wait until it ends"
         ) from None
     except PermissionError as error:
-        raise OperationFailed(
-            Problem(
-                where=str(error.filename),
-                what="cannot be written",
-                why=error.strerror or "",
-                fix="set XDG_CACHE_HOME to a directory that is yours",
-            )
+        raise OperationFailed.of(
+            where=str(error.filename),
+            what="cannot be written",
+            why=error.strerror or "",
+            fix="set XDG_CACHE_HOME to a directory that is yours",
         ) from None

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from lab.hbase.paths import HOST
 from lab.hbase.store.settings import Settings
-from sizing.problem import OperationFailed, Problem
+from sizing.problem import OperationFailed
 
 STORE_FILES: Final = b"/data/"
 """The part of a path that every object of a table has below `hbase.rootdir`, in the archive too."""
@@ -139,23 +139,19 @@ class StoreClient:
             answer = connection.getresponse()
             body = answer.read()
             if answer.status != HTTPStatus.OK:
-                raise OperationFailed(
-                    Problem(
-                        where="the store's proxy",
-                        what=f"refused {method} {path}",
-                        why=body.decode(errors="replace"),
-                        fix="read the proxy's log",
-                    )
+                raise OperationFailed.of(
+                    where="the store's proxy",
+                    what=f"refused {method} {path}",
+                    why=body.decode(errors="replace"),
+                    fix="read the proxy's log",
                 )
             return dict(json.loads(body))
         except (OSError, HTTPException, ValueError) as error:
-            raise OperationFailed(
-                Problem(
-                    where="the store's proxy",
-                    what=f"does not answer {method} {path}",
-                    why=str(error),
-                    fix="end the lab and start it again",
-                )
+            raise OperationFailed.of(
+                where="the store's proxy",
+                what=f"does not answer {method} {path}",
+                why=str(error),
+                fix="end the lab and start it again",
             ) from None
         finally:
             connection.close()
