@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from environments.override import Override
+from environments.pins import PINNED
 from lint.secret import redacted
 from reports.amounts import amount_text
 from sizing.cluster import Volume
@@ -47,7 +48,7 @@ def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, expla
     console.print(_headline(plan))
     sections = _sections(plan, width)
     if overrides:
-        sections = {**sections, "Overrides (not included in the figures above)": _overrides(overrides, width)}
+        sections = {**sections, "Overrides": _overrides(overrides, width)}
     if explain:
         searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} skipped"
         sections = {**sections, f"Rejected: {searched}": _rejected(plan, width)}
@@ -79,8 +80,14 @@ def _overrides(overrides: Sequence[Override], width: int) -> Table:
     table.add_column(overflow="fold")
     for override in overrides:
         table.add_row(f"{override.classification} {override.key} = {redacted(override.key, override.value)}")
-        table.add_row(f"  {override.where}")
+        table.add_row(f"  {override.where}: {_use(override)}")
     return table
+
+
+def _use(override: Override) -> str:
+    """Say whether the figures of the plan include an override."""
+    is_pin = (override.classification, override.key) in PINNED
+    return "the plan uses it" if is_pin else "no figure of the plan includes it"
 
 
 def _rows_table(rows: Rows, width: int) -> Table:

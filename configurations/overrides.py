@@ -12,6 +12,7 @@ from configurations.properties.property import BOTH, CLUSTER
 from emr.classification import Classification, Classifications, flattened, merged
 from emr.cluster_spec import is_placeholder
 from environments.override import Override
+from environments.pins import PINNED
 from facts.classifications import classifications
 from sizing.problem import InvalidInput, Problem
 
@@ -72,6 +73,9 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
     if (decided := _decided_elsewhere(override)) is not None:
         why = "it is part of the cluster's identity, and not tuning"
         yield Problem(where=override.where, what=what, why=why, fix=f"remove it, and set {decided} instead")
+    elif (figure := _planned_figure(override)) is not None:
+        why = f"it states the plan's figure {figure}, and the plan would show another value"
+        yield Problem(where=override.where, what=what, why=why, fix="remove it")
     elif override.classification not in classifications():
         near = get_close_matches(override.classification, sorted(classifications()), n=1)
         yield Problem(
@@ -88,6 +92,12 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
     elif override.classification == "core-site" and override.key in in_hbase_site:
         why = "hbase-site sets the key too, and HBase reads hbase-site last"
         yield Problem(where=override.where, what=what, why=why, fix=f"set it under hbase-site: {override.key}")
+
+
+def _planned_figure(override: Override) -> str | None:
+    """Return the figure of the plan that the property states, None for a pin and for a property that states none."""
+    at = (override.classification, override.key)
+    return CATALOGUE[at].figure or None if at in CATALOGUE and at not in PINNED else None
 
 
 def _decided_elsewhere(override: Override) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from environments.environment import Environment, Wal
+from environments.pins import pins
 from facts.instance_types import instance_types
 from facts.prices import price_table
 from facts.releases import releases
@@ -27,6 +28,7 @@ def requirements(environment: Environment, cluster: ClusterChoice) -> Requiremen
         cluster=cluster,
         new_network=environment.network.vpc is None,
         wal_service=environment.wal is Wal.EMR_WAL,
+        pins=pins(environment.overrides),
     )
 
 

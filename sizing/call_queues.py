@@ -32,11 +32,19 @@ class CallQueues:
     read_handlers: int
 
 
-def call_queues(handlers: int, *, writes: bool) -> CallQueues:
-    """Apart where the workload writes, shared where it does not."""
+def call_queues(handlers: int, pinned: float | None = None, *, writes: bool) -> CallQueues:
+    """Apart where the workload writes, shared where it does not; a pinned read fraction is used as it is."""
+    if pinned is not None:
+        return _queues(handlers, pinned)
     if not writes:
-        return CallQueues(read_fraction=SHARED, read_handlers=handlers)
+        return _queues(handlers, SHARED)
     wanted = min(floor(MOST_WRITERS_FRACTION * handlers), max(FEWEST_WRITERS, ceil(WRITE_FRACTION * handlers)))
     read_fraction = floor(PERCENTS * (handlers - wanted) / handlers) / PERCENTS
+    return _queues(handlers, read_fraction)
+
+
+def _queues(handlers: int, read_fraction: float) -> CallQueues:
+    if read_fraction == SHARED:
+        return CallQueues(read_fraction=SHARED, read_handlers=handlers)
     writers = max(1, handlers - max(1, round(handlers * read_fraction)))
     return CallQueues(read_fraction=read_fraction, read_handlers=handlers - writers)

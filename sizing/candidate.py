@@ -109,9 +109,7 @@ class Candidate:
     def region_server(self) -> RegionServer:
         """Raises NotEnoughMemory where the instance is too small."""
         disk_bytes_per_second = self.disk.bytes_per_second if self.disk else 0.0
-        return region_server(
-            self.instance, self.share, self.question.demand, disk_bytes_per_second, self.question.world.release
-        )
+        return region_server(self.instance, self.share, self.question, disk_bytes_per_second)
 
     def cluster(self, servers: int) -> ServingCluster:
         """So many of these nodes, as the queueing model sees them."""

@@ -16,6 +16,7 @@ from sizing.heap import (
     l1_bytes,
     memstore_bytes,
 )
+from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NodeMemory, split_memory
 from sizing.persistence import IndexFormat, Persistence, persistence
@@ -82,27 +83,28 @@ class RegionServer:
 
 
 def region_server(
-    instance: InstanceType, share: ServerShare, demand: CacheDemand, disk_bytes_per_second: float, release: Release
+    instance: InstanceType, share: ServerShare, question: SizingInputs, disk_bytes_per_second: float
 ) -> RegionServer:
     """The RegionServer that carries this share on this instance.
 
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
+    demand, release, pins = question.demand, question.world.release, question.requirements.pins
     index = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release))
     needs = _heap_needs(share, demand, index, release)
     sized_heap = heap(needs, release.collector)
-    workload, threads = demand.blocks.workload, prefetch_threads(instance)
-    threads_that_answer = handlers(instance, workload, sized_heap)
+    workload, threads = demand.blocks.workload, pins.prefetch_threads or prefetch_threads(instance)
+    threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap)
     return RegionServer(
         heap=sized_heap,
         heap_needs=needs,
         memory=split_memory(instance.memory_bytes, sized_heap, threads_that_answer),
         handlers=threads_that_answer,
-        call_queues=call_queues(threads_that_answer, writes=workload.write_bytes_per_second > 0),
+        call_queues=call_queues(threads_that_answer, pins.read_fraction, writes=workload.write_bytes_per_second > 0),
         prefetch_threads=threads,
-        s3_connections=s3_connections(threads_that_answer, threads),
+        s3_connections=pins.s3_connections or s3_connections(threads_that_answer, threads),
         persistence=index,
-        restart=restart(_restart_of(sized_heap, share, release)),
+        restart=restart(_restart_of(sized_heap, share, release), pins.retain_retries),
     )
 
 

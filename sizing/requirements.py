@@ -9,6 +9,7 @@ from functools import cached_property
 from sizing.cluster import ClusterChoice
 from sizing.instance import InstanceType
 from sizing.modes import Mode
+from sizing.pins import NO_PINS, Pins
 from sizing.prices import PriceTable
 from sizing.release import Release
 from sizing.targets import Targets
@@ -31,6 +32,7 @@ class Requirements:
     """Whether interface endpoints are made, and so paid, for it."""
     wal_service: bool = False
     """Whether the write-ahead log lies in EMR's service, and not on the cluster's own HDFS."""
+    pins: Pins = NO_PINS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,7 +102,7 @@ def opening_seconds(server: RestartLoad) -> float:
     return rounds * S3_TRIPS_PER_REGION * server.s3_trip_seconds
 
 
-def restart(server: RestartLoad) -> Restart:
+def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
     """The phases of one clean restart, and the retries that let the server keep its regions through it.
 
     The window covers the restore even where it runs in the background, and the opening too: a first region
@@ -114,7 +114,7 @@ def restart(server: RestartLoad) -> Restart:
     late = late_seconds(away)
     opening = opening_seconds(server) + (max(0.0, restore - late) if server.restores_in_background else 0.0)
     stop = server.cached_blocks * DUMP_SECONDS_PER_BLOCK
-    retries = retain_retries(RETAIN_MARGIN * (away + opening))
+    retries = retain_retries(RETAIN_MARGIN * (away + opening)) if pinned_retries is None else pinned_retries
     return Restart(
         stop_seconds=stop,
         pre_touch_seconds=pre_touch,

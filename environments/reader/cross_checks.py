@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from environments.pins import PINNED, PLANNED
 from environments.reader import bounds
 from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
 from environments.reader.messages import quoted
@@ -183,6 +184,18 @@ def _servers_without_regions(file: RawSection) -> Iterator[Refusal]:
             )
 
 
+def _figures_overridden(file: RawSection) -> Iterator[Refusal]:
+    """Refuse an override that would be printed beside another figure of the plan, and a pin that is no valid number."""
+    for classification, properties in file.section("overrides").sections():
+        for key, value in properties.values.items():
+            at, pin = ("overrides", classification, key), PINNED.get((classification, key))
+            if (fix := PLANNED.get((classification, key))) is not None:
+                why = "the calculator chooses this value, and other figures of the plan follow from it"
+                yield Refusal(at=at, why=why, fix=fix)
+            elif pin is not None and isinstance(value, str) and (refusal := pin.refusal(value)) is not None:
+                yield Refusal(at=at, why=refusal, fix="write such a number; the plan then uses it")
+
+
 def _cores(file: RawSection) -> Iterator[CoreSection]:
     for cluster_name, cluster in file.section("clusters").sections():
         yield ("clusters", cluster_name, "core"), cluster.section("core")
@@ -202,4 +215,5 @@ ACROSS: Final[tuple[Rule, ...]] = (
     _families_not_offered,
     _check_surviving_nodes,
     _servers_without_regions,
+    _figures_overridden,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from sizing.explanation import UNIT, Quantity
+from sizing.explanation import UNIT, Explanation, Quantity, explain
 from sizing.formula import Value
+from sizing.pins import PINNED_BY, Pins
 from sizing.units import GIB, MIB
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "constant",
     "fact",
     "figure",
+    "pinned",
     "setting",
 ]
 
@@ -52,3 +54,16 @@ def fact(value: Value, unit: str, table: str) -> Quantity:
 def computed(value: Value, unit: str, function: str) -> Quantity:
     """Return the result of a function of the calculator."""
     return Quantity(value=value, unit=unit, source=function)
+
+
+def pinned(pins: Pins, name: str) -> Explanation | None:
+    """Return the explanation of a figure that an override pins, None where the calculator chose it."""
+    value = getattr(pins, name)
+    if value is None:
+        return None
+    return explain(
+        "stated",
+        "Your override states {stated}, and the plan uses it.",
+        "the environment file",
+        stated=setting(value, "", f"overrides.hbase-site.{PINNED_BY[name]}"),
+    )

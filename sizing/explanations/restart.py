@@ -5,7 +5,7 @@ from __future__ import annotations
 from sizing import persistence, restart
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, explain
-from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure
+from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, pinned
 from sizing.persistence import index_bytes_per_block
 from sizing.region_server import index_format
 
@@ -74,7 +74,8 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     margin = constant(restart, "RETAIN_MARGIN")
     return {
         "restart.away_seconds": _away(candidate),
-        "restart.retain_retries": explain(
+        "restart.retain_retries": pinned(candidate.question.requirements.pins, "retain_retries")
+        or explain(
             "fewest_retries(margin * (away + opening))",
             "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} away and "
             "{opening} to open its regions) before it moves the regions to other servers.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sizing import call_queues, region_server
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, explain
-from sizing.explanations.quantities import constant, fact, figure, setting
+from sizing.explanations.quantities import constant, fact, figure, pinned, setting
 from sizing.region_server import answer_bytes
 
 __all__ = ["thread_explanations"]
@@ -13,10 +13,12 @@ __all__ = ["thread_explanations"]
 
 def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain handlers, their queues, prefetch threads, and connections to S3."""
+    pins = candidate.question.requirements.pins
     return {
-        "handlers": _handlers(candidate),
-        "call_queues.read_fraction": _read_fraction(candidate),
-        "prefetch_threads": explain(
+        "handlers": pinned(pins, "handlers") or _handlers(candidate),
+        "call_queues.read_fraction": pinned(pins, "read_fraction") or _read_fraction(candidate),
+        "prefetch_threads": pinned(pins, "prefetch_threads")
+        or explain(
             "max(fewest, per_core * cores)",
             "{per_core} threads prefetch for each vCPU, at least {fewest}: they wait for S3, not for the processor.",
             "measured: prefetch from S3 runs at threads over first-byte latency, whatever the bandwidth",
@@ -24,7 +26,8 @@ def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
             cores=fact(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
             fewest=constant(region_server, "FEWEST_PREFETCH_THREADS"),
         ),
-        "s3_connections": explain(
+        "s3_connections": pinned(pins, "s3_connections")
+        or explain(
             "max(default, per_thread * (handlers + prefetch_threads + writing_threads))",
             "{per_thread} connections for each thread that may read or write S3, at least Hadoop's default of "
             "{default}.",

@@ -137,7 +137,7 @@ def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
     file.write_text(
-        f'{text}overrides:\n  hbase-site:\n    hbase.bucketcache.sise: "9"\n    hfile.block.cache.size: "0"\n'
+        f'{text}overrides:\n  hbase-site:\n    hbase.bucketcache.sise: "9"\n    hbase.bucketcache.memory.factor: "0"\n'
     )
     assert run("lint", str(file)).returncode == 3
     for command in (("render", str(file)), ("demo", str(file))):
@@ -145,7 +145,7 @@ def test_an_override_that_lint_refuses_is_neither_rendered_nor_deployed(tmp_path
         assert result.returncode == 2
         assert f"{file}:{LINES + 3}  WB101 hbase-site hbase.bucketcache.sise" in result.stderr
         assert "write hbase.bucketcache.size" in result.stderr
-        assert f"{file}:{LINES + 4}  WB208 hbase-site hfile.block.cache.size" in result.stderr
+        assert f"{file}:{LINES + 4}  WB206 hbase-site hbase.bucketcache.memory.factor" in result.stderr
 
 
 NO_TUNING = [
@@ -164,14 +164,14 @@ NO_TUNING = [
     ('core-site: {fs.defaultFS: "s3://x/"}', "part of the cluster's identity", "set storage.mode"),
     ('hbase-site: {hbase.client.retries.number: "${HBASE_RETRIES}"}', "is a placeholder", "replace it"),
     ('hbase-site: {"<key>": "1"}', "is a placeholder", "replace it"),
-    ("hbase-site: {hbase.bucketcache.size: CHANGEME}", "is a placeholder", "replace it"),
+    ("hbase-site: {hbase.rpc.timeout: CHANGEME}", "is a placeholder", "replace it"),
     (
         'hbase-site: {fs.s3a.threads.max: "9"}, core-site: {fs.s3a.threads.max: "8"}',
         "HBase reads hbase-site last",
         "under hbase",
     ),
     ('hbase-sit: {a: "b"}', "no such classification", "did you mean hbase-site?"),
-    ('hbase-site: {hbase.bucketcache.size: "<size>"}', "is a placeholder", "replace it"),
+    ('hbase-site: {hbase.rpc.timeout: "<time>"}', "is a placeholder", "replace it"),
     ('core-site: {fs.s3a.connection.maximum: "9"}', "HBase reads hbase-site last", "under hbase-site"),
     ('hbase-site: {hbase.bucketcache.size: ""}', "this is empty", "state it"),
 ]
@@ -202,10 +202,10 @@ def test_no_credential_in_an_override_is_printed(command: tuple[str, ...], tmp_p
 def test_a_fault_that_an_override_makes_elsewhere_names_the_override(tmp_path: Path) -> None:
     file = tmp_path / "prod.yaml"
     text = (PROJECT / "environments/prod.yaml").read_text()
-    file.write_text(f'{text}overrides: {{yarn-site: {{yarn.nodemanager.resource.memory-mb: "999999"}}}}\n')
+    file.write_text(f"{text}overrides: {{hbase-env/export: {{JAVA_HOME: /usr/lib/jvm/jre-17}}}}\n")
     result = run("render", str(file))
     assert result.returncode == 2
-    assert f"{file}:{LINES + 1}  WB408 hbase-env/export HBASE_REGIONSERVER_OPTS" in result.stderr
+    assert f"{file}:{LINES + 1}  WB401 hbase-env/export HBASE_REGIONSERVER_GC_OPTS" in result.stderr
 
 
 def test_a_property_explains_itself_to_programs_too() -> None:

@@ -109,8 +109,8 @@ overrides:
     HBASE_MASTER_OPTS: '"$HBASE_MASTER_OPTS -Xmx4g"'
   hbase-site:
     hbase.regionserver.handler.count: "60"
-    hbase.bucketcache.size: "0.4"
-    hbase.master.scp.retain.assignment.force.retries: "600"
+    hbase.bucketcache.single.factor: "0.4"
+    hbase.master.wait.on.regionservers.mintostart: "600"
 """
 
 
@@ -122,7 +122,7 @@ def test_an_override_is_blamed_in_its_own_line(tmp_path: Path) -> None:
     launch = launch_in(OVERRIDDEN, tmp_path)
     subject = planned_spec(launch)
     refused = lint(subject).of(Severity.ERROR)
-    assert overridden(refused) == {"WB201": 20, "WB307": 21}
+    assert overridden(refused) == {"WB206": 20, "WB316": 21}
     written = OVERRIDDEN.splitlines()
     for finding in refused:
         if finding.overridden:
@@ -133,7 +133,7 @@ def test_a_plan_has_no_line_where_no_override_is(tmp_path: Path) -> None:
     settings_of_core = planned_spec(launch_in(OVERRIDDEN, tmp_path)).effective("core").values()
     assert {setting.key: setting.line for setting in settings_of_core if setting.overridden} == {
         "hbase.regionserver.handler.count": 19,
-        "hbase.bucketcache.size": 20,
+        "hbase.bucketcache.single.factor": 20,
     }
     assert all(setting.line is None for setting in settings_of_core if not setting.overridden)
 
@@ -144,12 +144,12 @@ def test_an_error_is_refused_by_file_and_line(tmp_path: Path) -> None:
         refuse_errors(launch)
     message = str(caught.value)
     file = launch.environment.source
-    assert f"{file}:20  WB201 hbase-site hbase.bucketcache.size" in message
-    assert f"{file}:21  WB307 hbase-site hbase.master.scp.retain.assignment.force.retries" in message
-    assert "read as 0.4 MiB; HBase 2 no longer accepts a fraction of the heap" in message
-    assert "fix: set the size in MiB for each RegionServer" in message
+    assert f"{file}:20  WB206 hbase-site hbase.bucketcache.single.factor" in message
+    assert f"{file}:21  WB316 hbase-site hbase.master.wait.on.regionservers.mintostart" in message
+    assert "HBase never serves: the master waits for 600 RegionServers" in message
+    assert "fix: use other decimals, such as 0.25, 0.50 and 0.25" in message
 
 
 def test_an_override_that_is_right_is_let_through(tmp_path: Path) -> None:
-    right = OVERRIDDEN.replace('"0.4"', '"4096"').replace('"600"', '"13"')
+    right = OVERRIDDEN.replace('"0.4"', '"0.25"').replace('"600"', '"1"')
     refuse_errors(launch_in(right, tmp_path))

@@ -18,6 +18,7 @@ from sizing.calculator import plan
 from sizing.explanation import Explanation, Kind, Quantity
 from sizing.formula import FUNCTIONS, names
 from sizing.modes import HDFS, MODES, S3_PLAIN, Mode
+from sizing.pins import Pins
 from sizing.plan import Plan
 from sizing.popularity import UNIFORM, Zipf, hot_set
 from sizing.problem import Infeasible
@@ -111,6 +112,10 @@ CASES: dict[str, Requirements] = {
     "encoded": with_workload(RELAXED, encoding="FAST_DIFF"),
     "uniform": with_workload(RELAXED, popularity=UNIFORM),
     "hot set": with_workload(RELAXED, popularity=hot_set(rows_fraction=0.1, reads_fraction=0.9)),
+    "pinned by overrides": replace(
+        RELAXED,
+        pins=Pins(handlers=55, read_fraction=0.7, prefetch_threads=33, s3_connections=444, retain_retries=14),
+    ),
     "low hit ratio": with_targets(RELAXED, hit_ratio=0.5),
 }
 
