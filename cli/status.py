@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from datetime import date, timedelta
 from textwrap import wrap
 from typing import Any, Final
 
@@ -12,6 +13,9 @@ import click
 
 from cli.options import environment_argument, output_option
 from environments.reader import read_environment
+from facts.releases import newest_release
+from facts.today import today
+from lint.release_of import release_of
 from operations.aws import Aws
 from operations.claims import NOBODY
 from operations.state import Caches, ClusterState, EnvironmentState, state
@@ -21,6 +25,7 @@ from sizing.units import format_duration, format_percent, format_usd
 WIDTH: Final = 80
 LABEL: Final = 11
 WATCH_SECONDS: Final = 30.0
+SUPPORT_WARNING: Final = timedelta(days=90)  # judgement: a quarter to plan, launch, warm and promote a replica
 UNKNOWN: Final = "unknown: no node has published cache metrics in the last minutes"
 
 
@@ -54,8 +59,11 @@ def status(environment: str, output: str, *, watch: bool) -> None:
 def _document(current: EnvironmentState) -> dict[str, Any]:
     """Return the state as JSON has it, each cluster's name also under `colour`, the key's deprecated spelling."""
     document: dict[str, Any] = plain(current)
-    for cluster in document["clusters"]:
+    for cluster, entry in zip(document["clusters"], current.clusters, strict=True):
+        until = _support_until(entry)
         cluster["colour"] = cluster["name"]
+        cluster["standard_support_until"] = until and until.isoformat()
+        cluster["past_standard_support"] = until and until < today()
     return document
 
 
@@ -83,6 +91,7 @@ def _cluster(state: ClusterState) -> Iterator[str]:
         return
     yield f"{state.name}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
     yield from _entry("launched", _launch_line(state))
+    yield from _support(state)
     nodes = (
         f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
         for role, group in cluster.groups.items()
@@ -94,6 +103,23 @@ def _cluster(state: ClusterState) -> Iterator[str]:
     yield from _entry("alarms", ", ".join(state.alarms) or "none")
     if state.usd_per_month is not None:
         yield from _entry("cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)")
+
+
+def _support(state: ClusterState) -> Iterator[str]:
+    """Yield a line where standard support has ended, or ends so soon that somebody has to plan an upgrade."""
+    until = _support_until(state)
+    if until is None or until - today() > SUPPORT_WARNING:
+        return
+    ends = f"ended on {until} or before" if until < today() else f"ends on {until} at the latest"
+    yield from _entry(
+        "support", f"standard support of the release {ends}: launch a replica on {newest_release().label}"
+    )
+
+
+def _support_until(state: ClusterState) -> date | None:
+    """Return the last day of standard support of the release that runs; None where nothing runs, or it is unknown."""
+    release = release_of(state.cluster.release).release if state.cluster else None
+    return release.support_until if release else None
 
 
 def _launch_line(state: ClusterState) -> str:

@@ -8,7 +8,8 @@ from environments.environment import Environment, Wal
 from environments.pins import pins
 from facts.instance_types import instance_types
 from facts.prices import price_table
-from facts.releases import releases
+from facts.releases import improvements_since, releases
+from facts.today import today
 from sizing.calculator import plan
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES, Mode
@@ -34,10 +35,13 @@ def requirements(environment: Environment, cluster: ClusterChoice) -> Requiremen
 
 def world(environment: Environment) -> World:
     """Return what there is to buy in the environment's region, and its release."""
+    release = releases()[environment.release]
     return World(
         instance_types=instance_types(),
         prices=price_table(environment.region),
-        release=releases()[environment.release],
+        release=release,
+        improvements=improvements_since(release),
+        today=today(),
     )
 
 

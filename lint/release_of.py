@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
-from facts.releases import releases
+from facts.releases import LABEL, releases
 from sizing.release import Release, Version, parse_version
 
 EXAMPLE: Final = "emr-7.12.0"
@@ -22,6 +23,7 @@ OLDER: Final[tuple[tuple[Version, Version, Version], ...]] = (
 A line stands for all releases before the line above it. EMR 6 up to 6.11 ships HBase 2.2 or later (from memory), EMR 5
 up to 5.29 and EMR 4 ship HBase 1.2 or later. Rules only compare these versions with 2, 2.5 and 2.6.
 """
+OLDER_SUPPORT_UNTIL: Final = date(2026, 11, 20)  # emr-7.5.0, the newest of them (EMR Release Guide, emr-750-release)
 OLDER_ZOOKEEPER: Final = (3, 9, 1)
 JAVA_17_FROM: Final = (7, 0, 0)
 
@@ -36,7 +38,7 @@ class LintedRelease:
 
 def is_label(text: str) -> bool:
     """Return whether a text has the form of an EMR release label."""
-    return re.fullmatch(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", text, re.ASCII) is not None
+    return LABEL.fullmatch(text) is not None
 
 
 def nearest_label(text: str) -> str:
@@ -73,4 +75,5 @@ def _older(label: str, emr: Version) -> Release:
         zgc_documented=False,
         s3_connector="emrfs",
         read_policy_defect=False,
+        support_until=OLDER_SUPPORT_UNTIL,
     )

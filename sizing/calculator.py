@@ -8,6 +8,7 @@ from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primar
 from sizing.candidate import Candidate
 from sizing.disks import hdfs_replication
 from sizing.explanations import explanations
+from sizing.freshness import freshness_warnings
 from sizing.inputs import SizingInputs
 from sizing.memory import YARN_MIB, NotEnoughMemory
 from sizing.plan import (
@@ -92,7 +93,11 @@ def _plan(result: SearchResult) -> Plan:
         snapshot=_snapshot(candidate),
         cost=candidate_cost(candidate),
         because=explanations(candidate, result),
-        warnings=(*(missed_target(shortfall) for shortfall in missed if pinned), *warnings(candidate)),
+        warnings=(
+            *(missed_target(shortfall) for shortfall in missed if pinned),
+            *warnings(candidate),
+            *freshness_warnings(world),
+        ),
         rejected=tuple(_rejected(tried, result.best) for tried in result.others),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )

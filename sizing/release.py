@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
-__all__ = ["Release", "Version", "parse_version"]
+__all__ = ["Improvement", "Release", "Version", "parse_version"]
 
 Version = tuple[int, int, int]
 
@@ -16,8 +17,21 @@ def parse_version(text: str) -> Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Improvement:
+    """One thing that a release does better than those before it; `text` completes the sentence "emr-7.14.0 …"."""
+
+    release: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One EMR release with HBase 2.6. Amazon's own backports are unknown: the gates say what upstream has."""
+    """One EMR release with HBase 2.6. Amazon's own backports are unknown: the gates say what upstream has.
+
+    `support_until` is the last day of standard support. Where the release's page was not read, it is the day of the
+    next release whose page was, so support may end earlier but not later. It is None for a release before HBase 2.6.
+    """
 
     label: str
     hbase: Version
@@ -27,6 +41,7 @@ class Release:
     zgc_documented: bool
     s3_connector: str
     read_policy_defect: bool
+    support_until: date | None = None
 
     @property
     def emr(self) -> Version:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 from sizing.cluster import ClusterChoice
@@ -11,7 +12,7 @@ from sizing.instance import InstanceType
 from sizing.modes import Mode
 from sizing.pins import NO_PINS, Pins
 from sizing.prices import PriceTable
-from sizing.release import Release
+from sizing.release import Improvement, Release
 from sizing.targets import Targets
 from sizing.workload import Workload
 
@@ -37,11 +38,16 @@ class Requirements:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """The instance types and prices there are, and the release that will run on them."""
+    """The instance types and prices there are, and the release that will run on them.
+
+    `improvements` are those of newer releases. `today` is None where a result must not depend on the day.
+    """
 
     instance_types: Mapping[str, InstanceType]
     prices: PriceTable
     release: Release
+    improvements: tuple[Improvement, ...] = ()
+    today: date | None = None
 
     @cached_property
     def offered(self) -> tuple[InstanceType, ...]:

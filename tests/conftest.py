@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ settings.load_profile("quick")
 
 # Processes that tests start import this checkout, even where .venv is that of another one.
 os.environ["PYTHONPATH"] = str(PROJECT)
+
+# Support ends and prices age, but no test may depend on the day.
+os.environ["SOURCE_DATE_EPOCH"] = str(int(datetime(2026, 11, 23, tzinfo=UTC).timestamp()))
 
 Templates = Mapping[str, Mapping[str, Any]]
 

@@ -26,7 +26,7 @@ from environments.reader.section import Rule, Section, refuse
 from environments.reader.workload_schema import TargetsSection, WorkloadSection
 from environments.root import Root
 from facts.prices import priced_regions
-from facts.releases import releases
+from facts.releases import releases, unknown_release
 from sizing.modes import MODES
 
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
@@ -57,10 +57,8 @@ def _priced(region: str) -> str:
 
 def _check_release(label: str) -> str:
     if label not in releases():
-        raise refuse(
-            f"{quoted(label)} is not a release whose HBase can keep its cache over a restart",
-            f"use one of: {', '.join(releases())}",
-        )
+        unknown = unknown_release(label)
+        raise refuse(f"{quoted(label)} {unknown.why}", unknown.fix)
     return label
 
 

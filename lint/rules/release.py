@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from facts.releases import SPARK_ONLY, unknown_release
+from facts.today import today
 from lint.finding import Severity
 from lint.node import LintedNode
 from lint.release_of import nearest_label
-from lint.rule import Violation, rule
+from lint.rule import NO_AWS, Violation, rule
 
 
 @rule(
@@ -29,6 +31,9 @@ def _release(node: LintedNode) -> Iterator[Violation]:
             classification="",
             message="the file does not name its release, so rules about particular releases report nothing",
         )
+    elif SPARK_ONLY.fullmatch(label):
+        unknown = unknown_release(label)
+        yield Violation(classification="", message=f"{label} {unknown.why}", fix=unknown.fix)
     elif node.release is None:
         why = "is not a release label, so rules about particular releases report nothing"
         yield Violation(classification="", message=f"{label!r} {why}", fix=f"write {nearest_label(label)}")
@@ -39,10 +44,27 @@ def _release(node: LintedNode) -> Iterator[Violation]:
         unchecked = "lint did not check its keys and defaults, nor its known bugs"
         yield Violation(classification="", message=f"{label} ships an HBase before 2.6: {unchecked}", fix=OLDER_FIX)
     elif not node.exact:
-        yield Violation(
-            classification="",
-            message=f"{label} is not in the table of releases; lint treats it as {node.release.label}",
-        )
+        unknown = unknown_release(label)
+        message = f"{label} {unknown.why}; lint treats it as {node.release.label}"
+        yield Violation(classification="", message=message, fix=unknown.fix)
+
+
+@rule(
+    id="WB116",
+    severity=Severity.WARNING,
+    title="release past its standard support",
+    because="AWS fixes no defects and no security holes in it any more",
+    fix="launch a replica on a newer release, and promote it",
+    source="EMR Release Guide, the table of supported lifecycle on the release's page, and emr-standard-support",
+    proof=NO_AWS,
+    of_hbase=False,
+    of_hbase_1=True,
+)
+def _past_support(node: LintedNode) -> Iterator[Violation]:
+    until = node.release.support_until if node.release else None
+    if until and until < today():
+        label = node.subject.release_label
+        yield Violation(classification="", message=f"the standard support of {label} ended on {until} or before")
 
 
 HBASE_26: Final = (2, 6, 0)

@@ -1,8 +1,18 @@
-"""The JSON of `warmbase status` has each cluster's name under its key and under the deprecated one."""
+"""What `warmbase status` adds to a state: the deprecated key of a name, and when standard support of a release ends."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from cli.status import SUPPORT_WARNING
 from cli.status import _document as document
+from cli.status import _support as support
+from facts.releases import releases
 from operations.state import ClusterState, EnvironmentState
 
 CLUSTER = ClusterState(
@@ -23,3 +33,34 @@ def test_a_cluster_has_its_name_under_both_keys() -> None:
     state = EnvironmentState(environment="prod", at="2026-11-22", claim=None, claim_why="", clusters=(CLUSTER,))
     [cluster] = document(state)["clusters"]
     assert (cluster["name"], cluster["colour"]) == ("green", "green")
+
+
+def running(label: str) -> ClusterState:
+    return replace(CLUSTER, cluster=cast("Any", SimpleNamespace(release=label)))
+
+
+LAST = releases()["emr-7.12.0"].support_until or date.max
+DAYS = [
+    (LAST - SUPPORT_WARNING - timedelta(days=1), None),
+    (LAST - SUPPORT_WARNING, f"ends on {LAST} at the latest"),
+    (LAST, f"ends on {LAST} at the latest"),
+    (LAST + timedelta(days=1), f"ended on {LAST} or before"),
+]
+
+
+@pytest.mark.parametrize(("day", "says"), DAYS)
+def test_the_end_of_support_is_announced_a_quarter_before(
+    day: date, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.status.today", lambda: day)
+    lines = " ".join(line.strip() for line in support(running("emr-7.12.0")))
+    assert (says or "") in lines
+    assert bool(lines) is (says is not None)
+
+
+def test_a_release_before_the_table_is_past_its_support() -> None:
+    assert "ended on 2026-11-20 or before" in " ".join(line.strip() for line in support(running("emr-7.5.0")))
+
+
+def test_nothing_is_announced_where_nothing_runs() -> None:
+    assert list(support(CLUSTER)) == []

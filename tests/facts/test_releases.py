@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from pathlib import Path
 
 from configurations.metrics import NEWEST_CHECKED
-from facts.releases import releases
+from facts.releases import improvements_since, newest_release, releases, unknown_release
 from facts.table import provenance
 from lint.release_of import EXAMPLE
 from sizing.release import parse_version
@@ -33,3 +35,23 @@ def test_the_warning_about_slow_restarts_is_still_true() -> None:
 
 def test_the_example_of_a_label_exists() -> None:
     assert EXAMPLE in releases()
+
+
+def test_support_ends_later_with_each_release() -> None:
+    """A release whose page was not read has the date of the next one, so the warning is never early."""
+    days = [release.support_until for release in releases().values() if release.support_until]
+    assert len(days) == len(releases())
+    assert days == sorted(days)
+    assert releases()["emr-7.12.0"].support_until == releases()["emr-7.13.0"].support_until == date(2028, 4, 21)
+
+
+def test_the_table_says_when_it_was_read() -> None:
+    assert re.search(r"\(\d{4}-\d{2}-\d{2}\)$", unknown_release("emr-7.99.0").why)
+
+
+def test_improvements_are_those_of_newer_releases() -> None:
+    """What is listed for the newest release must not be missing from the table of releases."""
+    assert improvements_since(newest_release()) == ()
+    labels = [improvement.release for improvement in improvements_since(releases()["emr-7.12.0"])]
+    assert labels == ["emr-7.13.0", "emr-7.14.0", "emr-7.14.0"]
+    assert not newest_release().read_policy_defect

@@ -200,13 +200,14 @@ STRANGERS: Mapping[str, Stranger] = {
             "core-site": {"fs.s3.impl": EMRFS},
         },
         instances=groups(core=4),
-        warnings=frozenset({"WB404", "WB711"}),
+        warnings=frozenset({"WB116", "WB404", "WB711"}),
     ),
     "a cluster of EMR 6 with what was there then": Stranger(
         release="emr-6.15.0",
         applications=("Spark", "Sqoop"),
         configurations={"sqoop-site": {"sqoop.metastore.client.autoconnect.url": "x"}, "prestosql-config": {"a": "b"}},
         instances=groups(core=1),
+        warnings=frozenset({"WB116"}),
     ),
 }
 

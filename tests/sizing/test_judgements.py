@@ -340,7 +340,7 @@ NO_FIGURE = {
     "hit_ratio.GRID_POINTS": "where Newton starts; where it ends, test_hit_ratio holds against a replay",
 }
 """Judgements without a consequence in a plan, each with the reason."""
-ADVICE = {"family_advice", "warning"}
+ADVICE = {"family_advice", "freshness", "warning"}
 """Modules whose judgements decide what is said beside a plan; their own tests have a case on either side of each."""
 
 

@@ -101,6 +101,13 @@ KEYS = (
         says="HBASE_MANAGES_ZK is in hbase-env itself, not in its export",
     ),
     Case(
+        id="WB116",
+        faulty=File(release="emr-7.5.0"),
+        at=" ",
+        says="the standard support of emr-7.5.0 ended on 2026-11-20 or before",
+        with_it=("WB301", "WB402"),  # what so old a release lacks
+    ),
+    Case(
         id="WB115",
         faulty=File(again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": 60}},)),
         right=File(again=({"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "60"}},)),

@@ -23,6 +23,7 @@ RESTART = (
         right=File(release="emr-7.6.0", others=OLD_JAVA),
         at=PATH,
         says="emr-7.5.0 cannot keep the cache across a restart; emr-7.6.0 can",
+        with_it=("WB116",),
     ),
     Case(
         id="WB302",

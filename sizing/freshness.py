@@ -1,0 +1,44 @@
+"""Warnings about the age of what a plan rests on: the release, and the prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Final
+
+from sizing.requirements import World
+from sizing.warning import Warning  # noqa: A004 - the plan's own word
+
+__all__ = ["OLD_PRICES", "freshness_warnings"]
+
+OLD_PRICES: Final = timedelta(days=90)  # judgement: AWS lowers some price or adds a family about every quarter
+
+
+def freshness_warnings(world: World) -> Iterator[Warning]:
+    """Yield what a newer release improves, and on a known day also whether support has ended or prices are old."""
+    release = world.release
+    if world.improvements:
+        newest = world.improvements[-1].release
+        yield Warning(
+            id="release-newer",
+            severity="info",
+            message=f"{newest} {'; '.join(f'{better.text} ({better.source})' for better in world.improvements)}",
+            fix=f"plan with release: {newest}; a running cluster changes its release by a replica that you promote",
+        )
+    if world.today is None:
+        return
+    if release.support_until and release.support_until < world.today:
+        yield Warning(
+            id="release-past-support",
+            severity="warning",
+            message=f"the standard support of {release.label} ended on {release.support_until} or before: AWS fixes no"
+            " defects and no security holes in it any more",
+            fix="use a newer release; a running cluster changes its release by a replica that you promote",
+        )
+    if date.fromisoformat(world.prices.as_of) < world.today - OLD_PRICES:
+        yield Warning(
+            id="prices-old",
+            severity="info",
+            message=f"the prices are of {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
+            fix=f"run warmbase prices refresh --region {world.prices.region}",
+        )
