@@ -24,8 +24,8 @@ EMPTY: Final = "(empty)"
 class CatalogueKey:
     """A key of HBase or Hadoop, with its default in each version that has it; None where the jars state none.
 
-    Versions are texts, oldest first, because some are not three numbers: `3.0.0-beta-1`. Only versions of the table
-    are known. A default is the text of a site file, and may refer to another key: `${hbase.tmp.dir}/local/`.
+    Versions are texts, oldest first, because one may have more than three numbers, as `3.0.0-beta-1`. Only versions of
+    the table are known. A default is the text of a site file, and may refer to another key: `${hbase.tmp.dir}/local/`.
     """
 
     key: str

@@ -107,16 +107,22 @@ HBASE: Final = (
     ),
     CatalogueColumn(version="2.6.4", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.3", "2.6.1", "3.0.0-alpha-3")),
     CatalogueColumn(
+        version="2.6.5",
+        group=HBASE_GROUP,
+        modules=HBASE_2_6,
+        nearest=("2.6.6", "2.6.4", "2.6.1", "3.0.0-alpha-3"),
+    ),
+    CatalogueColumn(
         version="2.6.6",
         group=HBASE_GROUP,
         modules=HBASE_2_6,
         nearest=("2.6.7", "2.6.5", "2.6.4", "2.6.1", "3.0.0-alpha-3"),
     ),
     CatalogueColumn(
-        version="3.0.0-beta-1",
+        version="3.0.0",
         group=HBASE_GROUP,
         modules=HBASE_3,
-        nearest=("3.0.0-alpha-4", "3.0.0-alpha-3"),
+        nearest=("3.0.0-beta-1", "3.0.0-alpha-4", "3.0.0-alpha-3"),
     ),
 )
 HADOOP: Final = tuple(

@@ -14,11 +14,14 @@ from sizing.release import Version, parse_version
 HBASE_FACTS: tuple[tuple[str, set[str], set[str]], ...] = (
     ("hbase.bucketcache.persistence.chunksize", {"2.6.1", "2.6.2", "2.6.4"}, {"2.5.13", "1.4.14"}),
     ("hbase.regionserver.free.heap.min.memory.size", {"2.6.4"}, {"2.6.1", "2.6.2"}),
-    ("hbase.regionserver.global.memstore.memory.size", {"2.6.6"}, {"2.6.2", "2.6.4"}),
+    ("hbase.regionserver.global.memstore.memory.size", {"2.6.5", "2.6.6"}, {"2.6.2", "2.6.4"}),
     ("hbase.rs.evictblocksonsplit", {"2.6.4"}, {"2.6.1", "2.6.2"}),
     ("hbase.master.scp.retain.assignment.force.retries", {"2.6.1", "2.6.2", "2.6.4"}, {"1.4.14"}),
     ("hbase.offheapcache.minblocksize", {"1.4.14", "2.6.2"}, set()),
-    ("hbase.bucketcache.ioengine", {"1.4.14", "2.6.2", "3.0.0-beta-1"}, set()),
+    ("hbase.bucketcache.ioengine", {"1.4.14", "2.6.2", "3.0.0"}, set()),
+    ("hbase.rs.prefetchheapusage", {"3.0.0"}, {"2.6.2", "2.6.6"}),
+    ("hbase.hstore.datatiering.grace.period.millis", {"2.6.5", "2.6.6"}, {"2.6.4"}),
+    ("hbase.master.balancer.cacheaware.lowCacheRatioThreshold", {"2.6.6"}, {"2.6.4", "2.6.5"}),
     ("hbase.store.file-tracker.impl", {"2.6.2"}, {"1.4.14"}),
 )
 HADOOP_FACTS: tuple[tuple[str, set[str], set[str]], ...] = (
@@ -29,7 +32,6 @@ HADOOP_FACTS: tuple[tuple[str, set[str], set[str]], ...] = (
 )
 UNKNOWN = (
     "hfile.min.blocksize.size",
-    "hbase.rs.prefetchheapusage",
     "hbase.rootDir",
     "hbase.emr.storageMode",
     "dfs.client.retry.window.multiplier",
