@@ -133,29 +133,50 @@ def _types_not_offered(file: RawSection) -> Iterator[Refusal]:
         for group in ("primary", "core"):
             name = cluster.section(group).text("type")
             instance = instance_types().get(name or "")
-            if release and instance and not instance.offered_by(release.emr):
-                yield Refusal(
-                    at=("clusters", cluster_name, group, "type"),
-                    why=f"{release.label} does not list {name} among its instance types",
-                    fix="choose a type that it lists, or auto",
-                )
+            if not release or not instance or instance.offered_by(release.emr):
+                continue
+            yield Refusal(
+                at=("clusters", cluster_name, group, "type"),
+                why=f"{release.label} does not list {name} among its instance types" + _only_ec2(instance.family),
+                fix="choose a type that it lists, or auto" + _how_to_list(instance.family, release),
+            )
 
 
 def _families_not_offered(file: RawSection) -> Iterator[Refusal]:
-    """The calculator chooses among types that the release lists; with none there is no answer."""
-    release, every = _release(file), instance_types().values()
-    known_families = {instance.family for instance in every}
+    """The calculator chooses among types that the release lists, so a family without one must not be asked for."""
+    release = _release(file)
+    listed = {instance.family for instance in instance_types().values() if release and instance.offered_by(release.emr)}
     for at, core in _cores(file):
         families = core.values.get("families", list(GRAVITON_MEMORY_FAMILIES))
         if not (release and isinstance(families, list) and families and core.text("type", "auto") == "auto"):
             continue
-        listed = {instance.family for instance in every if instance.offered_by(release.emr)}
-        if all(isinstance(family, str) and family in known_families - listed for family in families):
+        known = [family for family in families if isinstance(family, str) and family in FAMILIES]
+        absent = [family for family in known if family not in listed]
+        unheard = [family for family in absent if _only_ec2(family)]
+        if unheard or absent == families:
+            names = unheard or absent
             yield Refusal(
                 at=(*at, "families"),
-                why=f"{release.label} lists no type of {', '.join(families)}",
-                fix=f"name one that it lists: {', '.join(sorted(listed))}",
+                why=f"{release.label} lists no type of {', '.join(names)}" + _only_ec2(names[0]),
+                fix=f"name one that it lists: {', '.join(sorted(listed))}" + _how_to_list(names[0], release),
             )
+
+
+FAMILIES: Final = frozenset(instance.family for instance in instance_types().values())
+
+
+def _only_ec2(family: str) -> str:
+    """Say that no EMR release is known to list a family; nothing where one does."""
+    listed = any(instance.emr_since for instance in instance_types().values() if instance.family == family)
+    return "" if listed else ": EC2 has it, but EMR is not known to support it"
+
+
+def _how_to_list(family: str, release: Release) -> str:
+    """Say how to find out whether EMR supports a family by now, and what to do then."""
+    if not _only_ec2(family):
+        return ""
+    command = f"aws emr list-supported-instance-types --release-label {release.label}"
+    return f"; if `{command}` lists it, write the release into emr_min_7x of facts/instance-types.csv"
 
 
 def _check_surviving_nodes(file: RawSection) -> Iterator[Refusal]:

@@ -50,11 +50,12 @@ def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
 def _not_listed(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
     if instance and node.release and node.exact and not instance.offered_by(node.release.emr):
+        unheard = "" if instance.emr_since else ": EC2 has it, but EMR is not known to support it"
         yield Violation(
             classification="",
             property="InstanceType",
             line=node.group.line if node.group else None,
-            message=f"{node.release.label} does not list {instance.name} among its instance types",
+            message=f"{node.release.label} does not list {instance.name} among its instance types{unheard}",
         )
 
 
