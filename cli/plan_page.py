@@ -139,12 +139,24 @@ def _outcome(plan: Plan) -> Rows:
             "warm-up",
             f"{format_duration(plan.warm_up.prefetch_seconds)} by prefetch, limited by {plan.warm_up.limit}",
         )
+        yield from _cold(plan)
     yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} while cold, {_gets(plan.s3.gets_per_hour_warm)} once warm"
     export, restore = (
         format_duration(seconds) for seconds in (plan.snapshot.export_seconds, plan.snapshot.restore_seconds)
     )
     yield "snapshot", f"{export} to export, {restore} to import (estimates), one mapper per node"
     yield "restart", _restart(restart)
+
+
+def _cold(plan: Plan) -> Rows:
+    cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
+    if cold is None:
+        return
+    if offered is None or cold.carried_seconds == 0:
+        yield "cold", f"{cold.reads_per_second:,.0f} reads/s at first; {cold.bottleneck} is the bottleneck"
+        return
+    carried = "never all" if cold.carried_seconds is None else f"all after {format_duration(cold.carried_seconds)}"
+    yield "cold", f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s at first ({cold.bottleneck}), {carried}"
 
 
 def _restart(restart: Restart) -> str:

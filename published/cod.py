@@ -83,7 +83,9 @@ class Cod:
     def warm_up(self, bytes_of_worker: float) -> Prefetch:
         """Return the prefetch of each worker's share, with HBase's default of threads."""
         blocks = round(bytes_of_worker / self.question.demand.blocks.lengths.mean_bytes)
-        share = ServerShare(cached_blocks=blocks, index_and_bloom_bytes=0.0, regions=0.0, write_bytes_per_second=0.0)
+        share = ServerShare(
+            cache_bytes=0, cached_blocks=blocks, index_and_bloom_bytes=0.0, regions=0.0, write_bytes_per_second=0.0
+        )
         return fill_seconds(self.question.demand, share, self.cluster, PREFETCH_THREADS)
 
     def plans(self, mode: Mode, reads: Sequence[float]) -> list[Plan]:

@@ -32,7 +32,7 @@ def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
         ours=benchmark.plan.warm_up.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
         kind=FigureOrigin.MODEL,
-        how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node",
+        how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node, which reads share",
         remark="The source takes 24 h to 95 % in one table and 6 h in the other. The 20 GB a node that its graphs show "
         f"would take {format_duration(node_seconds)}.",
     )

@@ -58,7 +58,7 @@ def _prefetched(benchmark: Benchmark) -> PublishedFigure:
         ours=filled.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
         kind=FigureOrigin.MODEL,
-        how=f"`hbase.rs.prefetchblocksonopen`, all blocks; limit: {filled.limit}",
+        how=f"`hbase.rs.prefetchblocksonopen`, all blocks, beside the benchmark's reads; limit: {filled.limit}",
         remark="With prefetch the volumes could have been full within hours, if S3 is read 64 MiB at a time. With a "
         f"GET for each block it takes {format_duration(_block_by_block(benchmark))}. How S3 was read is not stated.",
     )

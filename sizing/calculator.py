@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
+from sizing.bad_hours import bad_hours
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
 from sizing.disks import hdfs_replication
@@ -23,17 +25,19 @@ from sizing.plan import (
     Throughput,
     WarmUp,
 )
-from sizing.prefetching import fill_seconds, warm_up_curve
+from sizing.prefetching import fill_seconds
 from sizing.problem import Infeasible, Problem
 from sizing.relaxations import nearest_changes
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import Evaluation, SearchResult, search
 from sizing.snapshot import Copy, eta
-from sizing.units import MIB, SECONDS_PER_HOUR, format_usd
+from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import missed_target, warnings
 
 __all__ = ["plan"]
+
+LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch, and no less than a day, shows where it ends
 
 
 def plan(requirements: Requirements, world: World) -> Plan:
@@ -88,6 +92,7 @@ def _plan(result: SearchResult) -> Plan:
         hit_ratio=_hit_ratio(candidate),
         throughput=_throughput(candidate),
         warm_up=_warm_up(candidate),
+        bad_hours=bad_hours(candidate),
         restart=server.restart,
         s3=_s3_requests(candidate),
         snapshot=_snapshot(candidate),
@@ -132,21 +137,27 @@ def _throughput(candidate: Candidate) -> Throughput:
 
 
 def _warm_up(candidate: Candidate) -> WarmUp:
-    """Warm cold caches on all nodes, while the workload reads at its warm rate. Nothing warms up without a cache."""
-    if not candidate.cache_mib:
-        return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(candidate.count)),))
-    demand, servers = candidate.question.demand, candidate.count
-    share = candidate.share_of(servers)
-    filled = fill_seconds(demand, share, candidate.cluster(servers), candidate.prefetch_threads)
-    accesses = candidate.performance(servers).load.reads_per_second * candidate.question.read.blocks
-    drawn = warm_up_curve(demand, candidate.cache_mib * MIB * servers, filled, accesses, share.cached_blocks * servers)
-    return WarmUp(prefetch_seconds=filled.seconds, limit=filled.limit, curve=drawn)
+    """Warm cold caches on all nodes, while they serve what they can. Nothing warms up without a cache."""
+    start, servers = candidate.cold, candidate.count
+    if start is None:
+        return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(servers)),))
+    alone = fill_seconds(
+        candidate.question.demand, candidate.share_of(servers), start.cluster, candidate.prefetch_threads
+    )
+    seconds = start.course.prefetch_seconds
+    return WarmUp(prefetch_seconds=seconds, limit=alone.limit, curve=start.course.hit_ratios(_drawn_hours(seconds)))
+
+
+def _drawn_hours(prefetch_seconds: float) -> float:
+    return max(LEAST_HOURS, 2 * prefetch_seconds / SECONDS_PER_HOUR)
 
 
 def _s3_requests(candidate: Candidate) -> S3Requests:
-    reads_per_second = candidate.performance(candidate.count).load.reads_per_second
-    cold = reads_per_second * candidate.question.read.blocks if candidate.question.mode.keeps_data_in_s3 else 0.0
-    warm = gets_per_second(candidate)
+    warm, cold = gets_per_second(candidate), 0.0
+    if candidate.cold:
+        cold = candidate.cold.served(0.0).reads_per_second * candidate.question.read.blocks
+    elif candidate.question.mode.keeps_data_in_s3:
+        cold = candidate.performance(candidate.count).load.reads_per_second * candidate.question.read.blocks
     return S3Requests(
         gets_per_hour_cold=cold * SECONDS_PER_HOUR,
         gets_per_hour_warm=warm * SECONDS_PER_HOUR,

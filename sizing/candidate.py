@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Final
 
 from sizing.cluster import Layout, Volume
+from sizing.cold_start import ColdStart
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.performance import Performance, performance
-from sizing.prefetching import fill_seconds
+from sizing.prefetching import cold_start
 from sizing.region_server import RegionServer, ServerShare, region_server
 from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
 from sizing.units import format_duration, format_percent
@@ -143,12 +144,21 @@ class Candidate:
         hits = Hits(ratio=self.hit_ratio(servers))
         return performance(self.question, self.cluster(servers), hits, self.instance.vcpus)
 
-    def warm_up_seconds(self, servers: int) -> float:
-        """Until so many cold nodes have prefetched what fits; 0 without a cache."""
+    @cached_property
+    def cold(self) -> ColdStart | None:
+        """Return all nodes with empty caches under the workload; None without a cache."""
+        return self.cold_start(self.count)
+
+    def cold_start(self, servers: int) -> ColdStart | None:
+        """Return so many nodes with empty caches under the workload; None without a cache."""
         if not self.cache_mib or self.disk is None:
-            return 0.0
-        share = self.share_of(servers)
-        return fill_seconds(self.question.demand, share, self.cluster(servers), self.prefetch_threads).seconds
+            return None
+        return cold_start(self.question, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
+
+    def warm_up_seconds(self, servers: int) -> float:
+        """Until so many cold nodes have prefetched what fits, while they serve what they can; 0 without a cache."""
+        cold = self.cold_start(servers)
+        return cold.course.prefetch_seconds if cold else 0.0
 
     @property
     def prefetch_threads(self) -> int:
@@ -174,7 +184,7 @@ class Candidate:
                 )
             ]
         quick = [*self._hit_ratio_missed(), *self._load_missed(limit), *self._warm_up_missed()]
-        return quick or (self._p99_missed(limit) if percentiles else [])
+        return quick or self._carried_late() or (self._p99_missed(limit) if percentiles else [])
 
     def _hit_ratio_missed(self) -> list[Shortfall]:
         wanted, got = self.question.requirements.targets.hit_ratio, self.hit_ratio(self.survivors)
@@ -201,11 +211,33 @@ class Candidate:
         ]
 
     def _warm_up_missed(self) -> list[Shortfall]:
-        wanted, got = self.question.requirements.targets.warm_up_seconds, self.warm_up_seconds(self.survivors)
+        wanted, cold = self.question.requirements.targets.warm_up_seconds, self.cold_start(self.survivors)
+        got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
         if wanted is None or got <= wanted:
             return []
         reason = f"prefetch takes {format_duration(got)}, the target is {format_duration(wanted)}"
         return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
+
+    def _carried_late(self) -> list[Shortfall]:
+        wanted, cold = self.question.requirements.targets.carries_load_within_seconds, self.cold_start(self.survivors)
+        got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
+        if wanted is None or cold is None or got <= wanted:
+            return []
+        now = cold.served(0.0)
+        reason = (
+            f"with cold caches it serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s, and all "
+            f"of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
+        )
+        return [
+            Shortfall(
+                target="carries_load_within",
+                reason=reason,
+                bottleneck=now.bottleneck,
+                actual=got,
+                limit=wanted,
+                unit="s",
+            )
+        ]
 
     def _p99_missed(self, limit: Resource) -> list[Shortfall]:
         wanted = self.question.requirements.targets.p99_seconds

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sizing.bad_hours import BadHours
 from sizing.bucket_cache import BucketCache
 from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
@@ -93,7 +94,10 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmUp:
-    """From cold caches: how long prefetch takes and what limits it, and hit ratio over (hours, ratio) with reads."""
+    """From cold caches, while reads go on: how long prefetch takes, and the curve of (hours, hit ratio).
+
+    `limit` is the slowest step of a prefetch that no reads delay.
+    """
 
     prefetch_seconds: float
     limit: str | None
@@ -164,6 +168,7 @@ class Plan:
     hit_ratio: HitRatio
     throughput: Throughput
     warm_up: WarmUp
+    bad_hours: BadHours
     restart: Restart
     s3: S3Requests
     snapshot: Snapshot

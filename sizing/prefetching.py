@@ -6,29 +6,19 @@ from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR
 from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
+from sizing.cold_start import ColdStart, Prefetching
+from sizing.inputs import SizingInputs
 from sizing.region_server import ServerShare
 from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, ServingCluster
-from sizing.units import MIB, SECONDS_PER_HOUR
-from sizing.warm_up import (
-    CacheCapacity,
-    Fill,
-    Prefetch,
-    Rates,
-    Streams,
-    WarmUpLoad,
-    curve,
-    prefetch,
-    writer_bytes_per_second,
-)
+from sizing.units import MIB
+from sizing.warm_up import CacheCapacity, Fill, Prefetch, Rates, Streams, prefetch, writer_bytes_per_second
 
-__all__ = ["fill_seconds", "warm_up_curve"]
+__all__ = ["cache_room", "cold_start", "fill_seconds"]
 
 # judgement: a prefetch reads a store file from end to end, which S3A's `sequential` policy does in one request; 64 MiB
 # is less than most store files, so this is no worse than it is. With a block for each request it would be a hundred
 # times slower (measured in the lab: threads over first-byte latency).
 GET_BYTES: Final = 64 * MIB
-# judgement: a figure drawn beyond twice the prefetch, and no less than a day, shows where it ends.
-LEAST_HOURS: Final = 24.0
 
 
 def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluster, threads: int) -> Prefetch:
@@ -53,13 +43,8 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
     )
 
 
-def warm_up_curve(
-    demand: CacheDemand, cache_bytes: float, filled: Prefetch, accesses_per_second: float, cached_blocks: int
-) -> tuple[tuple[float, float], ...]:
-    """Return the hit ratio over hours from cold caches, cluster-wide, while reads go on as in the warm cluster.
-
-    `cached_blocks` is what prefetch brings in all.
-    """
+def cache_room(demand: CacheDemand, cache_bytes: float) -> CacheCapacity:
+    """Return how many blocks caches of so many bytes hold, cluster-wide, and where prefetch stops."""
     slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
     factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
     blocks_after_eviction = (
@@ -67,12 +52,25 @@ def warm_up_curve(
         if slots * ACCEPT_FACTOR >= demand.blocks.count
         else demand.swing.blocks_after_eviction * factor
     )
-    return curve(
-        demand.blocks.popularity,
-        CacheCapacity.of(slots=slots, blocks_after_eviction=blocks_after_eviction),
-        WarmUpLoad(
-            accesses_per_second=lambda _: accesses_per_second,
-            prefetched_blocks_per_second=cached_blocks / filled.seconds,
-            hours=max(LEAST_HOURS, 2 * filled.seconds / SECONDS_PER_HOUR),
+    return CacheCapacity.of(slots=slots, blocks_after_eviction=blocks_after_eviction)
+
+
+def cold_start(inputs: SizingInputs, share: ServerShare, cluster: ServingCluster, threads: int) -> ColdStart:
+    """Return the servers with empty caches under the workload, each of them with its share."""
+    demand, servers = inputs.demand, cluster.servers
+    alone, blocks = fill_seconds(demand, share, cluster, threads), share.cached_blocks * servers
+    return ColdStart(
+        cluster=cluster,
+        read=inputs.read,
+        timings=inputs.timings,
+        load=inputs.requirements.workload.load,
+        popularity=demand.blocks.popularity,
+        room=cache_room(demand, share.cache_bytes * servers),
+        prefetching=Prefetching(
+            blocks=blocks,
+            blocks_per_second=blocks / alone.seconds,
+            s3_bytes=demand.blocks.on_disk_bytes,
+            slot_bytes=demand.blocks.cached_bytes,
+            get_bytes=GET_BYTES,
         ),
     )

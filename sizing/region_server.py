@@ -23,6 +23,7 @@ from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
 from sizing.restart import Restart, restart
 from sizing.restart import RestartLoad as RestartOf
+from sizing.units import MIB
 from sizing.workload import Workload
 
 __all__ = ["RegionServer", "ServerShare", "index_format", "prefetch_threads", "region_server"]
@@ -50,6 +51,7 @@ INFINITE: Final = float("inf")  # the disk of an index that is empty
 class ServerShare:
     """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks."""
 
+    cache_bytes: int
     cached_blocks: int
     index_and_bloom_bytes: float
     regions: float
@@ -60,6 +62,7 @@ class ServerShare:
         """Return an even share for each of `servers`."""
         workload = demand.blocks.workload
         return cls(
+            cache_bytes=size_mib * MIB,
             cached_blocks=demand.blocks_cached(size_mib, servers) if size_mib else 0,
             index_and_bloom_bytes=demand.blocks.l1_bytes / servers,
             regions=workload.regions / servers,

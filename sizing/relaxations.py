@@ -43,6 +43,8 @@ def _changes(question: SizingInputs, best: Evaluation) -> Iterator[str]:
         yield _with(question, replace(targets, p99_seconds=None), _p99)
     if targets.warm_up_seconds is not None:
         yield _with(question, replace(targets, warm_up_seconds=None), _warm_up)
+    if targets.carries_load_within_seconds is not None:
+        yield _with(question, replace(targets, carries_load_within_seconds=None), _carries_load_within)
     if targets.lost_nodes:
         yield _with(question, replace(targets, lost_nodes=0), lambda _: "no spare node: lost_nodes 0")
     if missed & {"hit_ratio", "budget"}:
@@ -83,6 +85,12 @@ def _p99(served: Evaluation) -> str:
 
 def _warm_up(served: Evaluation) -> str:
     return f"a warm-up of {format_duration(served.candidate.warm_up_seconds(served.candidate.survivors))}"
+
+
+def _carries_load_within(served: Evaluation) -> str:
+    cold = served.candidate.cold_start(served.candidate.survivors)
+    carried = cold.course.carried_seconds if cold else None
+    return "" if carried is None else f"a cold cluster that carries its load within {format_duration(carried)}"
 
 
 def _lower_hit_ratio(question: SizingInputs) -> str:

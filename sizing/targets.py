@@ -11,7 +11,8 @@ __all__ = ["Targets"]
 class Targets:
     """Targets hold with `lost_nodes` core nodes gone; None is no target.
 
-    `warm_up_seconds` is how long a cold cluster may take until everything that fits is prefetched.
+    `warm_up_seconds` is how long a cold cluster may take until everything that fits is prefetched, and
+    `carries_load_within_seconds` how long until it serves every read that is offered.
     """
 
     hit_ratio: float
@@ -19,3 +20,4 @@ class Targets:
     warm_up_seconds: float | None
     lost_nodes: int
     budget_usd_per_month: float | None
+    carries_load_within_seconds: float | None = None

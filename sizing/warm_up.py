@@ -7,6 +7,7 @@ everything: a block, with the `random` read policy of S3A; megabytes, with `sequ
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 from typing import Final, Literal
@@ -108,6 +109,52 @@ class WarmUpLoad:
     hours: float
     points: int = 48
 
+    def rates(self, hit_ratio: float) -> tuple[float, float]:
+        """Return block accesses and prefetched blocks a second at that hit ratio."""
+        return self.accesses_per_second(hit_ratio), self.prefetched_blocks_per_second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warmth:
+    """Block accesses and prefetched blocks since caches were empty, and the hit ratio that they give.
+
+    `prefetched` is the share of the blocks nobody has read that prefetch brought and that are still cached.
+    """
+
+    accesses: float = 0.0
+    prefetched_blocks: float = 0.0
+    prefetched: float = 0.0
+    hit_ratio: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warming:
+    """Caches that warm up by reads and by prefetch, in steps of time. The hit ratio never falls."""
+
+    popularity: Popularity
+    room: CacheCapacity
+
+    @cached_property
+    def most_accesses(self) -> float:
+        """Accesses after which reads alone have filled the caches."""
+        return characteristic_accesses(self.popularity, self.room.blocks_after_eviction)
+
+    def after(self, warmth: Warmth, seconds: float, rates: Callable[[float], tuple[float, float]]) -> Warmth:
+        """Return the state so many seconds later, at the rates of accesses and prefetch in the middle of the step."""
+        middle = self._moved(warmth, seconds / 2, rates(warmth.hit_ratio))
+        return self._moved(warmth, seconds, rates(middle.hit_ratio))
+
+    def _moved(self, warmth: Warmth, seconds: float, rates: tuple[float, float]) -> Warmth:
+        accesses, brought = min(self.most_accesses, warmth.accesses + rates[0] * seconds), rates[1] * seconds
+        wished = warmth.prefetched + brought / float(self.popularity.blocks.sum())
+        ratio, share = _warmth(self.popularity, self.room, accesses, (warmth.prefetched, wished))
+        return Warmth(
+            accesses=accesses,
+            prefetched_blocks=warmth.prefetched_blocks + brought,
+            prefetched=share,
+            hit_ratio=max(warmth.hit_ratio, ratio),
+        )
+
 
 def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
     """Time of one RegionServer's prefetch; all servers work at the same time.
@@ -150,19 +197,13 @@ def curve(popularity: Popularity, room: CacheCapacity, course: WarmUpLoad) -> tu
     weight. When the cache is full, reads push out what was only prefetched, and the curve ends where Che's
     approximation of LRU puts that many blocks.
     """
+    warming, warmth = Warming(popularity=popularity, room=room), Warmth()
     step_seconds = course.hours * SECONDS_PER_HOUR / (course.points * STEPS_PER_POINT)
-    per_step = course.prefetched_blocks_per_second * step_seconds / float(popularity.blocks.sum())
-    most = characteristic_accesses(popularity, room.blocks_after_eviction)
-    accesses, prefetched, ratio = 0.0, 0.0, 0.0
     drawn = [(0.0, 0.0)]
     for step in range(1, course.points * STEPS_PER_POINT + 1):
-        halfway = min(most, accesses + course.accesses_per_second(ratio) * step_seconds / 2)
-        middle = _warmth(popularity, room, halfway, (prefetched, prefetched + per_step / 2))[0]
-        accesses = min(most, accesses + course.accesses_per_second(max(ratio, middle)) * step_seconds)
-        warm_ratio, prefetched = _warmth(popularity, room, accesses, (prefetched, prefetched + per_step))
-        ratio = max(ratio, warm_ratio)
+        warmth = warming.after(warmth, step_seconds, course.rates)
         if step % STEPS_PER_POINT == 0:
-            drawn.append((step * step_seconds / SECONDS_PER_HOUR, ratio))
+            drawn.append((step * step_seconds / SECONDS_PER_HOUR, warmth.hit_ratio))
     return tuple(drawn)
 
 

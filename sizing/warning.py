@@ -51,6 +51,7 @@ def missed_target(shortfall: Shortfall) -> Warning:
 def warnings(candidate: Candidate) -> Iterator[Warning]:
     """Yield what a price list does not say: slow restarts, and volumes that are more or less than they seem."""
     yield from _slow_restart(candidate)
+    yield from _cold_load(candidate)
     yield from _wal_service(candidate)
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
@@ -73,6 +74,24 @@ def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
             message=f"a RegionServer with {blocks:,} cached blocks is unavailable for "
             f"{format_duration(restart.away_seconds)} during a restart (estimate), and so are its regions",
             fix="use more and smaller nodes; from HBase 2.6.5 (no EMR release yet) the index is read in the background",
+        )
+
+
+def _cold_load(candidate: Candidate) -> Iterator[Warning]:
+    """Where cold caches do not carry the load."""
+    cold = candidate.cold
+    if cold is None or candidate.question.offered_reads_per_second is None:
+        return
+    now, carried = cold.served(0.0), cold.course.carried_seconds
+    if not now.carries:
+        until = "never serves them all" if carried is None else f"serves them all after {format_duration(carried)}"
+        yield Warning(
+            id="cold-load",
+            severity="warning",
+            message=f"with cold caches the cluster serves {now.possible_per_second:,.0f} of"
+            f" {now.offered_per_second:,.0f} reads/s, limited by {now.bottleneck}, and {until} (estimate)",
+            fix="warm a new cluster as a replica before it takes the load, or let clients in step by step;"
+            " targets.carries_load_within bounds this time",
         )
 
 

@@ -202,6 +202,7 @@ class TargetsSection(Section):
     hit_ratio: Annotated[Share, bounds.HIT_RATIO] = 0.95
     p99: Annotated[Duration, bounds.TIME] | None = None
     warm_up: Annotated[Duration, bounds.TIME] | None = None
+    carries_load_within: Annotated[Duration, bounds.TIME] | None = None
     lost_nodes: Annotated[int, bounds.LOST_NODES] = 1
     budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
 
@@ -211,6 +212,7 @@ class TargetsSection(Section):
             hit_ratio=self.hit_ratio,
             p99_seconds=self.p99,
             warm_up_seconds=self.warm_up,
+            carries_load_within_seconds=self.carries_load_within,
             lost_nodes=self.lost_nodes,
             budget_usd_per_month=self.budget_usd_per_month,
         )

@@ -6,9 +6,10 @@ from sizing.candidate import Candidate
 from sizing.explanation import Explanations
 from sizing.explanations.cache import cache_explanations, hit_ratio_explanations
 from sizing.explanations.choice import choice_explanations, role_explanations
+from sizing.explanations.cold import cold_explanations
 from sizing.explanations.memory import memory_explanations
 from sizing.explanations.restart import persistence_explanations, restart_explanations
-from sizing.explanations.service import service_explanations, warm_up_explanations
+from sizing.explanations.service import service_explanations
 from sizing.explanations.threads import thread_explanations
 from sizing.explanations.volume import volume_explanations
 from sizing.search import SearchResult
@@ -27,7 +28,7 @@ def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
         **thread_explanations(candidate),
         **persistence_explanations(candidate),
         **service_explanations(candidate),
-        **warm_up_explanations(candidate),
+        **cold_explanations(candidate),
         **restart_explanations(candidate),
         **role_explanations(candidate),
     }

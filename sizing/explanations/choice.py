@@ -22,6 +22,7 @@ MEASURES = {
     "hit_ratio": "the hit ratio would be {with_one_fewer}, but the target is {needed}",
     "reads": "the cluster would carry {with_one_fewer}, but {needed} are offered",
     "warm_up": "a warm-up would take {with_one_fewer}, but the target is {needed}",
+    "carries_load_within": "cold caches would carry the load after {with_one_fewer}, but the target is {needed}",
     "p99": "the p99 would be {with_one_fewer} (estimate), but the target is {needed}",
     "budget": "the cluster would cost {with_one_fewer}, but the budget is {needed}",
     "volume": "each node would need a volume of {with_one_fewer}, and EMR documents at most {needed}",

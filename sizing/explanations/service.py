@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from sizing import latency, prefetching, resource
+from sizing import latency, resource
 from sizing.bill import candidate_cost, gets_per_second
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, setting
 from sizing.performance import Performance
-from sizing.prefetching import fill_seconds
 from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
 
-__all__ = ["service_explanations", "warm_up_explanations"]
+__all__ = ["service_explanations"]
 
 
 def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
@@ -96,36 +95,3 @@ def _cost(candidate: Candidate) -> Explanation:
         primary=computed(primary, "USD/month", "sizing.bill.candidate_cost"),
         services=computed(services, "USD/month", "sizing.bill.candidate_cost"),
     )
-
-
-def warm_up_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """How long cold caches take to fill; nothing for a cluster without any."""
-    if not candidate.cache_mib:
-        return {}
-    servers = candidate.count
-    share = candidate.share_of(servers)
-    fill = fill_seconds(candidate.question.demand, share, candidate.cluster(servers), candidate.prefetch_threads)
-    seconds = {TERMS[name]: computed(value, "s", "sizing.warm_up.prefetch") for name, value in fill.terms}
-    return {
-        "warm_up.prefetch_seconds": explain(
-            f"max({', '.join(seconds)})",
-            "Each server prefetches {blocks} with {threads}. The slowest step decides: reading from S3 {streams}, the "
-            "network {network}, S3's request limit {requests}, writing to the volume {filling}, the processor "
-            "{processor}.",
-            "checked against Cloudera's 127 minutes for 20 TB; the size of one GET is a judgement",
-            blocks=computed(share.cached_blocks, "blocks", "sizing.bucket_cache.CacheDemand.blocks_cached"),
-            threads=figure(candidate.prefetch_threads, "threads", "prefetch_threads"),
-            get=constant(prefetching, "GET_BYTES", "B"),
-            **seconds,
-        )
-    }
-
-
-TERMS = {
-    "s3-streams": "streams",
-    "network": "network",
-    "s3-requests": "requests",
-    "fill": "filling",
-    "cpu": "processor",
-}
-"""The steps of a prefetch as a formula names them."""

@@ -167,6 +167,11 @@ def last_hour() -> float:
     return planned("prod").warm_up.curve[-1][0]
 
 
+def last_moment(case: str) -> Callable[[], object]:
+    """Return the hour and the hit ratio with which the course of cold caches ends."""
+    return lambda: planned(case).bad_hours.cold.course[-1][:2]  # type: ignore[union-attr]
+
+
 def most_nodes() -> str:
     return planned("overloaded").nearest[0]
 
@@ -216,9 +221,13 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("bill.PRIMARY_VOLUMES", cost("primary system volumes"), 30.72),
     ("bucket_cache.WRITER_THREADS", term("heap.xmx_mib", "write_queues"), 270129540),
     ("bucket_cache.WRITER_QUEUE_LENGTH", term("heap.xmx_mib", "write_queues"), 270129540),
+    ("calculator.LEAST_HOURS", last_hour, 24.0),
     ("call_queues.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.89),
     ("call_queues.FEWEST_WRITERS", figure("call_queues.read_fraction"), 0.73),
     ("call_queues.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),
+    ("cold_start.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 9839.340628320135),
+    ("cold_start.LONGEST_HOURS", last_moment("half cached"), (24.364823094625205, 0.6821928378149515)),
+    ("cold_start.NEARLY_WARM", last_moment("prod"), (2.7331501745333706, 1.0)),
     ("cost.PUT_BYTES", cost("S3 writes"), 4.10625),
     ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 116.4375),
     ("cost.REQUEST_METRICS", cost("CloudWatch metrics"), 108.3),
@@ -270,7 +279,6 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("popularity.RANK_RATIO", point(10), 0.7550863479480177),
     ("popularity.WEIGHT_RATIO", point(10), 0.7550863479480177),
     ("prefetching.GET_BYTES", term("warm_up.prefetch_seconds", "streams"), 1222.4866309492895),
-    ("prefetching.LEAST_HOURS", last_hour, 24.0),
     ("promotion.TIMES", newer_hit_ratio, 0.8742719125268761),
     ("promotion.CLASSES", newer_hit_ratio, 0.8742719125268761),
     ("region_server.HANDLERS_PER_VCPU", figure("handlers", "one hundred cores"), 384),

@@ -1,0 +1,53 @@
+"""The bad hours of a cluster: its caches are cold, it has lost a node, or it is loaded for the first time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.candidate import Candidate
+
+__all__ = ["BadHours", "ColdHours", "bad_hours"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdHours:
+    """All nodes with empty caches under the load: after a launch, or after a change of the cache's size.
+
+    `reads_per_second` and `gets_per_second` are what is served and asked of S3 at the start, and `bottleneck` is what
+    allows no more. From `least_hit_ratio` on, after `carried_seconds`, every read of an open load is served; None where
+    that never happens and for a closed load. `course` has (hours, hit ratio, reads a second).
+    """
+
+    reads_per_second: float
+    gets_per_second: float
+    bottleneck: str
+    least_hit_ratio: float | None
+    carried_seconds: float | None
+    course: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadHours:
+    """The bad hours of a cluster; `cold` is None where there is no cache to be cold."""
+
+    cold: ColdHours | None
+
+
+def bad_hours(candidate: Candidate) -> BadHours:
+    """Return the bad hours of a candidate with all its nodes."""
+    return BadHours(cold=_cold_hours(candidate))
+
+
+def _cold_hours(candidate: Candidate) -> ColdHours | None:
+    start = candidate.cold
+    if start is None:
+        return None
+    now = start.served(0.0)
+    return ColdHours(
+        reads_per_second=now.reads_per_second,
+        gets_per_second=now.reads_per_second * start.read.blocks if candidate.question.mode.keeps_data_in_s3 else 0.0,
+        bottleneck=now.bottleneck,
+        least_hit_ratio=start.least_hit_ratio,
+        carried_seconds=start.course.carried_seconds,
+        course=start.course.points,
+    )

@@ -1,0 +1,273 @@
+"""The course of a cluster whose caches are cold: what it serves and how it warms, step by step in time.
+
+At each hit ratio the resources bound the reads: handlers that wait for S3, S3's own limit, disks, network and CPU.
+Prefetch uses the same disks, network, CPU and requests. Where both together want more than there is, each gets at least
+half, so reads slow the warm-up and the warm-up slows reads, but neither stops the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Final
+
+import numpy as np
+
+from sizing.popularity import Popularity
+from sizing.resource import (
+    DISK_RESOURCES,
+    EBS_IO_BYTES,
+    Hits,
+    Read,
+    ServingCluster,
+    Timings,
+    concurrency,
+    resources,
+    seconds_alone,
+)
+from sizing.units import SECONDS_PER_HOUR
+from sizing.warm_up import CPU_SECONDS_PER_BLOCK, CacheCapacity, Warming, Warmth
+from sizing.workload import ClosedLoad, Load
+
+__all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
+
+# judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
+LEAST_SHARE: Final = 0.5
+# Steps grow with time, because reads warm a cache fast at first and slowly later; a test holds them against steps a
+# tenth as long.
+FIRST_STEP_SECONDS: Final = 2.0
+STEP_FRACTION: Final = 0.08
+# judgement: of the final hit ratio; the rest is left out of the course.
+NEARLY_WARM: Final = 1e-4
+LONGEST_HOURS: Final = 24.0  # judgement: whoever waits for more than a day looks at no course
+CURVE_POINTS: Final = 48
+BISECTIONS: Final = 30
+ROUNDING: Final = 1e-9
+LONGER: Final = 1.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefetching:
+    """The prefetch of a whole cluster: its blocks, how fast it is alone, and the bytes of a block."""
+
+    blocks: float
+    blocks_per_second: float
+    s3_bytes: float
+    slot_bytes: float
+    get_bytes: float
+
+    def use(self, resource: str) -> float:
+        """Return what one block takes of that resource; writes to a new cache file are merged into long IOs."""
+        throughputs, iops = zip(*DISK_RESOURCES.values(), strict=True)
+        if resource in throughputs:
+            return self.slot_bytes
+        if resource in iops:
+            return self.slot_bytes / EBS_IO_BYTES
+        uses = {"cpu": CPU_SECONDS_PER_BLOCK, "s3-requests": self.s3_bytes / self.get_bytes}
+        return uses.get(resource, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """One resource that reads and prefetch share: its capacity, and what a read and a prefetched block take of it."""
+
+    name: str
+    capacity: float
+    per_read: float
+    per_block: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Reads offered and possible, and prefetched blocks, each a second; `bottleneck` allows no more reads."""
+
+    offered_per_second: float
+    possible_per_second: float
+    prefetched_per_second: float
+    bottleneck: str
+
+    @property
+    def reads_per_second(self) -> float:
+        """Reads that are served."""
+        return min(self.offered_per_second, self.possible_per_second)
+
+    @property
+    def carries(self) -> bool:
+        """Return whether every read that is offered is served."""
+        return self.possible_per_second >= self.offered_per_second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdCourse:
+    """The course: `points` of (hours, hit ratio, reads a second), and when its two milestones are reached.
+
+    `prefetch_seconds` is when all that fits has been prefetched; `carried_seconds` when every read of an open load is
+    served: None where that never happens, or where the load is closed and so never more than what is served.
+    """
+
+    points: tuple[tuple[float, float, float], ...]
+    prefetch_seconds: float
+    carried_seconds: float | None
+
+    def hit_ratios(self, hours: float, points: int = CURVE_POINTS) -> tuple[tuple[float, float], ...]:
+        """Return the hit ratio at equal distances of time."""
+        at = np.linspace(0.0, hours, points + 1)
+        times, ratios, _ = zip(*self.points, strict=True)
+        return tuple(zip(at.tolist(), np.interp(at, times, ratios).tolist(), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColdStart:
+    """A cluster with empty caches, the load that comes to it, and the prefetch that fills them."""
+
+    cluster: ServingCluster
+    read: Read
+    timings: Timings
+    load: Load
+    popularity: Popularity
+    room: CacheCapacity
+    prefetching: Prefetching
+
+    def served(self, hit_ratio: float, *, prefetches: bool = True) -> Moment:
+        """Return what reads and prefetch get at that hit ratio.
+
+        Reads get what prefetch leaves, and half of each resource at least; prefetch gets what those reads leave.
+        """
+        contests = list(self._contests(hit_ratio))
+        wish = 0.0
+        if prefetches:
+            ends = (contest.capacity / contest.per_block for contest in contests if contest.per_block > 0)
+            wish = min(self.prefetching.blocks_per_second, *ends)
+        bound, bottleneck = min(
+            (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
+            for one in contests
+            if one.per_read > 0
+        )
+        offered = self._offered(hit_ratio)
+        reads = min(bound, offered)
+        rest = ((one.capacity - reads * one.per_read) / one.per_block for one in contests if one.per_block > 0)
+        return Moment(
+            offered_per_second=offered,
+            possible_per_second=bound,
+            prefetched_per_second=min(wish, *rest) if prefetches else 0.0,
+            bottleneck=bottleneck,
+        )
+
+    def _contests(self, hit_ratio: float) -> Iterator[Contest]:
+        """Every resource; the network is full duplex, so prefetch meets only what arrives."""
+        for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
+            per_read = resource.capacity / resource.max_reads_per_second
+            if resource.name != "network":
+                per_block = self.prefetching.use(resource.name)
+                yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
+                continue
+            missed = self.read.blocks * (1 - hit_ratio) * self.read.on_disk_length_bytes
+            arriving = per_read * missed / resource.demand_per_read
+            s3_bytes = self.prefetching.s3_bytes
+            yield Contest(name="network", capacity=resource.capacity, per_read=arriving, per_block=s3_bytes)
+            yield Contest(name="network", capacity=resource.capacity, per_read=per_read, per_block=0.0)
+
+    def _offered(self, hit_ratio: float) -> float:
+        """Reads a second that are sent; a client of a closed load waits for its answer before it sends the next."""
+        if isinstance(self.load, ClosedLoad):
+            seconds = seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
+            return concurrency(self.load.concurrency, seconds).max_reads_per_second
+        return self.load.reads_per_second
+
+    def prefetch_seconds_against(self, wanted_seconds: float) -> float:
+        """The time of the prefetch, exact where it decides: reads lengthen it, and at most double it."""
+        alone = self.prefetching.blocks / self.prefetching.blocks_per_second
+        if alone > wanted_seconds or alone <= LEAST_SHARE * wanted_seconds:
+            return alone
+        return self.course.prefetch_seconds
+
+    def carried_seconds_against(self, wanted_seconds: float) -> float:
+        """The time until every read is served, exact where it decides; a lower bound where that is too long.
+
+        Nothing warms faster than caches that are offered every read and that prefetch fills undisturbed.
+        """
+        if isinstance(self.load, ClosedLoad):
+            return 0.0
+        seconds = wanted_seconds
+        least, longest = self.least_hit_ratio, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
+        rates = (self.load.reads_per_second * self.read.blocks, self.prefetching.blocks_per_second)
+        warming = Warming(popularity=self.popularity, room=self.room)
+        while least is None or warming.after(Warmth(), seconds, lambda _: rates).hit_ratio < least:
+            seconds *= LONGER
+            if least is None or seconds >= longest:
+                return longest
+        if seconds > wanted_seconds:
+            return seconds
+        carried = self.course.carried_seconds
+        return longest if carried is None else carried
+
+    @cached_property
+    def least_hit_ratio(self) -> float | None:
+        """The hit ratio from which every read is served once prefetch is over; None for a closed load or too many."""
+        if isinstance(self.load, ClosedLoad) or not self._carries(1.0):
+            return None
+        low, high = -1.0, 1.0
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._carries(max(0.0, middle)) else (middle, high)
+        return max(0.0, high)
+
+    def _carries(self, hit_ratio: float) -> bool:
+        return self.served(hit_ratio, prefetches=False).carries
+
+    @cached_property
+    def course(self) -> ColdCourse:
+        """Step through time until the caches are as warm as they get, or for a day."""
+        stepper = _Stepper(self)
+        while not stepper.prefetched or (
+            stepper.seconds < LONGEST_HOURS * SECONDS_PER_HOUR and stepper.warmth.hit_ratio < 1 - NEARLY_WARM
+        ):
+            stepper.advance()
+        return ColdCourse(
+            points=tuple(stepper.points),
+            prefetch_seconds=stepper.prefetch_seconds,
+            carried_seconds=None if isinstance(self.load, ClosedLoad) else stepper.carried_seconds,
+        )
+
+
+class _Stepper:
+    """One walk through time: the state of the caches, and the milestones that it has passed."""
+
+    def __init__(self, start: ColdStart) -> None:
+        """Nothing is cached, and prefetch begins."""
+        self.start = start
+        self.warming = Warming(popularity=start.popularity, room=start.room)
+        self.warmth, self.seconds, self.prefetch_seconds = Warmth(), 0.0, 0.0
+        self.now = start.served(0.0)
+        self.points = [(0.0, 0.0, self.now.reads_per_second)]
+        self.carried_seconds = 0.0 if self.now.carries else None
+
+    @property
+    def prefetched(self) -> bool:
+        """Return whether prefetch has brought everything that fits."""
+        return self.warmth.prefetched_blocks >= (1 - ROUNDING) * self.start.prefetching.blocks
+
+    def advance(self) -> None:
+        """Move on by one step, which ends where prefetch does."""
+        step, before, prefetches = max(FIRST_STEP_SECONDS, STEP_FRACTION * self.seconds), self.now, not self.prefetched
+        if prefetches:
+            rest = self.start.prefetching.blocks - self.warmth.prefetched_blocks
+            step = min(step, rest / before.prefetched_per_second)
+        self.warmth = self.warming.after(self.warmth, step, partial(self._rates, prefetches))
+        self.now = self.start.served(self.warmth.hit_ratio, prefetches=prefetches)
+        if self.carried_seconds is None and self.now.carries:
+            rise = self.now.possible_per_second - before.possible_per_second
+            self.carried_seconds = self.seconds + step * (before.offered_per_second - before.possible_per_second) / rise
+        self.seconds += step
+        if prefetches:
+            self.prefetch_seconds = self.seconds
+        if prefetches and self.prefetched:
+            self.now = self.start.served(self.warmth.hit_ratio, prefetches=False)
+            if self.carried_seconds is None and self.now.carries:
+                self.carried_seconds = self.seconds
+        self.points.append((self.seconds / SECONDS_PER_HOUR, self.warmth.hit_ratio, self.now.reads_per_second))
+
+    def _rates(self, prefetches: bool, hit_ratio: float) -> tuple[float, float]:  # noqa: FBT001 - a partial's first
+        moment = self.start.served(hit_ratio, prefetches=prefetches)
+        return moment.reads_per_second * self.start.read.blocks, moment.prefetched_per_second
