@@ -77,6 +77,10 @@ class Tally:
         if kind == "gets":
             self.counts["store_file_gets"] += STORE_FILES in path and SYSTEM_TABLES not in path
 
+    def add(self, name: str, count: int) -> None:
+        """Add to one counter."""
+        self.counts[name] += count
+
     def reset(self) -> None:
         """Start counting from zero again; open connections stay counted."""
         open_connections = self.counts["open_connections"]

@@ -16,7 +16,8 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from lab.hbase.paths import HOST
-from lab.hbase.store.connection import Client, Proxied
+from lab.hbase.store.connection import Proxied
+from lab.hbase.store.framing import HEAD_BYTES
 from lab.hbase.store.settings import Conditions, Settings
 
 WAITING_CONNECTIONS: Final = 512  # judgement: S3A opens up to `fs.s3a.connection.maximum` at once
@@ -78,10 +79,9 @@ class Control:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    loop = asyncio.get_running_loop()
-    proxied = Proxied(loop, HOST, options.upstream_port, Conditions(Settings(), options.seed))
+    proxied = Proxied(HOST, options.upstream_port, Conditions(Settings(), options.seed))
     control = Control(proxied, options.seed)
-    await loop.create_server(lambda: Client(proxied), HOST, options.listen_port, backlog=WAITING_CONNECTIONS)
+    await asyncio.start_server(proxied.serve, HOST, options.listen_port, limit=HEAD_BYTES, backlog=WAITING_CONNECTIONS)
     await asyncio.start_server(control.serve, HOST, options.control_port)
     await asyncio.Event().wait()
 

@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.request
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -31,7 +31,7 @@ from lab.hbase.software.jars import STORE, jar_sets
 from lab.hbase.software.runtime import runtime
 from lab.hbase.software.setup import jars_directory
 from lab.hbase.store import BUCKET, Program, Settings, StoreClient, StoreCounters, start_proxy, start_store, store_at
-from lab.hbase.store.framing import HEAD_BYTES, Chunked, Malformed, RequestHead, Response
+from lab.hbase.store.framing import HEAD_BYTES, BodyLength, Malformed, RequestHead, Response, body
 from lab.hbase.store.settings import Conditions
 from sizing.problem import OperationFailed
 
@@ -256,14 +256,23 @@ def test_bytes_pass_unchanged_however_they_are_split(shared: Bench, sent: list[b
 
 @given(pieces=st.lists(BODIES, max_size=4), cuts=st.lists(st.integers(0, 9000), max_size=30), rest=BODIES)
 def test_chunks_end_where_they_end_however_they_are_split(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
-    body = chunked("/", *pieces).partition(b"\r\n\r\n")[2]
-    stream, frame, size = body + rest, Chunked(), 0
-    for start, end in pairwise([0, *sorted(cut for cut in cuts if 0 < cut < len(stream)), len(stream)]):
-        if not frame.is_complete:
-            assert size == start
-            size += frame.take(memoryview(stream)[start:end])
-    assert frame.is_complete
-    assert size == len(body)
+    framed = chunked("/", *pieces).partition(b"\r\n\r\n")[2]
+    stream = framed + rest
+
+    async def framed_part() -> bytes:
+        reader = StreamReader()
+        ends = [0, *sorted(cut for cut in cuts if 0 < cut < len(stream)), len(stream)]
+        frames = asyncio.create_task(joined(body(reader, "chunked")))
+        for start, end in pairwise(ends):
+            reader.feed_data(stream[start:end])
+            await asyncio.sleep(0)
+        return await frames
+
+    assert asyncio.run(framed_part()) == framed
+
+
+async def joined(pieces: AsyncIterator[bytes]) -> bytes:
+    return b"".join([piece async for piece in pieces])
 
 
 @pytest.mark.parametrize(
@@ -281,19 +290,19 @@ def test_what_has_no_frame_is_refused(head: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "head", "is_complete", "ends"),
+    ("method", "head", "length", "ends"),
     [
-        (b"HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", True, False),
-        (b"GET", b"HTTP/1.1 204 No Content\r\n\r\n", True, False),
-        (b"GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", True, False),
-        (b"GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", False, False),
-        (b"GET", b"HTTP/1.1 200 OK\r\ncontent-length:0\r\nConnection: close\r\n\r\n", True, True),
-        (b"GET", b"HTTP/1.0 200 OK\r\n\r\n", False, True),
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 0, False),
+        (b"GET", b"HTTP/1.1 204 No Content\r\n\r\n", 0, False),
+        (b"GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 0, False),
+        (b"GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 5, False),
+        (b"GET", b"HTTP/1.1 200 OK\r\ncontent-length:0\r\nConnection: close\r\n\r\n", 0, True),
+        (b"GET", b"HTTP/1.0 200 OK\r\n\r\n", "until closed", True),
     ],
 )
-def test_a_head_says_where_its_answer_ends(method: bytes, head: bytes, *, is_complete: bool, ends: bool) -> None:
+def test_a_head_says_where_its_answer_ends(method: bytes, head: bytes, length: BodyLength, *, ends: bool) -> None:
     response = Response.of(head, method)
-    assert (response.body.is_complete, response.ends_connection) == (is_complete, ends)
+    assert (response.body_length, response.ends_connection) == (length, ends)
 
 
 @pytest.mark.parametrize("sent", [b"nobody speaks so\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x" * HEAD_BYTES * 2])
