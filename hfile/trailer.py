@@ -13,7 +13,6 @@ TRAILER_BYTES: Final = 4096
 VERSION_BYTES: Final = 4
 MAGIC: Final = b'TRABLK"$'
 MAJOR: Final = 3
-MOST_LEVELS: Final = 16  # judgement: HBase's index has 2 or 3; each has a thousand times what the one above has
 NUMBERS: Final = {
     1: "file_info_offset",
     2: "load_on_open_offset",
@@ -104,5 +103,5 @@ def _check(cursor: Cursor, trailing: Trailer, start: int) -> None:
             f"the section that is read on opening begins at {trailing.load_on_open_offset:,}, the file info at"
             f" {trailing.file_info_offset:,}, and the trailer at {start:,}"
         )
-    if not 1 <= trailing.index_levels <= MOST_LEVELS:
-        cursor.fail(f"an index of {trailing.index_levels:,} levels")
+    if not trailing.index_levels:
+        cursor.fail("an index of 0 levels")

@@ -106,7 +106,7 @@ CASES: list[tuple[str, Callable[[], bytes], str]] = [
     ("beyond the file", lambda: retold(ONE, {LOAD_ON_OPEN: len(ONE)}), "begins at 64,798, the file info at"),
     ("far beyond", lambda: retold(ONE, {LOAD_ON_OPEN: 2**64 - 1}), "begins at 18,446,744,073,709,551,615"),
     ("file info elsewhere", lambda: retold(ONE, {FILE_INFO: len(ONE) - 4096}), "the file info begins at 60,702"),
-    ("too many levels", lambda: retold(ONE, {LEVELS: 200}), "an index of 200 levels"),
+    ("too many levels", lambda: retold(ONE, {LEVELS: 200}), "index of 200 levels, and 0 bytes follow"),
     ("no levels", lambda: retold(ONE, {LEVELS: 0}), "an index of 0 levels"),
     ("a level more", lambda: retold(ONE, {LEVELS: 2}), "index of 2 levels, and 0 bytes follow"),
     ("a level less", lambda: retold(TREE, {LEVELS: 3}), "kind INTERMEDIATE_INDEX, where LEAF_INDEX belongs"),

@@ -23,21 +23,32 @@ from tests.mutants.mutant import PROJECT, Mutant, read_mutants
 
 MARKERS = "not lab and not speed and not bench and not e2e"
 SECONDS = 900
-COUNTS_AS_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$|^not ok \d+ (.*)$", re.MULTILINE)
+COUNTS_AS_FAILED = re.compile(
+    r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$|^not ok \d+ (?!setup_file failed)(.*)$", re.MULTILINE
+)
 SURVIVED_CODE = 3
+
+
+class UnbegunTestsError(Exception):
+    """The tests of a mutant could not be collected or set up, which names no test that notices it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The test that noticed a mutant, if one did, and how long that took."""
+    """The test that noticed a mutant, if one did, and how long that took.
+
+    `trouble` is the end of the output of tests that could not begin, which is no verdict on the mutant.
+    """
 
     mutant: Mutant
     killer: str | None
     seconds: float
+    trouble: str = ""
 
     def __str__(self) -> str:
         """One line of the table."""
-        verdict = f"killed by {self.killer}" if self.killer else "SURVIVED"
+        without = f"NOT TRIED: {self.trouble}" if self.trouble else "SURVIVED"
+        verdict = f"killed by {self.killer}" if self.killer else without
         return f"{self.mutant.id:<40} {self.seconds:6.1f} s  {verdict}"
 
 
@@ -65,15 +76,18 @@ class Copy:
         file, began = self.directory / mutant.file, time.monotonic()
         text = file.read_text(encoding="utf-8")
         file.write_text(mutant.apply(self.directory), encoding="utf-8")
+        killer, trouble = None, ""
         try:
             killer = self._killer(mutant.tests)
             if killer is None and not is_narrow:
                 killer = self._killer(wider_tests(mutant), "--hypothesis-profile", "ci")
+        except UnbegunTestsError as error:
+            trouble = str(error)
         finally:
             file.write_text(text, encoding="utf-8")
             # Python keeps compiled code by the second in which the source was written.
             os.utime(file, (time.time() + 2, time.time() + 2))
-        return Outcome(mutant, killer, time.monotonic() - began)
+        return Outcome(mutant, killer, time.monotonic() - began, trouble)
 
     def _killer(self, tests: tuple[str, ...], *options: str) -> str | None:
         shell = [test for test in tests if test.endswith(".bats")]
@@ -87,7 +101,7 @@ class Copy:
         )
 
     def _failed(self, *command: str) -> str | None:
-        """Return the first test that failed; None where all passed."""
+        """Return the first test that failed; None where all passed. Raises UnbegunTestsError where none could begin."""
         variables = os.environ | {"PYTHONPATH": str(self.directory), "COLUMNS": "200"}
         try:
             done = subprocess.run(
@@ -99,7 +113,7 @@ class Copy:
             return None
         if failed := COUNTS_AS_FAILED.search(done.stdout):
             return str(failed[1] or failed[2])
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        raise UnbegunTestsError(f"{command[0]} ended with {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}")
 
 
 def wider_tests(mutant: Mutant) -> tuple[str, ...]:

@@ -30,6 +30,11 @@ def test_the_smallest_volume_for_iops_is_allowed_them_and_a_smaller_one_is_not(i
     assert iops <= 3_000 or most_iops(size_gib - 1) < iops
 
 
+def test_a_gibibyte_may_have_500_iops() -> None:
+    assert most_iops(8) == 4_000
+    assert (least_gib(4_000), least_gib(4_001)) == (8, 9)
+
+
 @pytest.mark.parametrize(
     ("provision", "usd"), [((125, 3_000), 80.0), ((225, 3_000), 84.0), ((125, 4_000), 85.0), ((225, 4_000), 89.0)]
 )
