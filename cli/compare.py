@@ -57,6 +57,8 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     click.echo()
     for mode in plans:
         click.echo(f"{mode}: {mode.summary}")
+    for note in {plan.prices for plan in plans.values() if plan.prices.estimate}:
+        click.echo(f"Prices are {note.described}. For the real ones: {note.refresh}")
 
 
 def _verdict(plan: Plan) -> str:

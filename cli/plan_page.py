@@ -70,7 +70,7 @@ def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
         "Each RegionServer": _rows_table(_region_server(plan), width),
         "Why": _paragraphs(_whys(plan), width),
         "What limits it": _limits(plan, width),
-        f"Cost per month, at prices of {plan.prices_as_of}": _costs(plan, width),
+        f"Cost per month, {_price_basis(plan)}": _costs(plan, width),
         **warnings,
     }
 
@@ -111,7 +111,8 @@ def _purchases(plan: Plan) -> Rows:
     for volume in plan.core.volumes:
         yield "", f"{_volume(volume)} for {PURPOSES[volume.purpose]}"
     yield "primary", f"{plan.primary.count} x {plan.primary.instance_type}"
-    yield "price", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold] a month"
+    estimate = ", ESTIMATE" if plan.prices.estimate else ""
+    yield "price", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold] a month{estimate}"
 
 
 def _volume(volume: Volume) -> str:
@@ -217,6 +218,10 @@ def _limits(plan: Plan, width: int) -> Table:
             format_percent(used),
         )
     return table
+
+
+def _price_basis(plan: Plan) -> str:
+    return plan.prices.described if plan.prices.estimate else f"at prices of {plan.prices_as_of}"
 
 
 def _costs(plan: Plan, width: int) -> Table:

@@ -19,7 +19,7 @@ LISTED_CHANGES: Final = 10  # judgement: as many as a person reads; a dry run li
 def prices() -> None:
     """Update the price files from the AWS price list.
 
-    Plans use dated price files in facts/prices/. A region without prices cannot be planned.
+    Plans use dated price files in facts/prices/. Other regions are estimated, or cannot be planned.
 
     \b
     Example:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from facts.prices import PRICES, price_table
+from facts.prices import PRICES, listed_prices
 from facts.prices.catalogue import SEARCHES, ProductFilter
 from facts.prices.change import PriceChange, changes
 from facts.prices.file import write_files
@@ -69,7 +69,7 @@ def refresh(variables: Mapping[str, str], request: PriceRequest, say: Say = lamb
 
 def _current(request: PriceRequest) -> PriceTable | None:
     try:
-        return price_table(request.region, request.directory)
+        return listed_prices(request.region, request.directory)
     except KeyError:
         return None
 

@@ -72,6 +72,7 @@ def _plan(result: SearchResult) -> Plan:
         cluster=requirements.cluster.name,
         release=world.release.label,
         prices_as_of=world.prices.as_of,
+        prices=world.prices.note,
         mode=requirements.mode,
         root=requirements.root,
         feasible=pinned or not missed,

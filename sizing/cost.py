@@ -18,7 +18,7 @@ NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
 # judgement: S3A uploads a store file in parts of its default size.
 PUT_BYTES: Final = 64 * MIB
 REQUEST_METRICS: Final = 16  # S3 publishes so many request metrics for a filter, at the price of custom ones
-FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand"}
+FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand in us-east-1"}
 BillRow = tuple[str, float, str, str]
 """An item, its amount, the name of its price, and the amount as people read it."""
 EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30, iops=3000, throughput_mib_s=125)
@@ -26,11 +26,12 @@ EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostLine:
-    """One item of the bill and how it comes about."""
+    """One item of the bill and how it comes about; `estimate` is true where its price is not a published one."""
 
     item: str
     usd_per_month: float
     because: str
+    estimate: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,24 +83,33 @@ def _group_lines(group: BilledGroup, prices: PriceTable) -> list[CostLine]:
         CostLine(
             item=f"{group.role} instances",
             usd_per_month=group.count * price.ec2_usd_per_hour * HOURS_PER_MONTH,
-            because=f"{nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand, {HOURS_PER_MONTH} h",
+            because=f"{nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand, {HOURS_PER_MONTH} h"
+            f"{_mark(price.ec2_confidence)}",
+            estimate=price.ec2_confidence == ESTIMATE,
         ),
         CostLine(
             item=f"{group.role} EMR fee{' (estimate)' if price.emr_fee_confidence == ESTIMATE else ''}",
             usd_per_month=group.count * price.emr_fee_usd_per_hour * HOURS_PER_MONTH,
             because=f"{nodes} at ${price.emr_fee_usd_per_hour:.4f}/h, {FEE_BASIS[price.emr_fee_confidence]}",
+            estimate=price.emr_fee_confidence == ESTIMATE,
         ),
     ]
     lines += [_volume_line(group, volume, prices) for volume in (*group.volumes, EMR_ROOT_VOLUME)]
     return lines
 
 
+def _mark(confidence: str) -> str:
+    return ", ESTIMATE" if confidence == ESTIMATE else ""
+
+
 def _volume_line(group: BilledGroup, volume: Volume, prices: PriceTable) -> CostLine:
+    confidence = prices.services["gp3-gib-month"].confidence
     return CostLine(
         item=f"{group.role} {volume.purpose} volumes",
         usd_per_month=group.count * gp3.usd_per_month(volume, prices),
         because=f"{group.count} x {volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, "
-        f"{volume.throughput_mib_s} MiB/s",
+        f"{volume.throughput_mib_s} MiB/s{_mark(confidence)}",
+        estimate=confidence == ESTIMATE,
     )
 
 
@@ -109,6 +119,7 @@ def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
             item=item,
             usd_per_month=amount * prices.usd(price),
             because=f"{amount_text} at ${_plain(prices.usd(price))} ({prices.services[price].confidence})",
+            estimate=prices.services[price].confidence == ESTIMATE,
         )
         for item, amount, price, amount_text in (*_storage_rows(bill), *_other_rows(bill))
     ]

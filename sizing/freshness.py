@@ -25,6 +25,14 @@ def freshness_warnings(world: World) -> Iterator[Warning]:
             message=f"{newest} {'; '.join(f'{better.text} ({better.source})' for better in world.improvements)}",
             fix=f"plan with release: {newest}; a running cluster changes its release by a replica that you promote",
         )
+    if world.prices.basis:
+        yield Warning(
+            id="prices-estimated",
+            severity="warning",
+            message=f"no price list of {world.prices.region} was read: every price is an ESTIMATE from"
+            f" {world.prices.basis}, so another type or count may be cheaper",
+            fix=f"run {world.prices.note.refresh} with credentials of any account",
+        )
     if world.today is None:
         return
     if release.support_until and release.support_until < world.today:
@@ -35,10 +43,10 @@ def freshness_warnings(world: World) -> Iterator[Warning]:
             " defects and no security holes in it any more",
             fix="use a newer release; a running cluster changes its release by a replica that you promote",
         )
-    if date.fromisoformat(world.prices.as_of) < world.today - OLD_PRICES:
+    if not world.prices.basis and date.fromisoformat(world.prices.as_of) < world.today - OLD_PRICES:
         yield Warning(
             id="prices-old",
             severity="info",
             message=f"the prices are of {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
-            fix=f"run warmbase prices refresh --region {world.prices.region}",
+            fix=f"run {world.prices.note.refresh}",
         )

@@ -19,6 +19,7 @@ from sizing.heap import Heap
 from sizing.memory import NodeMemory
 from sizing.modes import Mode
 from sizing.persistence import Persistence
+from sizing.prices import PriceNote
 from sizing.resource import Resource
 from sizing.restart import Restart
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
@@ -148,6 +149,7 @@ class Plan:
     cluster: str
     release: str
     prices_as_of: str
+    prices: PriceNote
     mode: Mode
     root: str
     feasible: bool

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ESTIMATE", "LIST", "ComputePrice", "PriceTable", "ServicePrice"]
+__all__ = ["ESTIMATE", "LIST", "ComputePrice", "PriceNote", "PriceTable", "ServicePrice"]
 
 LIST: Final = "list"
 ESTIMATE: Final = "estimate"
@@ -14,11 +14,12 @@ ESTIMATE: Final = "estimate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputePrice:
-    """Hourly price of one instance; `emr_fee_confidence` is list or estimate."""
+    """Hourly price of one instance; a confidence is list or estimate."""
 
     ec2_usd_per_hour: float
     emr_fee_usd_per_hour: float
     emr_fee_confidence: str
+    ec2_confidence: str = LIST
 
     @property
     def usd_per_hour(self) -> float:
@@ -37,13 +38,42 @@ class ServicePrice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PriceNote:
+    """Where the prices of a plan come from; `estimate` is true where no price list of the region was read.
+
+    `refresh` is the command that reads the region's price list.
+    """
+
+    region: str
+    as_of: str
+    estimate: bool
+    described: str
+    refresh: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable:
-    """Prices of one region: instances by type, services by item."""
+    """Prices of one region: instances by type, services by item.
+
+    `basis` says from what all of them were estimated; it is empty for a price list of the region.
+    """
 
     region: str
     as_of: str
     compute: Mapping[str, ComputePrice]
     services: Mapping[str, ServicePrice]
+    basis: str = ""
+
+    @property
+    def note(self) -> PriceNote:
+        """Return what a plan says about its prices."""
+        return PriceNote(
+            region=self.region,
+            as_of=self.as_of,
+            estimate=bool(self.basis),
+            described=self.described,
+            refresh=f"warmbase prices refresh --region {self.region}",
+        )
 
     def usd(self, item: str) -> float:
         """Return the price of one unit of a service item, in the unit its row states."""
@@ -52,5 +82,7 @@ class PriceTable:
     @property
     def described(self) -> str:
         """Say of which day the prices are, and whether EMR's fee is a list price."""
+        if self.basis:
+            return f"ESTIMATE: {self.basis}"
         estimated = any(price.emr_fee_confidence == ESTIMATE for price in self.compute.values())
         return f"prices of {self.as_of}; the EMR fee is {'an estimate' if estimated else 'a list price'}"

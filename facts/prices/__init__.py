@@ -1,4 +1,7 @@
-"""Prices by region, from files whose names have the kind and the date: REGION.compute.DATE.csv."""
+"""Prices by region, from files whose names have the kind and the date: REGION.compute.DATE.csv.
+
+A region without such files is estimated from those of us-east-1, where samples of its prices are known.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,27 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from facts.prices.estimate import BASE_REGION, estimated_prices, estimated_regions
 from facts.table import HOME, rows
 from sizing.prices import ComputePrice, PriceTable, ServicePrice
 
-__all__ = ["PRICES", "newest_file", "price_table", "priced_regions"]
+__all__ = ["PRICES", "listed_prices", "listed_regions", "newest_file", "price_table", "priced_regions"]
 
 PRICES: Final = HOME / "prices"
 
 
-@cache
-def price_table(region: str, directory: Path = PRICES) -> PriceTable:
-    """Return the newest prices of a region, with the date of the older of its two files.
+def price_table(region: str) -> PriceTable:
+    """Return the newest prices of a region, or an estimate. Raises KeyError for a region without either."""
+    if region in listed_regions():
+        return listed_prices(region)
+    return estimated_prices(region, listed_prices(BASE_REGION))
 
-    Raises KeyError when there are none.
+
+@cache
+def listed_prices(region: str, directory: Path = PRICES) -> PriceTable:
+    """Return the newest price list of a region, with the date of the older of its two files.
+
+    Raises KeyError when there is none.
     """
     compute, services = newest_file(region, "compute", directory), newest_file(region, "services", directory)
     return PriceTable(
@@ -42,6 +53,11 @@ def price_table(region: str, directory: Path = PRICES) -> PriceTable:
 
 
 def priced_regions() -> tuple[str, ...]:
+    """Return the regions that have a price list, or whose prices can be estimated."""
+    return tuple(sorted({*listed_regions(), *estimated_regions()}))
+
+
+def listed_regions() -> tuple[str, ...]:
     """Return the regions that have a price list of instances."""
     return tuple(sorted({path.name.split(".")[0] for path in PRICES.glob("*.compute.*.csv")}))
 

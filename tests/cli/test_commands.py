@@ -24,6 +24,7 @@ PLAN_KEYS = {
     "environment": (),
     "release": (),
     "prices_as_of": (),
+    "prices": ("region", "as_of", "estimate", "described", "refresh"),
     "mode": (),
     "feasible": (),
     "nearest": (),
@@ -66,7 +67,7 @@ PLAN_KEYS = {
 ENTRY_KEYS = {
     ("core", "volumes"): {"purpose", "type", "count", "size_gib", "iops", "throughput_mib_s"},
     ("throughput", "resources"): {"name", "capacity", "demand_per_read", "max_reads_per_second"},
-    ("cost", "lines"): {"item", "usd_per_month", "because"},
+    ("cost", "lines"): {"item", "usd_per_month", "because", "estimate"},
 }
 
 

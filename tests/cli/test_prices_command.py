@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli.prices
-from facts.prices import PRICES, price_table
+from facts.prices import PRICES, listed_prices
 from operations.price_list import PriceRequest
 from tests.command import PROCESS, process_variables
 from tests.operations.price_list.pricing_api import PricingApi
@@ -62,7 +62,7 @@ def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(
         for name, value in api.variables.items():
             monkeypatch.setenv(name, value)
         first = CliRunner().invoke(cli.prices.prices, ["refresh"])
-        price_table.cache_clear()
+        listed_prices.cache_clear()
         second = CliRunner().invoke(cli.prices.prices, ["refresh"])
     assert first.exit_code == second.exit_code == 0
     assert "The region had no prices before." in first.stdout

@@ -26,7 +26,7 @@ BILL = Bill(
 @pytest.mark.parametrize(
     ("confidence", "item", "basis", "table_says"),
     [
-        ("estimate", "core EMR fee (estimate)", "a quarter of on demand", "the EMR fee is an estimate"),
+        ("estimate", "core EMR fee (estimate)", "a quarter of on demand in us-east-1", "the EMR fee is an estimate"),
         ("list", "core EMR fee", "list price", "the EMR fee is a list price"),
     ],
 )

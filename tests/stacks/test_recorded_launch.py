@@ -113,7 +113,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
         {"overrides": {"hbase-site": {"hbase.rpc.timeout": "90000"}}},
         {"overrides": {"hbase-site": {"hbase.rootdir": "s3://elsewhere/hbase/"}}},
     ],
-    "region": [{"region": "eu-west-1"}],
+    "region": [{"region": "sa-east-1"}],
     "release": [{"release": f"emr-7.{each}.0"} for each in (10, 11, 13, 14)],
     "security.in_transit.pem": [{"security.in_transit": {"pem": "s3://our-data/certificates.zip"}}],
     "security.local_disks": [{"security.local_disks": False}],

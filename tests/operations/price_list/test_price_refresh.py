@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from facts.prices import PRICES, price_table
+from facts.prices import PRICES, listed_prices
 from facts.prices.catalogue import ITEMS
 from facts.table import provenance
 from operations.price_list import PriceRequest, Refresh, refresh
@@ -33,7 +33,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def refreshed(api: PricingApi, directory: Path, **request: Any) -> Refresh:
-    price_table.cache_clear()
+    listed_prices.cache_clear()
     return refresh(api.variables, PriceRequest(directory=directory, **{"region": "us-east-1", **request}))
 
 
@@ -44,8 +44,8 @@ def names(directory: Path) -> set[str]:
 def test_what_is_written_is_read_back_as_the_same_figures(api: PricingApi, directory: Path) -> None:
     done = refreshed(api, directory)
     assert [path.name for path in done.written] == [SERVICES, COMPUTE]
-    price_table.cache_clear()
-    table = price_table("us-east-1", directory)
+    listed_prices.cache_clear()
+    table = listed_prices("us-east-1", directory)
     assert table == done.fresh.table
     price = table.compute["r8g.2xlarge"]
     assert (price.ec2_usd_per_hour, price.emr_fee_usd_per_hour, price.emr_fee_confidence) == (0.47128, 0.106, "list")
@@ -66,7 +66,7 @@ def test_what_is_written_is_read_back_as_the_same_figures(api: PricingApi, direc
 
 
 def test_items_and_units_are_those_of_the_current_table() -> None:
-    current = price_table("us-east-1").services
+    current = listed_prices("us-east-1").services
     assert {item.item: item.per for item in ITEMS} == {item: price.per for item, price in current.items()}
 
 
@@ -148,7 +148,7 @@ def test_an_item_that_the_list_lacks_keeps_its_row(api: PricingApi, directory: P
     api.products["awskms"] = []
     fresh = refreshed(api, directory).fresh
     assert fresh.unchanged == {"kms-key-month": "not in the price list"}
-    assert fresh.table.services["kms-key-month"] == price_table("us-east-1").services["kms-key-month"]
+    assert fresh.table.services["kms-key-month"] == listed_prices("us-east-1").services["kms-key-month"]
     assert "kms-key-month: not from there (not in the price list)" in (directory / SERVICES).read_text()
 
 

@@ -1,0 +1,66 @@
+"""Estimates the prices of a region that has no price list here, from those of us-east-1.
+
+A family's sizes cost in proportion in every region, so one sampled type gives the ratio of its family. A family without
+a sample, and every service, has the region's highest ratio, which is the one to budget with. EMR's fee is that of
+us-east-1: in the price list of 2026-07-20 it is the same amount of dollars in every commercial region, where it is
+listed at all, and a quarter of what the type costs in us-east-1 (x2iedn.32xlarge, $6.669 in 16 regions; GitHub
+vantage-sh/ec2instances.info, next/utils/mocks/ec2_single_instance.json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from facts.table import HOME, rows
+from sizing.prices import ESTIMATE, PriceTable
+
+__all__ = ["BASE_REGION", "estimated_prices", "estimated_regions"]
+
+BASE_REGION: Final = "us-east-1"
+
+
+@cache
+def _samples() -> Mapping[str, Mapping[str, float]]:
+    """Return the sampled price of each family in each region, from the newest file of samples."""
+    file = max((HOME / "prices").glob("regional-samples.*.csv"))
+    regions: dict[str, dict[str, float]] = {}
+    for row in rows(file):
+        regions.setdefault(row["region"], {})[row["instance_type"].partition(".")[0]] = float(row["ec2_usd_per_hour"])
+    return regions
+
+
+def estimated_regions() -> tuple[str, ...]:
+    """Return the regions whose prices can be estimated."""
+    return tuple(region for region in _samples() if region != BASE_REGION)
+
+
+def estimated_prices(region: str, base: PriceTable) -> PriceTable:
+    """Return the table of a region, with every figure an estimate. Raises KeyError for a region without samples."""
+    here, there = _samples()[region], _samples()[BASE_REGION]
+    ratios = {family: usd / there[family] for family, usd in here.items()}
+    highest = max(ratios.values())
+    source = f"ESTIMATE: {BASE_REGION} x {highest:.2f}"
+    return PriceTable(
+        region=region,
+        as_of=base.as_of,
+        compute={
+            name: replace(
+                price,
+                ec2_usd_per_hour=price.ec2_usd_per_hour * ratios.get(family, highest),
+                ec2_confidence=ESTIMATE,
+                emr_fee_confidence=ESTIMATE,
+            )
+            for name, price in base.compute.items()
+            if (family := name.partition(".")[0]) in ratios or family not in there
+        },
+        services={
+            item: replace(
+                price, usd=float(f"{price.usd * highest:.3g}"), confidence=ESTIMATE, source=f"{source}; {price.source}"
+            )
+            for item, price in base.services.items()
+        },
+        basis=f"{BASE_REGION}'s prices of {base.as_of} x {min(ratios.values()):.2f} to {highest:.2f}",
+    )
