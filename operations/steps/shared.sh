@@ -30,12 +30,17 @@ shell() { hbase shell --noninteractive <<<"$(printf '%s\n' "$@")"; }
 # tables: every user table, one on each line.
 tables() { shell "list" | sed -n '/^TABLE/,/row(s)/p' | sed '1d;$d'; }
 
-# children PATH: the children of a node in ZooKeeper, one on each line; it fails where ZooKeeper does not answer.
+# children PATH: the children of a node in ZooKeeper, one on each line; it fails where ZooKeeper does not answer. On a
+# busy node one connection can be lost while the next is answered, so two more follow.
 children() {
-  local reply
-  reply=$(hbase zkcli ls "$1" 2>/dev/null | tail -1)
-  [[ $reply =~ ^\[.*\]$ ]] || return 1
-  sed 's/^\[//; s/\]$//; s/, /\n/g' <<<"$reply" | sed '/^$/d'
+  local reply attempt
+  for attempt in 1 2 3; do
+    if ((attempt > 1)); then sleep 2; fi
+    reply=$(hbase zkcli ls "$1" 2>/dev/null | grep -x '\[.*\]' | tail -1) || continue
+    sed 's/^\[//; s/\]$//; s/, /\n/g' <<<"$reply" | sed '/^$/d'
+    return
+  done
+  return 1
 }
 
 # stopped: ZooKeeper lists no RegionServer and no master.

@@ -16,8 +16,11 @@ STUBS = Path(__file__).parents[2] / "local_aws" / "stubs"
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "shared")
 
 
-def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, Any, str]:
-    """Return status, answer and stderr of a script; in state `gone`, every HBase command fails."""
+def run(directory: Path, name: str, state: str, *arguments: str, lost: int = 0) -> tuple[int, Any, str]:
+    """Return status, answer and stderr of a script; in state `gone`, every HBase command fails.
+
+    The first `lost` of its questions to ZooKeeper are not answered.
+    """
     stubs = directory / "stubs"
     stubs.mkdir()
     for stub in STUBS.iterdir():
@@ -27,6 +30,9 @@ def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, A
         f'if [ "$*" = "s3 cp --only-show-errors - s3://logs/answer" ]; then exec cat >{directory}/answer; fi\n'
         f'[ "$1" = emr ] && printf %s "{FORGOTTEN}" >&2; exit 254\n'
     )
+    (stubs / "hbase").rename(stubs / "hbase-in-state")
+    (stubs / "hbase").write_text(LOSSY.format(lost=lost, stubs=stubs))
+    (stubs / "sleep").write_text("#!/bin/sh\n")
     for stub in stubs.iterdir():
         stub.chmod(0o755)
     # The path of EMR's own script exists only on a node.
@@ -43,6 +49,13 @@ def run(directory: Path, name: str, state: str, *arguments: str) -> tuple[int, A
     return process.returncode, json.loads(answer.read_text()) if answer.exists() else None, process.stderr
 
 
+LOSSY = """#!/bin/sh
+if [ "$1" = zkcli ]; then
+  echo "$3" >>{stubs}/questions
+  if [ "$(wc -l <{stubs}/questions)" -le {lost} ]; then echo "KeeperErrorCode = ConnectionLoss for $3"; exit; fi
+fi
+exec {stubs}/hbase-in-state "$@"
+"""
 WALS = "hdfs://primary:8020/user/hbase/WALs"
 SERVERS = ["core-1,16020,1762500000000", "core-2,16020,1762500000001"]
 FORGOTTEN = "An error occurred (InvalidRequestException): Cluster id 'j-0000000000000' is not valid."
@@ -79,6 +92,19 @@ def test_each_script_fails_with_a_reason(name: str, tmp_path: Path) -> None:
     status, answer, stderr = run(tmp_path, name, "gone", "0")
     assert status != 0, stderr
     assert answer is None or "error" in answer
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_lost_connection_to_zookeeper_does_not_change_the_answer(lost: int, tmp_path: Path) -> None:
+    status, answer, stderr = run(tmp_path, "disable-tables", "down", lost=lost)
+    assert (status, answer) == (0, {"down": True}), stderr
+
+
+def test_a_silent_zookeeper_is_asked_three_times_and_then_named(tmp_path: Path) -> None:
+    status, answer, _ = run(tmp_path, "inspect-wals", "down", lost=99)
+    assert (status, answer) == (1, {"error": "ZooKeeper did not answer whether HBase is down"})
+    # Three times for `stopped`, and three times for the question whether that was an answer.
+    assert (tmp_path / "stubs" / "questions").read_text().split() == 6 * ["/hbase/rs"]
 
 
 @pytest.mark.parametrize("name", NAMES)
