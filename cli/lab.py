@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 import click
 
 from cli.lab_options import THROUGHPUT, Chosen, run_request, scaled
-from lab.hbase.scenarios import SCENARIOS, question
+from lab.hbase.scenarios import SCENARIOS, question, servers_of
 from sizing.problem import Infeasible, InvalidInput, Problem
 from sizing.units import format_size
 
@@ -94,13 +94,14 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     Example:
       warmbase lab run prod
       warmbase lab run prod --scenario restart --scenario warm-up --resume
+      warmbase lab run prod --servers 3 --scenario crash
     """
     from lab.hbase.run import RunFiles  # noqa: PLC0415 - see above
     from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above
 
     request = run_request(chosen)
     began = time.monotonic()
-    files = RunFiles(results, Path(chosen["environment"]).stem)
+    files = RunFiles(results, _name_of(chosen))
     finished = run_scenarios(request, files, _say(began), resume=resume)
     _print_run(finished, files.page)
     missed = sum(len(scenario.missed) for scenario in finished.scenarios)
@@ -113,23 +114,35 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
         )
 
 
+def _name_of(chosen: Chosen) -> str:
+    """Return the name of the run's files: labs of one RegionServer and of several do not overwrite each other."""
+    name = Path(chosen["environment"]).stem
+    return name if chosen["servers"] == "1" else f"{name}-{chosen['servers']}-servers"
+
+
 @lab.command()
 def scenarios() -> None:
     """List the scenarios and their questions."""
     formatter = click.HelpFormatter(width=shutil.get_terminal_size().columns)
-    formatter.write_dl([(name, question(name).question) for name in SCENARIOS])
+    formatter.write_dl([(name, _question(name)) for name in SCENARIOS])
     click.echo(formatter.getvalue(), nl=False)
+
+
+def _question(name: str) -> str:
+    servers = servers_of(name)
+    return question(name).question + (f" (--servers {servers})" if servers > 1 else "")
 
 
 @lab.command()
 @scaled
 @click.option("--seed", type=int, default=2, show_default=True, help="Seed of the random keys.")
 def up(**chosen: Unpack[Chosen]) -> None:
-    """Start a lab that stays up, with the environment's table filled and one RegionServer as planned.
+    """Start a lab that stays up, with the environment's table filled and its RegionServers as planned.
 
     \b
     Example:
       warmbase lab up dev --data "256 MiB"
+      warmbase lab up dev --servers 3
     """
     from lab.hbase.background import up as stand_up  # noqa: PLC0415 - see above
 
@@ -206,6 +219,7 @@ def _print_status() -> None:
     ports, place = background.ports, background.place
     click.echo(f"  table        {background.table}")
     click.echo(f"  for clients  {place.configuration('client') / 'hbase-site.xml'}")
-    click.echo(f"  JMX          http://127.0.0.1:{ports.servers_info[0]}/jmx")
+    for number in background.numbers:
+        click.echo(f"  JMX          http://127.0.0.1:{ports.servers_info[number]}/jmx")
     click.echo(f"  S3           http://127.0.0.1:{ports.endpoint}/lab")
     click.echo("To end it: warmbase lab down")

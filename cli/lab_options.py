@@ -1,4 +1,4 @@
-"""The command-line options of the lab: the size of its scaled plan, and the scenarios to run."""
+"""The command-line options of the lab: the size of its scaled plan, its RegionServers, and the scenarios to run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import click
 from cli.options import chosen_cluster, cluster_option
 from configurations.launch import launch_of
 from environments.reader import read_environment
-from lab.hbase.scenarios import SCENARIOS
+from lab.hbase.scenarios import scenarios_of, servers_of
+from lab.model.scaled_plan import SERVERS
 from sizing.problem import InvalidInput, Problem
 from sizing.units import GIB, MIB, parse_duration, parse_size
 
@@ -31,6 +32,7 @@ class Chosen(TypedDict):
 
     environment: str
     cluster: str | None
+    servers: str
     memory: float
     data: float
     latency: float
@@ -77,11 +79,18 @@ def scaled(command: click.decorators.FC) -> click.decorators.FC:
         click.argument("environment", metavar="[ENV]", default="prod"),
         cluster_option,
         click.option(
+            "--servers",
+            type=click.Choice([str(servers) for servers in SERVERS]),
+            default="1",
+            show_default=True,
+            help="Number of RegionServers, which share the memory and the data.",
+        ),
+        click.option(
             "--memory",
             type=MEMORY,
             default="4 GiB",
             show_default=True,
-            help="Memory of all processes; three eighths are the RegionServer's heap.",
+            help="Memory of all processes; three eighths are the RegionServers' heaps.",
         ),
         click.option(
             "--data", type=SIZE, default="256 MiB", show_default=True, help="How much data to load, in stored bytes."
@@ -110,20 +119,34 @@ def run_request(chosen: Chosen) -> RunRequest:
     launch = launch_of(read, chosen_cluster(read, chosen["cluster"]))
     if not launch.plan.mode.has_bucket_cache:
         raise InvalidInput([_without_cache(read.source, str(launch.plan.mode))])
+    servers, named = int(chosen["servers"]), chosen.get("scenarios", ())
+    if others := [_of_other_servers(name) for name in named if servers_of(name) != servers]:
+        raise InvalidInput(others)
     milliseconds = 1000 * chosen["latency"]
     tail = TAIL * milliseconds if milliseconds else None
     return LabRun(
         of=small_of(
             launch,
-            Small(memory_bytes=round(chosen["memory"]), data_bytes=round(chosen["data"])),
+            Small(memory_bytes=round(chosen["memory"]), data_bytes=round(chosen["data"]), servers=servers),
             Settings(latency_ms=milliseconds, latency_p99_ms=tail),
         ),
-        scenarios=chosen.get("scenarios") or SCENARIOS,
-        named=bool(chosen.get("scenarios")),
+        scenarios=named or scenarios_of(servers),
+        named=bool(named),
         seconds=float(chosen.get("seconds", 0)),
         seed=chosen["seed"],
         volume_mib_s=round(chosen.get("volume_throughput", 0) / MIB),
         command=shlex.join(("warmbase", *sys.argv[1:])),
+    )
+
+
+def _of_other_servers(name: str) -> Problem:
+    servers = servers_of(name)
+    many = "one RegionServer" if servers == 1 else f"{servers} RegionServers"
+    return Problem(
+        where=f"--scenario {name}",
+        what="cannot run in this lab",
+        why=f"it needs {many}",
+        fix=f"use --servers {servers}",
     )
 
 

@@ -174,6 +174,18 @@ class Admin:
         """Move the region to the server (`host,port` or its whole name); return the seconds."""
         return float(self._call("move", seconds, region=region, server=server)["waited_seconds"])
 
+    def probe(self, table: str, interval_seconds: float) -> None:
+        """Begin to read a row of every region at that interval; one table is probed at a time."""
+        self._call("probe", table=table, interval=interval_seconds)
+
+    def probed(self) -> dict[str, Any]:
+        """End the probing and return what each region answered: `Prober.java` describes it."""
+        return self._call("probed")
+
+    def reopen(self, table: str, seconds: float = CALL_SECONDS) -> None:
+        """Close and open every region of the table on its own server."""
+        self._call("reopen", seconds, table=table)
+
     def switch_balancer(self, *, on: bool) -> bool:
         """Return whether the balancer was on before."""
         return bool(self._call("balancer", on=on)["was"])

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +33,7 @@ DIRECTORY: Final = "up"
 STOP_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.1
 # The master goes first, because it would hold the regions of a server that stops; the store goes last.
-ENDING: Final = ("master", "server-0", "zookeeper", "store proxy", "store")
+ENDING: Final = ("master", "server-0", "server-1", "server-2", "zookeeper", "store proxy", "store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +77,20 @@ class BackgroundLab:
         return LabPaths(root=Path(self.root), ports=self.ports)
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """Return the numbers of its RegionServers."""
+        names = {process.name for process in self.processes}
+        return tuple(number for number in range(len(self.ports.servers)) if f"server-{number}" in names)
+
+    @property
     def cache(self) -> CacheCounters | None:
-        """Return the RegionServer's counters, None while it does not answer."""
-        return cache_counters(self.ports.servers_info[0])
+        """Return the sums of the RegionServers' counters, None while one of them does not answer."""
+        counters = [cache_counters(self.ports.servers_info[number]) for number in self.numbers]
+        return None if None in counters else reduce(add, filter(None, counters))
 
 
 def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
-    """Start a lab whose RegionServer runs as planned, with the environment's table filled.
+    """Start a lab whose RegionServers run as planned, with the environment's table filled.
 
     Raises OperationFailed when one is up already, or when something does not start: nothing is left running then;
     InvalidInput where this machine is too small.
@@ -179,7 +188,7 @@ def _strays() -> tuple[Process, ...]:
 
 def _serve(bench: Bench, request: RunRequest) -> None:
     bench.table(request.table, family_of(request.table, request.of.miniature))
-    bench.say("starting a RegionServer as planned")
+    bench.say("starting the RegionServers as planned")
     bench.serve(LabServer(), cold=True)
     bench.store.set(request.of.latency)
 

@@ -22,7 +22,6 @@ from lab.hbase.store.client import StoreClient
 from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
-from lab.model.scaled_plan import REGIONS
 from sizing.problem import OperationFailed
 
 FRESH_SECONDS: Final = (
@@ -107,7 +106,7 @@ class Bench:
         self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
         self.store.set(Settings())
         self.serve(LabServer(varied=LOADING), cold=True)
-        self.admin.create(TableDefinition(name=table.name, families=(family,), regions=REGIONS))
+        self.admin.create(TableDefinition(name=table.name, families=(family,), regions=self._regions))
         self.ycsb.fill(table)
         self.admin.flush(table.name)
         self.admin.major_compact(table.name)
@@ -115,33 +114,39 @@ class Bench:
         return self.filled[table.name]
 
     def _measured_experiment(self, table: YcsbTable) -> StoreFileBlocks:
-        """Stop the server, so that the earlier files are deleted, and return the blocks of the table's store files."""
-        self.cluster.stop_server()
+        """Stop the servers, so that the earlier files are deleted, and return the blocks of the table's store files."""
+        self.cluster.stop_servers()
         blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
-        if blocks.files != REGIONS:
+        if blocks.files != self._regions:
             raise OperationFailed.of(
                 where=table.name,
-                what=f"has {blocks.files} store files in {REGIONS} regions after a major compaction",
+                what=f"has {blocks.files} store files in {self._regions} regions after a major compaction",
                 why="one store file per region was expected",
                 fix="run the scenario again; if it happens again, read the RegionServer's log",
             )
         return blocks
 
-    def serve(self, server: LabServer, *, cold: bool) -> float:
-        """Start a RegionServer with these settings and wait until all regions are open; return the seconds.
+    @property
+    def _regions(self) -> int:
+        return self.cluster.miniature.regions
 
-        `cold` removes what its cache holds. S3 answers at once while regions open.
+    def serve(self, server: LabServer, *, cold: bool) -> float:
+        """Start every RegionServer with these settings and wait until all regions are open; return the seconds.
+
+        `cold` removes what their caches hold. S3 answers at once while regions open.
         """
         self.store.set(Settings())
         began = time.monotonic()
-        if server.name in self.cluster.running:
-            self.cluster.stop_server(server.number)
+        self.cluster.stop_servers()
         if cold:
-            self.cluster.clear_cache(server.number)
-        self.cluster.start_server(server)
+            for number in self.cluster.numbers:
+                self.cluster.clear_cache(number)
+        self.cluster.start_servers(server)
         self.await_regions()
         seconds = time.monotonic() - began
-        self.say(f"  a RegionServer serves its regions after {seconds:.0f} s")
+        servers = len(self.cluster.numbers)
+        who = "a RegionServer serves its" if servers == 1 else f"{servers} RegionServers serve their"
+        self.say(f"  {who} regions after {seconds:.0f} s")
         return seconds
 
     def await_regions(self) -> float:
@@ -206,20 +211,20 @@ class Bench:
                 fix=QUIETER,
             )
 
-    def sample(self, seconds: float, number: int = 0) -> Sample:
-        """Return all counters as of now. Raises OperationFailed when the server does not answer in time."""
-        return Sample(seconds=seconds, cache=self.cluster.answered(number), store=self.store.counters())
+    def sample(self, seconds: float) -> Sample:
+        """Return all counters as of now. Raises OperationFailed when a server does not answer in time."""
+        return Sample(seconds=seconds, cache=self.cluster.answered(), store=self.store.counters())
 
     @contextmanager
     def sampled(self, every_seconds: float = SAMPLE_SECONDS) -> Iterator[list[Sample]]:
-        """Take samples while the block runs; moments at which the server does not answer are left out."""
+        """Take samples while the block runs; moments at which a server does not answer are left out."""
         samples: list[Sample] = []
         ended = threading.Event()
         began = time.monotonic()
 
         def take() -> None:
             while not ended.wait(every_seconds):
-                cache = self.cluster.counters()
+                cache = self.cluster.total()
                 with suppress(OperationFailed):
                     if cache is not None:
                         seconds = time.monotonic() - began
@@ -234,10 +239,10 @@ class Bench:
             thread.join()
 
     def wait_until(self, ready: Callable[[CacheCounters], bool], seconds: float) -> float:
-        """Wait until the server's counters satisfy the condition, at most so many seconds; return the seconds."""
+        """Wait until the servers' counters satisfy the condition, at most so many seconds; return the seconds."""
         began = time.monotonic()
         while time.monotonic() - began < seconds:
-            counters = self.cluster.counters()
+            counters = self.cluster.total()
             if counters is not None and ready(counters):
                 break
             time.sleep(SAMPLE_SECONDS / 2)
@@ -250,7 +255,7 @@ class Bench:
         """
         began, last, since = time.monotonic(), 0, time.monotonic()
         while time.monotonic() - began < seconds:
-            counters = self.cluster.counters()
+            counters = self.cluster.total()
             if counters is not None and counters.l2_blocks != last:
                 last, since = counters.l2_blocks, time.monotonic()
             if last > 0 and time.monotonic() - since > still_seconds:

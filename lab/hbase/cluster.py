@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +18,7 @@ from lab.hbase.jmx import CacheCounters, bean, cache_counters
 from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
 from lab.hbase.overlay import Overlay, ServerIdentity
 from lab.hbase.paths import LabPaths
-from lab.hbase.process import Command, RunningProcess, start
+from lab.hbase.process import Command, RunningProcess, start, stop_together
 from lab.hbase.result import Substitution
 from lab.hbase.software import Software
 from lab.model.scaled_plan import ScaledPlan
@@ -71,9 +73,7 @@ class LabCluster:
         """Start ZooKeeper and the master, and no RegionServer."""
         self.place.make()
         write_client(self.place)
-        site = master_site(self.launch, self.place)
-        for name in ("zookeeper", "master"):
-            write_site(site, self.place, name)
+        write_site(self._master_site(NOTHING_VARIED), self.place, "zookeeper")
         self._start(
             "zookeeper",
             (f"-Xmx{ZOOKEEPER_HEAP_MIB}m", "-XX:+UseSerialGC", "-Dzookeeper.admin.enableServer=false"),
@@ -81,8 +81,20 @@ class LabCluster:
         )
         self.start_master()
 
-    def start_master(self) -> None:
+    def _master_site(self, varied: Overlay) -> Site:
+        return replace(master_site(self.launch, self.place, self.miniature.servers), varied=varied)
+
+    def restart_master(self, varied: Overlay = NOTHING_VARIED) -> None:
+        """Stop the master and start it with these settings beside running RegionServers; wait until it is active."""
+        self.running["master"].stop(STOP_SECONDS)
+        self.start_master(varied)
+        self.wait_for_master()
+
+    def start_master(self, varied: Overlay = NOTHING_VARIED) -> None:
         """Start the master, which waits for ZooKeeper and for a RegionServer by itself."""
+        site = self._master_site(varied)
+        write_site(site, self.place, "master")
+        self.tried.update(dict.fromkeys(site.tried))
         flags = (f"-Xmx{MASTER_HEAP_MIB}m", "-XX:+UseG1GC")
         self._start("master", flags, MASTER)
 
@@ -96,8 +108,26 @@ class LabCluster:
         """Return the directory of its cache file and its index."""
         return server.volume or self.place.volumes / str(server.number)
 
+    @property
+    def numbers(self) -> range:
+        """Return the numbers of the RegionServers that serve the table."""
+        return range(self.miniature.servers)
+
+    def start_servers(self, server: LabServer) -> None:
+        """Start all RegionServers with these settings, as `start_server` starts one."""
+        servers = [replace(server, number=number) for number in self.numbers]
+        for one in servers:
+            self._begin_server(one)
+        for one in servers:
+            self._await_server(one)
+
     def start_server(self, server: LabServer) -> RunningProcess:
         """Start it and wait until its JMX page answers; regions open later. Raises OperationFailed with its log."""
+        running = self._begin_server(server)
+        self._await_server(server)
+        return running
+
+    def _begin_server(self, server: LabServer) -> RunningProcess:
         for directory in ("cache", "index"):
             (self.volume(server) / directory).mkdir(parents=True, exist_ok=True)
         site = self.site(server)
@@ -109,9 +139,15 @@ class LabCluster:
             direct_mib=DIRECT_MIB,
             log=self.place.logs / f"{server.name}-gc.log",
         )
-        running = self._start(server.name, flags, REGION_SERVER, server.groups)
+        return self._start(server.name, flags, REGION_SERVER, server.groups)
+
+    def _await_server(self, server: LabServer) -> None:
         self.wait_for(server.name, lambda: self.counters(server.number) is not None, "answer")
-        return running
+
+    def stop_servers(self) -> float:
+        """End every RegionServer at once, as `systemctl stop` does; return the seconds."""
+        running = [self.running[name] for name in sorted(self.running) if name.startswith("server-")]
+        return stop_together(running, STOP_SECONDS)
 
     def stop_server(self, number: int = 0) -> float:
         """End the server as `systemctl stop` does; return the seconds."""
@@ -136,15 +172,20 @@ class LabCluster:
         """Return a RegionServer's counters, None while it does not answer."""
         return cache_counters(self.place.ports.servers_info[number])
 
-    def answered(self, number: int = 0) -> CacheCounters:
-        """Wait for its counters and return them. Raises OperationFailed with the decisive line of its log."""
+    def total(self) -> CacheCounters | None:
+        """Return the sums of the RegionServers' counters, None while one of them does not answer."""
+        counters = [self.counters(number) for number in self.numbers]
+        return None if None in counters else reduce(add, filter(None, counters))
+
+    def answered(self) -> CacheCounters:
+        """Wait for the sums and return them. Raises OperationFailed with the decisive line of a log."""
         answers: list[CacheCounters] = []
 
         def ready() -> bool:
-            answers.extend(filter(None, [self.counters(number)]))
+            answers.extend(filter(None, [self.total()]))
             return bool(answers)
 
-        self.wait_for(f"server-{number}", ready, "answer of its counters")
+        self.wait_for(f"server-{self.numbers[-1]}", ready, "answer of its counters")
         return answers[0]
 
     def wait_for_master(self) -> float:
@@ -227,4 +268,5 @@ def decisive_line(log: Path, begins: int = 0) -> str:
 
 
 def _last(name: str) -> int:
-    return ("master", "server-1", "server-0", "zookeeper").index(name)
+    """Return the place of a process in the order in which a lab ends."""
+    return {"master": 0, "zookeeper": 2}.get(name, 1)

@@ -48,9 +48,9 @@ class Site:
         return self.varied.substitutions(self.overlay.laid_over(site_properties(self.rendered)))
 
 
-def master_site(launch: Launch, place: LabPaths) -> Site:
+def master_site(launch: Launch, place: LabPaths, servers: int = 1) -> Site:
     """Return the configuration of the primary node."""
-    overlay = master_overlay(place, launch.plan.mode)
+    overlay = master_overlay(place, launch.plan.mode, servers)
     return Site(rendered=launch.settings.effective("primary"), overlay=overlay)
 
 

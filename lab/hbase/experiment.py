@@ -10,7 +10,7 @@ from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench, Window
 from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample
-from lab.hbase.result import Chart, Measurement, MeasurementTarget, Series, TargetKind
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, Outage, Series, TargetKind
 from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.scaled_plan import CLIENTS, ScaledPlan
 from sizing.release import Release
@@ -31,6 +31,7 @@ class ScenarioResult:
     charts: tuple[Chart, ...] = ()
     limits: tuple[str, ...] = ()
     recorded: tuple[Recording, ...] = ()
+    outages: tuple[Outage, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from http.client import HTTPConnection, HTTPException
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 from configurations.metrics import MISSES_FOR_ONE
@@ -35,6 +35,12 @@ class CacheCounters:
     l1_blocks: int
     reads: int
     regions: int
+
+    def __add__(self, other: Self) -> CacheCounters:
+        """Return the counters of two RegionServers together."""
+        return CacheCounters(
+            **{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
+        )
 
     @property
     def lookups(self) -> int:

@@ -18,7 +18,7 @@ from lab.hbase.software import Software, software
 from lab.hbase.store.processes import Program, store
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import Ycsb
-from lab.model.scaled_plan import CLIENTS, REGIONS, ScaledPlan, Small, miniature
+from lab.model.scaled_plan import CLIENTS, ScaledPlan, Small, miniature
 from sizing.release import Release
 from sizing.units import MIB, format_size
 
@@ -84,13 +84,13 @@ def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
     plan, small, workload = of.launch.plan, of.miniature, of.launch.environment.workload
     mine = small.workload
     rows = [
-        ("RegionServers", f"{plan.core.count}", "1"),
+        ("RegionServers", f"{plan.core.count}", f"{small.servers}"),
         ("data as stored", format_size(workload.stored_bytes), format_size(mine.stored_bytes)),
         ("rows of one cell", "", f"{small.rows:,}"),
         ("cell", f"{workload.cell_bytes:,} B", f"{mine.cell_bytes:,} B"),
         ("block", format_size(workload.block_bytes), format_size(mine.block_bytes)),
         ("blocks", "", f"{small.demand.blocks.count:,}"),
-        ("regions", f"{workload.regions:,}", f"{REGIONS}"),
+        ("regions", f"{workload.regions:,}", f"{small.regions}"),
         ("heap of a RegionServer", format_size(plan.heap.xmx_mib * MIB), format_size(small.heap_mib * MIB)),
     ]
     if plan.bucket_cache is not None:
@@ -108,7 +108,7 @@ def scale(of: Laboratory) -> tuple[tuple[str, str, str], ...]:
 
 
 def _share(small: ScaledPlan) -> float:
-    return small.cache_mib * MIB / small.demand.everything_bytes
+    return small.servers * small.cache_mib * MIB / small.demand.everything_bytes
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

@@ -19,6 +19,8 @@ PERSIST_INTERVAL_MS: Final = 10_000
 """Ten seconds stand for one minute: the plan's interval of ten minutes."""
 SESSION_MS: Final = 20_000
 FIRST_SERVER_MS: Final = 1_500
+ALL_SERVERS_MS: Final = 60_000
+"""A master that starts waits this long for several RegionServers, so that the first does not get every region."""
 
 ADDRESSES: Final = "this machine's address; every port listens on loopback only"
 PATHS: Final = "a directory of the lab"
@@ -92,12 +94,13 @@ def client_overlay(place: LabPaths) -> Overlay:
     )
 
 
-def master_overlay(place: LabPaths, mode: Mode) -> Overlay:
+def master_overlay(place: LabPaths, mode: Mode, servers: int = 1) -> Overlay:
     """Return what the master gets otherwise."""
+    timeout_ms = FIRST_SERVER_MS if servers == 1 else ALL_SERVERS_MS
     return _daemons(place, mode) | Overlay(
         {
-            "hbase.master.wait.on.regionservers.maxtostart": ("1", SCALE),
-            "hbase.master.wait.on.regionservers.timeout": (str(FIRST_SERVER_MS), SCALE),
+            "hbase.master.wait.on.regionservers.maxtostart": (str(servers), SCALE),
+            "hbase.master.wait.on.regionservers.timeout": (str(timeout_ms), SCALE),
         }
     )
 

@@ -15,8 +15,8 @@ from sizing.problem import OperationFailed
 HOST: Final = "127.0.0.1"
 LISTENING: Final = range(20_000, 32_768)
 """Ports below Linux's outgoing ports (net.ipv4.ip_local_port_range) and above well-known services."""
-SERVERS: Final = 2
-"""RegionServers that a lab may run at once."""
+SERVERS: Final = 3
+"""The most RegionServers that a lab runs at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

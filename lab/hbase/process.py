@@ -138,6 +138,17 @@ def start(command: Command) -> RunningProcess:
     return RunningProcess(command, process)
 
 
+def stop_together(processes: Sequence[RunningProcess], seconds: float) -> float:
+    """Ask all of them to end before waiting for the first, and kill those that do not; return the seconds."""
+    began = time.monotonic()
+    for process in processes:
+        if process.is_alive:
+            _signal(process.id, signal.SIGTERM)
+    for process in processes:
+        process.stop(max(0.0, seconds - (time.monotonic() - began)))
+    return time.monotonic() - began
+
+
 def began(process_id: int) -> int:
     """When a process began, in the kernel's clock; 0 where there is none, or only what is left of it.
 

@@ -99,6 +99,21 @@ class Substitution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """A time in which one region answered no read: from the first read that failed to the first that succeeded.
+
+    `server` is the number of the RegionServer that had the region when probing began; `begin_seconds` counts from
+    there. `seconds` is None for a region that still failed when probing ended.
+    """
+
+    case: str
+    region: str
+    server: int
+    begin_seconds: float
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One experiment: its question, its figures and charts, and the limits of what they show."""
 
@@ -113,6 +128,8 @@ class Scenario:
     seconds: float
     tried: tuple[Substitution, ...] = ()
     """The properties that the scenario changed; `rendered` then has the lab's value."""
+    outages: tuple[Outage, ...] = ()
+    """Every outage of a region, where the scenario probed them."""
 
     @property
     def missed(self) -> tuple[Measurement, ...]:
@@ -174,6 +191,8 @@ def _scenario(value: dict[str, Any]) -> Scenario:
             "charts": tuple(_chart(chart) for chart in value["charts"]),
             "limits": tuple(value["limits"]),
             "tried": tuple(Substitution(**substitution) for substitution in value["tried"]),
+            # A run recorded before there was a prober has none.
+            "outages": tuple(Outage(**outage) for outage in value.get("outages", ())),
         }
     )
 

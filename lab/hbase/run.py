@@ -277,6 +277,7 @@ class Session:
             began=at.isoformat(timespec="seconds"),
             seconds=time.monotonic() - began,
             tried=tuple(tried),
+            outages=findings.outages,
         )
 
     def _failed(self, name: str, error: Exception, directory: Path) -> None:

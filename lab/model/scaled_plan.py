@@ -19,9 +19,11 @@ from sizing.stored_blocks import stored_blocks
 from sizing.units import MIB
 from sizing.workload import ClosedLoad, Reads, Workload
 
-REGIONS: Final = (
-    16  # judgement: more store files than client threads, because S3A serves the readers of a file one after another
-)
+SERVERS: Final = (1, 3)
+"""The numbers of RegionServers that a lab may have."""
+# judgement: more store files than client threads, because S3A serves the readers of a file one after another.
+REGIONS: Final = {1: 16, 3: 24}
+"""The regions of a lab with so many RegionServers: as many on each."""
 HEAP_FRACTION: Final = (
     0.375  # judgement: share of the lab's memory; master, ZooKeeper, S3 server and clients need the rest
 )
@@ -38,13 +40,15 @@ class Small:
 
     memory_bytes: int
     data_bytes: int
+    servers: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledPlan:
-    """One RegionServer in small, and what its blocks ask of a cache.
+    """The plan's RegionServers in small, one or three, and what their blocks ask of a cache.
 
     `cached_share` is the plan's cache over what would hold all of its data, without the room for a compaction.
+    `heap_mib` and `cache_mib` are those of each RegionServer.
     """
 
     workload: Workload
@@ -52,6 +56,12 @@ class ScaledPlan:
     heap_mib: int
     cached_share: float
     cache_mib: int
+    servers: int = 1
+
+    @property
+    def regions(self) -> int:
+        """Return how many regions the table has."""
+        return self.workload.regions
 
     @property
     def rows(self) -> int:
@@ -60,7 +70,7 @@ class ScaledPlan:
 
     @property
     def bucket_cache(self) -> BucketCache:
-        """Return the cache with its exact count of blocks."""
+        """Return the cache of one RegionServer with its exact count of blocks."""
         return self.demand.bucket_cache(self.cache_mib)
 
     def with_measured_blocks(self, lengths: LengthHistogram) -> ScaledPlan:
@@ -68,8 +78,8 @@ class ScaledPlan:
         return replace(self, demand=self.demand.with_measured_blocks(lengths))
 
     def sized(self, share: float) -> int:
-        """MiB of a cache that holds such a share of the data's blocks; never less than HBase starts with."""
-        return _cache_mib(self.demand, share)
+        """MiB of each cache where all hold such a share of the data's blocks; never less than HBase starts with."""
+        return _cache_mib(self.demand, share, self.servers)
 
 
 def miniature(plan: Plan, workload: Workload, release: Release, small: Small) -> ScaledPlan:
@@ -79,9 +89,10 @@ def miniature(plan: Plan, workload: Workload, release: Release, small: Small) ->
     return ScaledPlan(
         workload=demand.blocks.workload,
         demand=demand,
-        heap_mib=int(small.memory_bytes * HEAP_FRACTION) // MIB,
+        heap_mib=int(small.memory_bytes * HEAP_FRACTION) // MIB // small.servers,
         cached_share=share,
-        cache_mib=_cache_mib(demand, share) if share else 0,
+        cache_mib=_cache_mib(demand, share, small.servers) if share else 0,
+        servers=small.servers,
     )
 
 
@@ -95,7 +106,7 @@ def miniature_demand(workload: Workload, release: Release, small: Small) -> Cach
                 row_bytes=workload.key_value_bytes,
                 reads=Reads(load=ClosedLoad(concurrency=CLIENTS)),
                 write_bytes_per_second=0,
-                regions=REGIONS,
+                regions=REGIONS[small.servers],
                 inspection=None,
             )
         ),
@@ -109,11 +120,11 @@ def _cached_share(plan: Plan, demand: CacheDemand) -> float:
     return min(1.0, demand.useful_bytes(plan.cache.size_mib, plan.core.count) / demand.everything_bytes)
 
 
-def _cache_mib(demand: CacheDemand, share: float) -> int:
+def _cache_mib(demand: CacheDemand, share: float, servers: int = 1) -> int:
     spare = 1 + SPARE_FRACTION if share >= 1 else 1
-    wanted = max(demand.everything_bytes * share * spare, minimum_capacity_bytes(demand.sizes))
+    wanted = max(demand.everything_bytes * share * spare / servers, minimum_capacity_bytes(demand.sizes))
     cache_mib = math.ceil(wanted / MIB)
     # A good part of a small cache lies in buckets that one size has begun and does not fill.
-    while share >= 1 and demand.bucket_cache(cache_mib).blocks_held < MORE_BLOCKS * demand.blocks.count:
+    while share >= 1 and demand.bucket_cache(cache_mib).blocks_held < MORE_BLOCKS * demand.blocks.count / servers:
         cache_mib += max(1, cache_mib // STEPS)
     return cache_mib

@@ -23,7 +23,6 @@ from lab.hbase.admin import Admin
 from lab.hbase.boots.boot_matrix import BootCase
 from lab.hbase.boots.daemon_report import CACHE_CONFIG, MASTER_WAITS, DaemonReport
 from lab.hbase.cluster import LabCluster, LabServer
-from lab.hbase.configuration import master_site, write_site
 from lab.hbase.jmx import SERVER_BEAN, bean
 from lab.hbase.laboratory import admin_command
 from lab.hbase.overlay import Overlay, varied
@@ -97,8 +96,7 @@ class Daemons:
         place = self.cluster.place
         self.end("master")
         overlay = as_rendered(launch, "primary", self.volume)
-        write_site(replace(master_site(launch, place), varied=overlay), place, "master")
-        self.cluster.start_master()
+        replace(self.cluster, launch=launch).start_master(overlay)
         self.wait("waiting master", lambda: MASTER_WAITS.search(self.log("master")) is not None, "master")
         return DaemonReport(
             log=self.log("master"), configuration=configuration(place.ports.master_info), stands_for=self._stands_for

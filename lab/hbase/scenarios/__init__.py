@@ -29,6 +29,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "oversubscribed": "scenarios.oversubscribed",
     "compressed": "scenarios.compressed",
     "index": "scenarios.index",
+    "crash": "scenarios.crash",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 
@@ -48,6 +49,16 @@ def question(name: str) -> Scenario:
     """Return the title and question of a scenario. Raises KeyError for an unknown name."""
     module = _module(name)
     return Scenario(module.TITLE, module.QUESTION)
+
+
+def servers_of(name: str) -> int:
+    """Return how many RegionServers the scenario needs. Raises KeyError for an unknown name."""
+    return int(getattr(_module(name), "SERVERS", 1))
+
+
+def scenarios_of(servers: int) -> tuple[str, ...]:
+    """Return the scenarios of a lab with so many RegionServers, in order."""
+    return tuple(name for name in SCENARIOS if servers_of(name) == servers)
 
 
 def benched(name: str) -> Callable[[Experiment], ScenarioResult]:

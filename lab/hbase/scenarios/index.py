@@ -19,7 +19,7 @@ from lab.hbase.experiment import Experiment, ScenarioResult, within
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.ycsb import YcsbTable
-from lab.model.scaled_plan import REGIONS, ScaledPlan, Small, miniature_demand
+from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from sizing.heap import index_bytes_per_block, live_index_bytes
 from sizing.index_file import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes
 from sizing.problem import OperationFailed
@@ -99,7 +99,7 @@ def _figures(
     index = bench.cluster.place.volumes / "0" / "index" / "bucketcache.index"
     block_bytes = round(small.demand.blocks.cached_bytes)
     numbers = Numbers(
-        file_bytes=small.workload.stored_bytes / REGIONS,
+        file_bytes=small.workload.stored_bytes / small.regions,
         cache_bytes=small.cache_mib * MIB,
         block_bytes=block_bytes,
         accesses=blocks,

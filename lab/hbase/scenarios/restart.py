@@ -14,7 +14,6 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.scenarios.index import restored
-from lab.model.scaled_plan import REGIONS
 from sizing.region_server import OPEN_REGION_THREADS
 from sizing.restart import RestartLoad, restart
 
@@ -192,7 +191,7 @@ def _away_seconds(lab: Experiment, cached: int) -> float:
         RestartLoad(
             heap_bytes=lab.miniature.heap_mib << 20,
             cached_blocks=cached,
-            regions=REGIONS + SYSTEM_REGIONS,
+            regions=lab.miniature.regions + SYSTEM_REGIONS,
             open_region_threads=OPEN_REGION_THREADS,
             s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
             pre_touch=True,

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lab.hbase.process import Command, start
+from lab.hbase.process import Command, start, stop_together
 from sizing.problem import OperationFailed
 
 SECONDS = 20.0
@@ -79,6 +80,18 @@ def test_what_is_not_there_cannot_be_started(tmp_path: Path) -> None:
     missing = Command(name="java", arguments=("/no/java",), directory=tmp_path, output=tmp_path / "out")
     with pytest.raises(OperationFailed, match="java  could not be started"):
         start(missing)
+
+
+def test_several_end_in_the_time_of_the_slowest(tmp_path: Path) -> None:
+    slow = (
+        "import signal, sys, time\nsignal.signal(15, lambda *_: (time.sleep(1), sys.exit()))\n"
+        "print(flush=True)\ntime.sleep(60)"
+    )
+    running = [start(replace(command(tmp_path, slow), output=tmp_path / str(number))) for number in range(3)]
+    for process in running:
+        until(lambda output=process.command.output: output.read_text() != "")  # type: ignore[misc]
+    assert 1 <= stop_together(running, SECONDS) < 2.5
+    assert [process.process.returncode for process in running] == [0, 0, 0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux to end it with its parent")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.hbase.cluster import decisive_line
-from lab.hbase.jmx import hit_ratio
+from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.scenarios.index import LINE, Histogram, Restored, restored
 from sizing.problem import OperationFailed
 
@@ -18,6 +18,12 @@ def test_a_miss_that_is_counted_twice_is_one_miss() -> None:
     assert hit_ratio(950, 100) == 0.95
     assert hit_ratio(0, 2) == 0
     assert hit_ratio(0, 0) == 0
+
+
+def test_counters_of_two_servers_add_up() -> None:
+    fields = CacheCounters.__slots__
+    one = CacheCounters(**{name: number for number, name in enumerate(fields)})
+    assert one + one == CacheCounters(**{name: 2 * number for number, name in enumerate(fields)})
 
 
 def test_the_restore_of_the_last_start_is_read_from_its_log(tmp_path: Path) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.lab import lab
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Recording, Sample, recordings_of_json, recordings_to_json
 from lab.hbase.run import RunFiles
 from lab.hbase.scenarios import BENCHED as WITH_A_BENCH
-from lab.hbase.scenarios import SCENARIOS, benched, question, unbenched
+from lab.hbase.scenarios import SCENARIOS, benched, question, scenarios_of, servers_of, unbenched
 from lab.hbase.store.client import StoreCounters
+from lab.model.scaled_plan import SERVERS
 from sizing.problem import InvalidInput
 from tests.lab.hbase.sample_run import RUN
 
@@ -35,6 +39,17 @@ def test_every_scenario_asks_a_question_and_can_be_run(name: str) -> None:
     assert scenario.question.endswith("?")
     assert not scenario.title.endswith(".")
     assert callable(benched(name) if name in WITH_A_BENCH else unbenched(name))
+
+
+def test_every_scenario_belongs_to_one_size_of_lab() -> None:
+    assert sorted(name for servers in SERVERS for name in scenarios_of(servers)) == sorted(SCENARIOS)
+    assert servers_of("crash") == 3
+
+
+def test_a_scenario_of_three_servers_is_refused_in_a_lab_of_one() -> None:
+    result = CliRunner().invoke(lab, ["run", "prod", "--scenario", "crash"])
+    [problem] = cast("InvalidInput", result.exception).problems
+    assert (problem.where, problem.fix) == ("--scenario crash", "use --servers 3")
 
 
 def test_a_run_is_written_and_detected_again(tmp_path: Path) -> None:

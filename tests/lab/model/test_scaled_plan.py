@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,16 @@ def test_a_cache_that_holds_all_holds_all_here(small: ScaledPlan) -> None:
 def test_so_does_one_of_little_data(launches: Callable[[str], Launch], data_mib: int) -> None:
     small = _small(launches("prod"), Small(memory_bytes=4 * GIB, data_bytes=data_mib * MIB))
     assert small.bucket_cache.blocks_held >= small.demand.blocks.count
+
+
+def test_three_servers_share_what_one_would_have(small: ScaledPlan, launches: Callable[[str], Launch]) -> None:
+    three = _small(launches("prod"), replace(DATA, servers=3))
+    assert three.regions % three.servers == 0
+    assert three.servers * three.heap_mib == pytest.approx(small.heap_mib, abs=three.servers)
+    assert three.rows == pytest.approx(small.rows, rel=0.01)
+    # Each cache holds a third, with the part of it that buckets begin and do not fill.
+    assert three.bucket_cache.blocks_held >= three.demand.blocks.count / 3
+    assert small.cache_mib <= 3 * three.cache_mib <= 1.5 * small.cache_mib
 
 
 def test_blocks_and_slots_are_the_plans(small: ScaledPlan, launches: Callable[[str], Launch]) -> None:

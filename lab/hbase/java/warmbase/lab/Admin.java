@@ -10,6 +10,7 @@ import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hbase.thirdparty.com.google.gson.Gson;
+import org.apache.hbase.thirdparty.com.google.gson.JsonArray;
 import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
 import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
 import org.apache.hbase.thirdparty.com.google.gson.JsonParser;
@@ -28,6 +29,7 @@ public final class Admin implements AutoCloseable {
 
   private final Configuration configuration;
   private Connection connection;
+  private Prober prober;
 
   private Admin(Configuration configuration) {
     this.configuration = configuration;
@@ -56,8 +58,19 @@ public final class Admin implements AutoCloseable {
     return answer(name, new Gson().toJsonTree(value));
   }
 
+  /** A pair of numbers; null for one that is not known. */
+  static JsonArray pair(Double first, Double second) {
+    JsonArray pair = new JsonArray();
+    pair.add(first);
+    pair.add(second);
+    return pair;
+  }
+
   @Override
   public void close() throws IOException {
+    if (prober != null) {
+      prober.close();
+    }
     if (connection != null) {
       connection.close();
     }
@@ -92,6 +105,7 @@ public final class Admin implements AutoCloseable {
       case "checked_table" -> tables().checked(request);
       case "drop" -> tables().drop(request);
       case "flush" -> tables().flush(request.table());
+      case "reopen" -> tables().reopen(request);
       case "major_compact" -> tables().majorCompact(request);
       case "smoke" -> tables().smoke(request);
       case "blocks" -> new StoreFiles(configuration).blocks(request);
@@ -99,9 +113,29 @@ public final class Admin implements AutoCloseable {
       case "regions" -> cluster().regions(request.table());
       case "await_regions" -> cluster().awaitRegions(request);
       case "move" -> cluster().move(request);
+      case "probe" -> probe(request);
+      case "probed" -> probed();
       case "balancer" -> cluster().balancer(request.flag("on", true));
       default -> throw new IllegalArgumentException("there is no call " + name);
     };
+  }
+
+  private JsonObject probe(Request request) throws IOException {
+    if (prober != null) {
+      prober.close();
+    }
+    prober = new Prober(configuration, request.table(), request.number("interval", 1.0));
+    return new JsonObject();
+  }
+
+  private JsonObject probed() throws Exception {
+    if (prober == null) {
+      throw new IllegalArgumentException("no table is probed");
+    }
+    try (Prober ending = prober) {
+      prober = null;
+      return ending.result();
+    }
   }
 
   private Tables tables() throws IOException {

@@ -1,0 +1,195 @@
+"""One of three RegionServers dies and does not return: how long its regions are offline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Final
+
+from lab.hbase.availability import Probes, offline_regions, probed
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, over_time
+from lab.hbase.overlay import Overlay, varied
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.store.settings import Settings
+from lab.model.crash import Crash, offline_seconds
+from sizing.region_server import OPEN_REGION_THREADS
+from sizing.restart import RestartLoad, restart
+
+TITLE: Final = "One of three RegionServers dies"
+QUESTION: Final = "For how long are the regions of a RegionServer offline that dies and does not return?"
+SERVERS: Final = 3
+META: Final = "hbase:meta"
+PREFETCHED_SECONDS: Final = 600.0
+QUIET_SECONDS: Final = 5.0
+WRITING_SECONDS: Final = 10.0
+WRITES: Final = 200.0
+"""Writes a second, so that there is a log to split."""
+FACTOR: Final = 1.3
+PATIENCE: Final = 3.0
+"""The scenario waits for this many times the predicted outage before it gives up."""
+RETAIN: Final = "hbase.master.scp.retain.assignment"
+NOT_RETAINED: Final = varied({RETAIN: "false", f"{RETAIN}.force": "false"}, "without retention, for comparison")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashCase:
+    """One crash: the master's settings for the dead server's regions, and whether that server has hbase:meta."""
+
+    name: str
+    master: Overlay
+    retries: int | None
+    has_meta: bool = False
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Return the outages of each case, in which one of three warm servers is killed while the balancer is off."""
+    lab = lab.filled()
+    bench = lab.bench
+    bench.serve(LabServer(), cold=True)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.admin.switch_balancer(on=False)
+    homes = {region: address(server) for region, server in bench.admin.regions(lab.table.name).items()}
+    results = [_crash(lab, case, homes) for case in _cases(lab)]
+    _return(lab, homes)
+    bench.cluster.restart_master()
+    return ScenarioResult(
+        figures=tuple(figure for result in results for figure in result.figures),
+        charts=tuple(chart for result in results for chart in result.charts),
+        outages=tuple(outage for result in results for outage in result.outages),
+        limits=(
+            "The session time-out and the retries are the lab's; the rules that add them up are the plan's.",
+            "The log that is split here has seconds of writes; a busy server's log has gigabytes.",
+        ),
+    )
+
+
+def _cases(lab: Experiment) -> tuple[CrashCase, ...]:
+    """Return the cases; the retries are those that the plan's rule gives for a restart in the lab."""
+    retries = _restart(lab)
+    window = varied({f"{RETAIN}.force.retries": str(retries)}, "the plan's rule for a restart at the lab's scale")
+    return (
+        CrashCase(name="regions wait for their server", master=window, retries=retries),
+        CrashCase(name="the server with hbase:meta, regions wait", master=window, retries=retries, has_meta=True),
+        CrashCase(name="regions are assigned at once", master=NOT_RETAINED, retries=None),
+    )
+
+
+def _restart(lab: Experiment) -> int:
+    miniature = lab.miniature
+    return restart(
+        RestartLoad(
+            heap_bytes=miniature.heap_mib << 20,
+            cached_blocks=round(miniature.demand.blocks.count / miniature.servers),
+            regions=miniature.regions // miniature.servers,
+            open_region_threads=OPEN_REGION_THREADS,
+            s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
+            pre_touch=True,
+            restores_in_background=False,
+        )
+    ).retain_retries
+
+
+def _crash(lab: Experiment, case: CrashCase, homes: Mapping[str, str]) -> ScenarioResult:
+    bench, cluster = lab.bench, lab.bench.cluster
+    _return(lab, homes)
+    cluster.restart_master(case.master)
+    victim = _victim(lab, has_meta=case.has_meta)
+    bench.ycsb.run(lab.table, lab.load(seconds=WRITING_SECONDS, reads=0.0, updates=1.0, target_per_second=WRITES))
+    phases = offline_seconds(_load(lab, case))
+    predicted = sum(seconds for _, seconds in phases)
+    bench.store.set(bench.latency)
+    with probed(bench.admin, lab.table.name, case.name, cluster.place.ports.servers) as probes:
+        time.sleep(QUIET_SECONDS)
+        cluster.kill_server(victim)
+        bench.admin.await_regions(lab.table.name, seconds=PATIENCE * predicted)
+        time.sleep(QUIET_SECONDS)
+    figures = _figures(case, probes, victim, phases)
+    bench.say(f"  {case.name}: {figures[0].measured:.1f} s offline, {predicted:.1f} s predicted")
+    offline = offline_regions(probes.outages, probes.seconds)
+    return ScenarioResult(
+        figures=figures,
+        charts=(over_time(f"Regions offline: {case.name}", "regions", [("measured", offline)]),),
+        outages=probes.outages,
+    )
+
+
+def _return(lab: Experiment, homes: Mapping[str, str]) -> None:
+    """Start the dead server, move its regions back, and open them anew where they are.
+
+    The master waits for the server that a region was closed on last, and a move closes it on the other one.
+    """
+    bench, cluster = lab.bench, lab.bench.cluster
+    bench.store.set(Settings())
+    for number in cluster.numbers:
+        if not cluster.running[f"server-{number}"].is_alive:
+            cluster.start_server(LabServer(number=number))
+    places = bench.admin.regions(lab.table.name)
+    away = [region for region, server in places.items() if address(server) != homes[region]]
+    for region in away:
+        bench.admin.move(region, homes[region])
+    if away:
+        bench.admin.reopen(lab.table.name)
+
+
+def _victim(lab: Experiment, *, has_meta: bool) -> int:
+    """Return the number of the server that has hbase:meta, or of one that does not."""
+    bench = lab.bench
+    ports = bench.cluster.place.ports.servers
+    [server] = bench.admin.regions(META).values()
+    host = ports.index(int(address(server).split(",")[1]))
+    return host if has_meta else next(number for number in bench.cluster.numbers if number != host)
+
+
+def _load(lab: Experiment, case: CrashCase) -> Crash:
+    site, miniature = lab.bench.cluster.site(LabServer()).properties, lab.miniature
+    return Crash(
+        session_seconds=int(site["zookeeper.session.timeout"]) / 1000,
+        retries=case.retries,
+        regions=miniature.regions / miniature.servers / (miniature.servers - 1),
+        open_region_threads=OPEN_REGION_THREADS,
+        s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
+        has_meta=case.has_meta,
+    )
+
+
+def _figures(
+    case: CrashCase, probes: Probes, victim: int, phases: Sequence[tuple[str, float]]
+) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case.name)
+    offline = [outage.seconds or probes.seconds for outage in probes.of_server(victim)]
+    others = {outage.region for outage in probes.outages if outage.server != victim}
+    return (
+        figure(
+            name="seconds offline",
+            unit="s",
+            measured=median(offline),
+            predicted=sum(seconds for _, seconds in phases),
+            because="median over its regions, each read twice a second; the prediction is "
+            + ", ".join(f"{seconds:.1f} s until {what}" for what, seconds in phases),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
+        ),
+        figure(name="seconds offline, longest", unit="s", measured=max(offline), because="its last region to answer"),
+        figure(
+            name="regions offline",
+            unit="",
+            measured=float(len(offline)),
+            predicted=float(sum(number == victim for number in probes.regions.values())),
+            because="all of the dead server's regions",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+        figure(
+            name="regions of other servers that failed a read",
+            unit="",
+            measured=float(len(others)),
+            because="their servers are alive",
+        ),
+    )
+
+
+def address(server: str) -> str:
+    """Return host and port of a server named `host,port,start`."""
+    return server.rpartition(",")[0]
