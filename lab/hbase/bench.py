@@ -141,7 +141,7 @@ class Bench:
         if cold:
             for number in self.cluster.numbers:
                 self.cluster.clear_cache(number)
-        self.cluster.start_servers(server)
+        self.cluster.start_servers(self.cluster.alike(server))
         self.await_regions()
         seconds = time.monotonic() - began
         servers = len(self.cluster.numbers)
@@ -247,6 +247,18 @@ class Bench:
                 break
             time.sleep(SAMPLE_SECONDS / 2)
         return time.monotonic() - began
+
+    def wait_until_full(self, blocks: float, seconds: float) -> None:
+        """Wait until so many blocks are cached. Raises OperationFailed when time is up."""
+        waited = self.wait_until(lambda now: now.l2_blocks >= blocks, seconds)
+        cached = self.sample(0.0).cache.l2_blocks
+        if cached < blocks:
+            raise OperationFailed.of(
+                where="the BucketCache",
+                what=f"holds {cached:,} of {blocks:,.0f} blocks after {waited:.0f} s",
+                why="a prefetch that is late, or that skipped blocks",
+                fix=QUIETER,
+            )
 
     def wait_until_still(self, seconds: float, still_seconds: float = 6.0) -> float:
         """Wait until the count of cached blocks stops changing, as when a prefetch has ended; return the seconds.

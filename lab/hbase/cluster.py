@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -113,13 +113,20 @@ class LabCluster:
         """Return the numbers of the RegionServers that serve the table."""
         return range(self.miniature.servers)
 
-    def start_servers(self, server: LabServer) -> None:
-        """Start all RegionServers with these settings, as `start_server` starts one."""
-        servers = [replace(server, number=number) for number in self.numbers]
-        for one in servers:
-            self._begin_server(one)
-        for one in servers:
-            self._await_server(one)
+    def alike(self, server: LabServer) -> tuple[LabServer, ...]:
+        """Return all RegionServers with these settings."""
+        return tuple(replace(server, number=number) for number in self.numbers)
+
+    def number_of(self, name: str) -> int:
+        """Return the number of the RegionServer that HBase calls `host,port,start`."""
+        return self.place.ports.servers.index(int(name.split(",")[1]))
+
+    def start_servers(self, servers: Sequence[LabServer]) -> None:
+        """Start them at the same time, as `start_server` starts one."""
+        for server in servers:
+            self._begin_server(server)
+        for server in servers:
+            self._await_server(server)
 
     def start_server(self, server: LabServer) -> RunningProcess:
         """Start it and wait until its JMX page answers; regions open later. Raises OperationFailed with its log."""

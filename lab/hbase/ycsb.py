@@ -43,6 +43,8 @@ class YcsbLoad:
     distribution: str = "uniform"
     hot: tuple[float, float] | None = None
     """The hot set's share of the rows, and the share of operations that go to it."""
+    by_region: tuple[int, float] | None = None
+    """The number of regions, and the exponent of Zipf's law by which they are read; `distribution` is then unused."""
     reads: float = 1.0
     updates: float = 0.0
     read_modify_writes: float = 0.0
@@ -188,11 +190,15 @@ def rows_of(table: YcsbTable) -> dict[str, str]:
 
 def operations(load: YcsbLoad) -> dict[str, str]:
     """Return YCSB's properties of a load."""
-    hot = {} if load.hot is None else {"hotspotdatafraction": str(load.hot[0]), "hotspotopnfraction": str(load.hot[1])}
-    return hot | {
+    popularity = {"requestdistribution": load.distribution}
+    if load.hot is not None:
+        popularity |= {"hotspotdatafraction": str(load.hot[0]), "hotspotopnfraction": str(load.hot[1])}
+    if load.by_region is not None:
+        regions, skew = load.by_region
+        popularity |= {"regions": str(regions), "regionskew": str(skew)}
+    return popularity | {
         "operationcount": str(ENDLESS),
         "maxexecutiontime": str(round(load.seconds)),
-        "requestdistribution": load.distribution,
         "readproportion": str(load.reads),
         "updateproportion": str(load.updates),
         "readmodifywriteproportion": str(load.read_modify_writes),

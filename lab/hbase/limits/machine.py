@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -77,6 +78,44 @@ class IdleCpu:
             return None
         idle, all_ = (now - earlier for now, earlier in zip(self._last, before, strict=True))
         return min(max(idle / all_, 0.0), 1.0) if all_ > 0 else None
+
+
+@dataclass(slots=True, kw_only=True)
+class OwnCpu:
+    """Samples the processor time of this process and of its children, such as all processes of a lab."""
+
+    proc: Path = PROC
+    _last: tuple[float, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._last = self._now()
+
+    def cores(self) -> float:
+        """Return how many cores they used in the mean since the last call."""
+        (seconds, used), self._last = self._last, self._now()
+        return (self._last[1] - used) / (self._last[0] - seconds)
+
+    def _now(self) -> tuple[float, float]:
+        """Return the time, and the processor time until then; a child that has ended counts as this process's."""
+        times = os.times()
+        own = times.user + times.system + times.children_user + times.children_system
+        ticks = sum(_ticks(file) for file in self.proc.glob("[0-9]*/stat") if _parent(file) == os.getpid())
+        return time.monotonic(), own + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _parent(file: Path) -> int:
+    """Return the parent's id of a process of /proc; 0 where it has ended."""
+    return int((_after_name(file) or ["", "0"])[1])
+
+
+def _ticks(file: Path) -> int:
+    """Return the processor time of a process and of its own ended children, in ticks."""
+    return sum(int(word) for word in _after_name(file)[11:15])
+
+
+def _after_name(file: Path) -> list[str]:
+    """Return the fields that follow the process's name, which may have blanks; proc(5) numbers them from 3."""
+    return _text(file).rpartition(")")[2].split()
 
 
 def needs(memory_bytes: int, disk_bytes: int, directory: Path) -> tuple[Problem, ...]:

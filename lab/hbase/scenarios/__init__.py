@@ -29,6 +29,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "oversubscribed": "scenarios.oversubscribed",
     "compressed": "scenarios.compressed",
     "index": "scenarios.index",
+    "skew": "scenarios.skew",
     "crash": "scenarios.crash",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""

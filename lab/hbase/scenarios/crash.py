@@ -50,7 +50,7 @@ def run(lab: Experiment) -> ScenarioResult:
     lab = lab.filled()
     bench = lab.bench
     bench.serve(LabServer(), cold=True)
-    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
     bench.admin.switch_balancer(on=False)
     homes = {region: address(server) for region, server in bench.admin.regions(lab.table.name).items()}
     results = [_crash(lab, case, homes) for case in _cases(lab)]
@@ -138,9 +138,8 @@ def _return(lab: Experiment, homes: Mapping[str, str]) -> None:
 def _victim(lab: Experiment, *, has_meta: bool) -> int:
     """Return the number of the server that has hbase:meta, or of one that does not."""
     bench = lab.bench
-    ports = bench.cluster.place.ports.servers
     [server] = bench.admin.regions(META).values()
-    host = ports.index(int(address(server).split(",")[1]))
+    host = bench.cluster.number_of(server)
     return host if has_meta else next(number for number in bench.cluster.numbers if number != host)
 
 

@@ -47,6 +47,13 @@ def test_a_hot_set_and_its_seed_are_reported() -> None:
     assert "hotspotdatafraction" not in operations(YcsbLoad(seconds=15, threads=4))
 
 
+def test_popular_regions_are_drawn_instead_of_rows() -> None:
+    properties = operations(YcsbLoad(seconds=15, threads=4, by_region=(24, 0.5)))
+    drawn = {key: properties[key] for key in ("regions", "regionskew")}
+    assert drawn == {"regions": "24", "regionskew": "0.5"}
+    assert "regions" not in operations(YcsbLoad(seconds=15, threads=4))
+
+
 @pytest.mark.parametrize(
     ("threads", "per_second", "options"),
     [

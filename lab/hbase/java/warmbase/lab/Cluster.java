@@ -20,6 +20,7 @@ import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
 final class Cluster {
   private static final int PROBE_MS = 3_000;
   private static final int PROBE_RETRIES = 1;
+  private static final int LOOKS_FOR_ONE_MOVE = 50; // some 10 seconds
   private static final List<TableName> SYSTEM = List.of(TableName.META_TABLE_NAME, TableName.valueOf("hbase:namespace"));
 
   private final Configuration configuration;
@@ -102,8 +103,12 @@ final class Cluster {
     ServerName server = server(request.text("server"));
     long began = System.nanoTime();
     admin.move(Bytes.toBytes(region), server);
-    while (admin.getRegions(server).stream().map(RegionInfo::getEncodedName).noneMatch(region::equals)) {
+    for (int looks = 1; admin.getRegions(server).stream().map(RegionInfo::getEncodedName).noneMatch(region::equals); looks++) {
       request.pause("region " + region + " on " + server, "it is elsewhere, or between two servers");
+      if (looks % LOOKS_FOR_ONE_MOVE == 0) {
+        // A server that has just joined is not yet known to the master's balancer, which then picks another.
+        admin.move(Bytes.toBytes(region), server);
+      }
     }
     JsonObject answer = Admin.answer("server", server.getServerName());
     answer.addProperty("waited_seconds", (System.nanoTime() - began) / 1e9);

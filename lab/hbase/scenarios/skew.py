@@ -1,0 +1,202 @@
+"""Three RegionServers whose volumes bind, read evenly and with popular regions: what the busiest one allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from statistics import mean
+from typing import Final
+
+from lab.hbase.bench import Window
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, within
+from lab.hbase.limits.groups import ControlGroups, DiskLimits
+from lab.hbase.limits.groups import unavailable as no_groups
+from lab.hbase.limits.machine import OwnCpu
+from lab.hbase.limits.volume import LimitedVolume
+from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.result import Measurement
+from lab.hbase.scenarios.volume_bound import DISK_LATENCY_SECONDS, steady_per_second, uncached
+from lab.model.prediction import LabNode, read_of, timings_of
+from lab.model.region_skew import region_shares, server_shares, skewed_load
+from sizing.queueing import LoadResult
+from sizing.resource import Disk
+from sizing.units import MIB
+
+TITLE: Final = "Nodes that differ"
+QUESTION: Final = (
+    "How much less does a cluster serve when some regions are read more than others, its volumes being the limit?"
+)
+SERVERS: Final = 3
+VOLUME_MIB_S: Final = 8
+"""judgement: some 120 blocks a second from each volume, of which two cores read 2,500 from memory."""
+IOPS: Final = 3_000 * VOLUME_MIB_S // 125
+"""gp3's own, at the same scale as the throughput."""
+SKEW: Final = 1.0
+CLIENTS: Final = 48
+"""The number of clients: enough that every volume has a queue in most moments."""
+ROUNDS: Final = 2
+BESIDE_HEAP_BYTES: Final = 640 * MIB
+# judgement: the JVM and its jars take half of it; with less, they are read from disk repeatedly.
+PAGE_CACHE_BYTES: Final = 160 * MIB
+SPARE_BYTES: Final = 512 * MIB
+PREFETCHED_SECONDS: Final = 600.0
+LEAST_IDLE: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadWindow:
+    """A window of reads, each server's reads in it, and the share of the cores that the lab's processes left idle."""
+
+    window: Window
+    reads: tuple[int, ...]
+    spare_cores: float
+
+    @property
+    def per_second(self) -> float:
+        """Return the reads a second, once all clients are connected."""
+        return steady_per_second(self.window.samples, self.window.load.seconds)
+
+    @property
+    def busiest(self) -> float:
+        """Return the busiest server's share of the reads."""
+        return max(self.reads) / sum(self.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedServer:
+    """One RegionServer on a volume of its own, in control groups of its own."""
+
+    server: LabServer
+    volume: LimitedVolume
+    group: ControlGroups
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Return both cases, measured alternately, or the reason why no disk can be limited here."""
+    reason = no_volumes() or no_groups()
+    if reason is not None:
+        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
+    lab = lab.filled()
+    bench = lab.bench
+    bench.cluster.stop_servers()
+    with ExitStack() as stack:
+        limited = [stack.enter_context(_limited(lab, number)) for number in bench.cluster.numbers]
+        stack.callback(bench.cluster.stop_servers)
+        bench.cluster.start_servers([one.server for one in limited])
+        figures = _served(lab, limited)
+    return ScenarioResult(
+        figures=figures,
+        limits=(
+            f"Each volume is limited to {VOLUME_MIB_S} MiB/s, because three of gp3's would be more than two cores use.",
+            "The three servers share the cores of one machine; the volumes are their own.",
+        ),
+    )
+
+
+@contextmanager
+def _limited(lab: Experiment, number: int) -> Iterator[LimitedServer]:
+    place = lab.bench.cluster.place
+    size = lab.miniature.cache_mib * MIB + SPARE_BYTES
+    mount = place.volumes / f"limited-{number}"
+    with (
+        LimitedVolume(directory=place.root / "images", mount_point=mount, size_bytes=size) as volume,
+        ControlGroups(id=f"skew-{number}-{lab.bench.cluster.running['master'].id}") as group,
+    ):
+        group.limit_memory((lab.miniature.heap_mib + lab.miniature.cache_mib // 4) * MIB + BESIDE_HEAP_BYTES)
+        yield LimitedServer(LabServer(number=number, groups=group.paths, volume=mount), volume, group)
+
+
+def _served(lab: Experiment, limited: Sequence[LimitedServer]) -> tuple[Measurement, ...]:
+    """Fill the caches, keep them out of the page cache, limit the volumes, and read evenly and unevenly in turn."""
+    bench = lab.bench
+    bench.await_regions()
+    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    bench.measure(lab.table, lab.quick(lab.seconds / 2))
+    with ExitStack() as stack:
+        for one in limited:
+            one.group.limit_memory(one.group.anonymous_bytes + PAGE_CACHE_BYTES)
+            stack.enter_context(uncached(one.volume.mount_point / "cache" / "blocks"))
+            one.group.limit_disk(one.volume, DiskLimits.of_volume(VOLUME_MIB_S * MIB, IOPS))
+        turns = [[_read(lab, skew) for skew in (0.0, SKEW)] for _ in range(ROUNDS)]
+    even, skewed = ([turn[case] for turn in turns] for case in (0, 1))
+    loads = [_predicted(lab, skew) for skew in (0.0, SKEW)]
+    return (
+        *_figures("every region read as much", even, *loads[0]),
+        *_figures(f"regions read by Zipf's law with {SKEW:g}", skewed, *loads[1]),
+        Measurement(
+            case="popular regions against even ones",
+            name="throughput",
+            unit="x",
+            measured=mean(item.per_second for item in skewed) / mean(item.per_second for item in even),
+            predicted=loads[1][0].reads_per_second / loads[0][0].reads_per_second,
+            because="both cases were read in turn, so that what else the machine did concerned both",
+            target=within(0.1),
+        ),
+    )
+
+
+def _read(lab: Experiment, skew: float) -> ReadWindow:
+    before, used = _reads(lab), OwnCpu()
+    load = lab.load(threads=CLIENTS, seconds=3 * lab.seconds, by_region=(lab.miniature.regions, skew))
+    window = lab.bench.measure(lab.table, load)
+    spare_cores = 1 - used.cores() / lab.cores
+    reads = tuple(after - earlier for after, earlier in zip(_reads(lab), before, strict=True))
+    return ReadWindow(window=window, reads=reads, spare_cores=spare_cores)
+
+
+def _reads(lab: Experiment) -> tuple[int, ...]:
+    cluster = lab.bench.cluster
+    return tuple(counters.reads for number in cluster.numbers if (counters := cluster.counters(number)))
+
+
+def _predicted(lab: Experiment, skew: float) -> tuple[LoadResult, float]:
+    """Return the load that the model predicts, and the busiest server's share of it."""
+    bench = lab.bench
+    homes = [bench.cluster.number_of(server) for server in bench.admin.regions(lab.table.name).values()]
+    shares = server_shares(region_shares(lab.miniature.regions, skew), homes)
+    disk = Disk(
+        kind="ebs",
+        bytes_per_second=VOLUME_MIB_S * MIB,
+        ios_per_second=IOPS,
+        latency_seconds=DISK_LATENCY_SECONDS,
+    )
+    node = LabNode(vcpus=lab.cores, handlers=bench.cluster.launch.plan.handlers, disk=disk, clients=CLIENTS)
+    return skewed_load(node, read_of(lab.miniature), shares, timings_of(lab.miniature)), max(shares)
+
+
+def _figures(case: str, windows: Sequence[ReadWindow], load: LoadResult, busiest: float) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case)
+    idle = [item.window.idle for item in windows if item.window.idle is not None]
+    return (
+        figure(
+            name="throughput",
+            unit="reads/s",
+            measured=mean(item.per_second for item in windows),
+            predicted=load.reads_per_second,
+            because=f"mean-value analysis of {CLIENTS} clients and a volume for each server, visited as often as the "
+            f"server is read; mean of {len(windows)} windows",
+            target=within(0.1),
+        ),
+        figure(
+            name="reads of the busiest server",
+            unit="",
+            measured=mean(item.busiest for item in windows),
+            predicted=busiest,
+            because="the popularity of regions, summed over those that each server has",
+            target=within(0.05),
+        ),
+        figure(
+            name="cores that the lab leaves idle",
+            unit="",
+            measured=min(item.spare_cores for item in windows),
+            because="share of all cores that none of the lab's processes used: the cores are not the limit",
+            target=at_least(LEAST_IDLE),
+        ),
+        *(
+            figure(name="idle cores", unit="", measured=fraction, because="with all that runs on this machine")
+            for fraction in sorted(idle)[:1]
+        ),
+    )
