@@ -143,11 +143,25 @@ class Bench:
                 self.cluster.clear_cache(number)
         self.cluster.start_servers(self.cluster.alike(server))
         self.await_regions()
+        self._check_spread()
         seconds = time.monotonic() - began
         servers = len(self.cluster.numbers)
         who = "a RegionServer serves its" if servers == 1 else f"{servers} RegionServers serve their"
         self.say(f"  {who} regions after {seconds:.0f} s")
         return seconds
+
+    def _check_spread(self) -> None:
+        """Raise OperationFailed where one of several RegionServers has more regions than another."""
+        for table in self.filled:
+            homes = [self.cluster.number_of(server) for server in self.admin.regions(table).values()]
+            counts = {number: homes.count(number) for number in self.cluster.numbers}
+            if len(set(counts.values())) > 1:
+                raise OperationFailed.of(
+                    where=table,
+                    what=f"has {', '.join(map(str, counts.values()))} regions on the RegionServers",
+                    why="each server's cache has room for its share only",
+                    fix="run the scenario again",
+                )
 
     def await_regions(self) -> float:
         """Wait until every region of every table answers; return the seconds."""

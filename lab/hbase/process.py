@@ -55,14 +55,14 @@ class RunningProcess:
 
     def stop(self, seconds: float) -> float:
         """Asks it to end, and kills its whole group after that; returns how long it took."""
-        began = time.monotonic()
-        if self.is_alive:
-            _signal(self.id, signal.SIGTERM)
-            try:
-                self.process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                self.kill()
-        return time.monotonic() - began
+        return stop_together([self], seconds)
+
+    def kill_unless_ended(self, seconds: float) -> None:
+        """Wait for its end, and kill its whole group after that time."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def kill(self) -> None:
         """Ends its whole group at once, as `kill -9` does. Raises OperationFailed for one that the kernel holds."""
@@ -145,7 +145,7 @@ def stop_together(processes: Sequence[RunningProcess], seconds: float) -> float:
         if process.is_alive:
             _signal(process.id, signal.SIGTERM)
     for process in processes:
-        process.stop(max(0.0, seconds - (time.monotonic() - began)))
+        process.kill_unless_ended(max(0.0, seconds - (time.monotonic() - began)))
     return time.monotonic() - began
 
 
