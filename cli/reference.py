@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from reports.dashboards_page import dashboards_page, write_dashboard_pictures
-from reports.lab_page import DOCS, lab_results_page, write_lab_results
+from reports.lab_page import DOCS, RUNS, lab_results_page, write_lab_results
 from reports.properties_page import properties_page
 from reports.recipe_page import recipe_page
 from reports.rules_page import rules_page
@@ -23,17 +23,15 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 }
 """Each page that is generated from the code, by its name in docs/; a test keeps the files current."""
 
-LAB_RESULTS: Final = "lab-results"
-"""The page that is generated from a committed run of the lab."""
-
 
 @click.command()
-@click.argument("page", type=click.Choice([*PAGES, LAB_RESULTS]))
+@click.argument("page", type=click.Choice([*PAGES, *RUNS]))
 @click.option("--write", is_flag=True, help="Write the page to docs/, with its pictures, instead of printing it.")
 def reference(*, page: str, write: bool) -> None:
     """Print a reference page that is generated from the code.
 
-    The pages are Markdown and also lie in docs/. `lab-results` is generated from the lab run in docs/lab-results.json.
+    The pages are Markdown and also lie in docs/. `lab-results` and `lab-three-servers` are generated from the lab runs
+    in the JSON files beside them, and written together.
 
     \b
     Example:
@@ -41,8 +39,8 @@ def reference(*, page: str, write: bool) -> None:
       warmbase reference lab-results --write
     """
     if not write:
-        click.echo(lab_results_page(DOCS) if page == LAB_RESULTS else PAGES[page](), nl=False)
-    elif page == LAB_RESULTS:
+        click.echo(lab_results_page(DOCS, page) if page in RUNS else PAGES[page](), nl=False)
+    elif page in RUNS:
         write_lab_results(DOCS)
     else:
         (DOCS / f"{page}.md").write_text(PAGES[page](), encoding="utf-8")
