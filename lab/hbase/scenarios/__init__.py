@@ -30,6 +30,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "compressed": "scenarios.compressed",
     "index": "scenarios.index",
     "skew": "scenarios.skew",
+    "cold": "scenarios.cold",
     "crash": "scenarios.crash",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""

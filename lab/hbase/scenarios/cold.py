@@ -1,0 +1,151 @@
+"""Three RegionServers with cold caches: how many reads they serve, and when they carry a load."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import exp, log
+from typing import Final
+
+from lab.hbase.bench import Window
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, over_time, within
+from lab.hbase.overlay import varied
+from lab.hbase.recording import Recording
+from lab.hbase.result import Measurement
+from lab.hbase.store.settings import P99, Settings
+from lab.model.cold import ColdLab, Course, cold_course
+from sizing.resource import S3_FIRST_BYTE_SECONDS, Disk
+from sizing.units import GIB
+
+TITLE: Final = "A cluster with cold caches"
+QUESTION: Final = "How many reads does a cluster with cold caches serve, and how soon does it carry its load?"
+SERVERS: Final = 3
+HANDLERS: Final = 2
+"""Of each server: few, so that their waiting for S3 is the limit, as on a cluster, and not this machine's cores."""
+QUEUE: Final = 250
+CLIENTS: Final = 64
+"""The number of clients: enough that every handler always has a request."""
+COLD: Final = varied(
+    {
+        "hbase.rs.prefetchblocksonopen": "false",
+        "hbase.regionserver.handler.count": str(HANDLERS),
+        "hbase.ipc.server.callqueue.read.ratio": "0",
+        "hbase.ipc.server.max.callqueue.length": str(QUEUE),
+    },
+    "so that reads alone warm the caches, and handlers that wait for S3 are the limit",
+)
+LATENCY: Final = Settings(latency_ms=1000 * S3_FIRST_BYTE_SECONDS, latency_p99_ms=3000 * S3_FIRST_BYTE_SECONDS)
+SINGLE_SECONDS: Final = 12.0
+SINGLE: Final = 10.0
+"""Reads a second of one client while S3 answers at once: few, so that the caches stay cold."""
+LONGER: Final = 1.25
+CONNECTING_SECONDS: Final = 15.0
+COLD_SECONDS: Final = 20.0
+TIMES: Final = 3.0
+"""The load to carry, as a multiple of what is served when cold."""
+SMOOTHED: Final = 5
+MEMORY: Final = Disk(kind="ebs", bytes_per_second=GIB, ios_per_second=1e5, latency_seconds=0.1e-3)
+"""The page cache, in front of the cache's file."""
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Return the course of a saturating load from empty caches, beside the calculator's."""
+    lab = lab.filled()
+    bench = lab.bench
+    bench.serve(LabServer(varied=COLD), cold=True)
+    load_of_one = lab.load(threads=1, seconds=SINGLE_SECONDS, target_per_second=SINGLE, seed=lab.seed + 1)
+    single = bench.measure(lab.table, load_of_one)
+    bench.store.set(LATENCY)
+    course = cold_course(_lab(lab, single), MEMORY)
+    load = course.per_second[0] * TIMES
+    seconds = LONGER * course.seconds_to(load) + CONNECTING_SECONDS + COLD_SECONDS
+    window = bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=seconds))
+    measured = _measured(window)
+    return ScenarioResult(
+        figures=(*_figures(measured, course, load), _single(single)),
+        charts=(
+            over_time(
+                "Reads served from cold caches",
+                "reads/s",
+                [
+                    ("measured", list(zip(measured.seconds, measured.per_second, strict=True))),
+                    ("predicted", _until(course, measured.seconds[-1])),
+                ],
+            ),
+        ),
+        recorded=(Recording(name="from cold caches", samples=window.samples),),
+        limits=(
+            f"Each server has {HANDLERS} handlers, so that S3's latency and not two cores is the limit.",
+            "Every block is equally popular here, and nothing is prefetched.",
+        ),
+    )
+
+
+def _lab(lab: Experiment, single: Window) -> ColdLab:
+    """Return the lab with the time of a GET: S3's, and this machine's work, which is longer while it is busy."""
+    # The mean of a lognormal distribution lies above its median.
+    sigma = log(LATENCY.latency_p99_ms / LATENCY.latency_ms) / P99 if LATENCY.latency_p99_ms else 0.0
+    return ColdLab(
+        miniature=lab.miniature,
+        vcpus=lab.cores,
+        handlers=HANDLERS,
+        first_byte_seconds=S3_FIRST_BYTE_SECONDS * exp(sigma**2 / 2) + single.measured.percentiles_ms["50"] / 1000,
+        cached_blocks=single.gets,
+    )
+
+
+def _measured(window: Window) -> Course:
+    """Return the blocks that were looked up each second, from when each client can have read one."""
+    connected = window.samples[0].cache.lookups + CLIENTS
+    samples = [sample for sample in window.samples if sample.cache.lookups >= connected]
+    pairs = list(zip(samples, samples[SMOOTHED:], strict=False))
+    began = samples[0].seconds
+    return Course(
+        [(one.seconds + other.seconds) / 2 - began for one, other in pairs],
+        [(other.cache.lookups - one.cache.lookups) / (other.seconds - one.seconds) for one, other in pairs],
+    )
+
+
+def _until(course: Course, seconds: float) -> list[tuple[float, float]]:
+    return [(at, rate) for at, rate in zip(course.seconds, course.per_second, strict=True) if at <= seconds]
+
+
+def _figures(measured: Course, predicted: Course, load: float) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=f"{SERVERS} servers with {HANDLERS} handlers each")
+    return (
+        figure(
+            name=f"reads served in the first {COLD_SECONDS:.0f} s",
+            unit="reads/s",
+            measured=measured.mean_until(COLD_SECONDS),
+            predicted=predicted.mean_until(COLD_SECONDS),
+            because="handlers that each wait for S3 at every miss, of which a store file serves one at a time; one "
+            "client alone measured just before how long a miss takes beside that",
+            target=within(0.15),
+        ),
+        figure(
+            name="seconds until three times the cold load is carried",
+            unit="s",
+            measured=measured.seconds_to(load),
+            predicted=predicted.seconds_to(load),
+            because="the calculator's course: at each hit ratio the reads that the resources allow, which raise it",
+            target=within(0.15),
+        ),
+        figure(
+            name="mean reads served until then",
+            unit="reads/s",
+            measured=measured.mean_until(predicted.seconds_to(load)),
+            predicted=predicted.mean_until(predicted.seconds_to(load)),
+            because="over the predicted time",
+            target=within(0.15),
+        ),
+    )
+
+
+def _single(window: Window) -> Measurement:
+    return Measurement(
+        case="one client alone, S3 at once",
+        name="median latency",
+        unit="ms",
+        measured=window.measured.percentiles_ms["50"],
+        because="this machine's work for a miss, which is added to S3's latency in the prediction",
+    )
