@@ -43,7 +43,8 @@ CONNECTING_SECONDS: Final = 15.0
 COLD_SECONDS: Final = 20.0
 TIMES: Final = 3.0
 """The load to carry, as a multiple of what is served when cold."""
-SMOOTHED: Final = 5
+SMOOTHED: Final = 8
+"""Samples, each of about a second, over which a rate is taken."""
 MEMORY: Final = Disk(kind="ebs", bytes_per_second=GIB, ios_per_second=1e5, latency_seconds=0.1e-3)
 """The page cache, in front of the cache's file."""
 
