@@ -159,7 +159,7 @@ class LabCluster:
         Where there are several, the master ends first. Otherwise it would wait for the server with hbase:meta, and then
         for the others, each time in sleeps that double.
         """
-        if len(self.numbers) > 1:
+        if len(self.numbers) > 1 and self.serves:
             self.running["master"].stop(STOP_SECONDS)
         running = [self.running[name] for name in sorted(self.running) if name.startswith("server-")]
         return stop_together(running, STOP_SECONDS)
