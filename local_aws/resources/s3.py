@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from moto.cloudformation.exceptions import ValidationError
@@ -69,8 +70,8 @@ class BucketType(MotoType):
         api.call("s3", request.region, "delete_bucket", Bucket=resource.name)
 
 
-def _check_properties(properties: Json) -> None:
-    unknown = sorted(properties.keys() - OPERATIONS.keys() - OTHERS)
+def _check_properties(properties: Json, names: AbstractSet[str] = OPERATIONS.keys() | OTHERS) -> None:
+    unknown = sorted(properties.keys() - names)
     if unknown:
         raise ValidationError(message=f"the local AWS does not keep these properties of a bucket: {', '.join(unknown)}")
 
@@ -103,7 +104,7 @@ def _argument(key: str, value: Untyped) -> Untyped:
             rule["ApplyServerSideEncryptionByDefault"] = rule.pop("ServerSideEncryptionByDefault")
         return {"Rules": rules}
     if key == "LifecycleConfiguration":
-        return api_lifecycle(value)
+        return {"Rules": [_rule(rule) for rule in value["Rules"]]}
     if key == "LoggingConfiguration":
         target = value.get("DestinationBucketName")
         return (
@@ -115,80 +116,30 @@ def _argument(key: str, value: Untyped) -> Untyped:
 
 
 def _metrics(properties: Json) -> Json:
-    conditions: Json = {}
-    if "Prefix" in properties:
-        conditions["Prefix"] = properties["Prefix"]
-    tags = properties.get("TagFilters", [])
-    if len(tags) + len(conditions) > 1:
-        return {"Id": properties["Id"], "Filter": {"And": {**conditions, "Tags": tags}}}
-    if tags:
-        conditions["Tag"] = tags[0]
-    return {"Id": properties["Id"], "Filter": conditions} if conditions else {"Id": properties["Id"]}
+    _check_properties(properties, {"Id", "Prefix"})
+    prefix = {"Filter": {"Prefix": properties["Prefix"]}} if "Prefix" in properties else {}
+    return {"Id": properties["Id"], **prefix}
 
 
 # Properties of a rule that S3 puts inside a structure: property: (structure, member).
 INSIDE = {
     "ExpirationInDays": ("Expiration", "Days"),
-    "ExpirationDate": ("Expiration", "Date"),
     "ExpiredObjectDeleteMarker": ("Expiration", "ExpiredObjectDeleteMarker"),
-    "NoncurrentVersionExpirationInDays": ("NoncurrentVersionExpiration", "NoncurrentDays"),
 }
 SAME = frozenset({"AbortIncompleteMultipartUpload", "NoncurrentVersionExpiration", "Status"})
-DAYS = {"TransitionInDays": "Days", "TransitionDate": "Date", "StorageClass": "StorageClass"}
-NONCURRENT_DAYS = {
-    "TransitionInDays": "NoncurrentDays",
-    "StorageClass": "StorageClass",
-    "NewerNoncurrentVersions": "NewerNoncurrentVersions",
-}
-
-
-def api_lifecycle(properties: Json) -> Json:
-    """Return the rules as PutBucketLifecycleConfiguration takes them."""
-    return {"Rules": [_rule(rule) for rule in properties["Rules"]]}
 
 
 def _rule(properties: Json) -> Json:
+    """Return a rule as PutBucketLifecycleConfiguration takes it. Raises ValidationError for any other part."""
+    _check_properties(properties, INSIDE.keys() | SAME | {"Id", "Prefix"})
     rule: Json = {key: value for key, value in properties.items() if key in SAME}
     if "Id" in properties:
         rule["ID"] = properties["Id"]
     for key, (structure, member) in INSIDE.items():
         if key in properties:
             rule.setdefault(structure, {})[member] = properties[key]
-    transitions = [_transition(one, DAYS) for one in _listed(properties, "Transition")]
-    noncurrent = [_transition(one, NONCURRENT_DAYS) for one in _listed(properties, "NoncurrentVersionTransition")]
-    if transitions:
-        rule["Transitions"] = transitions
-    if noncurrent:
-        rule["NoncurrentVersionTransitions"] = noncurrent
-    rule["Filter"] = _filter(properties)
-    aborted = rule.get("AbortIncompleteMultipartUpload")
-    if isinstance(aborted, dict):
-        rule["AbortIncompleteMultipartUpload"] = {"DaysAfterInitiation": aborted["DaysAfterInitiation"]}
+    rule["Filter"] = {"Prefix": properties.get("Prefix", "")}
     return rule
-
-
-def _listed(properties: Json, name: str) -> list[Json]:
-    alone = [properties[name]] if name in properties else []
-    return alone + list(properties.get(f"{name}s", []))
-
-
-def _transition(properties: Json, names: dict[str, str]) -> Json:
-    return {names[key]: value for key, value in properties.items()}
-
-
-def _filter(properties: Json) -> Json:
-    conditions: Json = {}
-    if properties.get("Prefix"):
-        conditions["Prefix"] = properties["Prefix"]
-    for key in ("ObjectSizeGreaterThan", "ObjectSizeLessThan"):
-        if key in properties:
-            conditions[key] = properties[key]
-    tags = properties.get("TagFilters", [])
-    if len(tags) + len(conditions) > 1:
-        return {"And": {**conditions, "Tags": tags} if tags else conditions}
-    if tags:
-        return {"Tag": tags[0]}
-    return conditions or {"Prefix": ""}
 
 
 class BucketPolicy(ApiType):

@@ -45,7 +45,7 @@ refused_untouched() {
 
 # Attached in both orders: the order of names must not matter.
 keeps_data() {
-  local kept=$1 blank=$2 size_kept=$3 size_blank=$4 before
+  local kept=$1 blank=$2 size_kept=$3 size_blank=$4 options=$5 without_times=$6 before
   attach_formatted "$size_kept"
   local kept_disk=$disk
   attach "$size_blank"
@@ -53,7 +53,7 @@ keeps_data() {
   mkdir "$node/mnt1"
   on_node mount "$kept_disk" /mnt1
   put /mnt1/precious <<<data
-  printf '%s\t/mnt1\txfs\tdefaults,relatime,nofail\t0 2\n' "$kept_disk" | put /etc/fstab
+  printf '%s\t/mnt1\txfs\t%s\t0 2\n' "$kept_disk" "$options" | put /etc/fstab
   mount_volumes
   assert_success
   assert_equal "$(<"$node/mnt1/precious")" data
@@ -64,7 +64,7 @@ keeps_data() {
   run on_node findmnt -no OPTIONS --mountpoint /warmbase/cache
   assert_output --partial noatime
   run on_node cat /etc/fstab
-  assert_line "$kept_disk /mnt1 xfs defaults,noatime,nofail 0 2"
+  assert_line "$kept_disk /mnt1 xfs $without_times 0 2"
   before=$(changed)
   mount_volumes
   assert_success
@@ -72,8 +72,10 @@ keeps_data() {
   refute_output --partial "formatting"
   assert_equal "$(changed)" "$before"
 }
-bats_test_function --description "mount-volumes: data on the cache's volume survive, and a second run" -- keeps_data cache system 1 2
-bats_test_function --description "mount-volumes: data on the system's volume survive, and a second run" -- keeps_data system cache 2 1
+bats_test_function --description "mount-volumes: data on the cache's volume survive, and a second run" -- \
+  keeps_data cache system 1 2 defaults,relatime,nofail defaults,noatime,nofail
+bats_test_function --description "mount-volumes: data on the system's volume survive, and a second run" -- \
+  keeps_data system cache 2 1 defaults,nofail defaults,nofail,noatime
 
 @test "mount-volumes: mounts survive a reboot" {
   attach_formatted 1

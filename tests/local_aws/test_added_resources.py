@@ -118,9 +118,17 @@ def test_bucket_forgets_what_the_template_drops(aws: Bench) -> None:
         aws.s3.get_public_access_block(Bucket="the-bucket")
 
 
-def test_bucket_property_that_is_not_stored_is_an_error(aws: Bench) -> None:
-    assert aws.create(bucket(ObjectLockEnabled=True)) == "ROLLBACK_COMPLETE"
-    assert "ObjectLockEnabled" in " ".join(aws.reasons("X"))
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ObjectLockEnabled", True),
+        ("LifecycleConfiguration", {"Rules": [{"Status": "Enabled", "TagFilters": [{"Key": "a", "Value": "b"}]}]}),
+        ("MetricsConfigurations", [{"Id": "tagged", "TagFilters": [{"Key": "a", "Value": "b"}]}]),
+    ],
+)
+def test_bucket_property_that_is_not_stored_is_an_error(aws: Bench, name: str, value: object) -> None:
+    assert aws.create(bucket(**{name: value})) == "ROLLBACK_COMPLETE"
+    assert "does not keep these properties of a bucket" in " ".join(aws.reasons("X"))
 
 
 def policy(*statements: dict[str, Any]) -> dict[str, Any]:
