@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -73,12 +74,26 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Runs the command; with `--output json` its error is a JSON document on stdout."""
+        """Run the command. With `--output json`, its error is a JSON document on stdout."""
         try:
             return super().invoke(ctx)
         except (WarmbaseError, click.UsageError) as error:
             if ctx.meta[JSON]:
                 print_json_error(ctx, error)
+            raise
+        except click.Abort:
+            click.echo("warmbase: you did not confirm, so nothing was changed", err=True)
+            ctx.exit(1)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raises UsageError, with the nearest name, where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for name in get_close_matches(args[0], COMMANDS, n=1):
+                raise click.UsageError(f"{error.message} Did you mean {name!r}?", ctx) from None
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

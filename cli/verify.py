@@ -67,7 +67,12 @@ def _mismatch(subject: str, findings: Sequence[CheckResult], report: Path) -> Dr
     ]
     if not mismatches:
         return None
-    return Drifted(subject, mismatches, why="is not what the documents say", fix=f"do what the report says: {report}")
+    return Drifted(
+        subject,
+        mismatches,
+        why="differs from the documentation",
+        fix=f"follow the remedy of each row of the report: {report}",
+    )
 
 
 def _page(findings: Sequence[CheckResult]) -> Iterator[str]:
@@ -104,7 +109,7 @@ def _report(cluster_name: str, today: str, launch: Launch, findings: tuple[Check
                 "Written by `warmbase verify`."
             ),
             table(("check", "expected", "found", "verdict", "to do"), rows),
-            "## Rows of docs/unconfirmed.md that you still have to check by hand",
+            "## Statements of docs/unconfirmed.md that you still have to check yourself",
             table(("statement", "check"), open_rows),
         )
         + "\n"

@@ -127,7 +127,7 @@ def _of_cluster(
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=identity, log_bucket=logs)
     emr_name = emr_cluster_name(environment.name, cluster_name)
-    silence = _step("silence its notifications", partial(_silenced, aws, emr_name))
+    silence = _step("disable the notifications of its alarms", partial(_silenced, aws, emr_name))
     is_active = environment.clusters[cluster_name].role == "active"
     steps = tuple(primary_steps(environment)) if is_active else ()
     acts = primary_actions(str(exported))
@@ -151,7 +151,7 @@ def _step(title: str, act: Callable[[Say], str]) -> Stage:
 
 
 def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say) -> str:
-    """A cluster that is gone has nothing left to write."""
+    """Run the step, unless the cluster has ended: then there is nothing left to write."""
     state = state_of(aws, identity)
     if state in LIVES:
         return act(say)
@@ -159,19 +159,19 @@ def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say)
 
 
 def _silenced(aws: Aws, cluster: str, _: Say) -> str:
-    """An end that was asked for is no fault, and nobody is to be woken by it."""
+    """Disable the alarms that notify, because a planned shutdown should wake nobody."""
     alarms = described_alarms(aws, f"{cluster}-call-")
     names = [name for name, alarm in alarms.items() if not alarm.silenced]
     if names:
         aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
-    return f"{len(alarms)} alarms are silenced"
+    return f"the notifications of {len(alarms)} alarms are disabled"
 
 
 def _unprotected(aws: Aws, identity: str, _: Say) -> str:
     if state_of(aws, identity) in ENDED:
-        return f"{identity} is gone"
+        return f"{identity} has ended"
     aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
-    return f"{identity} is no longer protected"
+    return f"termination protection of {identity} is off"
 
 
 def _terminated(aws: Aws, identity: str, say: Say) -> str:
@@ -192,7 +192,7 @@ def _terminated(aws: Aws, identity: str, say: Say) -> str:
 
 
 def _deleted(aws: Aws, stack: str, say: Say) -> str:
-    """Data outlive their stacks: buckets and keys are retained by their templates, and this deletes no other stack."""
+    """Delete a stack that holds no data. The templates retain buckets and keys, and no other stack is deleted."""
     status = status_of(aws, stack)
     if status is None:
         return "there is none"
@@ -213,7 +213,7 @@ def _deleted(aws: Aws, stack: str, say: Say) -> str:
 
 
 def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) -> str:
-    """Its own, or that of a cluster that is gone: of another that runs it stays."""
+    """Release the claim of this cluster or of one that has ended; the claim of another running cluster stays."""
     claim = claim_of(aws, environment.root)
     if claim is None or claim.cluster == NOBODY:
         return "no cluster holds it"
@@ -230,4 +230,4 @@ def _forgotten(environment: Environment, cluster_name: str, _: Say) -> str:
     shutil.rmtree(directory)
     with suppress(OSError):
         directory.parent.rmdir()
-    return f"{directory} was removed; commit that"
+    return f"{directory} was removed; commit this change"

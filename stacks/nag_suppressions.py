@@ -1,4 +1,4 @@
-"""Findings of cdk-nag's AwsSolutions pack that we know and leave, each with its reason, at the resource it is about."""
+"""The cdk-nag findings that we accept, each suppressed at its own resource with the reason."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import aws_cdk as cdk
 from constructs import Construct
 
 REASONS = {
-    "EMR4": "local disks are encrypted unless the environment file says otherwise; the rule looks one level too high",
-    "EMR5": "encrypted in transit where the environment file names certificates; the rule looks one level too high",
-    "S1": "it is the bucket that logs go to: a log of itself would never end",
-    "EMR6": "no key pair on purpose: nodes are reached by Session Manager, and nothing needs SSH",
+    "EMR4": "local disks are encrypted unless the environment file turns that off; the rule reads the wrong level",
+    "EMR5": "traffic is encrypted if the environment file names certificates; the rule reads the wrong level",
+    "S1": "this bucket receives the access logs; if it logged access to itself, each log would cause another",
+    "EMR6": "there is deliberately no key pair: you reach nodes through Session Manager, and nothing needs SSH",
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
-        "what Session Manager asks for, kept up to date by AWS"
+        "Session Manager requires this policy, and AWS keeps it up to date"
     ),
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]": (
-        "EMR's own policy, limited by the tag that our resources carry"
+        "this is EMR's own policy; it applies only to resources that have our tag"
     ),
     "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]": (
-        "asking whether the cluster that claims the root still runs; which one it is, nobody knows before"
+        "a node checks whether the cluster that claims the root is running; its id is not known in advance"
     ),
-    "IAM5[Resource::*]": "PutMetricData knows no resources; the statement is limited to two namespaces",
+    "IAM5[Resource::*]": "PutMetricData has no resource-level permissions; the statement is limited to two namespaces",
 }
-OF_A_WORKSPACE = "one workspace and the logs in it, which HBase names; EMR's documents leave the region of its ARN out"
-OBJECTS_OF_A_PREFIX = "the objects of one prefix; HBase and EMR make their names"
+OF_A_WORKSPACE = "one workspace and its logs, which HBase names; the EMR documentation omits the region from the ARN"
+OBJECTS_OF_A_PREFIX = "objects below one prefix; HBase and EMR choose their names"
 
 
 def suppress(construct: Construct, *rules: str) -> None:
-    """Acknowledges rules of the pack by id, for this construct and what is in it.
+    """Suppress rules by id, for this construct and everything in it.
 
     Raises KeyError for a rule without a reason in REASONS.
     """
@@ -36,7 +36,7 @@ def suppress(construct: Construct, *rules: str) -> None:
 
 
 def suppress_objects(construct: Construct, *patterns: str) -> None:
-    """Acknowledges, for this construct and what is in it, policies for the objects that patterns name."""
+    """Suppress the findings about policies on the objects that the patterns match, for this construct and below."""
     _suppress(construct, {_objects_of(pattern): OBJECTS_OF_A_PREFIX for pattern in patterns})
 
 
@@ -56,5 +56,5 @@ def _suppress(construct: Construct, reasons: Mapping[str, str]) -> None:
 
 
 def _objects_of(pattern: str) -> str:
-    """The finding about the objects that a pattern names, as cdk-nag spells it."""
+    """Return the id that cdk-nag gives to the finding about the objects of a pattern."""
     return f"IAM5[Resource::arn:<AWS::Partition>:s3:::{pattern.replace('${AWS::AccountId}', '<AWS::AccountId>')}]"

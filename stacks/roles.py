@@ -58,26 +58,25 @@ WAL_ACTIONS = (
 EVERY_CLUSTER = "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]"
 REASONS = {
     "RootObjects": "HBase creates, reads and deletes its files; S3A aborts incomplete uploads; EMR marks directories"
-    " with"
-    " separate objects. Only the prefix of the root is allowed",
+    " with separate objects. Only the prefix of the root is allowed",
     "RootBucket": "S3A lists the prefix, and asks for the bucket's region and versioning",
     "Claim": "a primary node records that its cluster may write to the root; it never deletes a claim",
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
-    "Keys": "the key of the root's objects and the key of the disks; with a new bucket they are one key",
-    "Metrics": "used by EMR's agent and by the publisher; the call has no resource-level permissions, so two"
+    "Keys": "HBase encrypts the objects of the root, and EMR the disks; with a new bucket, one key serves both",
+    "Metrics": "EMR's agent and our publisher put metrics; the call has no resource-level permissions, so two"
     " namespaces limit the statement",
-    "WriteAheadLog": "the active cluster's edits, in its own workspace; what the Release Guide requires, except"
-    " creating"
-    " workspaces",
+    "WriteAheadLog": "HBase writes the active cluster's edits to their own workspace; these are the permissions that"
+    " the Release Guide lists, without those to create workspaces",
     "Certificates": "EMR unpacks the certificates on each node before it starts anything",
-    "BootstrapFiles": "each bootstrap action and the programs it downloads, named by the hash of their content",
-    "NodeRole": "EMR starts nodes with our role: its own policy passes only the default one",
+    "BootstrapFiles": "a node downloads each bootstrap action and its programs, named by the hash of their content",
+    "NodeRole": "EMR starts nodes with our role, and its own policy allows only the default role",
     "VolumeKey": "EC2 encrypts the volumes with this key, on EMR's behalf",
-    "VolumeGrants": "only for what AWS attaches to an instance (EBS User Guide, ebs-encryption-requirements)",
+    "VolumeGrants": "EC2 uses the key only for resources attached to an instance (EBS User Guide,"
+    " ebs-encryption-requirements)",
 }
-"""Of each statement, by its Sid."""
+"""The reason for each statement, by its Sid."""
 METRIC_NAMESPACES = ("CWAgent", "warmbase")
 
 
@@ -168,7 +167,7 @@ def clusters_arn() -> str:
 def allow(
     role: iam.Role, sid: str, actions: Sequence[str], *resources: str, conditions: Mapping[str, object] | None = None
 ) -> None:
-    """Lets a role do these things to these resources. Raises KeyError for a statement without a reason in REASONS."""
+    """Allow a role these actions on these resources. Raises KeyError for a statement without a reason in REASONS."""
     if sid not in REASONS:
         raise KeyError(f"{sid}: a statement needs a reason")
     role.add_to_policy(

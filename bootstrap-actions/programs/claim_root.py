@@ -144,7 +144,7 @@ def _current_claim(root: Root) -> Claim | None:
         return Claim(fields["cluster"], fields["region"], fields["account"], answer.headers["etag"])
     except (ValueError, KeyError, TypeError) as fault:
         raise Refused(
-            f"{root.url} is not a claim that can be read: {fault!r}",
+            f"cannot read the claim at {root.url}: {fault!r}",
             "nobody can tell which cluster writes to the root",
             "find out which cluster does; when none does, delete the object",
         ) from None

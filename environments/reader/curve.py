@@ -20,9 +20,11 @@ def read_curve(path: Path) -> Curve:
         try:
             points.append((float(row["rows"]), float(row["reads"])))
         except (TypeError, ValueError, KeyError):
-            raise InvalidInput([_problem(f"{path}:{line}", f"{row} is not two shares")]) from None
+            raise InvalidInput(
+                [_problem(f"{path}:{line}", f"{row} does not have the two numbers `rows` and `reads`")]
+            ) from None
     if not points:
-        raise InvalidInput([_problem(str(path), "it has no points")])
+        raise InvalidInput([_problem(str(path), "the file has no points")])
     try:
         return Curve(points=tuple(points))
     except InvalidInput as error:

@@ -25,10 +25,12 @@ FILE = r"^[^\x00]+$"
 def _one_way(section: RawSection) -> Iterator[Refusal]:
     """Refuse more or less than one form, and a hot set that lacks one of its two shares."""
     if section.gives("hot") != section.gives("of_reads"):
-        yield Refusal(why="a hot set has two shares", fix="state both, such as {hot: 10 %, of_reads: 90 %}")
+        yield Refusal(
+            why="a hot set needs both `hot` and `of_reads`", fix="state both, such as {hot: 10 %, of_reads: 90 %}"
+        )
     if sum((section.gives("zipf"), section.gives("hot") or section.gives("of_reads"), section.gives("curve"))) != 1:
         yield Refusal(
-            why="reads spread in one way", fix="use uniform, {zipf: 0.99}, {hot: …, of_reads: …} or {curve: FILE}"
+            why="state exactly one popularity", fix="use uniform, {zipf: 0.99}, {hot: …, of_reads: …} or {curve: FILE}"
         )
 
 
@@ -36,7 +38,10 @@ def _hot_is_hotter(section: RawSection) -> Iterator[Refusal]:
     """The hot rows get more than their share."""
     hot, of_reads = section.share("hot"), section.share("of_reads")
     if hot is not None and of_reads is not None and of_reads < hot:
-        yield Refusal(why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads are cold", fix="swap the two")
+        yield Refusal(
+            why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads is a cold set, not a hot set",
+            fix="swap the two",
+        )
 
 
 class PopularitySection(Section):

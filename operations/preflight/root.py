@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from botocore.exceptions import ClientError
@@ -77,31 +78,33 @@ def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
             problem="they write to this root, or to one that overlaps with it: two writers corrupt it",
             fix="terminate them first, or give this environment another root",
         )
+    yield _claim_check(context, own)
+
+
+def _claim_check(context: PreflightContext, own: str | None) -> PreflightCheck:
+    """Check that no cluster but this environment's own one holds the claim."""
+    environment, check = context.environment, partial(PreflightCheck, name="claim of the root")
     if _bucket_region(context.aws, environment.root.bucket_in(context.aws.account)) is None:
-        yield PreflightCheck(name="claim of the root", detail="none: the bucket does not exist yet")
-        return
+        return check(detail="none: the bucket does not exist yet")
     claim = claim_of(context.aws, environment.root)
     if claim is None and own is None and _written_to(context.aws, environment.root):
-        yield PreflightCheck(
-            name="claim of the root",
+        take = f"warmbase claim {Path(environment.source).stem} --take"
+        return check(
             detail="no cluster has claimed the root, but HBase has written to it",
             problem="another cluster may still write there; the new cluster would end as soon as it starts",
-            fix="once no cluster writes there any more, confirm that: warmbase claim"
-            f" {Path(environment.source).stem} --take",
+            fix=f"once no cluster writes there any more, confirm that: {take}",
         )
-    elif claim is None:
-        yield PreflightCheck(name="claim of the root", detail="no cluster has claimed it")
-    elif claim.holds and claim.cluster != own:
-        yield PreflightCheck(
-            name="claim of the root",
+    if claim is None:
+        return check(detail="no cluster has claimed it")
+    if claim.holds and claim.cluster != own:
+        return check(
             detail=f"{claim.cluster}, which is {claim.state}",
             problem="another cluster writes to this root; the new cluster would end as soon as it starts",
             fix=f"terminate {claim.cluster} first; if it is this environment's own cluster, record it: warmbase pin",
         )
-    elif claim.cluster == NOBODY:
-        yield PreflightCheck(name="claim of the root", detail="released")
-    else:
-        yield PreflightCheck(name="claim of the root", detail=f"{claim.cluster}, {claim.state or 'unknown to EMR'}")
+    return check(
+        detail="released" if claim.cluster == NOBODY else f"{claim.cluster}, {claim.state or 'unknown to EMR'}"
+    )
 
 
 def _written_to(aws: Aws, root: Root) -> bool:

@@ -161,7 +161,7 @@ def test_a_claim_that_cannot_be_read_is_refused(aws: Services, tmp_path: Path, c
     aws.objects[KEY] = content
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
-    assert "is not a claim that can be read" in done.stderr
+    assert "cannot read the claim at" in done.stderr
     assert aws.objects[KEY] == content
 
 

@@ -141,7 +141,7 @@ def test_render_hbase_site_is_xml() -> None:
         (("plan", "prod", "--cluster", "green"), 2, "one of: blue"),
         (("plan",), 2, "Missing argument 'ENV'"),
         (("plan", "prod", "--output", "xml"), 2, "'xml' is not one of"),
-        (("plam", "prod"), 2, "No such command 'plam'"),
+        (("plam", "prod"), 2, "No such command 'plam'. Did you mean 'plan'?"),
         (("render", "nowhere/none.yaml"), 2, "cannot be read"),
     ],
 )

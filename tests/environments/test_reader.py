@@ -167,8 +167,14 @@ FAULTS = [
     ("  stored: 1 TiB", "  stored: 1 TiB\n  inspection: a.json", ":5  workload", "both are given", "keep one"),
     ("  stored: 1 TiB", "  stored: 1 TiB\n  compression: {ratio: 3}", "compression", "without a codec", "codec"),
     ("  regions: 40", "  regions: many", ":10  workload.regions", "'many' is not a whole number", "`regions: 240`"),
-    ("  regions: 40", "  regions: 40\n  popularity: {hot: 10 %}", "popularity", "has two shares", "of_reads"),
-    ("  regions: 40", "  regions: 40\n  popularity: {hot: 90 %, of_reads: 10 %}", "popularity", "are cold", "swap"),
+    (
+        "  regions: 40",
+        "  regions: 40\n  popularity: {hot: 10 %}",
+        "popularity",
+        "needs both `hot` and `of_reads`",
+        "of_reads",
+    ),
+    ("  regions: 40", "  regions: 40\n  popularity: {hot: 90 %, of_reads: 10 %}", "popularity", "is a cold set", "swap"),
     ("us-east-1a}", "eu-west-1a}", ":4  network.availability_zone", "not in region us-east-1", "us-east-1a"),
     ("name: try", "name: try\nos_release: latest", ":2  os_release", "describe-release-label", "2023.9"),
     ("name: try", "name: try\nstorage: {root: s3://mine}", ":2  storage.root", "PREFIX/ of letters", "new"),
@@ -484,7 +490,7 @@ def test_popularity_is_read_in_each_of_its_forms(write: Write, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("rows,reads\n0.1,x\n", "is not two shares"),
+        ("rows,reads\n0.1,x\n", "does not have the two numbers"),
         ("rows,reads\n", "no points"),
         ("rows,reads\n0.5,0.9\n0.1,0.95\n", "flatten"),
     ],

@@ -114,7 +114,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     dry = here.run("deploy", name, "--dry-run")
     assert "warmbase-whole-blue-cluster: new," in dry.stdout
     assert "blue: a new cluster, " in dry.stdout
-    assert here.run("deploy", name, code=1).stderr.endswith("Aborted!\n")
+    assert here.run("deploy", name, code=1).stderr.endswith("you did not confirm, so nothing was changed\n")
     assert here.running() == []
     here.run("deploy", name, "--yes")
     [first] = here.running()

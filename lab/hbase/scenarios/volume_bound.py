@@ -22,7 +22,7 @@ from lab.hbase.recording import Sample
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.model.prediction import Expected, LabNode, expected, read_of, timings_of
 from sizing.problem import OperationFailed
-from sizing.resource import Disk, Hits, disk_bytes_per_read
+from sizing.resource import Disk, Hits, Read, disk_bytes_per_read
 from sizing.units import MIB
 
 TITLE: Final = "Bound by the volume"
@@ -193,26 +193,28 @@ def _figures(
             "cores' idle time",
             target=MeasurementTarget(kind=TargetKind.SAME),
         ),
+        *_device_figures(case, usage, window.measured.operations_per_second, read_of(lab.miniature)),
+        *performance_figures(case, window, "from the limited volume")[1:],
+    )
+
+
+def _device_figures(case: str, usage: DeviceUsage, reads_per_second: float, read: Read) -> tuple[Measurement, ...]:
+    figure, counted = partial(Measurement, case=case), "according to its own counters, while the load ran"
+    return (
         figure(
             name="read from the device",
             unit="MiB/s",
             measured=usage.bytes_per_second / MIB,
-            because="according to its own counters, while the load ran",
+            because=counted,
         ),
         figure(
             name="of the device for a read",
             unit="kB",
-            measured=usage.bytes_per_second / window.measured.operations_per_second / KB,
-            predicted=disk_bytes_per_read(read_of(lab.miniature), ALL_HIT) / KB,
+            measured=usage.bytes_per_second / reads_per_second / KB,
+            predicted=disk_bytes_per_read(read, ALL_HIT) / KB,
             because="one block, and the rest of its first and last page",
         ),
-        figure(
-            name="operations of the device",
-            unit="IO/s",
-            measured=usage.reads_per_second,
-            because="according to its own counters, while the load ran",
-        ),
-        *performance_figures(case, window, "from the limited volume")[1:],
+        figure(name="operations of the device", unit="IO/s", measured=usage.reads_per_second, because=counted),
     )
 
 

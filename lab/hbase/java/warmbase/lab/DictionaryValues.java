@@ -5,13 +5,13 @@ import java.util.SplittableRandom;
 
 /**
  * Values that compress as real ones do: words of a dictionary, with as many random letters between them as bring
- * ZSTD, on blocks of 64 KiB, to the ratio asked for. The same key and field have the same value, always.
+ * ZSTD, on blocks of 64 KiB, to the requested ratio. The same key and field always have the same value.
  */
 final class DictionaryValues {
   private static final int WORDS = 256;
   private static final int WORD_BYTES = 24;
   private static final String LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  /** What ZSTD makes of one byte: of words, and of random letters among them. Measured, level 3, blocks of 64 KiB. */
+  /** The bytes that ZSTD writes for one byte of words, and of random letters. Measured: level 3, blocks of 64 KiB. */
   private static final double WORDS_SHRINK_TO = 0.156;
   private static final double LETTERS_SHRINK_TO = 0.815;
 
@@ -31,7 +31,7 @@ final class DictionaryValues {
     }
   }
 
-  /** The value of a field of a row, of this length. */
+  /** Returns the value of a field of a row, in this length. */
   byte[] value(String key, String field, int length) {
     byte[] value = new byte[length];
     SplittableRandom random = new SplittableRandom(seed(key, field));

@@ -10,14 +10,14 @@ public final class FixedRandom extends SecureRandomSpi {
   private static final String NAME = "warmbase-fixed-random";
   private static SplittableRandom random = new SplittableRandom(0);
 
-  /** Makes every SecureRandom from now on one of these. */
+  /** Replaces every SecureRandom that is created from now on. */
   static void install() {
     Provider provider = new Provider(NAME, "1", NAME) {};
     provider.put("SecureRandom." + NAME, FixedRandom.class.getName());
     Security.insertProviderAt(provider, 1);
   }
 
-  /** Begins the numbers of that seed. */
+  /** Restarts the numbers from that seed. */
   static synchronized void restart(long seed) {
     random = new SplittableRandom(seed);
   }

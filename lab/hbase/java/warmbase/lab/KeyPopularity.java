@@ -9,16 +9,16 @@ import org.apache.hadoop.hbase.util.Bytes;
 import site.ycsb.Utils;
 
 /**
- * How often each key number is asked for: YCSB 0.17's distributions, drawn from a given stream.
+ * The frequency with which each key number is read: YCSB 0.17's distributions, drawn from a given stream.
  *
- * <p>Key names are hashes of key numbers, so that the numbers of a hot set lie scattered over the table.
+ * <p>Key names are hashes of key numbers, so the rows of a hot set are scattered over the table.
  */
 @FunctionalInterface
 interface KeyPopularity {
-  /** The next key number; it may lie past the newest row, when the caller draws again. */
+  /** Returns the next key number. If it is past the newest row, the caller draws again. */
   long next(SplittableRandom random);
 
-  /** The popularity that a workload's properties ask for. Throws IllegalArgumentException for any other. */
+  /** Returns the popularity that a workload's properties request. Throws IllegalArgumentException for any other. */
   static KeyPopularity of(Properties properties) {
     long first = Long.parseLong(properties.getProperty("insertstart", "0"));
     long records = Long.parseLong(properties.getProperty("recordcount", "0"));

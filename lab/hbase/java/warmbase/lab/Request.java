@@ -12,7 +12,7 @@ import org.apache.hadoop.hbase.TableName;
 import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
 import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
 
-/** One request: its fields, and the time by which its answer is wanted. */
+/** One request: its fields, and its deadline. */
 final class Request {
   private static final double SECONDS = 120; // judgement: a table of the lab's size is compacted in less
   private static final long LOOK_MS = 200;
@@ -25,7 +25,7 @@ final class Request {
     this.endNanos = System.nanoTime() + (long) (number("seconds", SECONDS) * 1e9);
   }
 
-  /** Throws IllegalArgumentException when it is not given, as all readers without a default do. */
+  /** Throws IllegalArgumentException when the field is missing, as do all readers without a default. */
   String text(String name) {
     return given(name).getAsString();
   }
@@ -72,7 +72,7 @@ final class Request {
     return map(fields, name);
   }
 
-  /** The value of something begun; throws IOException when time is up first. */
+  /** Waits for a result; throws IOException if the deadline passes first. */
   <T> T await(Future<T> begun, String what) throws Exception {
     try {
       return begun.get(Math.max(0, endNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
@@ -83,7 +83,7 @@ final class Request {
     }
   }
 
-  /** Waits a little before the next look; throws IOException when time is up. */
+  /** Pauses before the next attempt; throws IOException if the deadline has passed. */
   void pause(String what, String state) throws IOException, InterruptedException {
     if (isLate()) {
       throw late(what, state);

@@ -19,7 +19,7 @@ import org.apache.hadoop.hbase.regionserver.StoreFileWriter;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.ChecksumType;
 
-/** One store file as it was asked for: {@code key=value} of what is not to be as in {@link #BY_DEFAULT}. */
+/** The definition of one store file: {@code key=value} for each setting that differs from {@link #BY_DEFAULT}. */
 final class Sample {
   /** Properties without which not every file can be written or read. */
   static final Map<String, String> DEFAULTS =
@@ -58,7 +58,7 @@ final class Sample {
   private final Map<String, String> asked = new HashMap<>(BY_DEFAULT);
   private final Configuration configuration;
 
-  /** Throws IllegalArgumentException for a key that there is not. */
+  /** Throws IllegalArgumentException for an unknown key. */
   Sample(Configuration configuration, List<String> pairs) {
     for (String pair : pairs) {
       String[] parts = pair.split("=", 2);
@@ -88,7 +88,7 @@ final class Sample {
     return number(key) != 0;
   }
 
-  /** Writes it as a flush does, or as a bulk load; the same bytes each time. */
+  /** Writes the file as a flush or a bulk load does, with the same bytes each time. */
   void write(Path file) throws IOException {
     FixedRandom.restart(number("seed"));
     FileSystem files = FileSystem.getLocal(configuration).getRaw();
@@ -108,7 +108,7 @@ final class Sample {
     writer.close();
   }
 
-  /** What HFileOutputFormat2 appends. */
+  /** Appends the same fields as HFileOutputFormat2. */
   private static void appendLoaded(StoreFileWriter writer) throws IOException {
     writer.appendFileInfo(HStoreFile.BULKLOAD_TIME_KEY, Bytes.toBytes(CREATED));
     writer.appendFileInfo(HStoreFile.BULKLOAD_TASK_KEY, Bytes.toBytes("attempt_1700000000000_0001_r_000000_0"));

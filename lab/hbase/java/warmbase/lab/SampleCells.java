@@ -10,7 +10,7 @@ import org.apache.hadoop.hbase.TagType;
 import org.apache.hadoop.hbase.regionserver.CellSink;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** Cells in HBase's order, the same for the same seed: rows of as many columns each, whose keys grow by chance. */
+/** Cells in HBase's order, the same for the same seed: rows with equal numbers of columns and random ascending keys. */
 final class SampleCells {
   private static final byte[] FAMILY = Bytes.toBytes("f");
   private static final long FIRST_TIMESTAMP = 1_700_000_000_000L;
@@ -27,7 +27,7 @@ final class SampleCells {
     this.random = new SplittableRandom(sample.number("seed"));
   }
 
-  /** Appends all of them; the first rows also have a delete of their family, for as many as were asked for. */
+  /** Appends all cells; the requested number of first rows also have a delete of their family. */
   void appendTo(CellSink sink) throws IOException {
     long cells = sample.number("cells");
     long columns = sample.number("columns");
@@ -63,7 +63,7 @@ final class SampleCells {
     return List.of(new ArrayBackedTag(TagType.TTL_TAG_TYPE, lifeMs));
   }
 
-  /** Letters by chance, after a share that is the same letter. */
+  /** Returns random letters, after a share of one repeated letter. */
   private byte[] value() {
     byte[] value = new byte[(int) sample.number("valuebytes")];
     int same = (int) (value.length * sample.share("compressible"));

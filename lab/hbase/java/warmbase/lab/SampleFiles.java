@@ -20,12 +20,12 @@ import org.apache.hadoop.util.GenericOptionsParser;
 import org.apache.hbase.thirdparty.com.google.common.base.Throwables;
 
 /**
- * Store files to test a reader with, and what HBase's own tool says of them. Subcommands:
+ * Writes store files to test a reader with, and prints them with HBase's own tool. Subcommands:
  *
  * <ul>
  *   <li>{@code write FILE key=value...} writes a file; {@link Sample} has the keys
  *   <li>{@code write-all LIST} writes one for each line of a list, a line being what follows {@code write}
- *   <li>{@code print FILE...} puts what HFilePrettyPrinter prints of each file beside it, as {@code FILE.txt}
+ *   <li>{@code print FILE...} writes the output of HFilePrettyPrinter for each file to {@code FILE.txt} beside it
  *   <li>{@code loop PASSES FILE...} prints how long HFilePrettyPrinter takes over all of them, a line for each pass
  * </ul>
  *
@@ -33,7 +33,7 @@ import org.apache.hbase.thirdparty.com.google.common.base.Throwables;
  */
 public final class SampleFiles {
   private static final double NANOS = 1e9;
-  /** What Java prints of an object that does not say what it is: another one in each JVM. */
+  /** The text that Java prints for an object without its own toString(); it differs in each JVM. */
   private static final Pattern IDENTITY = Pattern.compile("(?<=Comparator)@[0-9a-f]+");
   private static final List<Algorithm> CODECS = List.of(Algorithm.SNAPPY, Algorithm.LZ4, Algorithm.ZSTD);
 
@@ -43,17 +43,17 @@ public final class SampleFiles {
     this.configuration = configuration;
   }
 
-  /** Does what the class says. */
+  /** Runs one subcommand. */
   public static void main(String[] arguments) throws Exception {
     GenericOptionsParser parser = new GenericOptionsParser(arguments);
     List<String> words = List.of(parser.getRemainingArgs());
     if (words.get(0).startsWith("write")) {
-      // Before HBase makes its own random numbers, of which an encrypted file has some.
+      // This must precede HBase's own random numbers, which an encrypted file contains.
       FixedRandom.install();
     }
     Configuration configuration = HBaseConfiguration.create(parser.getConfiguration());
     Sample.DEFAULTS.forEach(configuration::setIfUnset);
-    // By themselves they read only what is in files.
+    // On their own, both read only the configuration files.
     CODECS.forEach(codec -> codec.reload(configuration));
     new SampleFiles(configuration).call(words);
   }
@@ -85,7 +85,7 @@ public final class SampleFiles {
     }
   }
 
-  /** What cannot be printed is said where it would stand; an empty file has no first block, for one. */
+  /** Prints an error in place of a part that cannot be printed: an empty file has no first block, for example. */
   private void print(String file) throws Exception {
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
     try (PrintStream text = new PrintStream(printed, false, StandardCharsets.UTF_8)) {

@@ -10,11 +10,11 @@ import site.ycsb.generator.NumberGenerator;
 import site.ycsb.workloads.CoreWorkload;
 
 /**
- * YCSB's core workload with every choice drawn from the property {@code seed}: run twice, it asks for the same keys.
+ * YCSB's core workload with every choice drawn from the property {@code seed}: two runs read the same keys.
  *
  * <p>YCSB draws from {@code ThreadLocalRandom}, which takes no seed. Here client thread n has streams of its own for
- * keys, for kinds of operation and for the further keys of a multi-get, so that none disturbs another. How often a
- * key is asked for is as in YCSB's own generators; see {@link KeyPopularity}.
+ * keys, for kinds of operation and for the further keys of a multi-get, so that none affects another. The frequency of each
+ * key is that of YCSB's own generators; see {@link KeyPopularity}.
  */
 public final class SeededWorkload extends CoreWorkload {
   private static final ThreadLocal<Streams> STREAMS = new ThreadLocal<>();
@@ -23,7 +23,7 @@ public final class SeededWorkload extends CoreWorkload {
   private long seed;
   private KeyPopularity popularity;
 
-  /** The workload of this JVM; null when it runs another class. */
+  /** The workload of this JVM; null if it runs another class. */
   static SeededWorkload current() {
     return current;
   }
@@ -58,13 +58,13 @@ public final class SeededWorkload extends CoreWorkload {
     return super.initThread(properties, thread, threads);
   }
 
-  /** One more key for a multi-get: drawn alone, as popular as any asked key, and perhaps the same as another. */
+  /** Returns another key for a multi-get, drawn independently from the same popularity; it may repeat a key. */
   String furtherKey() {
     SplittableRandom random = STREAMS.get().further;
     return buildKeyName(existing(() -> popularity.next(random)));
   }
 
-  /** YCSB's rule: a number past the newest row is drawn again. */
+  /** Draws again while the number is past the newest row, as YCSB does. */
   private long existing(LongSupplier draw) {
     long number = draw.getAsLong();
     while (number > transactioninsertkeysequence.lastValue()) {
@@ -73,14 +73,14 @@ public final class SeededWorkload extends CoreWorkload {
     return number;
   }
 
-  /** What one client thread draws from. */
+  /** The random streams of one client thread. */
   private static final class Streams {
     private final SplittableRandom keys;
     private final SplittableRandom operations;
     private final SplittableRandom further;
 
     Streams(long seed, int thread) {
-      // Mixed first: thread 1 of seed 7 must not be thread 0 of seed 8.
+      // Mixed first, so that thread 1 of seed 7 differs from thread 0 of seed 8.
       SplittableRandom all = new SplittableRandom(new SplittableRandom(seed).nextLong() + thread);
       keys = all.split();
       operations = all.split();
@@ -88,7 +88,7 @@ public final class SeededWorkload extends CoreWorkload {
     }
   }
 
-  /** A generator of YCSB's that draws from the calling thread's streams. */
+  /** A YCSB generator that draws from the calling thread's streams. */
   private static final class Chosen extends NumberGenerator {
     private final ToLongFunction<Streams> draw;
 

@@ -18,7 +18,7 @@ import org.apache.hbase.thirdparty.com.google.gson.Gson;
 import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
 import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
 
-/** What store files hold, read with HBase's own reader from where the S3 server keeps them. */
+/** Reads store files with HBase's own reader, from the directory of the S3 server. */
 final class StoreFiles {
   private final Configuration configuration;
 
@@ -26,7 +26,7 @@ final class StoreFiles {
     this.configuration = configuration;
   }
 
-  /** How many data blocks of a family below a table's directory have which payload: decompressed, and as on disk. */
+  /** Counts the data blocks of a family by payload size, decompressed and on disk, below a table's directory. */
   JsonObject blocks(Request request) throws IOException {
     Map<Integer, Integer> payloads = new TreeMap<>();
     Map<Integer, Integer> onDisk = new TreeMap<>();
@@ -74,7 +74,7 @@ final class StoreFiles {
       }
     }
   }
-  /** Without header and checksums, of which there is one for each chunk of header and payload. */
+  /** Returns the size without header and checksums; each chunk of header and payload has one checksum. */
   private static int payloadOnDisk(HFileBlock block) {
     int chunk = HFile.DEFAULT_BYTES_PER_CHECKSUM + Integer.BYTES;
     int chunks = (block.getOnDiskSizeWithHeader() + chunk - 1) / chunk;

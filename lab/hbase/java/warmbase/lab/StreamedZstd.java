@@ -12,8 +12,8 @@ import org.apache.hadoop.io.compress.Compressor;
 import org.apache.hadoop.io.compress.Decompressor;
 
 /**
- * ZSTD as Hadoop's ZStandardCodec has it, which needs a native library and is what HBase takes unless told otherwise: a
- * block is one frame, that does not say how long its content is. HBase's own codec puts lengths before frames.
+ * ZSTD in the format of Hadoop's ZStandardCodec, which needs a native library and is HBase's default: a
+ * block is one frame without a content length. HBase's own codec puts lengths before frames.
  */
 public final class StreamedZstd extends ZstdCodec {
   @Override
