@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NotRequired, TypedDict, Unpack
 
 from configurations.properties.property import ANY, Span
@@ -92,6 +93,10 @@ class _Fields(TypedDict):
 def rule(**fields: Unpack[_Fields]) -> Callable[[Check], Rule]:
     """Return a decorator that makes a check the rule with these fields."""
     return lambda check: Rule(check=check, **fields)
+
+
+emr_rule = partial(rule, proof=NO_AWS, of_hbase=False, of_hbase_1=True)
+"""A rule about EMR itself, which holds whatever runs on it and which no boot can show."""
 
 
 def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:

@@ -13,7 +13,7 @@ from facts.classifications import classifications
 from facts.keys.nearest import near_misses
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import NO_AWS, Violation, emr_rule, rule
 
 BOTH: Final = ("primary", "core")
 EXPORT: Final = "export"
@@ -24,17 +24,14 @@ LOG4J_2: Final = "HBase-release-history-changes-790"
 APPS: Final = "EMR Release Guide, emr-configure-apps"
 
 
-@rule(
+@emr_rule(
     id="WB108",
     severity=Severity.ERROR,
     title="logging classification that the release no longer has",
     because=REJECTED,
     fix="use hbase-log4j2, with properties in Log4j 2 syntax",
     source=f"EMR Release Guide, {LOG4J_2}",
-    proof=NO_AWS,
     emr=Span(since=(7, 9, 0)),
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _old_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
@@ -42,17 +39,14 @@ def _old_logging(node: LintedNode) -> Iterator[Violation]:
             yield Violation(classification=path, line=line, message=f"EMR 7.9 removed {path}")
 
 
-@rule(
+@emr_rule(
     id="WB109",
     severity=Severity.ERROR,
     title="logging classification that the release does not have yet",
     because=REJECTED,
     fix="use hbase-log4j, or emr-7.9.0 or later",
     source=f"EMR Release Guide, {LOG4J_2}",
-    proof=NO_AWS,
     emr=Span(until=(7, 9, 0)),
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _new_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
@@ -68,16 +62,13 @@ def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None
             yield path, line
 
 
-@rule(
+@emr_rule(
     id="WB112",
     severity=Severity.ERROR,
     title="unknown classification, close to a real one",
     because=REJECTED,
     fix="write the classification that exists",
     source="EMR Release Guide, the page of each release",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _slip(node: LintedNode) -> Iterator[Violation]:
     for path, line in _unlisted(node):
@@ -95,16 +86,13 @@ def _slip(node: LintedNode) -> Iterator[Violation]:
             yield Violation(classification=path, line=line, message=why, fix=f"write {nearest.rpartition('/')[2]}")
 
 
-@rule(
+@emr_rule(
     id="WB113",
     severity=Severity.WARNING,
     title="classification that EMR does not document",
     because=REJECTED,
     fix="check the release's page in the EMR Release Guide, or remove the classification",
     source="EMR Release Guide, the page of each 7.x release",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _unknown(node: LintedNode) -> Iterator[Violation]:
     """Releases before 7 have classifications that the table lacks."""

@@ -8,7 +8,7 @@ from typing import Final
 from emr.cluster_spec import EbsVolume
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import NO_AWS, Violation, emr_rule, rule
 from lint.rules.volumes import instance_of
 from sizing import gp3
 from sizing.units import MIB
@@ -24,7 +24,7 @@ def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
     return (volume for volume in node.volumes if volume.type == "gp3")
 
 
-@rule(
+@emr_rule(
     id="WB702",
     severity=Severity.WARNING,
     title="volumes faster than their instance",
@@ -34,9 +34,6 @@ def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
     ),
     fix="provision what the instance sustains, or use a larger instance",
     source="EC2 instance types",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
@@ -55,16 +52,13 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@emr_rule(
     id="WB703",
     severity=Severity.WARNING,
     title="more IOPS than the instance sustains",
     because="you pay for the rest and can never use it",
     fix="provision what the instance sustains, or use a larger instance",
     source="EC2 instance types",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
@@ -104,16 +98,13 @@ def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
             )
 
 
-@rule(
+@emr_rule(
     id="WB705",
     severity=Severity.ERROR,
     title="gp3 volume that EBS does not offer",
     because="EC2 rejects it, and the cluster does not start",
     fix="keep to at least 4 IOPS for each MiB/s and at most 500 for each GiB",
     source=GP3,
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
@@ -130,16 +121,13 @@ def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
             yield Violation(classification="", property=VOLUME, line=volume.line, message=why)
 
 
-@rule(
+@emr_rule(
     id="WB706",
     severity=Severity.WARNING,
     title="volume beyond the limits that EMR documents",
     because="the documented limit is probably outdated, but EMR may reject the launch",
     fix="use more nodes if EMR rejects it",
     source=CFN_VOLUME,
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _beyond_documents(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):

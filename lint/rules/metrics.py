@@ -8,7 +8,7 @@ from typing import Final
 from configurations.metrics import EXPORT_INTERVAL_MS
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import NO_AWS, Violation, emr_rule, rule
 
 EMR: Final = "emr-metrics"
 SYSTEM: Final = "emr-metrics/emr-system-metrics"
@@ -23,16 +23,13 @@ def _nothing_in(node: LintedNode, path: str) -> bool:
     return not any(inside) and not any(classification == path for classification, _ in node.settings)
 
 
-@rule(
+@emr_rule(
     id="WB801",
     severity=Severity.ERROR,
     title="empty emr-system-metrics",
     because="EMR documents an empty emr-system-metrics as the way to turn metrics off",
     fix="list metrics inside it, or remove it",
     source=AGENT,
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _empty_system(node: LintedNode) -> Iterator[Violation]:
     if SYSTEM in node.subject.classifications and _nothing_in(node, SYSTEM):
@@ -43,16 +40,13 @@ def _empty_system(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@emr_rule(
     id="WB802",
     severity=Severity.ERROR,
     title="empty emr-metrics",
     because="it resets the configuration of metrics, which removes those of HBase",
     fix="list metrics, or remove it",
     source=AGENT,
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _empty(node: LintedNode) -> Iterator[Violation]:
     if EMR in node.subject.classifications and _nothing_in(node, EMR):
@@ -83,16 +77,13 @@ def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
             )
 
 
-@rule(
+@emr_rule(
     id="WB804",
     severity=Severity.INFO,
     title="metrics published more often than CloudWatch stores them",
     because="CloudWatch keeps the agent's metrics at a resolution of 60 s",
     fix="use 60000",
     source=AGENT,
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
@@ -105,16 +96,13 @@ def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
                 )
 
 
-@rule(
+@emr_rule(
     id="WB805",
     severity=Severity.INFO,
     title="all system metrics of the agent",
     because="they cost $10.20 for each node and month, at $0.30 for each metric",
     fix="add emr-system-metrics with only the metrics that you look at",
     source="CloudWatch prices, first 10,000 metrics",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
     agent = EMR in node.subject.classifications or "AmazonCloudWatchAgent" in node.subject.applications

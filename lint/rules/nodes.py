@@ -8,7 +8,7 @@ from typing import Final
 from lint.finding import Severity
 from lint.jvm_options import jvm_options
 from lint.node import LintedNode
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import NO_AWS, Violation, emr_rule, rule
 from lint.rules.volumes import instance_of
 
 GROUPS: Final = "InstanceGroups"
@@ -35,17 +35,14 @@ def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@emr_rule(
     id="WB708",
     severity=Severity.ERROR,
     title="instance type that the release does not support",
     because="EMR rejects it",
     fix="choose a type that the release lists",
     source="EMR Management Guide, emr-supported-instance-types",
-    proof=NO_AWS,
     roles=("primary", "core"),
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _not_listed(node: LintedNode) -> Iterator[Violation]:
     instance = instance_of(node)
@@ -59,16 +56,13 @@ def _not_listed(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@emr_rule(
     id="WB709",
     severity=Severity.ERROR,
     title="metrics without AmazonCloudWatchAgent",
     because="only the agent publishes emr-metrics",
     fix="add the application AmazonCloudWatchAgent",
     source="EMR Release Guide, emr-AmazonCloudWatchAgent",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _no_agent(node: LintedNode) -> Iterator[Violation]:
     configured = "emr-metrics" in node.subject.classifications
@@ -118,16 +112,13 @@ def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@emr_rule(
     id="WB712",
     severity=Severity.INFO,
     title="EC2 key pair",
     because="Session Manager needs no key pair, and logs who does what",
     fix="remove it",
     source="AWS Systems Manager User Guide",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _key_pair(node: LintedNode) -> Iterator[Violation]:
     if node.subject.key_pair is not None:

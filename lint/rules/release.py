@@ -10,7 +10,7 @@ from facts.today import today
 from lint.finding import Severity
 from lint.node import LintedNode
 from lint.release_of import nearest_label
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import Violation, emr_rule, rule
 
 
 @rule(
@@ -49,16 +49,13 @@ def _release(node: LintedNode) -> Iterator[Violation]:
         yield Violation(classification="", message=message, fix=unknown.fix)
 
 
-@rule(
+@emr_rule(
     id="WB116",
     severity=Severity.WARNING,
     title="release past its standard support",
     because="AWS fixes no defects and no security holes in it any more",
     fix="launch a replica on a newer release, and promote it",
     source="EMR Release Guide, the table of supported lifecycle on the release's page, and emr-standard-support",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _past_support(node: LintedNode) -> Iterator[Violation]:
     until = node.release.support_until if node.release else None

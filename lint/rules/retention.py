@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from lint.finding import Severity
@@ -29,22 +30,20 @@ WAIT_FOR_MOST: Final = f"leave mintostart at 1, and set {MOST} and {TIMEOUT}"
 NEVER_ENDS: Final = "below mintostart the master keeps waiting, whatever the timeout, and no region is served"
 BALANCER: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
 MASTER: Final = "HBase 2.6.2 master, ServerCrashProcedure"
-PRIMARY: Final = ("primary",)
+master_rule = partial(rule, proof=NEEDS_RESTARTS, roles=("primary",))
 
 
 def _retries(node: LintedNode) -> float | None:
     return node.number(RETRIES, DEFAULT_RETRIES)
 
 
-@rule(
+@master_rule(
     id="WB307",
     severity=Severity.ERROR,
     title="master that waits forever for a lost server (hbase.master.scp.retain.assignment.force.retries)",
     because="a node that EMR replaces has a new name, so its regions stay offline until somebody notices",
     fix="use 12 to 14, depending on how long a restart takes",
     source=MASTER,
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
@@ -57,15 +56,13 @@ def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB315",
     severity=Severity.WARNING,
     title="master that waits for hours (…retain.assignment.force.retries)",
     because="a node that EMR replaces has a new name, and no server has its regions until the wait ends",
     fix="use 12 to 14, depending on how long a restart takes",
     source=MASTER,
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
@@ -80,15 +77,13 @@ def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB308",
     severity=Severity.ERROR,
     title="master that gives up before a restart ends (…retain.assignment.force.retries)",
     because="the master moves the regions to other servers, and they lose the cache that was kept for them",
     fix="use more retries; each one doubles the wait",
     source=f"{MASTER}; index restore measured with HBase 2.6.2",
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _window_too_short(node: LintedNode) -> Iterator[Violation]:
     """Yield a violation where the master gives up too soon; the wait scales with the first interval of 50 ms."""
@@ -140,30 +135,26 @@ def _away_seconds(node: LintedNode) -> float | None:
     ).away_seconds
 
 
-@rule(
+@master_rule(
     id="WB309",
     severity=Severity.WARNING,
     title="hbase.master.scp.retain.assignment.force without hbase.master.scp.retain.assignment",
     because="force only strengthens retention, which the other switch turns on",
     fix=f"also set {RETAIN}=true",
     source=MASTER,
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _force_alone(node: LintedNode) -> Iterator[Violation]:
     if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
         yield Violation(at=node.setting(FORCE), message=f"no effect without {RETAIN}")
 
 
-@rule(
+@master_rule(
     id="WB310",
     severity=Severity.WARNING,
     title="persistent cache whose regions do not return to their server",
     because="the master reassigns a server's regions as soon as the server is gone",
     fix=f"set {RETAIN} and {FORCE} to true, with 12 to 14 retries",
     source=MASTER,
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
     switched_on = [node.switched(key, default=False) for key in (RETAIN, FORCE)]
@@ -175,15 +166,13 @@ def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB311",
     severity=Severity.WARNING,
     title="cache-aware balancer without the path of the cache index",
     because="CacheAwareLoadBalancer turns its cache cost off when the master does not have that path",
     fix=f"set {PATH} for the primary nodes too",
     source="HBase 2.6.2 CacheAwareLoadBalancer",
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
@@ -193,15 +182,13 @@ def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB312",
     severity=Severity.WARNING,
     title="full restart that does not wait for the servers with the caches",
     because=("the master assigns regions once mintostart servers (default 1) have reported and 4.5 s have passed"),
     fix=(f"set {MOST} to the core nodes minus those that may be lost, and {TIMEOUT} to the length of a restart"),
     source="HBase 2.6.2 ServerManager",
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
     """Yield nothing where mintostart or the timeout is a placeholder.
@@ -224,7 +211,7 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB313",
     severity=Severity.WARNING,
     title="hbase.master.wait.on.regionservers.maxtostart below mintostart",
@@ -232,7 +219,6 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
     fix="remove it",
     source="HBase 2.6.2 ServerManager",
     proof=BOOTED,
-    roles=PRIMARY,
 )
 def _max_below_min(node: LintedNode) -> Iterator[Violation]:
     least = node.number(LEAST, 1)
@@ -243,7 +229,7 @@ def _max_below_min(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB316",
     severity=Severity.ERROR,
     title="hbase.master.wait.on.regionservers.mintostart above the number of RegionServers",
@@ -251,7 +237,6 @@ def _max_below_min(node: LintedNode) -> Iterator[Violation]:
     fix=WAIT_FOR_MOST,
     source="HBase 2.6.2 ServerManager",
     proof=BOOTED,
-    roles=PRIMARY,
 )
 def _never_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
@@ -262,15 +247,13 @@ def _never_enough(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@master_rule(
     id="WB317",
     severity=Severity.WARNING,
     title="hbase.master.wait.on.regionservers.mintostart above half of the RegionServers",
     because=NEVER_ENDS,
     fix=WAIT_FOR_MOST,
     source="HBase 2.6.2 ServerManager",
-    proof=NEEDS_RESTARTS,
-    roles=PRIMARY,
 )
 def _hardly_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)

@@ -6,21 +6,18 @@ from collections.abc import Iterator
 
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import Violation, emr_rule
 from lint.secret import holds_credential
 
 
-@rule(
+@emr_rule(
     id="WB901",
     severity=Severity.ERROR,
     title="static credential",
     because="DescribeCluster returns it, logs store it, and nobody rotates it",
     fix="remove it; nodes use the role of their instance profile",
     source="EMR Management Guide, emr-iam-role-for-ec2",
-    proof=NO_AWS,
     roles=("primary", "core"),
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _static_credentials(node: LintedNode) -> Iterator[Violation]:
     for (_, key), setting in node.settings.items():

@@ -8,7 +8,7 @@ from typing import Final
 from configurations.properties import CATALOGUE, Property
 from lint.finding import Severity
 from lint.node import SITE, LintedNode
-from lint.rule import BOOTED, NO_AWS, Violation, rule
+from lint.rule import BOOTED, Violation, emr_rule, rule
 from lint.rules.keys import SITES
 
 BOTH: Final = ("primary", "core")
@@ -40,17 +40,14 @@ def _accepted(entry: Property) -> str:
     return f"{entry.values}, in {entry.unit}" if entry.unit else str(entry.values)
 
 
-@rule(
+@emr_rule(
     id="WB106",
     severity=Severity.INFO,
     title="placeholder that is still to be filled in",
     because="lint cannot check a placeholder, and EMR would use it literally",
     fix="fill it in; warmbase plan computes it from your workload",
     source="the file itself",
-    proof=NO_AWS,
     roles=BOTH,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _gap(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
@@ -61,17 +58,14 @@ def _gap(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at=setting, message=f"{setting.key} still has a placeholder{hint}")
 
 
-@rule(
+@emr_rule(
     id="WB107",
     severity=Severity.ERROR,
     title="property set twice",
     because="only the last value counts, and a reader cannot tell which one was meant",
     fix="remove one of the two",
     source="EMR keeps a map for each classification",
-    proof=NO_AWS,
     roles=BOTH,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _twice(node: LintedNode) -> Iterator[Violation]:
     """Yield the later of two values. A classification may occur twice, but not a property of it."""
@@ -84,17 +78,14 @@ def _twice(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at=setting, message=f"{setting.key} is already set above; only this value counts")
 
 
-@rule(
+@emr_rule(
     id="WB115",
     severity=Severity.WARNING,
     title="value without quotes",
     because="EMR's API accepts strings only, and the AWS CLI rejects the whole configuration",
     fix="put the value in quotes",
     source="EMR API reference, Configuration",
-    proof=NO_AWS,
     roles=BOTH,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _unquoted(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():

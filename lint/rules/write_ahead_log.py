@@ -8,7 +8,7 @@ from typing import Final
 from emr.cluster_spec import Setting
 from lint.finding import Severity
 from lint.node import LintedNode
-from lint.rule import NO_AWS, Violation, rule
+from lint.rule import NO_AWS, Violation, emr_rule, rule
 from lint.rules.volumes import mount_of
 
 WAL: Final = "EMR Release Guide, emr-hbase-wal"
@@ -34,16 +34,13 @@ def _replication(node: LintedNode) -> float | None:
     return node.number("dfs.replication", None, "hdfs-site")
 
 
-@rule(
+@emr_rule(
     id="WB601",
     severity=Severity.ERROR,
     title="dfs.replication above the number of core nodes",
     because="no block ever reaches its replication, and HDFS cannot restore copies after a node is lost",
     fix="lower dfs.replication",
     source="EMR Management Guide, emr-plan-storage",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
     copies, cores = _replication(node), _core_count(node)
@@ -160,16 +157,13 @@ def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
             )
 
 
-@rule(
+@emr_rule(
     id="WB615",
     severity=Severity.WARNING,
     title="short-circuit reads that cannot work",
     because="they read blocks of the DataNode on the same host, through a socket whose path both must know",
     fix="remove the switch",
     source="Hadoop 3.4.1 DomainSocketFactory",
-    proof=NO_AWS,
-    of_hbase=False,
-    of_hbase_1=True,
 )
 def _short_circuit(node: LintedNode) -> Iterator[Violation]:
     """Yield nothing about the socket where the file cannot show hdfs-site, in which EMR may set the path."""
