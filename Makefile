@@ -66,7 +66,7 @@ fuzz: setup
 	$(BIN)/pytest -n 2 --dist worksteal tests/hfile/test_damaged_files.py tests/hfile/test_damaged_lists.py --inputs 100000 $(ARGS)
 
 bench-inspect: lab-setup
-	$(BIN)/python -m lab.hbase.inspection_bench $(ARGS)
+	$(BIN)/python -m tests.hfile.inspection_bench $(ARGS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""`python -m lab.hbase.inspection_bench`: how fast store files in S3 are inspected, beside HBase's own printer of them.
+"""`python -m tests.hfile.inspection_bench`: the speed of inspecting store files in S3, beside HBase's printer.
 
 In one run, on this machine: a root of real store files in the lab's S3 server, behind a proxy that adds the same
 latency to each request and counts them. We read it with as many threads as `warmbase inspect`; `hbase hfile -m` is a
@@ -28,10 +28,10 @@ from hfile.inspection import SamplingOptions
 from hfile.layout import FileEntry
 from hfile.readable import Readable
 from hfile.store_file import opened
-from lab.hbase.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
 from lab.hbase.store import Settings
 from sizing.problem import OperationFailed
 from sizing.units import KIB, MIB
+from tests.hfile.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
 
 LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
 THREADS: Final = SamplingOptions().threads
@@ -159,7 +159,7 @@ class InspectionBench:
 
 def main() -> None:
     """Print a table and, with --write, store the figures as JSON. Exits with 3 where a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m lab.hbase.inspection_bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.hfile.inspection_bench", description=__doc__)
     parser.add_argument("--write", type=Path, help="where to, as JSON")
     write = parser.parse_args().write
     with (
@@ -183,7 +183,7 @@ def main() -> None:
 
 
 def _timed(bench: InspectionBench, files: Sequence[FileEntry]) -> list[Timed]:
-    chosen = Random(0).sample(files, JVM_FILES)  # noqa: S311 - it must repeat
+    chosen = Random(0).sample(files, JVM_FILES)
     return [
         bench.ours(OURS[0], files, opened),
         bench.ours(OURS[1], files, _sampled),
@@ -193,7 +193,7 @@ def _timed(bench: InspectionBench, files: Sequence[FileEntry]) -> list[Timed]:
 
 
 def _sampled(readable: Readable) -> object:
-    return read_stats(readable, SAMPLE, Random(0))  # noqa: S311 - it must repeat
+    return read_stats(readable, SAMPLE, Random(0))
 
 
 def _ratios(timed: Sequence[Timed], shares: Sequence[ReadShare]) -> list[Ratio]:
