@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from dashboards.graph import MINUTE, Exact
@@ -35,6 +36,10 @@ class Alarm:
     def breaching(self) -> int:
         """Return how many of the last periods breach while the alarm is in ALARM."""
         return self.periods if self.datapoints is None else self.datapoints
+
+
+alarm_above: Final = partial(Alarm, comparison="GreaterThanThreshold")
+alarm_below: Final = partial(Alarm, comparison="LessThanThreshold")
 
 
 @dataclass(frozen=True, slots=True)

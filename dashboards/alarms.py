@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from configurations.metrics import metric
-from dashboards.alarm import Alarm
+from dashboards.alarm import Alarm, alarm_above, alarm_below
 from dashboards.expected import warm_fill, warming_seconds
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact
 from dashboards.node import FULL, of_cluster
@@ -83,10 +83,9 @@ def _cold_minutes(plan: Plan) -> int:
 
 
 def _core_node_missing(plan: Plan) -> Alarm:
-    return Alarm(
+    return alarm_below(
         name="core-node-missing",
         watched=of_cluster("CoreNodesRunning"),
-        comparison="LessThanThreshold",
         threshold=plan.core.count,
         periods=2,
         period_seconds=FIVE_MINUTES,
@@ -109,10 +108,9 @@ def _gets_above_plan(plan: Plan, root_bucket: str) -> Alarm:
             f"With warm caches the plan expects {warm:,.0f}. More is normal while caches warm up; otherwise a cache "
             "was lost or is too small."
         )
-    return Alarm(
+    return alarm_above(
         name="s3-gets-above-plan",
         watched=watched,
-        comparison="GreaterThanThreshold",
         threshold=math.ceil(allowed * FIVE_MINUTES),
         periods=3,
         period_seconds=FIVE_MINUTES,
@@ -123,10 +121,9 @@ def _gets_above_plan(plan: Plan, root_bucket: str) -> Alarm:
 
 def _s3_refuses(plan: Plan, root_bucket: str) -> Alarm:
     """Return the alarm on 5xx answers, which are mostly 503 Slow Down."""
-    return Alarm(
+    return alarm_above(
         name="s3-refuses",
         watched=of_root("5xxErrors", root_bucket),
-        comparison="GreaterThanThreshold",
         threshold=REFUSED_PER_SECOND * FIVE_MINUTES,
         periods=3,
         period_seconds=FIVE_MINUTES,
@@ -138,10 +135,9 @@ def _s3_refuses(plan: Plan, root_bucket: str) -> Alarm:
 
 def _of_servers(plan: Plan, *, replica: bool) -> Iterator[Alarm]:
     count, minutes = plan.core.count, _absence_minutes(plan)
-    yield Alarm(
+    yield alarm_below(
         name="server-silent",
         watched=_of_nodes("Answering", "SUM"),
-        comparison="LessThanThreshold",
         threshold=count,
         periods=minutes,
         missing="breaching",
@@ -150,10 +146,9 @@ def _of_servers(plan: Plan, *, replica: bool) -> Iterator[Alarm]:
         f"has stopped, and then no other alarm sees that node. Run {_status(plan)} to see which.",
     )
     if not replica:
-        yield Alarm(
+        yield alarm_below(
             name="meta-unassigned",
             watched=_of_nodes("HostsMeta", "SUM"),
-            comparison="LessThanThreshold",
             threshold=1,
             periods=minutes,
             description=f"No RegionServer has served hbase:meta for {minutes} minutes, so clients cannot locate rows "
@@ -166,19 +161,17 @@ def _of_hit_ratios(plan: Plan) -> Iterator[Alarm]:
     tier = next((below for promised, below in TIERS if predicted >= promised), None)
     if tier is None:
         return
-    yield Alarm(
+    yield alarm_above(
         name="hit-ratio-low",
         watched=_of_nodes(f"MissesOver{tier}", "SUM"),
-        comparison="GreaterThanThreshold",
         threshold=MIN_MISSES_PER_SECOND * MINUTE,
         periods=minutes,
         description=f"The caches have answered less than 0.{tier} of the cluster's block reads for {minutes} minutes; "
         f"the plan expects {predicted:.3g}. Run {_status(plan)} to see the ratio of each server.",
     )
-    yield Alarm(
+    yield alarm_above(
         name="server-cold",
         watched=_of_nodes("Below80", "MAX"),
-        comparison="GreaterThanThreshold",
         threshold=0,
         periods=minutes,
         description=f"The cache of a RegionServer has answered less than 0.80 of its block reads for {minutes} "
@@ -189,10 +182,9 @@ def _of_hit_ratios(plan: Plan) -> Iterator[Alarm]:
 
 def _of_warming(plan: Plan) -> Iterator[Alarm]:
     fill, seconds = round(MIN_FILL_OF_PLAN * warm_fill(plan), 3), warming_seconds(plan)
-    yield Alarm(
+    yield alarm_below(
         name="cache-filling",
         watched=_of_nodes("Fill", "MIN"),
-        comparison="LessThanThreshold",
         threshold=fill,
         periods=_cold_minutes(plan) + SETTLING_MINUTES,
         datapoints=1,
@@ -200,19 +192,17 @@ def _of_warming(plan: Plan) -> Iterator[Alarm]:
         "This alarm notifies nobody: together with server-young it means that the cache is warming up. Run "
         f"{_status(plan)} to see its fill.",
     )
-    yield Alarm(
+    yield alarm_below(
         name="server-young",
         watched=_of_nodes("UpSeconds", "MIN"),
-        comparison="LessThanThreshold",
         threshold=seconds,
         periods=1,
         description=f"A RegionServer has been up for less than {seconds / 60:,.0f} minutes, one and a half times what "
         f"the plan expects a cold cache to take. This alarm notifies nobody. Run {_status(plan)} to see its fill.",
     )
-    yield Alarm(
+    yield alarm_above(
         name="cache-lost",
         watched=_of_nodes("CacheLost", "SUM"),
-        comparison="GreaterThanThreshold",
         threshold=0,
         description="A RegionServer restarted with less than half of its cache, and has had 5 minutes to read its "
         f"index file. Run warmbase verify {plan.environment} to check the index file and the volume.",
@@ -220,10 +210,9 @@ def _of_warming(plan: Plan) -> Iterator[Alarm]:
 
 
 def _of_cache_writes(plan: Plan) -> Iterator[Alarm]:
-    yield Alarm(
+    yield alarm_above(
         name="insertions-fail",
         watched=_of_nodes("FailedInsertions", "SUM"),
-        comparison="GreaterThanThreshold",
         threshold=0,
         periods=INSERTION_MINUTES,
         description=f"Blocks have not been cached for {INSERTION_MINUTES} minutes because the queue of a cache writer "
@@ -231,10 +220,9 @@ def _of_cache_writes(plan: Plan) -> Iterator[Alarm]:
         f"{plan.environment} to see the throughput that the volume needs.",
     )
     behind = BEHIND_INTERVALS * plan.persistence.interval_ms / 1000 + math.ceil(plan.persistence.dump_seconds)
-    yield Alarm(
+    yield alarm_above(
         name="index-behind",
         watched=_of_nodes("IndexBehindSeconds", "MAX"),
-        comparison="GreaterThanThreshold",
         threshold=behind,
         description=f"A cache has changed, but its index file has not been written for {behind / 60:.0f} minutes. A "
         "crash would lose what was cached since then. Run warmbase verify "
@@ -245,10 +233,9 @@ def _of_cache_writes(plan: Plan) -> Iterator[Alarm]:
 def _of_room(plan: Plan) -> Iterator[Alarm]:
     datapoints, minutes = EVICTION_DATAPOINTS
     if plan.hit_ratio.predicted >= 1:
-        yield Alarm(
+        yield alarm_above(
             name="cache-evicts",
             watched=_of_nodes("Evictions", "SUM"),
-            comparison="GreaterThanThreshold",
             threshold=0,
             periods=minutes,
             datapoints=datapoints,
@@ -259,10 +246,9 @@ def _of_room(plan: Plan) -> Iterator[Alarm]:
     volume = plan.core.volume("cache")
     planned = (plan.cache.size_bytes + plan.persistence.file_bytes) / (volume.count * volume.size_bytes)
     full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + DISK_MARGIN_FRACTION)), 3)
-    yield Alarm(
+    yield alarm_above(
         name="disk-full",
         watched=_of_nodes("DiskUsed", "MAX"),
-        comparison="GreaterThanThreshold",
         threshold=full,
         description=f"A node's cache volume is filled to more than {full}; the plan fills at most {planned:.3f}. "
         "At 0.90 YARN marks the disk as unhealthy, and EMR replaces the node together with its cache. Run warmbase "
@@ -272,19 +258,17 @@ def _of_room(plan: Plan) -> Iterator[Alarm]:
 
 def _of_reads(plan: Plan) -> Iterator[Alarm]:
     allowed = max(MIN_P99_MS, math.ceil(P99_MARGIN * plan.throughput.p99_latency_ms))
-    yield Alarm(
+    yield alarm_above(
         name="gets-slow",
         watched=_of_nodes("GetP99", "MAX"),
-        comparison="GreaterThanThreshold",
         threshold=allowed,
         description=f"One in a hundred gets of a RegionServer has taken longer than {allowed} ms for 5 minutes. The "
         f"limit is twice the planned p99, and at least {MIN_P99_MS} ms. Run {_status(plan)} to see whether its cache "
         "is cold.",
     )
-    yield Alarm(
+    yield alarm_above(
         name="long-pause",
         watched=_of_nodes("LongPauses", "SUM"),
-        comparison="GreaterThanThreshold",
         threshold=0,
         periods=1,
         description="The JVM of a RegionServer paused for more than ten seconds. If it pauses longer, ZooKeeper "

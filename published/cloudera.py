@@ -7,7 +7,7 @@ from typing import Final
 
 from published.cloudera_copies import snapshot_figures, warming_figures
 from published.cod import FIELD_BYTES, PRODUCTION_READS, RECOVERY_READS, ROWS, STORED_BYTES, WORKERS, Cod
-from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
+from published.figure import PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure, model_figure
 from sizing.block import key_value_bytes
 from sizing.disks import HDFS_FILL_FRACTION
 from sizing.modes import HDFS, HDFS_REPLICATION, S3_CACHED, S3_PLAIN, Mode
@@ -46,24 +46,22 @@ def _data() -> tuple[PublishedFigure, ...]:
     rate = ROWS / (LOAD_HOURS * SECONDS_PER_HOUR)
     diffed = FIELD_BYTES + (CELL_BYTES - FIELD_BYTES) * ENCODED_KEY_FRACTION["FAST_DIFF"]
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="rows loaded",
             place="test methodology",
             published="20",
             ours=SIDECARS * ROWS_OF_SIDECAR / 10**9,
             unit="billion",
-            kind=FigureOrigin.ARITHMETIC,
             how="10 sidecar workers x 2 billion",
             remark=f"In {LOAD_HOURS} h: {rate:,.0f} rows/s, {rate / SIDECARS:,.0f} for each sidecar worker, "
             f"{rate / WORKERS * STORED_BYTES / ROWS / 10**6:.1f} MB/s for each of the {WORKERS} workers.",
         ),
-        PublishedFigure(
+        model_figure(
             what="size of the data",
             place="test methodology",
             published="~20",
             ours=ROWS * FIELDS * CELL_BYTES / TB,
             unit="TB",
-            kind=FigureOrigin.MODEL,
             how=f"20 billion YCSB default records: ten cells of 100 B, {CELL_BYTES} B each with their keys",
             remark="20 TB are the values alone. With keys so little is stored only under an encoding: FAST_DIFF leaves "
             f"about {ROWS * FIELDS * diffed / TB:.1f} TB. The source states neither record nor encoding.",
@@ -74,22 +72,20 @@ def _data() -> tuple[PublishedFigure, ...]:
 def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
     needed = cod.question.demand.everything_bytes / TB
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="cache of one worker",
             place="test environment",
             published="1.6",
             ours=CACHE_TB / WORKERS,
             unit="TB",
-            kind=FigureOrigin.ARITHMETIC,
             how="32 TB / 20 workers",
         ),
-        PublishedFigure(
+        model_figure(
             what="cache for 20 TB",
             place="test environment",
             published=f"{CACHE_TB}",
             ours=needed,
             unit="TB",
-            kind=FigureOrigin.MODEL,
             how="every block of 64 KiB in its slot, 95 % of the slots filled",
             remark=f"The published cache holds everything, and {format_percent(CACHE_TB / needed - 1)} more: it says "
             "nothing about a cache that must choose.",
@@ -99,13 +95,12 @@ def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
 
 
 def _hdfs_storage() -> PublishedFigure:
-    return PublishedFigure(
+    return model_figure(
         what="HDFS storage for each byte",
         place=COST,
         published="3",
         ours=HDFS_REPLICATION / HDFS_FILL_FRACTION,
         unit="times",
-        kind=FigureOrigin.MODEL,
         how=f"three replicas on volumes filled to {format_percent(HDFS_FILL_FRACTION)}",
         remark="Three copies alone fill the disks to the last byte; compaction and lost nodes need room.",
     )
@@ -114,25 +109,23 @@ def _hdfs_storage() -> PublishedFigure:
 def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
     cached, plain = _over_hdfs(cod, S3_CACHED, PRODUCTION_READS), _over_hdfs(cod, S3_PLAIN, RECOVERY_READS)
     return (
-        PublishedFigure(
+        model_figure(
             what="cost of S3 with cache over HDFS",
             place=f"{COST}, “40% reduction”",
             published="0.60",
             ours=(min(cached), max(cached)),
             unit="times",
-            kind=FigureOrigin.MODEL,
             how=f"cheapest cluster of each mode for {_from_to(PRODUCTION_READS)} reads/s; {cod.world.prices.region}, "
             "gp3 for HDD",
             remark="The load decides: HDFS is cheap where much data is read little, the cache where it is read a lot. "
             "The source gives its load and its bill in pictures only.",
         ),
-        PublishedFigure(
+        model_figure(
             what="cost of S3 without cache over HDFS",
             place=f"{COST}, “25% cost savings”",
             published="0.75",
             ours=(min(plain), max(plain)),
             unit="times",
-            kind=FigureOrigin.MODEL,
             how=f"the same for {_from_to(RECOVERY_READS)} reads/s",
             remark="The same nodes cost less without a cache than with one, so that 25 % saved here and 40 % there "
             "cannot be of as many nodes.",
@@ -151,13 +144,12 @@ def _from_to(reads: Sequence[int]) -> str:
 
 
 def _highlight() -> PublishedFigure:
-    return PublishedFigure(
+    return arithmetic_figure(
         what="performance of cached S3 over HDFS",
         place=COST,
         published="2",
         ours=1.7,
         unit="times",
-        kind=FigureOrigin.ARITHMETIC,
         how="“a factor of 1.7x”, under key takeaways",
         remark="And about 1.8 for reads. All three are against HDDs.",
     )

@@ -18,7 +18,7 @@ from published.benchmark_numbers import (
 )
 from published.emr_restart import restart_figures
 from published.emr_warm_up import request_figures, warm_up_figures
-from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
+from published.figure import PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure, model_figure
 
 SOURCE: Final = PublishedSource(
     title="Optimize HBase reads with bucket caching on Amazon EMR", publisher="AWS Big Data Blog"
@@ -47,23 +47,21 @@ def results(benchmark: Benchmark) -> SourceFigures:
 def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     reading = benchmark.as_published()
     return (
-        PublishedFigure(
+        model_figure(
             what="throughput with cache",
             place=TABLE,
             published=f"{WARM}",
             ours=reading.reads_per_second,
             unit="ops/s",
-            kind=FigureOrigin.MODEL,
             how="850 kB a read, six volumes of 125 MiB/s, 1,000 in flight",
             remark="See [what the agreement rests on](#assumptions-behind-the-agreement).",
         ),
-        PublishedFigure(
+        model_figure(
             what="latency with cache",
             place=TABLE,
             published=f"{WARM_MS:,}",
             ours=1000 * reading.latency_seconds,
             unit="ms",
-            kind=FigureOrigin.MODEL,
             how="the same, by mean-value analysis",
             remark="Not a second agreement: with the requests in flight given, throughput and latency are one number.",
         ),
@@ -75,23 +73,21 @@ def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     reads = [reading.reads_per_second for reading in readings]
     latencies = [1000 * reading.latency_seconds for reading in readings]
     return (
-        PublishedFigure(
+        model_figure(
             what="throughput without cache",
             place=TABLE,
             published=f"{COLD}",
             ours=(min(reads), max(reads)),
             unit="ops/s",
-            kind=FigureOrigin.MODEL,
             how=UNSTATED,
             remark="A range, not a prediction: see [without the cache](#without-the-cache).",
         ),
-        PublishedFigure(
+        model_figure(
             what="latency without cache",
             place=TABLE,
             published=f"{COLD_MS:,}",
             ours=(min(latencies), max(latencies)),
             unit="ms",
-            kind=FigureOrigin.MODEL,
             how=UNSTATED,
         ),
     )
@@ -100,23 +96,21 @@ def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 def _in_flight() -> tuple[PublishedFigure, ...]:
     place, how = "test setup, 3 clients of 500 threads", "throughput x latency (Little's law)"
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="requests in flight with cache",
             place=place,
             published=THREADS,
             ours=WARM * WARM_MS / 1000,
             unit="requests",
-            kind=FigureOrigin.ARITHMETIC,
             how=how,
             remark="Both runs kept about 1,000 requests in flight: 1,500 threads do not fit the table.",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="requests in flight without cache",
             place=place,
             published=THREADS,
             ours=COLD * COLD_MS / 1000,
             unit="requests",
-            kind=FigureOrigin.ARITHMETIC,
             how=how,
         ),
     )
@@ -125,24 +119,22 @@ def _in_flight() -> tuple[PublishedFigure, ...]:
 def _improvement() -> tuple[PublishedFigure, ...]:
     charted = 100 * (888.66 / 372.14 - 1)
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="improvement of throughput",
             place=TABLE,
             published="138.80",
             ours=100 * (WARM / COLD - 1),
             unit="%",
-            kind=FigureOrigin.ARITHMETIC,
             how=f"{WARM} / {COLD} - 1",
             remark=f"The table's own figures make {100 * (WARM / COLD - 1):.2f} %; what is stated is the percentage of "
             f"figure 2 (888.66 and 372.14 ops/s: {charted:.2f} %).",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="reduction of latency",
             place=TABLE,
             published="57.90",
             ours=100 * (1 - WARM_MS / COLD_MS),
             unit="%",
-            kind=FigureOrigin.ARITHMETIC,
             how="1 - 1,127 / 2,680",
         ),
     )
@@ -152,24 +144,22 @@ def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     demand = benchmark.candidate.question.demand
     row_kb = STORED_BYTES / RECORDS / 1000
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="size of the data set",
             place="test setup",
             published="7.9",
             ours=RECORDS * FIELDS * FIELD_BYTES / TB,
             unit="TB",
-            kind=FigureOrigin.ARITHMETIC,
             how="49,828,500 records x 2,000 fields x 425 B",
             remark="Values alone, before keys, and YCSB's are random bytes that do not compress 5:1. Either the size "
             f"or the command is not that of the test; 7.9 TB over the records are {row_kb:.1f} kB a row.",
         ),
-        PublishedFigure(
+        model_figure(
             what="cache over cached data",
             place="cache sizing guidelines",
             published=">1",
             ours=demand.everything_bytes / benchmark.workload.stored_bytes,
             unit="times",
-            kind=FigureOrigin.MODEL,
             how="slots of all blocks / 0.95 (the accept factor) over stored bytes",
             remark="A little more than the data is not enough: HBase evicts when 95 % of the slots are claimed.",
         ),
@@ -179,13 +169,12 @@ def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 
 def _misses(block_bytes: float) -> PublishedFigure:
     fewest, most = (gigabytes * 10**9 / block_bytes / 1000 for gigabytes in NODE_CACHE_GB)
-    return PublishedFigure(
+    return model_figure(
         what="misses of one node while its cache fills",
         place="figures 5 and 6",
         published="315-630",
         ours=(fewest, most),
         unit="thousand",
-        kind=FigureOrigin.MODEL,
         how="cache of 18 to 20 GB over blocks of 64 KiB as they are cached",
         remark="One miss for each block at the lower end, two at the upper: reads that ask again before a block is in "
         "would do that.",

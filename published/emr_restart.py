@@ -7,7 +7,7 @@ from typing import Final
 
 from published.benchmark import Benchmark
 from published.benchmark_numbers import NODE_CACHE_GB
-from published.figure import FigureOrigin, PublishedFigure
+from published.figure import PublishedFigure, model_figure
 from sizing.restart import retention_window_seconds
 from sizing.units import GIB, SECONDS_PER_HOUR, format_duration
 
@@ -25,13 +25,12 @@ def restart_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
     volume = benchmark.cache_volume
     node_seconds = max(NODE_CACHE_GB) * 10**9 / volume.bytes_per_second
-    return PublishedFigure(
+    return model_figure(
         what="recovery without persistent cache",
         place=TABLE,
         published="~6",
         ours=benchmark.plan.warm_up.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
-        kind=FigureOrigin.MODEL,
         how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node, which reads share",
         remark="The source takes 24 h to 95 % in one table and 6 h in the other. The 20 GB a node that its graphs show "
         f"would take {format_duration(node_seconds)}.",
@@ -40,13 +39,12 @@ def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
 
 def _persistent_cache(benchmark: Benchmark) -> PublishedFigure:
     large = benchmark.plan.restart
-    return PublishedFigure(
+    return model_figure(
         what="recovery with persistent cache",
         place=TABLE,
         published="<2",
         ours=_small(benchmark).plan.restart.seconds / 60,
         unit="min",
-        kind=FigureOrigin.MODEL,
         how="three nodes with 20 GB of cache each: boot, pre-touch, index, regions of 10 GiB",
         remark=f"With the benchmark's {benchmark.candidate.cache_mib / 1024:,.0f} GiB of cache a node a restart takes "
         f"{format_duration(large.seconds)}: two minutes must not be promised at a terabyte.",
@@ -55,13 +53,12 @@ def _persistent_cache(benchmark: Benchmark) -> PublishedFigure:
 
 def _retries(benchmark: Benchmark) -> PublishedFigure:
     large = benchmark.plan.restart
-    return PublishedFigure(
+    return model_figure(
         what="`hbase.master.scp.retain.assignment.force.retries`",
         place="configuring persistent bucket cache",
         published=f"{RETRIES}",
         ours=large.retain_retries,
         unit="retries",
-        kind=FigureOrigin.MODEL,
         how="50 ms x (2^retries - 1) must cover the restart of a full cache, with half as much again",
         remark=f"{RETRIES} retries are over after {format_duration(retention_window_seconds(RETRIES))}; then the "
         f"regions go to other servers and the cache is lost. {large.retain_retries} last "

@@ -8,7 +8,7 @@ import numpy as np
 
 from published.benchmark import YCSB_ZIPF, ZIPF, Benchmark
 from published.benchmark_numbers import COLD, COLD_GETS, PEAK_GETS, RECORDS, WARM, WARM_GETS
-from published.figure import FigureOrigin, PublishedFigure
+from published.figure import PublishedFigure, arithmetic_figure, model_figure
 from sizing.popularity import UNIFORM, RowPopularity, block_popularity
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent
 from sizing.warm_up import CacheCapacity, Streams, WarmUpLoad, curve, rate_between
@@ -23,24 +23,22 @@ def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     flat_half, flat_day = _demand_filled(YCSB_ZIPF)
     even_half, even_day = _demand_filled(UNIFORM)
     return (
-        PublishedFigure(
+        model_figure(
             what="hit ratio after 12 h",
             place=TABLE,
             published="85",
             ours=100 * half,
             unit="%",
-            kind=FigureOrigin.MODEL,
             how="reads alone fill an empty cache; Zipf 0.99 over 49,828,500 rows",
             remark=f"The skew decides, and is not stated. Reads spread evenly: {format_percent(even_half)}. YCSB's own "
             f"generator, which is flatter than a Zipf over the rows: {format_percent(flat_half)}.",
         ),
-        PublishedFigure(
+        model_figure(
             what="hit ratio after 24 h",
             place=TABLE,
             published=">95",
             ours=100 * day,
             unit="%",
-            kind=FigureOrigin.MODEL,
             how="the same, 12 h later",
             remark=f"Reads alone do not get there (evenly spread {format_percent(even_day)}, YCSB's generator "
             f"{format_percent(flat_day)}): something else filled the cache, and prefetch is on in the source's recipe.",
@@ -51,13 +49,12 @@ def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 
 def _prefetched(benchmark: Benchmark) -> PublishedFigure:
     filled = benchmark.plan.warm_up
-    return PublishedFigure(
+    return model_figure(
         what="time until 95 % with prefetch",
         place=TABLE,
         published="24",
         ours=filled.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
-        kind=FigureOrigin.MODEL,
         how=f"`hbase.rs.prefetchblocksonopen`, all blocks, beside the benchmark's reads; limit: {filled.limit}",
         remark="With prefetch the volumes could have been full within hours, if S3 is read 64 MiB at a time. With a "
         f"GET for each block it takes {format_duration(_block_by_block(benchmark))}. How S3 was read is not stated.",
@@ -90,26 +87,24 @@ def request_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
     ours, blocks = COLD * SECONDS_PER_HOUR, benchmark.candidate.question.read.blocks
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="GETs an hour at the start",
             place=TABLE,
             published=f"{COLD_GETS:,}",
             ours=ours,
             unit="GETs",
-            kind=FigureOrigin.ARITHMETIC,
             how=f"{COLD} uncached reads/s x 3,600 s, one GET each",
             remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second and cannot feed "
             f"{COLD:.0f} uncached reads a second, and a row of {blocks:.1f} blocks may take as many GETs. "
             f"{COLD_GETS:,} in five minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would come near. Only proportions can "
             "be used.",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="GETs an hour at the peak",
             place="figure 4",
             published=f"{PEAK_GETS:,}",
             ours=ours,
             unit="GETs",
-            kind=FigureOrigin.ARITHMETIC,
             how="the same",
         ),
     )
@@ -118,23 +113,21 @@ def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 def _warming_gets() -> tuple[PublishedFigure, ...]:
     needed = 1 - WARM_GETS / COLD_GETS * COLD / WARM
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="GETs an hour after 12 h",
             place=TABLE,
             published="15,000",
             ours=_gets(0.85),
             unit="GETs",
-            kind=FigureOrigin.ARITHMETIC,
             how="95,000 x 15 % missed x reads/s at 85 % over those at 0 %",
             remark=f"15 % of 95,000 are {0.15 * COLD_GETS:,.0f}; but reads are faster by then, so more of them miss.",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="GETs an hour after 24 h",
             place=TABLE,
             published=f"<{WARM_GETS:,}",
             ours=_gets(0.95),
             unit="GETs",
-            kind=FigureOrigin.ARITHMETIC,
             how="the same at 95 %",
             remark=f"So few need a hit ratio of {format_percent(needed)}, not 95 %.",
         ),
@@ -142,13 +135,12 @@ def _warming_gets() -> tuple[PublishedFigure, ...]:
 
 
 def _fewer_gets() -> PublishedFigure:
-    return PublishedFigure(
+    return arithmetic_figure(
         what="fewer GETs",
         place="persistent cache, last paragraph",
         published="99",
         ours=100 * (1 - WARM_GETS / COLD_GETS),
         unit="%",
-        kind=FigureOrigin.ARITHMETIC,
         how="1 - 1,000 / 95,000",
     )
 

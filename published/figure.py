@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 BOUNDS: Final = "~<>"
@@ -87,6 +88,10 @@ class PublishedFigure:
         if self.ratio.most < 1 - CLOSE_FRACTION or self.ratio.least > 1 + CLOSE_FRACTION:
             return Verdict.APART
         return Verdict.CLOSE if ours.least == ours.most else Verdict.RANGE
+
+
+model_figure: Final = partial(PublishedFigure, kind=FigureOrigin.MODEL)
+arithmetic_figure: Final = partial(PublishedFigure, kind=FigureOrigin.ARITHMETIC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
+from published.figure import PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure
 from sizing.modes import HDFS_REPLICATION
 
 SOURCE: Final = PublishedSource(title="Healing HBase Locality At Scale", publisher="HubSpot Product Blog")
@@ -22,33 +22,30 @@ def results() -> SourceFigures:
 def _compaction() -> tuple[PublishedFigure, ...]:
     place = "resolving locality issues"
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="written by compacting a region",
             place=place,
             published="30",
             ours=REGION_GB * HDFS_REPLICATION,
             unit="GB",
-            kind=FigureOrigin.ARITHMETIC,
             how="10 GB x three replicas",
             remark="In S3 it is written once; but each of its cached blocks is then of a file that is gone, and the "
             "cache takes the 10 GB in again.",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="wasted on 1 GB that is not local",
             place=place,
             published="9",
             ours=REGION_GB - NON_LOCAL_GB,
             unit="GB",
-            kind=FigureOrigin.ARITHMETIC,
             how="10 GB region - 1 GB",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="compaction until all is local",
             place="case study: resolving timeouts",
             published=">8",
             ours=7 / 0.75,
             unit="h",
-            kind=FigureOrigin.ARITHMETIC,
             how="at the rate of the 7 h that reached 75 %",
         ),
     )
@@ -57,22 +54,20 @@ def _compaction() -> tuple[PublishedFigure, ...]:
 def _name_node() -> tuple[PublishedFigure, ...]:
     worst = STORE_FILES / REFRESH_SECONDS
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="refreshes of block locations",
             place="load testing",
             published="~12,000",
             ours=worst,
             unit="req/s",
-            kind=FigureOrigin.ARITHMETIC,
             how="350,000 store files / 30 s",
         ),
-        PublishedFigure(
+        arithmetic_figure(
             what="NameNode of 4 CPUs over that worst case",
             place="load testing",
             published=">2",
             ours=22_000 / worst,
             unit="times",
-            kind=FigureOrigin.ARITHMETIC,
             how=f"22,000 req/s / {worst:,.0f} req/s",
             remark="The source says “more than double our worst case”; it is a little less. The conclusion stands: "
             f"8 CPUs did 60,000 req/s, {60_000 / worst:.1f} times the worst case.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures
+from published.figure import PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure
 from sizing.units import format_percent
 
 SOURCE: Final = PublishedSource(
@@ -25,13 +25,12 @@ def results() -> SourceFigures:
 
 def _improvement() -> tuple[PublishedFigure, ...]:
     return (
-        PublishedFigure(
+        arithmetic_figure(
             what="mean improvement of 20 queries",
             place="performance analysis",
             published="20",
             ours=100 * (LEAST + MOST) / 2,
             unit="%",
-            kind=FigureOrigin.ARITHMETIC,
             how="(time without - time with) / time without; middle of 6 % and 32 %",
             remark="Each query's own figure is in a chart only. A fifth of the time saved is "
             f"{1 / (1 - 0.20):.2f} times the speed, and at most {1 / (1 - MOST):.2f} times; a mean of percentages is "
@@ -43,13 +42,12 @@ def _improvement() -> tuple[PublishedFigure, ...]:
 def _hit_rate(node: int, percentage: str, counted: tuple[int, int, float, float]) -> PublishedFigure:
     cached, remote, cached_mb, remote_mb = counted
     by_bytes = cached_mb / (cached_mb + remote_mb)
-    return PublishedFigure(
+    return arithmetic_figure(
         what=f"hit rate of node {node}",
         place="table after the first run",
         published=percentage,
         ours=cached / (cached + remote),
         unit="",
-        kind=FigureOrigin.ARITHMETIC,
         how=f"{cached} / ({cached} + {remote}) reads",
         remark=f"Of the bytes, {format_percent(by_bytes)}: a hit ratio of requests says little where they differ so in "
         "size."
