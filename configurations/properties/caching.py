@@ -10,18 +10,17 @@ from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265, R
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
+_switch = partial(_core, values=Switch())
 
 CACHING: Final = (
-    _core(
+    _switch(
         key="hbase.block.data.cacheonread",
         hbase=Span(since=(2, 4, 17)),
-        values=Switch(),
         applied=Applied.LIVE,
         reason="false also switches off prefetch and the caching of compressed blocks",
     ),
-    _core(
+    _switch(
         key="hbase.rs.prefetchblocksonopen",
-        values=Switch(),
         reason="regions fill the cache when they open",
         source=RECIPE,
     ),
@@ -43,17 +42,15 @@ CACHING: Final = (
         values=Decimal(unit="fraction of the delay", most=1.0),
         reason="spreads the starts of prefetch over time",
     ),
-    _core(
+    _switch(
         key="hbase.rs.cacheblocksonwrite",
-        values=Switch(),
         applied=Applied.LIVE,
         reason="flushed blocks enter the cache at once",
         source=RECIPE,
     ),
-    _core(
+    _switch(
         key="hbase.rs.cachecompactedblocksonwrite",
         hbase=Span(since=(2, 4, 17)),
-        values=Switch(),
         reason="a compaction caches its output, so that its input's cached blocks are replaced and not lost",
         source=RECIPE,
     ),
@@ -63,43 +60,36 @@ CACHING: Final = (
         values=Whole(unit="bytes", most=LONG),
         reason="the output of compactions above this size is not cached",
     ),
-    _core(
+    _switch(
         key="hfile.block.index.cacheonwrite",
-        values=Switch(),
         reason="leaf indexes enter L1 when they are written",
     ),
-    _core(
+    _switch(
         key="hfile.block.bloom.cacheonwrite",
-        values=Switch(),
         reason="Bloom chunks enter L1 when they are written",
     ),
-    _core(
+    _switch(
         key="hbase.block.data.cachecompressed",
-        values=Switch(),
         reason="compressed blocks stay compressed in the cache; without compression it has no effect",
         source=RECIPE,
     ),
-    _core(
+    _switch(
         key="hbase.rs.evictblocksonclose",
-        values=Switch(),
         applied=Applied.LIVE,
         reason="blocks stay cached when a region closes, so that a region that moves away and back finds them again",
     ),
-    _core(
+    _switch(
         key="hbase.rs.evictblocksonsplit",
-        values=Switch(),
         reason="the daughters of a split find the parent's cached blocks; before HBase 2.6.3 they never do",
         source=HBASE_264,
         hbase=Span(since=(2, 6, 3)),
     ),
-    _core(
+    _switch(
         key="hbase.hfile.drop.behind.compaction",
-        values=Switch(),
         reason="compactions do not displace the page cache; HDFS only",
     ),
-    _core(
+    _switch(
         key="hbase.regionserver.datatiering.enable",
-        values=Switch(),
         reason="files whose newest cell is old are neither prefetched nor kept in the cache",
         source=HBASE_264,
         hbase=Span(since=(2, 6, 4)),
@@ -175,9 +165,8 @@ CACHING: Final = (
         values=Whole(unit="bytes", most=LONG),
         reason="after reading this many bytes a scan opens a stream of its own",
     ),
-    _core(
+    _switch(
         key="hbase.storescanner.use.pread",
-        values=Switch(),
         reason="true prevents scans from opening a stream of their own",
     ),
 )

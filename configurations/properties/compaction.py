@@ -26,7 +26,13 @@ DAY_LIMIT_BYTES: Final = 2 * GIB
 NIGHT_BYTES_PER_SECOND: Final = 50 * MIB
 """The default of hbase.hstore.compaction.throughput.lower.bound, the rate of a quiet day."""
 
-_core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART)
+_core = partial(
+    Property,
+    classification="hbase-site",
+    groups=CORE,
+    applied=Applied.LIVE,
+    source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,72 +60,53 @@ COMPACTION: Final = (
         key="hbase.hregion.majorcompaction",
         values=Whole(unit="ms", least=0, most=LONG),
         reason="a major compaction replaces every cached block, so it runs when you start it, and not by the calendar",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
     _core(
         key="hbase.hregion.majorcompaction.jitter",
         values=Decimal(unit="fractions of the interval", least=0, most=1),
         reason="spreads the calendar's major compactions; without a calendar it has no effect",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
     _core(
         key="hbase.offpeak.start.hour",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason=f"large compactions wait until {NIGHT_BEGINS} o'clock by the region's winter time, because the blocks "
         "that one replaces drop out of the cache, and most services have the fewest reads then",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
     _core(
         key="hbase.offpeak.end.hour",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason=f"large compactions start until {NIGHT_ENDS} o'clock by the region's winter time",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
     _core(
         key="hbase.hstore.compaction.ratio.offpeak",
         values=Decimal(unit="ratio", above=0),
         reason="the ratio by which files are selected for compaction in the off-peak hours",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
     _core(
         key="hbase.hstore.compaction.max.size",
         values=Whole(unit="bytes", least=1, most=LONG),
-        applied=Applied.LIVE,
         reason=f"by day a minor compaction reads at most {DAY_LIMIT_BYTES / GIB:.0f} GiB, enough for flushes and a few "
         "rounds of merging them; a store with too many files is compacted in any case",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(
         key="hbase.hstore.compaction.max.size.offpeak",
         values=Whole(unit="bytes", least=1, most=LONG),
-        applied=Applied.LIVE,
         reason="at night one compaction at a time on a RegionServer reads files of any size",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(
         key="hbase.hstore.compaction.throughput.offpeak",
         values=Whole(unit="bytes/s", least=1, most=LONG),
-        applied=Applied.LIVE,
         reason=f"{NIGHT_BYTES_PER_SECOND / MIB:.0f} MiB/s, as on a quiet day: without a limit, compactions at night "
         "would take the whole throughput of the cache volume",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(
         key="hbase.hstore.compaction.throughput.higher.bound",
         values=Whole(unit="bytes/s", least=1, most=LONG),
-        applied=Applied.LIVE,
         reason="the highest rate at which compactions write by day, when stores have many files",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
     ),
     _core(
         key="hbase.hstore.compactionThreshold",
         values=Whole(unit="store files", least=2),
-        applied=Applied.LIVE,
         reason="the number of files that starts a compaction; its newer name is hbase.hstore.compaction.min",
         source=HBASE_262,
     ),
@@ -128,14 +115,10 @@ COMPACTION: Final = (
         values=Whole(unit="threads", least=1),
         reason="the number of large compactions at the same time; each reads S3 and writes the cache while reads are "
         "served",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
     _core(
         key="hbase.regionserver.thread.compaction.small",
         values=Whole(unit="threads", least=1),
         reason="the number of small compactions at the same time",
-        source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
 )

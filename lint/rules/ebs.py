@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from emr.cluster_spec import EbsVolume
@@ -13,7 +14,7 @@ from lint.rules.volumes import instance_of
 from sizing import gp3
 from sizing.units import MIB
 
-VOLUME: Final = "VolumeSpecification"
+_volume_violation = partial(Violation, classification="", property="VolumeSpecification")
 CFN_VOLUME: Final = "CloudFormation reference, AWS::EMR::Cluster VolumeSpecification"
 GP3: Final = "EBS User Guide, general-purpose volumes"
 MOST_IOPS: Final = 80_000
@@ -44,9 +45,7 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     provisioned = sum((volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * volume.count for volume in volumes)
     sustained = instance.ebs_sustained_bytes_per_second // MIB
     if provisioned > sustained:
-        yield Violation(
-            classification="",
-            property=VOLUME,
+        yield _volume_violation(
             line=volumes[0].line,
             message=f"{provisioned:,} MiB/s of volumes on {instance.name}, which sustains only {sustained:,}",
         )
@@ -68,9 +67,7 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
         return
     provisioned = sum((volume.iops or gp3.INCLUDED_IOPS) * volume.count for volume in volumes)
     if provisioned > instance.ebs_sustained_iops:
-        yield Violation(
-            classification="",
-            property=VOLUME,
+        yield _volume_violation(
             line=volumes[0].line,
             message=f"{provisioned:,} IOPS of volumes on {instance.name}, which "
             f"sustains only {instance.ebs_sustained_iops:,}",
@@ -90,9 +87,7 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
 def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         if node.caches and volume.throughput_mib_s is None:
-            yield Violation(
-                classification="",
-                property=VOLUME,
+            yield _volume_violation(
                 line=volume.line,
                 message=f"the volume is limited to gp3's default of {gp3.INCLUDED_MIB_S} MiB/s",
             )
@@ -118,7 +113,7 @@ def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
         elif volume.size_gib is not None and iops > gp3.most_iops(volume.size_gib):
             why = f"{volume.size_gib:,} GiB allows {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
         if why:
-            yield Violation(classification="", property=VOLUME, line=volume.line, message=why)
+            yield _volume_violation(line=volume.line, message=why)
 
 
 @emr_rule(
@@ -133,9 +128,7 @@ def _beyond_documents(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         size, throughput = volume.size_gib or 0, volume.throughput_mib_s or 0
         if size > gp3.EMR_DOCUMENTED_GIB or throughput > gp3.EMR_DOCUMENTED_MIB_S:
-            yield Violation(
-                classification="",
-                property=VOLUME,
+            yield _volume_violation(
                 line=volume.line,
                 message=f"EMR documents volumes up to {gp3.EMR_DOCUMENTED_GIB:,} GiB and {gp3.EMR_DOCUMENTED_MIB_S:,} "
                 f"MiB/s; this one has {' and '.join(_limits(volume))}",
@@ -162,9 +155,7 @@ def _limits(volume: EbsVolume) -> Iterator[str]:
 def _old_volume(node: LintedNode) -> Iterator[Violation]:
     for volume in node.volumes:
         if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
-            yield Violation(
-                classification="",
-                property=VOLUME,
+            yield _volume_violation(
                 line=volume.line,
                 message=f"the cache would be on a {volume.type} volume",
             )

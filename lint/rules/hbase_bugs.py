@@ -22,7 +22,7 @@ FIRST: Final = (2, 6, 0)
 
 class _Bug(TypedDict):
     id: str
-    severity: Severity
+    severity: NotRequired[Severity]
     title: str
     issue: str
     fix: str
@@ -37,7 +37,7 @@ def _bug(**bug: Unpack[_Bug]) -> Rule:
 
     @rule(
         id=bug["id"],
-        severity=bug["severity"],
+        severity=bug.get("severity", Severity.INFO),
         title=title,
         because=f"{bug['issue']}; {f'fixed in HBase {_dotted(fixed)}' if fixed else 'no release has a fix'}",
         fix=bug["fix"],
@@ -92,7 +92,6 @@ NO_SCAN_RESISTANCE: Final = _bug(
 )
 RESTORE_BEFORE_REGISTRATION: Final = _bug(
     id="WB502",
-    severity=Severity.INFO,
     title="a restart takes 2 to 2.5 minutes longer for each TiB of 64 KiB blocks, because the RegionServer restores "
     "its index before it registers",
     issue="HBASE-28804",
@@ -102,7 +101,6 @@ RESTORE_BEFORE_REGISTRATION: Final = _bug(
 )
 RESTORED_BLOCKS_OUTLIVE_NEW: Final = _bug(
     id="WB503",
-    severity=Severity.INFO,
     title="after a restart that keeps the cache, blocks read since then look oldest and are evicted first",
     issue="no issue found",
     fixed=None,
@@ -111,7 +109,6 @@ RESTORED_BLOCKS_OUTLIVE_NEW: Final = _bug(
 )
 ENCODED_FILES_NOT_COUNTED: Final = _bug(
     id="WB504",
-    severity=Severity.INFO,
     title="cache ratios are wrong after a restart, because files of encoded column families never count as fully "
     "cached",
     issue="HBASE-29243",
@@ -121,7 +118,6 @@ ENCODED_FILES_NOT_COUNTED: Final = _bug(
 )
 PREFETCHED_ONCE: Final = _bug(
     id="WB505",
-    severity=Severity.INFO,
     title="a file that was once fully cached is not prefetched again, even after its blocks are evicted",
     issue="HBASE-29326",
     fixed=(2, 6, 3),
@@ -130,7 +126,6 @@ PREFETCHED_ONCE: Final = _bug(
 )
 SPLITS_DROP_BLOCKS: Final = _bug(
     id="WB506",
-    severity=Severity.INFO,
     title="splits and merges drop the cached blocks of the parent regions, and each prefetched file walks the whole "
     "index",
     issue="HBASE-28596",
@@ -150,7 +145,6 @@ UNTHROTTLED_BALANCER: Final = _bug(
 )
 CACHE_ERRORS_FAIL_READS: Final = _bug(
     id="WB508",
-    severity=Severity.INFO,
     title="an exception in the cache fails the client's read; HBase does not fall back to the store file",
     issue="HBASE-29627",
     fixed=(2, 6, 4),
@@ -159,7 +153,6 @@ CACHE_ERRORS_FAIL_READS: Final = _bug(
 )
 CACHED_DESPITE_BLOCKCACHE_FALSE: Final = _bug(
     id="WB509",
-    severity=Severity.INFO,
     title="column families with BLOCKCACHE=false are still cached on write",
     issue="HBASE-29623",
     fixed=(2, 6, 4),
@@ -168,7 +161,6 @@ CACHED_DESPITE_BLOCKCACHE_FALSE: Final = _bug(
 )
 REGION_RATIO_DRIFTS: Final = _bug(
     id="WB510",
-    severity=Severity.INFO,
     title="currentRegionCacheRatio drifts from the truth as blocks are evicted",
     issue="HBASE-29707",
     fixed=(2, 6, 5),
@@ -178,7 +170,6 @@ REGION_RATIO_DRIFTS: Final = _bug(
 )
 BALANCER_IGNORES_COUNT: Final = _bug(
     id="WB511",
-    severity=Severity.INFO,
     title="the cache-aware balancer leaves region counts uneven in favour of cached regions, and picks its moves at "
     "random",
     issue="HBASE-30300",
@@ -189,7 +180,6 @@ BALANCER_IGNORES_COUNT: Final = _bug(
 )
 SLOTS_LOST_TO_STAMPS: Final = _bug(
     id="WB512",
-    severity=Severity.INFO,
     title="a cache slot whose timestamp does not match is lost until the RegionServer restarts",
     issue="HBASE-30285",
     fixed=(2, 6, 7),
@@ -198,7 +188,6 @@ SLOTS_LOST_TO_STAMPS: Final = _bug(
 )
 INDEX_BLOCKS_LEAK: Final = _bug(
     id="WB513",
-    severity=Severity.INFO,
     title="index blocks that are cached on write leak references",
     issue="HBASE-30038",
     fixed=(2, 6, 6),
@@ -207,7 +196,6 @@ INDEX_BLOCKS_LEAK: Final = _bug(
 )
 DAMAGED_HEADER: Final = _bug(
     id="WB514",
-    severity=Severity.INFO,
     title="a damaged header byte in a store file fails the read with a checksum exception; HBase does not retry",
     issue="HBASE-29158",
     fixed=(2, 6, 3),
@@ -216,7 +204,6 @@ DAMAGED_HEADER: Final = _bug(
 )
 BROKEN_JSON: Final = _bug(
     id="WB515",
-    severity=Severity.INFO,
     title="the JSON for the BucketCache on the RegionServer's web page is invalid",
     issue="HBASE-29215, HBASE-29362",
     fixed=(2, 6, 3),
@@ -225,7 +212,6 @@ BROKEN_JSON: Final = _bug(
 )
 FACTORS_NEED_RESTART: Final = _bug(
     id="WB516",
-    severity=Severity.INFO,
     title="a change of the cache factors takes effect only after a restart",
     issue="HBASE-29249",
     fixed=(2, 6, 3),

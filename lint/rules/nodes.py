@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from lint.finding import Severity
@@ -13,17 +14,16 @@ from lint.rules.volumes import instance_of
 
 GROUPS: Final = "InstanceGroups"
 YARN: Final = "yarn.nodemanager.resource.memory-mb"
+_node_rule = partial(rule, proof=NO_AWS, of_hbase_1=True)
 
 
-@rule(
+@_node_rule(
     id="WB701",
     severity=Severity.ERROR,
     title="managed scaling",
     because=("managed scaling does not know HBase: a node that it removes takes its regions and its cache with it"),
     fix="remove the policy; resize core nodes by hand, after you move their regions",
     source="EMR Management Guide, emr-managed-scaling",
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
     if node.subject.managed_scaling is not None:
@@ -75,15 +75,13 @@ def _no_agent(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@_node_rule(
     id="WB710",
     severity=Severity.ERROR,
     title="cache without HBase",
     because="without HBase the classifications configure nothing",
     fix="add the application HBase",
     source="EMR Release Guide, emr-hbase",
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _no_hbase(node: LintedNode) -> Iterator[Violation]:
     applications = {name.lower() for name in node.subject.applications}
@@ -91,15 +89,13 @@ def _no_hbase(node: LintedNode) -> Iterator[Violation]:
         yield Violation(classification="", property="Applications", message="HBase is not among the applications")
 
 
-@rule(
+@_node_rule(
     id="WB711",
     severity=Severity.WARNING,
     title="heap set, memory of YARN not set",
     because="HBase and YARN each count on the same memory",
     fix=f"set {YARN} and yarn.scheduler.maximum-allocation-mb",
     source="EMR Release Guide, emr-hadoop-task-config",
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
@@ -130,15 +126,13 @@ def _key_pair(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@_node_rule(
     id="WB713",
     severity=Severity.WARNING,
     title="task nodes",
     because="when a RegionServer comes or goes, its regions move and leave their cached blocks behind",
     fix="remove the task nodes",
     source="EMR's own HBase set-up, read on a 7.x node (weak)",
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _task_nodes(node: LintedNode) -> Iterator[Violation]:
     task = node.subject.group("task")
@@ -151,15 +145,13 @@ def _task_nodes(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@_node_rule(
     id="WB714",
     severity=Severity.INFO,
     title="one primary node",
     because="EMR replaces a lost primary node only if there are three",
     fix="use three, with a placement group",
     source="EMR Management Guide, emr-plan-ha",
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _one_primary(node: LintedNode) -> Iterator[Violation]:
     primary = node.subject.group("primary")

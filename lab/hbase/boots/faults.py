@@ -44,8 +44,8 @@ class Fault:
     """
 
     rule: str
-    outcome: Outcome
     sign: str
+    outcome: Outcome = Outcome.DID_NOT_START
     site: Mapping[str, str | None] = field(default_factory=dict)
     group: str = "core"
     collector: str | None = None
@@ -82,31 +82,26 @@ FAULTS: Final = (
     Fault(
         rule="WB104",
         site={ENGINE: f"ssd:{BLOCKS}"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"Don't understand io engine name for cache.*",
     ),
     Fault(
         rule="WB104",
         site={"hbase.bucketcache.size": "809GiB"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"NumberFormatException.*",
     ),
     Fault(
         rule="WB104",
         site={"hfile.block.cache.size": "9"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"(IllegalArgument|Runtime)Exception.*",
     ),
     Fault(
         rule="WB201",
         site={"hbase.bucketcache.size": "0.8"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*",
     ),
     Fault(
         rule="WB202",
         site={"hbase.bucketcache.bucket.sizes": "65793,66048,495360"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException: Illegal value: 65793.*",
     ),
     Fault(
@@ -120,19 +115,16 @@ FAULTS: Final = (
     Fault(
         rule="WB204",
         site={"hbase.bucketcache.size": "20"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"Bucket allocator size too small.*",
     ),
     Fault(
         rule="WB206",
         site={"hbase.bucketcache.single.factor": "0.3"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*factor.*",
     ),
     Fault(
         rule="WB207",
         site={"hbase.bucketcache.minfactor": "0.98"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*min[fF]actor.*",
     ),
     Fault(
@@ -144,13 +136,11 @@ FAULTS: Final = (
     Fault(
         rule="WB209",
         site={"hfile.block.cache.size": "0.5", "hbase.regionserver.global.memstore.size": "0.4"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"Current heap configuration for MemStore and BlockCache exceeds.*",
     ),
     Fault(
         rule="WB210",
         site={ENGINE: "files:/warmbase/cache/one/blocks:/warmbase/cache/two/blocks"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"FileNotFoundException.*",
     ),
     Fault(
@@ -162,7 +152,6 @@ FAULTS: Final = (
     Fault(
         rule="WB224",
         site={"hbase.blockcache.minblocksize": "256"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*",
     ),
     Fault(
@@ -174,13 +163,11 @@ FAULTS: Final = (
     Fault(
         rule="WB226",
         site={"hbase.lru.blockcache.single.percentage": "0.3"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*factor.*",
     ),
     Fault(
         rule="WB227",
         site={"hbase.lru.blockcache.min.factor": "0.995"},
-        outcome=Outcome.DID_NOT_START,
         sign=r"IllegalArgumentException.*",
     ),
     Fault(
@@ -193,19 +180,16 @@ FAULTS: Final = (
     Fault(
         rule="WB314",
         index=CUT_OFF_INDEX,
-        outcome=Outcome.DID_NOT_START,
         sign=r"NullPointerException.*",
     ),
     Fault(
         rule="WB314",
         index=EMPTY_INDEX,
-        outcome=Outcome.DID_NOT_START,
         sign=r"NullPointerException.*",
     ),
     Fault(
         rule="WB403",
         collector='"-XX:+UseZGC -XX:+UseG1GC"',
-        outcome=Outcome.DID_NOT_START,
         sign=r"Multiple garbage collectors selected.*",
     ),
     Fault(
