@@ -9,8 +9,8 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.parsing import get_model_map
 
 from local_aws.resource_type import MotoType
-from local_aws.resources.emr import ClusterType, EmrStep, InstanceGroupConfig, SecurityConfiguration, WalWorkspace
-from local_aws.resources.iam import InstanceProfileType, ManagedPolicyType, RoleType
+from local_aws.resources.emr import ClusterType, SecurityConfiguration, WalWorkspace
+from local_aws.resources.iam import InstanceProfileType, RoleType
 from local_aws.resources.network import (
     FlowLogType,
     RouteTableType,
@@ -41,12 +41,9 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
     "AWS::EC2::VPC": VpcType(),
     "AWS::EC2::VPCEndpoint": VpcEndpointType(),
     "AWS::EMR::Cluster": ClusterType(),
-    "AWS::EMR::InstanceGroupConfig": InstanceGroupConfig(),
     "AWS::EMR::SecurityConfiguration": SecurityConfiguration(),
-    "AWS::EMR::Step": EmrStep(),
     "AWS::EMR::WALWorkspace": WalWorkspace(),
     "AWS::IAM::InstanceProfile": InstanceProfileType(),
-    "AWS::IAM::ManagedPolicy": ManagedPolicyType(),
     "AWS::IAM::Role": RoleType(),
     "AWS::KMS::Key": KeyType(),
     "AWS::Logs::LogGroup": LogGroupType(),

@@ -1,4 +1,4 @@
-"""The AWS::EMR types: a cluster, its added instance groups and steps, security configurations and WAL workspaces."""
+"""The AWS::EMR types: clusters, security configurations and WAL workspaces."""
 
 from __future__ import annotations
 
@@ -63,21 +63,10 @@ def cluster_attribute(cluster: Untyped, name: str) -> str:
 
 def job_flow(properties: Json) -> Json:
     """Return the parameters of RunJobFlow for the properties of a template."""
-    parameters = {
-        key: value for key, value in properties.items() if key not in {"Instances", "Configurations", "Steps"}
-    }
+    parameters = {key: value for key, value in properties.items() if key not in {"Instances", "Configurations"}}
     parameters["Configurations"] = api_configurations(properties.get("Configurations", []))
-    parameters["Steps"] = [step(one) for one in properties.get("Steps", [])]
     parameters["Instances"] = _instances(properties["Instances"])
     return parameters
-
-
-def step(properties: Json) -> Json:
-    """Return one step in the API's spelling: `Properties` where CloudFormation says `StepProperties`."""
-    jar = dict(properties["HadoopJarStep"])
-    pairs = jar.pop("StepProperties", [])
-    parameters = {key: value for key, value in properties.items() if key != "JobFlowId"}
-    return {**parameters, "HadoopJarStep": {**jar, "Properties": pairs} if pairs else jar}
 
 
 def instance_group(role: str, properties: Json) -> Json:
@@ -152,42 +141,6 @@ def _update_tags(cluster_id: str, region: str, old: Json, new: Json) -> None:
         api.call("emr", region, "add_tags", ResourceId=cluster_id, Tags=new["Tags"])
 
 
-class InstanceGroupConfig(ApiType):
-    """A task group added to a cluster; EMR cannot remove one, so its deletion sets it to no instances."""
-
-    def create(self, request: ResourceRequest) -> Untyped:
-        """Return the new group."""
-        properties = {
-            name: value for name, value in request.properties.items() if name not in {"JobFlowId", "InstanceRole"}
-        }
-        group = instance_group(request.properties["InstanceRole"], properties)
-        parameters = {"JobFlowId": request.properties["JobFlowId"], "InstanceGroups": [group]}
-        answer = api.call("emr", request.region, "add_instance_groups", **parameters)
-        return emr_backends[request.account_id][request.region].instance_groups[answer["InstanceGroupIds"][0]]
-
-    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """Return the same group with the requested count."""
-        _resize(resource, request, int(request.properties["InstanceCount"]))
-        return resource
-
-    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Empty the group, unless its cluster has ended."""
-        if resource.state != "TERMINATED":
-            _resize(resource, request, 0)
-
-
-class EmrStep(ApiType):
-    """A step added to a cluster; nothing runs it, and its deletion leaves it in the list, as in AWS."""
-
-    attributes = frozenset({"Id"})
-
-    def create(self, request: ResourceRequest) -> ApiResource:
-        """Return the new step."""
-        parameters = {"JobFlowId": request.properties["JobFlowId"], "Steps": [step(request.properties)]}
-        step_id = api.call("emr", request.region, "add_job_flow_steps", **parameters)["StepIds"][0]
-        return ApiResource(physical_resource_id=step_id, attributes={"Id": step_id})
-
-
 class SecurityConfiguration(ApiType):
     """A security configuration; every property is create-only."""
 
@@ -210,9 +163,3 @@ class WalWorkspace(ApiType):
     def create(self, request: ResourceRequest) -> ApiResource:
         """Return the requested name."""
         return ApiResource(physical_resource_id=str(request.properties["WALWorkspaceName"]))
-
-
-def _resize(group: Untyped, request: ResourceRequest, count: int) -> None:
-    change = {"InstanceGroupId": group.id, "InstanceCount": count}
-    api.call("emr", request.region, "modify_instance_groups", ClusterId=group.cluster_id, InstanceGroups=[change])
-    settle(emr_backends[request.account_id][request.region].clusters[group.cluster_id], group)

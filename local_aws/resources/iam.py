@@ -1,4 +1,4 @@
-"""Roles, managed policies and instance profiles of AWS::IAM: moto makes them; changes and deletions happen here.
+"""Roles and instance profiles of AWS::IAM: moto makes them; changes and deletions happen here.
 
 AWS's own managed policies are loaded when a role first attaches one, because moto would load all of them or none.
 """
@@ -13,7 +13,6 @@ from moto.iam.models import (
     AWSManagedPolicy,
     IAMBackend,
     InstanceProfile,
-    ManagedPolicy,
     Role,
     aws_managed_policies_data,
 )
@@ -60,39 +59,6 @@ class RoleType(MotoType):
         super().delete(resource, request)
 
 
-class ManagedPolicyType(MotoType):
-    """A customer-managed policy, which follows the template."""
-
-    def __init__(self) -> None:
-        super().__init__(ManagedPolicy)
-
-    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
-        """Return the same policy with the requested document as its default version, on the requested roles."""
-        arn, region = resource.arn, request.region
-        document = json.dumps(request.properties["PolicyDocument"])
-        for version in api.call("iam", region, "list_policy_versions", PolicyArn=arn)["Versions"]:
-            if not version["IsDefaultVersion"]:
-                api.call("iam", region, "delete_policy_version", PolicyArn=arn, VersionId=version["VersionId"])
-        api.call("iam", region, "create_policy_version", PolicyArn=arn, PolicyDocument=document, SetAsDefault=True)
-        wanted = set(request.properties.get("Roles", []))
-        have = _attached_roles(arn, region)
-        for role in sorted(wanted - have):
-            api.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
-        for role in sorted(have - wanted):
-            api.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
-        return resource
-
-    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
-        """Detach and delete the policy."""
-        for role in sorted(_attached_roles(resource.arn, request.region)):
-            api.call("iam", request.region, "detach_role_policy", RoleName=role, PolicyArn=resource.arn)
-        for version in api.call("iam", request.region, "list_policy_versions", PolicyArn=resource.arn)["Versions"]:
-            if not version["IsDefaultVersion"]:
-                parameters = {"PolicyArn": resource.arn, "VersionId": version["VersionId"]}
-                api.call("iam", request.region, "delete_policy_version", **parameters)
-        api.call("iam", request.region, "delete_policy", PolicyArn=resource.arn)
-
-
 class InstanceProfileType(MotoType):
     """An instance profile, which names one role."""
 
@@ -131,11 +97,6 @@ def _follow_managed(role: str, region: str, properties: Json) -> None:
     # A policy resource may have attached itself, so only AWS's own policies are detached.
     for arn in sorted(arn for arn in have - wanted if ":iam::aws:policy/" in arn):
         api.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
-
-
-def _attached_roles(arn: str, region: str) -> set[str]:
-    listed = api.call("iam", region, "list_entities_for_policy", PolicyArn=arn)["PolicyRoles"]
-    return {one["RoleName"] for one in listed}
 
 
 PREFIX = ":iam::aws:policy/"

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from local_aws.resource_type import ResourceRequest
 
 ATTRIBUTES: Final = ("DisplayName", "KmsMasterKeyId", "SignatureVersion", "TracingConfig")
-SUBSCRIPTION_ATTRIBUTES: Final = (
-    "DeliveryPolicy",
-    "FilterPolicy",
-    "FilterPolicyScope",
-    "RawMessageDelivery",
-    "RedrivePolicy",
-)
 
 
 class TopicType(MotoType):
@@ -82,21 +75,7 @@ class Subscription(ApiType):
         """Return the new subscription."""
         properties = request.properties
         arn = subscribe(properties["TopicArn"], request.region, properties["Protocol"], properties["Endpoint"])
-        resource = ApiResource(physical_resource_id=arn)
-        return self.update(resource, request)
-
-    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
-        """Return the same subscription with the requested attributes."""
-        for name in SUBSCRIPTION_ATTRIBUTES:
-            if name in request.properties:
-                value = request.properties[name]
-                parameters = {
-                    "AttributeName": name,
-                    "AttributeValue": value if isinstance(value, str) else json.dumps(value),
-                }
-                arn = resource.physical_resource_id
-                api.call("sns", request.region, "set_subscription_attributes", SubscriptionArn=arn, **parameters)
-        return resource
+        return ApiResource(physical_resource_id=arn)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """End the subscription."""

@@ -169,32 +169,5 @@ def test_step_fails_on_request(aws: Bench) -> None:
     assert looks[-1] == "FAILED"
 
 
-def test_step_and_task_group_are_resources(aws: Bench) -> None:
-    step = {
-        "Type": "AWS::EMR::Step",
-        "Properties": {
-            "Name": "s",
-            "JobFlowId": {"Ref": "Cluster"},
-            "ActionOnFailure": "CONTINUE",
-            "HadoopJarStep": {"Jar": "command-runner.jar", "StepProperties": [{"Key": "k", "Value": "v"}]},
-        },
-    }
-    group = {
-        "Type": "AWS::EMR::InstanceGroupConfig",
-        "Properties": {
-            "JobFlowId": {"Ref": "Cluster"},
-            "InstanceRole": "TASK",
-            "InstanceType": "m8g.xlarge",
-            "InstanceCount": 2,
-            "Configurations": [{"Classification": "hbase-site", "ConfigurationProperties": {"c": "3"}}],
-        },
-    }
-    assert aws.create(cluster_template(Step=step, Task=group)) == "CREATE_COMPLETE"
-    task = aws.group(aws.physical_id("Cluster"), "TASK")
-    assert task["Id"] == aws.physical_id("Task")
-    assert task["Configurations"] == [{"Classification": "hbase-site", "Properties": {"c": "3"}}]
-    assert aws.physical_id("Step").startswith("s-")
-
-
 def test_template_and_cluster_agree_on_the_name(aws: Bench) -> None:
     assert described(aws)["Name"] == CLUSTER["Name"]
