@@ -39,7 +39,7 @@ SHORT: Final = 70
     help="The file to check: EMR configurations, RunJobFlow or CloudFormation JSON, a script with `aws emr"
     " create-cluster`, or an hbase-site.xml.",
 )
-@click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.12.0, if the file does not state it.")
+@click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.14.0, if the file does not state it.")
 @click.option(
     "--group",
     type=click.Choice(["primary", "core"]),
@@ -72,7 +72,7 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
     \b
     Example:
       warmbase lint prod
-      warmbase lint --file cluster.json --release emr-7.12.0
+      warmbase lint --file cluster.json --release emr-7.14.0
 
     Exit codes: 3 there are errors.
     """

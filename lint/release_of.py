@@ -10,7 +10,7 @@ from typing import Final
 from facts.releases import LABEL, releases
 from sizing.release import Release, Version, parse_version
 
-EXAMPLE: Final = "emr-7.12.0"
+EXAMPLE: Final = "emr-7.14.0"
 
 OLDER: Final[tuple[tuple[Version, Version, Version], ...]] = (
     ((7, 5, 0), (2, 5, 10), (3, 4, 0)),

@@ -193,7 +193,7 @@ class EnvironmentFile(Section):
         str | None, Field(pattern=r"^[0-9]{12}$", examples=["111122223333"], description="twelve digits, in quotes")
     ] = None
     region: Annotated[str, AfterValidator(_priced), Field(examples=["us-east-1"])]
-    release: Annotated[str, AfterValidator(_check_release), Field(examples=["emr-7.12.0"])]
+    release: Annotated[str, AfterValidator(_check_release), Field(examples=["emr-7.14.0"])]
     os_release: Annotated[str | None, Field(pattern=OS_FORM, examples=["2023.9.20251117.1"], description=OS)] = None
     storage: Annotated[Storage, Field(examples=[{"mode": "s3-cached"}])] = Storage()
     network: Annotated[NetworkSection, Field(examples=[{"availability_zone": "us-east-1a"}])]

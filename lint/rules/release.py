@@ -18,7 +18,7 @@ from lint.rule import Violation, emr_rule, rule
     severity=Severity.INFO,
     title="the release is missing or unknown",
     because="keys, defaults, Java and known bugs differ between releases",
-    fix="pass --release, such as emr-7.12.0",
+    fix="pass --release, such as emr-7.14.0",
     source="EMR Release Guide, emr-release-app-versions-7.x",
     proof="the rule reports only what lint cannot check",
     of_hbase=False,

@@ -266,7 +266,7 @@ def test_a_newer_release_counts_as_the_newest_in_the_table() -> None:
 LABEL_FINDINGS = [
     ("7.12.0", "'7.12.0' is not a release label", "write emr-7.12.0"),
     ("emr-7.12", "'emr-7.12' is not a release label", "write emr-7.12.0"),
-    ("latest", "'latest' is not a release label", "write emr-7.12.0"),
+    ("latest", "'latest' is not a release label", "write emr-7.14.0"),
     ("emr-7.5.0", "emr-7.5.0 ships an HBase before 2.6: lint did not check its keys", "use emr-7.6.0 or later"),
     ("emr-5.36.2", "emr-5.36.2 ships an HBase before 2: lint checked only what holds", "use emr-7.6.0 or later"),
     ("emr-7.12.1", "emr-7.12.1 is not in the table of releases; lint treats it as emr-7.12.0", "use one of: emr-7.6.0"),
