@@ -58,7 +58,7 @@ def test_every_difference_has_its_impact(environment: Path, tmp_path: Path) -> N
         environment,
         tmp_path,
         ("200 GiB", "900 GiB"),
-        ("7.12.0", "7.13.0"),
+        ("7.14.0", "7.13.0"),
         ("us-east-1a}", "us-east-1b}"),
         ("release:", "os_release: 2023.9.20251117.1\nrelease:"),
         ("clusters:", "security: {local_disks: false, in_transit: {pem: s3://our-keys/hbase.zip}}\nclusters:"),

@@ -89,7 +89,7 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
         compared = warmbase("diff", str(file), "--against", what, **variables)
         assert " ".join(compared.stdout.split()).endswith("no difference"), compared.stderr
     synthesise(str(file), str(directory / "launched"))
-    text = file.read_text().replace("200 GiB", "2 TiB").replace("7.12", "7.13").replace("us-east-1a", "us-east-1b")
+    text = file.read_text().replace("200 GiB", "2 TiB").replace("7.14", "7.13").replace("us-east-1a", "us-east-1b")
     file.write_text(text)
     synthesise(str(file), str(directory / "edited"))
     name = "warmbase-dev-blue-cluster.template.json"

@@ -194,7 +194,7 @@ def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]
     stack, elsewhere = "warmbase-cut-blue-cluster", work.directory / "elsewhere"
     elsewhere.mkdir()
     copy = elsewhere / here.file.name
-    copy.write_text(here.file.read_text().replace("emr-7.12.0", "emr-7.13.0"))
+    copy.write_text(here.file.read_text().replace("emr-7.14.0", "emr-7.13.0"))
     assembly = Assembly(directory=elsewhere / "cdk.out", aws=here.aws, variables=work.variables)
     output = str(assembly.directory)
     run_cdk(("synth", "-c", f"environment={copy}", "--quiet", "--output", output), work.variables)

@@ -92,7 +92,7 @@ def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tm
     file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
     before = launch_of(read(file), read(file).active).plan
     pin(aws, read(file), "blue")
-    file.write_text(file.read_text().replace("emr-7.12.0", "emr-7.13.0").replace("per_second: 200", "per_second: 5000"))
+    file.write_text(file.read_text().replace("emr-7.14.0", "emr-7.13.0").replace("per_second: 200", "per_second: 5000"))
     after = replanned(read(file), launch_records(read(file))["blue"]).plan
     assert after.release == before.release
     assert (after.core.instance_type, after.core.volumes) == (before.core.instance_type, before.core.volumes)

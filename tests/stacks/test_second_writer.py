@@ -143,7 +143,7 @@ def test_a_replacement_of_an_unrecorded_cluster_dies_and_the_first_is_untouched(
     deployed: Deployed, tmp_path: Path
 ) -> None:
     """Another release in the file, no launch record: CloudFormation starts the new before it ends the old."""
-    later = synthesised(tmp_path, "later", "emr-7.12.0", "emr-7.13.0")
+    later = synthesised(tmp_path, "later", "emr-7.14.0", "emr-7.13.0")
     upload(deployed.aws, later)
     deployed.cloudformation.update_stack(
         StackName=BLUE,
@@ -155,7 +155,7 @@ def test_a_replacement_of_an_unrecorded_cluster_dies_and_the_first_is_untouched(
     assert deployed.stack_status(BLUE) == "UPDATE_ROLLBACK_COMPLETE"
     assert f"claimed by {deployed.blue}" in deployed.primary_output(second)
     assert deployed.holder() == deployed.blue
-    assert deployed.emr.describe_cluster(ClusterId=deployed.blue)["Cluster"]["ReleaseLabel"] == "emr-7.12.0"
+    assert deployed.emr.describe_cluster(ClusterId=deployed.blue)["Cluster"]["ReleaseLabel"] == "emr-7.14.0"
 
 
 def test_once_the_first_is_terminated_a_second_may_claim(deployed: Deployed, tmp_path: Path) -> None:
