@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from cli.main import COMMANDS, main
+from cli.main import COMMANDS, LazyGroup, main, warmbase
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 
 ARGUMENTS = {"diff": ("nowhere", "--against", "launch"), "explain": ("nowhere", "cache"), "inspect": ("nowhere",)}
@@ -109,3 +110,15 @@ def test_a_plan_that_misses_its_targets_is_one_document(run: Run, tmp_path: Path
     assert (code, plan["feasible"], plan["error"]["kind"]) == (3, False, "infeasible")
     assert plan["error"]["problems"][0]["fix"] == "change one target: " + "; or ".join(plan["nearest"])
     assert err.startswith(str(file))
+
+
+@pytest.mark.parametrize("answer", ["n\n", ""])
+def test_a_question_that_is_not_confirmed_says_that_nothing_changed(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking = click.Command("deploy", callback=lambda: click.confirm("Deploy this?", abort=True, err=True))
+    monkeypatch.setattr(LazyGroup, "get_command", lambda *_: asking)
+    result = CliRunner().invoke(warmbase, ["deploy"], input=answer)
+    assert result.exit_code == 1
+    assert result.stderr.endswith("warmbase: you did not confirm, so nothing was changed\n")
+    assert "Aborted" not in result.stderr
