@@ -17,8 +17,8 @@ EMR
 CloudFormation
 - Operations finish before their call returns, so a stack is in progress in its events only. Resources are created one
   by one.
-- Whether a change replaces a resource comes from the resource schemas of the installed cfn-lint, and for EMR from
-  `create_only`.
+- Whether a change replaces a resource comes from the resource schemas of the installed cfn-lint, and inside
+  `Instances` from the documentation of AWS::EMR::Cluster.
 - A change that a change set calls conditional is done in place. Whether AWS resizes a cluster's group in place is
   unconfirmed.
 - Types without a model are refused when the template is submitted; a change that moto cannot make in place fails the

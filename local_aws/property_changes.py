@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from stacks.create_only import CREATE_ONLY, GROUP_IN_PLACE, INSTANCE_GROUPS, INSTANCES_IN_PLACE
-from stacks.resource_schemas import create_only_pointers
+from stacks.resource_schemas import GROUP_IN_PLACE, INSTANCE_GROUPS, INSTANCES_IN_PLACE, create_only_pointers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +53,7 @@ def replaces(changes: list[PropertyChange]) -> bool:
 
 
 def _recreation(resource_type: str, name: str, old: object, new: object) -> Recreation:
-    pointers = CREATE_ONLY.get(resource_type) or create_only_pointers(resource_type)
+    pointers = create_only_pointers(resource_type)
     inner = [pointer.split("/")[1:] for pointer in pointers if pointer.startswith(f"{name}/")]
     replaced = name in pointers or any(_at(old, keys) != _at(new, keys) for keys in inner)
     return Recreation.ALWAYS if replaced else Recreation.NEVER

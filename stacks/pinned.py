@@ -13,8 +13,8 @@ from aws_cdk import aws_emr as emr
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
 from sizing.problem import Refused
-from stacks.create_only import CREATE_ONLY
 from stacks.references import Templates, referenced_by
+from stacks.resource_schemas import create_only_pointers
 
 SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
@@ -44,7 +44,7 @@ class RecordedCluster:
 
 def apply_record(cluster: emr.CfnCluster, recorded: RecordedResource) -> None:
     """Give the cluster the recorded properties, and remove any other property whose change would replace it."""
-    for name in CREATE_ONLY[CLUSTER_TYPE] - recorded.properties.keys():
+    for name in create_only_pointers(CLUSTER_TYPE) - recorded.properties.keys():
         cluster.add_property_deletion_override(name)
     for name, value in recorded.properties.items():
         if name == "Instances":

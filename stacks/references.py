@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from emr.codecs.cloudformation import CLUSTER_TYPE
 from environments.launch_record import RecordedResource
-from stacks.create_only import CREATE_ONLY, INSTANCES_IN_PLACE
-from stacks.resource_schemas import create_only_pointers
+from stacks.resource_schemas import INSTANCES_IN_PLACE, create_only_pointers
 
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """CloudFormation templates by stack name."""
@@ -24,8 +23,7 @@ def recorded_resource(resource: Mapping[str, Any]) -> RecordedResource:
     as updated in place: node counts are tuned by EMR's own API and never by CloudFormation.
     """
     kind, properties = resource["Type"], resource.get("Properties", {})
-    pointers = CREATE_ONLY.get(kind) or create_only_pointers(kind)
-    names = {pointer.partition("/")[0] for pointer in pointers}
+    names = {pointer.partition("/")[0] for pointer in create_only_pointers(kind)}
     create_only = {name: value for name, value in properties.items() if name in names}
     if kind == CLUSTER_TYPE:
         create_only["Instances"] = {

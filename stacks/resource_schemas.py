@@ -1,4 +1,4 @@
-"""The resource schemas of CloudFormation in cfn-lint's copy, read from its files.
+"""The resource schemas of CloudFormation in cfn-lint's copy, read from its files, and what they omit about clusters.
 
 The files are read directly: importing cfn-lint would cost every start of the local AWS more than half a second.
 """
@@ -10,7 +10,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
+from emr.cluster_spec import GROUPS
+
 Json: TypeAlias = dict[str, Any]
+# Not in the schema, from the documentation of AWS::EMR::Cluster: inside `Instances` only these change in place.
+INSTANCES_IN_PLACE: Final = frozenset({"TerminationProtected", "UnhealthyNodeReplacement"})
+GROUP_IN_PLACE: Final = frozenset({"AutoScalingPolicy", "InstanceCount"})
+INSTANCE_GROUPS: Final = frozenset(names.cloudformation for names in GROUPS.values())
 REGION: Final = "us-east-1"  # the types and their properties differ little by region; this one has them all
 
 
