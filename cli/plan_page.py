@@ -26,6 +26,7 @@ from sizing.units import (
 )
 
 PAGE_COLUMNS = 80
+LITTLE_MORE = 1.1
 USUAL_HIT_RATIOS = (0.8, 0.9, 0.95)
 PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and logs"}
 Rows = Iterable[tuple[str, ...]]
@@ -133,6 +134,12 @@ def _outcome(plan: Plan) -> Rows:
         f"{format_number(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
     )
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
+    busiest = load.busiest_server
+    if busiest.requests > LITTLE_MORE:
+        times = (
+            f"{format_number(busiest.requests)} times the mean of requests, {format_number(busiest.blocks)} of blocks"
+        )
+        yield "busiest", f"one RegionServer has {times}, because regions are not equally popular"
     if plan.bucket_cache:
         knee = format_size(plan.hit_ratio.knee_bytes)
         yield "cache", f"{_hit_ratios(plan)}beyond {knee} each TiB adds fewer hits"

@@ -133,6 +133,7 @@ def _throughput(candidate: Candidate) -> Throughput:
         p50_latency_ms=got.percentiles.p50_ms,
         p95_latency_ms=got.percentiles.p95_ms,
         p99_latency_ms=got.percentiles.p99_ms,
+        busiest_server=candidate.question.imbalance(candidate.count),
         resources=limits,
     )
 

@@ -120,6 +120,7 @@ class Candidate:
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
             handlers=self.region_server.call_queues.read_handlers,
             disk=self._disk_for_reads(servers),
+            imbalance=self.question.imbalance(servers),
         )
 
     def _disk_for_reads(self, servers: int) -> Disk | None:

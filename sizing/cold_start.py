@@ -163,8 +163,7 @@ class ColdStart:
                 yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
                 continue
             missed = self.read.blocks * (1 - hit_ratio) * self.read.on_disk_length_bytes
-            arriving = per_read * missed / resource.demand_per_read
-            s3_bytes = self.prefetching.s3_bytes
+            arriving, s3_bytes = missed * self.cluster.imbalance.blocks, self.prefetching.s3_bytes
             yield Contest(name="network", capacity=resource.capacity, per_read=arriving, per_block=s3_bytes)
             yield Contest(name="network", capacity=resource.capacity, per_read=per_read, per_block=0.0)
 

@@ -13,6 +13,7 @@ from sizing.modes import Mode
 from sizing.page_reads import mean_block_read
 from sizing.requirements import Requirements, World
 from sizing.resource import Read, Timings, block_cpu_seconds
+from sizing.skew import Imbalance, RegionLoads, imbalance
 from sizing.stored_blocks import stored_blocks
 from sizing.workload import OpenLoad
 
@@ -69,6 +70,22 @@ class SizingInputs:
         """CPU of a block of this workload; compressed blocks are decompressed on every read."""
         compressed = self.requirements.workload.compressed
         return Timings(block_cpu_seconds=block_cpu_seconds(self.demand.blocks.payload_bytes, compressed=compressed))
+
+    def imbalance(self, servers: int) -> Imbalance:
+        """Return how much more the busiest of so many RegionServers has to do than the mean."""
+        return imbalance(self.region_loads, servers)
+
+    @cached_property
+    def region_loads(self) -> RegionLoads:
+        """Return how reads spread over regions."""
+        blocks, workload = self.demand.blocks, self.requirements.workload
+        return RegionLoads(
+            regions=workload.regions,
+            spread=workload.spread,
+            popularity=workload.popularity,
+            rows=blocks.rows,
+            row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes,
+        )
 
     @property
     def offered_reads_per_second(self) -> float | None:

@@ -66,8 +66,11 @@ class Performance:
 def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus: int) -> Performance:
     """Return the workload on warm nodes with these hits."""
     delay = delay_seconds(cluster, question.read, hits, question.timings)
-    stations = network(resources(cluster, question.read, hits, question.timings), cluster.servers, vcpus, delay)
-    load, overloaded = _load(question, cluster, stations)
+    limits = resources(cluster, question.read, hits, question.timings)
+    stations = network(limits, cluster.servers, vcpus, delay)
+    busiest = next(resource.imbalance for resource in limits if resource.name == "handlers")
+    handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers, imbalance=busiest)
+    load, overloaded = _load(question, handlers, stations)
     servers = _fan_out_servers(question, cluster)
     timings = question.timings
     path = ReadPath(
@@ -87,23 +90,22 @@ def _fan_out_servers(question: SizingInputs, cluster: ServingCluster) -> int:
     return min(reads.rows, cluster.servers) if reads.kind == "multi-get" else 1
 
 
-def _load(question: SizingInputs, cluster: ServingCluster, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
-    handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers)
+def _load(question: SizingInputs, handlers: Handlers, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
     load = question.requirements.workload.load
     if isinstance(load, ClosedLoad):
         return closed_load(stations, load.concurrency, handlers), False
     try:
         return open_load(stations, load.reads_per_second, handlers), False
     except Overloaded:
-        return _saturated(stations, cluster), True
+        return _saturated(stations, handlers), True
 
 
-def _saturated(stations: QueueingNetwork, cluster: ServingCluster) -> LoadResult:
+def _saturated(stations: QueueingNetwork, handlers: Handlers) -> LoadResult:
     """Every handler busy and the bottleneck with them: what is served of a load that is too much (Little's law)."""
     served = stations.bottleneck.max_reads_per_second
     return LoadResult(
         reads_per_second=served,
-        latency_seconds=max(stations.seconds_alone, cluster.servers * cluster.handlers / served),
+        latency_seconds=max(stations.seconds_alone, handlers.servers * handlers.per_server / served),
         think_seconds=0.0,
         seconds_alone=stations.seconds_alone,
         utilisation=tuple((station.name, served / station.max_reads_per_second) for station in stations.stations),

@@ -22,6 +22,7 @@ from sizing.persistence import Persistence
 from sizing.prices import PriceNote
 from sizing.resource import Resource
 from sizing.restart import Restart
+from sizing.skew import Imbalance
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 __all__ = [
@@ -78,7 +79,8 @@ class Throughput:
 
     `reads_per_second` is what it serves of the load: all of an open load below saturation, what the clients of a
     closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
-    `saturation_reads_per_second` is the bottleneck's own bound.
+    `saturation_reads_per_second` is the bottleneck's own bound, where the busiest RegionServer, which has so many times
+    the mean to do as `busiest_server` says, has used it up.
     """
 
     reads_per_second: float
@@ -90,6 +92,7 @@ class Throughput:
     p50_latency_ms: float
     p95_latency_ms: float
     p99_latency_ms: float
+    busiest_server: Imbalance
     resources: tuple[Resource, ...]
 
 

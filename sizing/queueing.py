@@ -40,17 +40,22 @@ class Overloaded(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Station:
-    """A queue: `demand_seconds` of service per read at one of `copies`, each with `channels` at work."""
+    """A queue: `demand_seconds` of service per read at one of `copies`, each with `channels` at work.
+
+    The busiest copy has `imbalance` times the mean to do, and every read is taken to meet its queue.
+    """
 
     name: str
     demand_seconds: float
     copies: int = 1
     channels: int = 1
+    imbalance: float = 1.0
 
     @property
     def max_reads_per_second(self) -> float:
-        """Reads a second when every channel of every copy is always busy."""
-        return self.copies * self.channels / self.demand_seconds if self.demand_seconds > 0 else inf
+        """Reads a second when every channel of the busiest copy is always busy."""
+        busiest = self.demand_seconds * self.imbalance
+        return self.copies * self.channels / busiest if busiest > 0 else inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,7 @@ class Handlers:
 
     servers: int
     per_server: int
+    imbalance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +119,10 @@ def network(limits: Iterable[Resource], servers: int, channels: int, delay_secon
             continue
         copies = 1 if resource.name == "s3-requests" else servers
         cores = channels if resource.name == "cpu" else 1
-        demand = copies * cores / resource.max_reads_per_second
-        station = Station(name=resource.name, demand_seconds=demand, copies=copies, channels=cores)
+        demand = copies * cores / (resource.max_reads_per_second * resource.imbalance)
+        station = Station(
+            name=resource.name, demand_seconds=demand, copies=copies, channels=cores, imbalance=resource.imbalance
+        )
         device = resource.name.removesuffix("-throughput").removesuffix("-iops")
         if device not in tightest or demand > tightest[device].demand_seconds:
             tightest[device] = station
@@ -147,7 +155,11 @@ def open_load(net: QueueingNetwork, reads_per_second: float, handlers: Handlers 
     waiting = 0.0
     if handlers is not None:
         handler_station = Station(
-            name="handlers", demand_seconds=inside, copies=handlers.servers, channels=handlers.per_server
+            name="handlers",
+            demand_seconds=inside,
+            copies=handlers.servers,
+            channels=handlers.per_server,
+            imbalance=handlers.imbalance,
         )
         waiting = _residence(handler_station, reads_per_second) - inside
     return _load(net, reads_per_second, inside + waiting)
@@ -193,7 +205,9 @@ def _throughputs(net: QueueingNetwork, requests: int, think_seconds: float) -> l
 
     Plain floats, because each step needs the one before.
     """
-    queues = [(station.demand_seconds / station.channels, station.copies) for station in net.stations]
+    queues = [
+        (station.demand_seconds / station.channels, station.copies / station.imbalance) for station in net.stations
+    ]
     fixed = net.delay_seconds + sum(_fixed_seconds(station) for station in net.stations)
     # What a request finds waiting at one copy of each station.
     queued = [0.0] * len(queues)
@@ -213,7 +227,11 @@ def _limited_throughput(net: QueueingNetwork, requests: int, handlers: Handlers)
     they share, and the think time are then queues whose speed depends on their length: Buzen's convolution.
     """
     shared = [station for station in net.stations if station.copies != handlers.servers]
-    own = tuple(replace(station, copies=1) for station in net.stations if station not in shared)
+    own = tuple(
+        replace(station, copies=1, imbalance=1.0, demand_seconds=station.demand_seconds * station.imbalance)
+        for station in net.stations
+        if station not in shared
+    )
     delay_seconds = net.delay_seconds + sum(_fixed_seconds(station) for station in shared)
     rates = np.array(_throughputs(QueueingNetwork(stations=own, delay_seconds=delay_seconds), handlers.per_server, 0.0))
     # Twice as far as a queue can be, so that the tilt has no edge to lean on.

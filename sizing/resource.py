@@ -11,6 +11,7 @@ from math import ceil, inf
 from typing import Final, Literal
 
 from sizing.page_reads import PAGE_BYTES, BlockRead, aligned_bytes, block_read
+from sizing.skew import EVEN, Imbalance
 from sizing.units import MIB
 
 ResourceName = Literal[
@@ -62,17 +63,21 @@ S3_STREAM_BYTES_PER_SECOND: Final = 40e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One thing a read uses up: the cluster has `capacity` of it, in `unit`; a read takes its demand."""
+    """One thing a read uses up: the cluster has `capacity` of it, in `unit`; a read takes its demand.
+
+    The busiest RegionServer has `imbalance` times the mean to do.
+    """
 
     name: ResourceName
     capacity: float
     unit: str
     demand_per_read: float
+    imbalance: float = 1.0
 
     @property
     def max_reads_per_second(self) -> float:
-        """Reads a second when this resource is fully used; infinite when a read needs none of it."""
-        return self.capacity / self.demand_per_read if self.demand_per_read > 0 else inf
+        """Reads a second when the busiest server has used its share up; infinite when a read needs none of it."""
+        return self.capacity / (self.demand_per_read * self.imbalance) if self.demand_per_read > 0 else inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,10 @@ class EbsLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingCluster:
-    """n equal RegionServers over which reads spread evenly; `disk` is None when there is no BucketCache."""
+    """n equal RegionServers over which reads spread; `disk` is None when there is no BucketCache.
+
+    `imbalance` says how much more the busiest of them has to do than the mean.
+    """
 
     servers: int
     vcpus: int
@@ -106,6 +114,7 @@ class ServingCluster:
     handlers: int
     disk: Disk | None
     s3_prefixes: int = 1
+    imbalance: Imbalance = EVEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,8 +223,17 @@ def disk_ios_per_read(read: Read, hits: Hits, kind: DiskKind) -> float:
 
 def cpu_seconds_per_read(read: Read, hits: Hits, timings: Timings) -> float:
     """CPU of the RegionServer for one read: the call, its blocks, and the GET of each missing block."""
-    misses = read.blocks * (1 - hits.ratio)
-    return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds + misses * timings.get_cpu_seconds
+    return call_cpu_seconds(read, timings) + get_cpu_seconds(read, hits, timings)
+
+
+def call_cpu_seconds(read: Read, timings: Timings) -> float:
+    """CPU of a call and of its blocks, wherever they come from."""
+    return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds
+
+
+def get_cpu_seconds(read: Read, hits: Hits, timings: Timings) -> float:
+    """CPU of the GETs of a read's missing blocks."""
+    return read.blocks * (1 - hits.ratio) * timings.get_cpu_seconds
 
 
 def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
@@ -230,11 +248,20 @@ def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timi
 
 def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
     """How long one read takes and holds its handler when nothing else runs."""
-    disk = _disk_resources(cluster, read, hits)
-    moving = max((cluster.servers / resource.max_reads_per_second for resource in disk), default=0.0)
-    answering = cluster.servers / _network(cluster, read, hits).max_reads_per_second
-    busy = cpu_seconds_per_read(read, hits, timings) + moving + answering
-    return busy + delay_seconds(cluster, read, hits, timings)
+    return sum(_handler_seconds(cluster, read, hits, timings))
+
+
+def _handler_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> tuple[float, float]:
+    """How long a read holds its handler for the request itself, and for its blocks from disk and S3."""
+    moving = max((_seconds(cluster, resource) for resource in _disk_resources(cluster, read, hits)), default=0.0)
+    request = call_cpu_seconds(read, timings) + _seconds(cluster, _network(cluster, read, hits))
+    blocks = get_cpu_seconds(read, hits, timings) + moving + delay_seconds(cluster, read, hits, timings)
+    return request, blocks
+
+
+def _seconds(cluster: ServingCluster, resource: Resource) -> float:
+    """How long one read keeps one server's share of a resource busy."""
+    return cluster.servers * resource.demand_per_read / resource.capacity
 
 
 def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> tuple[Resource, ...]:
@@ -245,8 +272,9 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
     if cluster.disk is None and hits.ratio > 0:
         raise ValueError(f"a hit ratio of {hits.ratio:.2f} needs a cache disk, and there is none")
     misses = read.blocks * (1 - hits.ratio)
+    cpu = call_cpu_seconds(read, timings), get_cpu_seconds(read, hits, timings)
     return (
-        _resource("cpu", cluster, cluster.vcpus, "core", cpu_seconds_per_read(read, hits, timings)),
+        _resource("cpu", cluster, cluster.vcpus, "core", cpu),
         _network(cluster, read, hits),
         *_disk_resources(cluster, read, hits),
         Resource(
@@ -255,7 +283,7 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
             unit="GET/s",
             demand_per_read=misses,
         ),
-        _resource("handlers", cluster, cluster.handlers, "handler", seconds_alone(cluster, read, hits, timings)),
+        _resource("handlers", cluster, cluster.handlers, "handler", _handler_seconds(cluster, read, hits, timings)),
     )
 
 
@@ -269,16 +297,28 @@ def bottleneck(limits: Iterable[Resource]) -> Resource:
     return min(limits, key=lambda resource: resource.max_reads_per_second)
 
 
-def _resource(name: ResourceName, cluster: ServingCluster, per_server: float, unit: str, demand: float) -> Resource:
-    """A resource that every RegionServer has alike."""
-    return Resource(name=name, capacity=cluster.servers * per_server, unit=unit, demand_per_read=demand)
+def _resource(
+    name: ResourceName, cluster: ServingCluster, per_server: float, unit: str, demands: tuple[float, float]
+) -> Resource:
+    """A resource that every RegionServer has alike: a read takes of it for the request, and for its blocks."""
+    demand, (request, blocks) = sum(demands), demands
+    busiest = request * cluster.imbalance.requests + blocks * cluster.imbalance.blocks
+    return Resource(
+        name=name,
+        capacity=cluster.servers * per_server,
+        unit=unit,
+        demand_per_read=demand,
+        imbalance=busiest / demand if demand else 1.0,
+    )
 
 
 def _network(cluster: ServingCluster, read: Read, hits: Hits) -> Resource:
     """Network of the instances, which is full duplex: misses come in from S3, answers go out."""
     arriving = read.blocks * (1 - hits.ratio) * read.on_disk_length_bytes
     per_server = cluster.network_gbit_per_second * GBIT_BYTES
-    return _resource("network", cluster, per_server, "B/s", max(arriving, read.answer_bytes))
+    answers = read.answer_bytes * cluster.imbalance.requests >= arriving * cluster.imbalance.blocks
+    demands = (float(read.answer_bytes), 0.0) if answers else (0.0, arriving)
+    return _resource("network", cluster, per_server, "B/s", demands)
 
 
 def _disk_resources(cluster: ServingCluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
@@ -289,6 +329,6 @@ def _disk_resources(cluster: ServingCluster, read: Read, hits: Hits) -> tuple[Re
     throughput, iops = DISK_RESOURCES[disk.kind]
     moved, ios = disk_bytes_per_read(read, hits), disk_ios_per_read(read, hits, disk.kind)
     return (
-        _resource(throughput, cluster, disk.bytes_per_second, "B/s", moved),
-        _resource(iops, cluster, disk.ios_per_second, "IO/s", ios),
+        _resource(throughput, cluster, disk.bytes_per_second, "B/s", (0.0, moved)),
+        _resource(iops, cluster, disk.ios_per_second, "IO/s", (0.0, ios)),
     )

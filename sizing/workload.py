@@ -8,6 +8,7 @@ from typing import Final
 from sizing.block import key_value_bytes
 from sizing.inspection import Inspection
 from sizing.popularity import RowPopularity
+from sizing.skew import Spread
 
 __all__ = ["ClosedLoad", "Load", "OpenLoad", "Reads", "Workload"]
 
@@ -53,7 +54,8 @@ class Workload:
     """Data and load of one HBase. Sizes are means.
 
     `stored_bytes` is what lies in the HBase root; `cell_bytes` the value of one cell; `row_bytes` what one row's read
-    touches, contiguous in one store file; `compression_ratio` bytes before the codec for each byte after.
+    touches, contiguous in one store file; `compression_ratio` bytes before the codec for each byte after; `spread` how
+    the reads are spread over the regions.
     """
 
     stored_bytes: int
@@ -68,6 +70,7 @@ class Workload:
     popularity: RowPopularity
     regions: int
     inspection: Inspection | None
+    spread: Spread = "hashed"
 
     @property
     def load(self) -> Load:

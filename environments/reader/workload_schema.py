@@ -66,6 +66,12 @@ class PopularitySection(Section):
         return hot_set(rows_fraction=self.hot or 0.0, reads_fraction=self.of_reads or 0.0)
 
 
+class SpreadSection(Section):
+    """How reads spread over regions, as a zipf exponent over them: what a cluster's reads per region show."""
+
+    zipf: Annotated[float, bounds.ZIPF, Field(examples=[0.6])]
+
+
 def _ratio_needs_a_codec(section: RawSection) -> Iterator[Refusal]:
     """Nothing is compressed without a codec."""
     ratio = section.number("ratio", 1.0)
@@ -180,6 +186,11 @@ class WorkloadSection(Section):
         Field(examples=[{"zipf": 0.99}]),
     ] = "uniform"
     regions: Annotated[Annotated[int, bounds.REGIONS] | None, Field(examples=[240])] = None
+    spread: Annotated[
+        Annotated[Literal["hashed", "even"], Tag("[name]")] | Annotated[SpreadSection, Tag("[skew]")],
+        Discriminator(lambda value: "[name]" if isinstance(value, str) else "[skew]"),
+        Field(examples=["even"]),
+    ] = "hashed"
 
     def build(self, directory: Path) -> Workload:
         """As the type the calculator uses; files are named from the environment's own directory."""
@@ -198,6 +209,7 @@ class WorkloadSection(Section):
             popularity=popularity,
             regions=self.regions or (inspection.regions if inspection else 0),
             inspection=inspection,
+            spread=self.spread if isinstance(self.spread, str) else self.spread.zipf,
         )
 
 

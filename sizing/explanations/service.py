@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sizing import latency, resource
+from sizing import latency, resource, skew
 from sizing.bill import candidate_cost, gets_per_second
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, setting
 from sizing.performance import Performance
 from sizing.resource import bottleneck
+from sizing.skew import imbalance
 from sizing.workload import OpenLoad
 
 __all__ = ["service_explanations"]
@@ -34,6 +35,7 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
             first_byte=constant(resource, "S3_FIRST_BYTE_SECONDS", "s"),
             milliseconds=MILLISECONDS,
         ),
+        **_busiest_server(candidate),
         "s3.prefix_limit_fraction": explain(
             "warm_gets / limit",
             "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix.",
@@ -51,15 +53,49 @@ def _bottleneck(candidate: Candidate) -> Explanation:
     capacity = Quantity(value=limit.capacity, unit=limit.unit, source="sizing.resource.resources")
     next_limit = min(other.max_reads_per_second for other in resources if other is not limit)
     return constraint(
-        "capacity / per_read <= next_limit",
-        "The bottleneck is {resource}: the cluster has {capacity}, of which a read takes {per_read}. The next"
-        " resource would be used up at {next_limit}.",
+        "capacity / (per_read * busiest) <= next_limit",
+        "The bottleneck is {resource}: the cluster has {capacity}, of which a read takes {per_read}, and the busiest"
+        " server has {busiest} times the mean to do. The next resource would be used up at {next_limit}.",
         "utilisation law, with sustained limits only",
         resource=computed(limit.name, "", "sizing.resource.bottleneck"),
         capacity=capacity,
         per_read=computed(limit.demand_per_read, limit.unit.removesuffix("/s"), "sizing.resource.resources"),
+        busiest=computed(limit.imbalance, "", "sizing.skew.imbalance"),
         next_limit=computed(next_limit, "reads/s", "sizing.resource.resources"),
     )
+
+
+def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
+    loads, workload = candidate.question.region_loads, candidate.question.requirements.workload
+    names = {
+        "servers": figure(candidate.count, "nodes", "core.count"),
+        "regions": setting(workload.regions, "regions", "workload.regions"),
+        "spread": setting(workload.spread, "", "workload.spread"),
+    }
+    placing = (
+        "The regions are dealt out to the servers at random and evenly by count, {placements}, and the mean is taken."
+    )
+    source = "HBase's balancer evens out the number of regions, not their reads; checked against every row placed"
+    return {
+        "throughput.busiest_server.requests": explain(
+            "busiest(servers)",
+            "The busiest of {servers} has this many times the mean of requests, where reads spread over {regions} as "
+            "stated: {spread}. " + placing,
+            source,
+            {"busiest": lambda servers: imbalance(loads, round(servers)).requests},
+            **names,
+            placements=constant(skew, "PLACEMENTS", "times"),
+        ),
+        "throughput.busiest_server.blocks": explain(
+            "busiest(servers)",
+            "The busiest of {servers} has this many times the mean of blocks from disk or S3. They are spread more "
+            "evenly than requests, because the hottest rows, {remembered} on each server, stay in memory.",
+            source,
+            {"busiest": lambda servers: imbalance(loads, round(servers)).blocks},
+            **names,
+            remembered=constant(skew, "REMEMBERED_BYTES", "B"),
+        ),
+    }
 
 
 def _mean_latency(candidate: Candidate, reads: Performance) -> Explanation:

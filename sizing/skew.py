@@ -1,0 +1,143 @@
+"""How much more the busiest RegionServer is read than the mean, because regions are not equally popular.
+
+HBase's balancer gives every server as many regions as the others, give or take one, and knows nothing of their
+popularity. A server with a popular region, or with one region more, is used up first. Regions are placed at random, a
+few hundred times with a fixed seed, and the mean of the busiest server's share is what is planned for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sizing.popularity import Floats, RowPopularity
+from sizing.units import MIB
+
+PLACEMENTS: Final = 192  # judgement: the mean of so many is within 2 % of that of any number
+SEED: Final = 20_261
+# judgement: the hottest rows or regions are placed one by one; of the others only sum and variance count.
+SINGLE: Final = 64
+CLASS_RATIO: Final = 1.3  # of ranks, for the variance of the others
+# judgement: the page cache of a node has gigabytes, and the on-heap cache of one without a BucketCache hundreds of MiB:
+# at least this much of what is read all the time stays there, so the hottest rows reach neither disk nor S3 again.
+REMEMBERED_BYTES: Final = 64 * MIB
+SHUFFLED_REGIONS: Final = 4_096  # of more, two rarely fall into one place
+
+Spread = Literal["hashed", "even"] | float
+"""How popularity spreads over regions: rows lie anywhere, all regions are alike, or Zipf's exponent over regions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imbalance:
+    """The busiest RegionServer's load over the mean: in requests, and in blocks that come from a disk or from S3.
+
+    The page cache answers the hottest rows, so blocks are never spread more unevenly than requests.
+    """
+
+    requests: float = 1.0
+    blocks: float = 1.0
+
+
+EVEN: Final = Imbalance()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionLoads:
+    """The regions of a workload, and how its reads spread over them.
+
+    `row_bytes` is what the blocks of one row take in memory.
+    """
+
+    regions: int
+    spread: Spread
+    popularity: RowPopularity
+    rows: float
+    row_bytes: float
+
+
+@lru_cache(maxsize=4_096)
+def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
+    """Return how much more the busiest of so many servers has to do than the mean."""
+    if servers == 1:
+        return EVEN
+    if loads.spread == "even":
+        fullest = servers * -(-loads.regions // servers) / loads.regions
+        return Imbalance(requests=fullest, blocks=fullest)
+    if loads.spread == "hashed":
+        remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
+        return Imbalance(
+            requests=_busiest(_row_weights(loads, 0.0), loads.regions, servers),
+            blocks=_busiest(_row_weights(loads, max(0.0, remembered)), loads.regions, servers),
+        )
+    busiest = _busiest(_region_weights(loads.regions, loads.spread), loads.regions, servers)
+    return Imbalance(requests=busiest, blocks=busiest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Shares of the reads: of the hottest rows or regions one by one, and of the others their sum and sum of squares.
+
+    `apart` is true of regions, of which no two are in one place.
+    """
+
+    single: Floats
+    others: float
+    others_squared: float
+    apart: bool
+
+
+def _row_weights(loads: RegionLoads, remembered: float) -> _Weights:
+    """Return how reads spread over rows beside those that are remembered."""
+    ranks = loads.popularity.ranks_of(loads.rows)
+    single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
+    steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
+    edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), loads.popularity.breaks(ranks), [ranks]))
+    edges = np.unique(np.clip(edges, single[-1], ranks))
+    reads = np.diff(loads.popularity.reads_of_hottest(single, ranks))
+    others, counts = np.diff(loads.popularity.reads_of_hottest(edges, ranks)), np.diff(edges)
+    squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)
+    total = float(reads.sum() + others.sum())
+    if total <= 0:
+        return _Weights(np.zeros(1), 1.0, 0.0, apart=False)
+    return _Weights(reads / total, float(others.sum()) / total, float(squared.sum()) / total**2, apart=False)
+
+
+def _region_weights(regions: int, exponent: float) -> _Weights:
+    weights: Floats = np.arange(1, regions + 1, dtype=np.float64) ** -exponent
+    weights /= weights.sum()
+    return _Weights(weights[:SINGLE], float(weights[SINGLE:].sum()), float((weights[SINGLE:] ** 2).sum()), apart=True)
+
+
+def _busiest(weights: _Weights, regions: int, servers: int) -> float:
+    """Return the mean of the busiest server's share over many placements, times the number of servers."""
+    homes = _places(len(weights.single), regions, apart=weights.apart) % servers
+    cells, shape = (homes + np.arange(PLACEMENTS)[:, None] * servers).ravel(), (PLACEMENTS, servers)
+    single = np.bincount(cells, np.tile(weights.single, PLACEMENTS), PLACEMENTS * servers).reshape(shape)
+    places = regions // servers + (np.arange(servers) < regions % servers)
+    share, deviation = places / regions, np.sqrt(weights.others_squared * places / regions * (1 - places / regions))
+    others = max(1, regions - len(weights.single))
+    if weights.apart:
+        # Popular regions take places from others, and places are as many on every server: only weights differ.
+        share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / others
+        unequal = max(0.0, weights.others_squared - weights.others**2 / others)
+        deviation = np.sqrt(unequal * places / regions * (1 - places / regions))
+    loads = single + weights.others * share + deviation * _normals(servers)
+    return max(1.0, float(servers * loads.max(axis=1).mean()))
+
+
+@lru_cache(maxsize=16)
+def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
+    """Return the regions that so many rows lie in, or the places of so many regions; shape (placements, count)."""
+    draw = np.random.default_rng(SEED)
+    if apart and regions <= SHUFFLED_REGIONS:
+        return np.argsort(draw.random((PLACEMENTS, regions)), axis=1)[:, :count]
+    return draw.integers(0, regions, (PLACEMENTS, count))
+
+
+def _normals(servers: int) -> Floats:
+    """Return deviates for each server; those of the first servers are the same however many there are."""
+    return np.random.default_rng(SEED).standard_normal((servers, PLACEMENTS)).T
