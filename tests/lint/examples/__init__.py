@@ -10,9 +10,12 @@ from tests.lint.examples.file import File
 from tests.lint.examples.java import JAVA
 from tests.lint.examples.keys import KEYS
 from tests.lint.examples.metrics import METRICS
+from tests.lint.examples.requests import REQUESTS
 from tests.lint.examples.restart import RESTART
 from tests.lint.examples.storage import STORAGE
 
 __all__ = ["CASES", "Case", "File"]
 
-CASES = tuple(sorted((*KEYS, *CACHE, *RESTART, *JAVA, *BUGS, *STORAGE, *CLUSTER, *METRICS), key=lambda case: case.id))
+CASES = tuple(
+    sorted((*KEYS, *CACHE, *RESTART, *JAVA, *REQUESTS, *BUGS, *STORAGE, *CLUSTER, *METRICS), key=lambda case: case.id)
+)
