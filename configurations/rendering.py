@@ -25,6 +25,7 @@ from environments.environment import Environment, Wal
 from facts.releases import releases
 from sizing.plan import Plan
 from sizing.release import Release
+from sizing.reopening import BACKOFF_MS
 
 
 def classifications(environment: Environment, plan: Plan) -> Classifications:
@@ -52,6 +53,7 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "export_interval_ms": EXPORT_INTERVAL_MS,
         "primary_heap_mib": PRIMARY_HEAP_MIB,
         "queue_wait_ms": QUEUE_WAIT_MS,
+        "reopen_backoff_ms": BACKOFF_MS,
         "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
     }
     planned = Classifications(*(_group(group, release, values) for group in PropertyScope))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from configurations.launch import Launch
 from configurations.rendering import templates
+from sizing.region_server import S3_TRIP_SECONDS
+from sizing.reopening import Reopening, reopening
 from sizing.units import KIB
 from sizing.workload import Workload
 
 TABLE: Final = "usertable"
 FAMILY: Final = "cf"
+BATCH_KEY: Final = "hbase.reopen.table.regions.progressive.batch.size.max"
 """The names of YCSB, for you to replace where no inspection names tables."""
 SMALLEST_BLOCK_BYTES: Final = 8 * KIB
 GET_BLOCK_BYTES: Final = 64 * KIB
@@ -23,25 +27,37 @@ ROWS_PER_BLOCK: Final = 4
 class FamilySettings:
     """One column family, with the encoding and compression of its blocks."""
 
-    table: str
-    family: str
+    name: str
     codec: str
     encoding: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """One table: its families, the number of its regions, and how a change reopens them."""
+
+    name: str
+    families: tuple[FamilySettings, ...]
+    regions: int
+    change: Reopening
 
 
 def table_ddl(launch: Launch) -> str:
     """Return the script, for `hbase shell -n`. It alters existing tables; a comment shows how to create one."""
     workload = launch.environment.workload
+    tables = tuple(_tables(workload, launch.plan.core.count))
     text = (
         templates()
         .get_template("table-ddl.rb.j2")
         .render(
             environment=launch.environment.name,
-            families=_families(workload),
+            tables=tables,
+            batch=launch.plan.core.count,
+            batch_key=BATCH_KEY,
+            in_s3=launch.plan.mode.keeps_data_in_s3,
             inspected=workload.inspection is not None,
             block_bytes=workload.block_bytes,
             advised_bytes=advised_block_bytes(workload),
-            regions=workload.regions,
             bloom="NONE" if workload.reads.kind == "scan" else "ROW",
             kind=workload.reads.kind,
             cached=launch.plan.mode.has_bucket_cache,
@@ -65,10 +81,20 @@ def advised_block_bytes(workload: Workload) -> int:
     return block_bytes
 
 
-def _families(workload: Workload) -> tuple[FamilySettings, ...]:
-    if workload.inspection is None:
-        return (FamilySettings(table=TABLE, family=FAMILY, codec=workload.codec.upper(), encoding=workload.encoding),)
-    return tuple(
-        FamilySettings(table=family.table, family=family.name, codec=family.codec.upper(), encoding=family.encoding)
-        for family in workload.inspection.families
-    )
+def _tables(workload: Workload, servers: int) -> Iterator[TableSettings]:
+    """Yield each table with all its families: a statement for each family would reopen every region once more."""
+    inspected = workload.inspection.families if workload.inspection else ()
+    for name in dict.fromkeys(family.table for family in inspected):
+        members = [family for family in inspected if family.table == name]
+        families = (
+            FamilySettings(name=family.name, codec=family.codec.upper(), encoding=family.encoding) for family in members
+        )
+        yield _table(name, tuple(families), max(family.regions for family in members), servers)
+    if not inspected:
+        family = FamilySettings(name=FAMILY, codec=workload.codec.upper(), encoding=workload.encoding)
+        yield _table(TABLE, (family,), workload.regions, servers)
+
+
+def _table(name: str, families: tuple[FamilySettings, ...], regions: int, servers: int) -> TableSettings:
+    change = reopening(regions, servers, S3_TRIP_SECONDS)
+    return TableSettings(name=name, families=families, regions=regions, change=change)

@@ -6,8 +6,9 @@ from functools import partial
 from typing import Final
 
 from configurations.properties.property import CORE, PRIMARY, Applied, Property, Span
-from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_266, RECIPE
+from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_266, HUBSPOT_TABLES, RECIPE
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
+from sizing.reopening import BACKOFF_MS
 
 STOCHASTIC: Final = "org.apache.hadoop.hbase.master.balancer.StochasticLoadBalancer"
 CACHE_AWARE: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
@@ -131,6 +132,23 @@ ASSIGNMENT: Final = (
         key="hbase.master.wait.on.regionservers.interval",
         values=Whole(unit="ms", least=1, most=LONG),
         reason="the master stops waiting when no server has joined for this long",
+    ),
+    _primary(
+        key="hbase.reopen.table.regions.progressive.batch.size.max",
+        applied=Applied.LIVE,
+        hbase=Span(since=(2, 6, 1)),
+        values=Whole(unit="regions", least=1),
+        reason="a change of a table reopens one region, then two, then four, up to one for each RegionServer; without "
+        "a limit all its regions are unavailable at once. From HBase 2.6.4 on a table may state its own limit",
+        source=f"{HBASE_262}; {HUBSPOT_TABLES}",
+    ),
+    _primary(
+        key="hbase.reopen.table.regions.progressive.batch.backoff.ms",
+        applied=Applied.LIVE,
+        hbase=Span(since=(2, 6, 1)),
+        values=Whole(unit="ms", most=LONG),
+        reason=f"the pause between two such batches: in {BACKOFF_MS:,} ms the requests that waited are served",
+        source=f"{HBASE_262}; {HUBSPOT_TABLES}",
     ),
     _core(
         key="hbase.regionserver.executor.openregion.threads",

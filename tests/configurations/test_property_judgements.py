@@ -51,6 +51,13 @@ def test_the_primary_heap_is_half_of_the_smallest_node() -> None:
     assert "4,096 MiB" in CATALOGUE["hbase-env/export", "HBASE_HEAPSIZE"].reason
 
 
+def test_batches_of_a_change_pause_for_a_second() -> None:
+    entry = "hbase-site", "hbase.reopen.table.regions.progressive.batch.backoff.ms"
+    primary = {(path, key): value for path, key, value in flattened(variant_launch(VARIANTS[0]).settings.primary)}
+    assert primary[entry] == "1000"
+    assert "1,000 ms" in CATALOGUE[entry].reason
+
+
 def test_open_files_in_hdfs_learn_block_locations_in_half_a_minute() -> None:
     entry = "hbase-site", "dfs.client.refresh.read-block-locations.ms"
     assert core(variant_launch(Variant(HDFS)))[entry] == "30000"

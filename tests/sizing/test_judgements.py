@@ -20,6 +20,7 @@ from sizing.heap import Heap
 from sizing.memory import NotEnoughMemory, split_memory
 from sizing.modes import HDFS, S3_PLAIN
 from sizing.plan import Plan
+from sizing.reopening import reopening
 from sizing.requirements import Requirements, World
 from sizing.sampling import estimate, strata
 from sizing.units import GIB, KIB, MIB, TIB
@@ -290,6 +291,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("region_server.FEWEST_PREFETCH_THREADS", figure("prefetch_threads"), 16),
     ("region_server.S3_TRIP_SECONDS", figure("restart.opening_seconds"), 26.4),
     ("region_server.OPEN_REGION_THREADS", figure("restart.opening_seconds"), 26.4),
+    ("reopening.BACKOFF_MS", lambda: reopening(240, 11, 0.15).seconds, 107.5),
     ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 22.351668008397777),
     ("resource.PARTIAL_PAGES_PER_FILL", demand("ebs-throughput", "half cached"), 1001279.5272442319),
     ("resource.S3_GETS_PER_SECOND_PER_PREFIX", figure("s3.prefix_limit_fraction", "plain"), 0.16799667969948406),

@@ -134,7 +134,7 @@ def _ground(case: BootCase) -> tuple[str, bool]:
     return case.ground.jars, not case.ground.in_s3
 
 
-ALTER: Final = re.compile(r"^alter '(?P<table>[^']+)', \{\n(?P<settings>.*?)^\}", re.MULTILINE | re.DOTALL)
+ALTER: Final = re.compile(r"^alter '(?P<table>[^']+)', \{\n(?P<settings>.*?)^\}$", re.MULTILINE | re.DOTALL)
 SETTING: Final = re.compile(r"^\s*(?P<name>[A-Z_]+) => '(?P<value>[^']*)'", re.MULTILINE)
 
 
@@ -142,9 +142,10 @@ def defined_tables(script: str) -> tuple[TableSpec, ...]:
     """Return the tables that a script for HBase's shell alters, each with all its families."""
     families: dict[str, list[TableFamily]] = {}
     for statement in ALTER.finditer(script):
-        attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(statement["settings"])}
-        family = TableFamily(name=attributes.pop("NAME"), attributes=attributes)
-        families.setdefault(statement["table"], []).append(family)
+        for family in statement["settings"].split("\n}, {\n"):
+            attributes = {setting["name"]: setting["value"] for setting in SETTING.finditer(family)}
+            named = TableFamily(name=attributes.pop("NAME"), attributes=attributes)
+            families.setdefault(statement["table"], []).append(named)
     return tuple(TableSpec(name=name, families=tuple(members)) for name, members in families.items())
 
 

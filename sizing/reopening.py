@@ -1,0 +1,34 @@
+"""How a change of a table reopens its regions: a few at a time, so that most of the table stays available.
+
+HBase reopens one region, then two, then four, up to a limit, and pauses after each batch. Without a limit it reopens
+every region of the table at once. Source: HBase 2.6.2 and 2.6.4 ReopenTableRegionsProcedure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sizing.restart import S3_TRIPS_PER_REGION
+
+__all__ = ["BACKOFF_MS", "Reopening", "reopening"]
+
+BACKOFF_MS: Final = 1_000  # judgement: requests that waited for one batch are served before the next one begins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopening:
+    """One change of a table: the most regions that reopen at a time, how many batches there are, and the time."""
+
+    most_regions: int
+    batches: int
+    seconds: float
+
+
+def reopening(regions: int, servers: int, s3_trip_seconds: float) -> Reopening:
+    """Return how the regions of a table reopen: at most one for each server at a time, which opens it at once."""
+    batches, left, size = 0, regions, 1
+    while left > 0:
+        batches, left, size = batches + 1, left - size, min(servers, 2 * size)
+    seconds_of_batch = S3_TRIPS_PER_REGION * s3_trip_seconds + BACKOFF_MS / 1000
+    return Reopening(most_regions=min(servers, regions), batches=batches, seconds=batches * seconds_of_batch)
