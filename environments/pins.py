@@ -46,6 +46,7 @@ PINNED: Final[Mapping[tuple[str, str], Pin]] = {
     ("hbase-site", "hbase.regionserver.handler.count"): Pin(figure="handlers"),
     ("hbase-site", "hbase.ipc.server.callqueue.read.ratio"): Pin(figure="read_fraction", least=0, most=1, whole=False),
     ("hbase-site", "hbase.hfile.thread.prefetch"): Pin(figure="prefetch_threads"),
+    ("hbase-site", "hbase.regionserver.executor.openregion.threads"): Pin(figure="open_region_threads"),
     ("hbase-site", "fs.s3a.connection.maximum"): Pin(figure="s3_connections"),
     ("emrfs-site", "fs.s3.maxConnections"): Pin(figure="s3_connections"),
     ("hbase-site", "hbase.master.scp.retain.assignment.force.retries"): Pin(

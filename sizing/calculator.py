@@ -87,6 +87,7 @@ def _plan(result: SearchResult) -> Plan:
         handlers=server.handlers,
         call_queues=server.call_queues,
         prefetch_threads=server.prefetch_threads,
+        open_region_threads=server.open_region_threads,
         s3_connections=server.s3_connections,
         bucket_cache=candidate.question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         persistence=server.persistence,

@@ -17,6 +17,7 @@ class Pins:
     read_fraction: float | None = None
     """The figure `call_queues.read_fraction` of the plan."""
     prefetch_threads: int | None = None
+    open_region_threads: int | None = None
     s3_connections: int | None = None
     retain_retries: int | None = None
     """The figure `restart.retain_retries` of the plan."""
@@ -28,6 +29,7 @@ PINNED_BY: Final[Mapping[str, str]] = {
     "handlers": "hbase.regionserver.handler.count",
     "read_fraction": "hbase.ipc.server.callqueue.read.ratio",
     "prefetch_threads": "hbase.hfile.thread.prefetch",
+    "open_region_threads": "hbase.regionserver.executor.openregion.threads",
     "s3_connections": "fs.s3a.connection.maximum",
     "retain_retries": "hbase.master.scp.retain.assignment.force.retries",
 }

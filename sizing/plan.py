@@ -167,6 +167,7 @@ class Plan:
     handlers: int
     call_queues: CallQueues
     prefetch_threads: int
+    open_region_threads: int
     s3_connections: int
     bucket_cache: BucketCache | None
     persistence: Persistence

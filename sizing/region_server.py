@@ -19,6 +19,7 @@ from sizing.heap import (
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NodeMemory, split_memory
+from sizing.opening import open_region_threads
 from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
 from sizing.restart import Restart, restart
@@ -38,7 +39,6 @@ DEFAULT_S3_CONNECTIONS: Final = 500  # fs.s3a.connection.maximum
 # judgement: a reader may hold a stream of its own beside the one that it reads with; flush and compaction have theirs.
 S3_CONNECTIONS_PER_THREAD: Final = 2
 WRITING_THREADS: Final = 16
-OPEN_REGION_THREADS: Final = 3  # hbase.regionserver.executor.openregion.threads
 S3_TRIP_SECONDS: Final = 0.15  # judgement: the middle of S3's documented 100 to 200 ms for a first byte
 # judgement: prefetch waits for S3, not for bandwidth: threads over first-byte latency is its speed, so twice the
 # default of 4 for each core, and never fewer than 16.
@@ -80,6 +80,7 @@ class RegionServer:
     handlers: int
     call_queues: CallQueues
     prefetch_threads: int
+    open_region_threads: int
     s3_connections: int
     persistence: Persistence
     restart: Restart
@@ -97,6 +98,7 @@ def region_server(
     needs = _heap_needs(share, demand, index, release)
     sized_heap = heap(needs, release.collector)
     workload, threads = demand.blocks.workload, pins.prefetch_threads or prefetch_threads(instance)
+    openers = pins.open_region_threads or _open_region_threads(share, workload)
     threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap)
     return RegionServer(
         heap=sized_heap,
@@ -105,9 +107,10 @@ def region_server(
         handlers=threads_that_answer,
         call_queues=call_queues(threads_that_answer, pins.read_fraction, writes=workload.write_bytes_per_second > 0),
         prefetch_threads=threads,
+        open_region_threads=openers,
         s3_connections=pins.s3_connections or s3_connections(threads_that_answer, threads),
         persistence=index,
-        restart=restart(_restart_of(sized_heap, share, release), pins.retain_retries),
+        restart=restart(_restart_of(sized_heap, share, openers, release), pins.retain_retries),
     )
 
 
@@ -139,6 +142,10 @@ def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:
     return max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
 
+def _open_region_threads(share: ServerShare, workload: Workload) -> int:
+    return open_region_threads(share.regions, round(workload.regions / share.regions), S3_TRIP_SECONDS)
+
+
 def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, release: Release) -> HeapNeeds:
     queued_blocks = 2 * WRITER_THREADS * WRITER_QUEUE_LENGTH if share.cached_blocks else 0
     return HeapNeeds(
@@ -150,12 +157,12 @@ def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, rel
     )
 
 
-def _restart_of(sized_heap: Heap, share: ServerShare, release: Release) -> RestartOf:
+def _restart_of(sized_heap: Heap, share: ServerShare, openers: int, release: Release) -> RestartOf:
     return RestartOf(
         heap_bytes=sized_heap.xmx_bytes,
         cached_blocks=share.cached_blocks,
         regions=math.ceil(share.regions),
-        open_region_threads=OPEN_REGION_THREADS,
+        open_region_threads=openers,
         s3_trip_seconds=S3_TRIP_SECONDS,
         pre_touch=True,
         restores_in_background=release.index_restored_in_background,

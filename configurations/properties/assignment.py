@@ -153,7 +153,9 @@ ASSIGNMENT: Final = (
     _core(
         key="hbase.regionserver.executor.openregion.threads",
         values=Whole(unit="threads", least=1),
-        reason="the number of regions that open at the same time; opening one is a chain of S3 requests",
+        figure="open_region_threads",
+        reason="the number of regions that open at the same time; opening one is a chain of S3 requests, for which its "
+        "thread waits, so that threads cost requests and nothing else",
     ),
     _core(
         key="hbase.regionserver.executor.closeregion.threads",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sizing import call_queues, region_server
+from sizing import call_queues, opening, region_server, resource
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, explain
 from sizing.explanations.quantities import constant, fact, figure, pinned, setting
@@ -26,6 +26,7 @@ def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
             cores=fact(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
             fewest=constant(region_server, "FEWEST_PREFETCH_THREADS"),
         ),
+        "open_region_threads": pinned(pins, "open_region_threads") or _openers(candidate),
         "s3_connections": pinned(pins, "s3_connections")
         or explain(
             "max(default, per_thread * (handlers + prefetch_threads + writing_threads))",
@@ -55,6 +56,22 @@ def _handlers(candidate: Candidate) -> Explanation:
         heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
         share_of_heap=constant(region_server, "ANSWERS_FRACTION", "fraction"),
         fewest=constant(region_server, "FEWEST_HANDLERS"),
+    )
+
+
+def _openers(candidate: Candidate) -> Explanation:
+    return explain(
+        "max(default, min(most, ceil(regions), floor(gets * trip / servers)))",
+        "All {regions} of a server open at the same time, but at most {most}, and no more than keep the requests of"
+        " {servers} that start together below {gets} for one prefix, at {trip} for each; at least HBase's default of"
+        " {default}.",
+        "opening a region is a chain of requests to S3, for which its thread waits; Amazon S3 User Guide for the rate",
+        default=constant(opening, "DEFAULT_THREADS"),
+        most=constant(opening, "MOST_THREADS"),
+        regions=setting(candidate.share.regions, "regions", "workload.regions, one surviving node's share"),
+        gets=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "requests/s"),
+        trip=constant(region_server, "S3_TRIP_SECONDS", "s"),
+        servers=figure(candidate.survivors, "servers", "core.count, less the nodes that may be lost"),
     )
 
 

@@ -24,6 +24,7 @@ STATED = {
     "hbase.regionserver.handler.count": ("200", "handlers", 200),
     "hbase.ipc.server.callqueue.read.ratio": ("0.6", "call_queues.read_fraction", 0.6),
     "hbase.hfile.thread.prefetch": ("48", "prefetch_threads", 48),
+    "hbase.regionserver.executor.openregion.threads": ("7", "open_region_threads", 7),
     "fs.s3a.connection.maximum": ("900", "s3_connections", 900),
     "hbase.master.scp.retain.assignment.force.retries": ("14", "restart.retain_retries", 14),
 }

@@ -112,9 +112,17 @@ CASES: dict[str, Requirements] = {
     "encoded": with_workload(RELAXED, encoding="FAST_DIFF"),
     "uniform": with_workload(RELAXED, popularity=UNIFORM),
     "hot set": with_workload(RELAXED, popularity=hot_set(rows_fraction=0.1, reads_fraction=0.9)),
+    "many servers": with_core(with_workload(RELAXED, regions=3_000), count=56),
     "pinned by overrides": replace(
         RELAXED,
-        pins=Pins(handlers=55, read_fraction=0.7, prefetch_threads=33, s3_connections=444, retain_retries=14),
+        pins=Pins(
+            handlers=55,
+            read_fraction=0.7,
+            prefetch_threads=33,
+            open_region_threads=5,
+            s3_connections=444,
+            retain_retries=14,
+        ),
     ),
     "low hit ratio": with_targets(RELAXED, hit_ratio=0.5),
 }

@@ -15,7 +15,6 @@ from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.scenarios.index import restored
-from sizing.region_server import OPEN_REGION_THREADS
 from sizing.restart import RestartLoad, restart
 
 TITLE: Final = "Restarts"
@@ -200,7 +199,7 @@ def _away_seconds(lab: Experiment, cached: int) -> float:
             heap_bytes=lab.miniature.heap_mib << 20,
             cached_blocks=cached,
             regions=lab.miniature.regions + SYSTEM_REGIONS,
-            open_region_threads=OPEN_REGION_THREADS,
+            open_region_threads=lab.bench.cluster.launch.plan.open_region_threads,
             s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
             pre_touch=True,
             restores_in_background=False,
