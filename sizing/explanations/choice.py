@@ -195,7 +195,7 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
     return explain(
         "min(core_nodes, max(fewest, lost_nodes + spare))",
         f"HDFS holds {content}: one copy more than the number of nodes that may be lost ({{lost_nodes}}),"
-        " at least {{fewest}}, but no more than there are nodes.",
+        " at least {fewest}, but no more than there are nodes.",
         "the write-ahead log lies in HDFS until it is flushed; EMR's own default is one copy up to three core nodes",
         **names,
     )
