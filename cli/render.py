@@ -7,6 +7,7 @@ import json
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument
+from configurations.client_file import client_site_xml
 from configurations.launch import Launch, launch_of
 from configurations.node_files import hbase_site_xml
 from configurations.planned_spec import planned_spec
@@ -23,11 +24,12 @@ from lint.secret import redacted
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["emr", "hbase-site", "run-job-flow", "table-ddl"]),
+    type=click.Choice(["emr", "hbase-site", "run-job-flow", "table-ddl", "client"]),
     default="emr",
     show_default=True,
     help="emr: JSON for the EMR API. hbase-site: an hbase-site.xml. run-job-flow: the whole cluster as JSON for"
-    " RunJobFlow. table-ddl: an HBase shell script that configures the tables.",
+    " RunJobFlow. table-ddl: an HBase shell script that configures the tables. client: an hbase-site.xml for the"
+    " applications that use the cluster.",
 )
 @click.option(
     "--group",
@@ -37,7 +39,7 @@ from lint.secret import redacted
     help="For emr and hbase-site: print the settings that are in force on nodes of this group.",
 )
 def render(environment: str, cluster: str | None, form: str, group: str) -> None:
-    """Print EMR classifications, hbase-site.xml or table DDL.
+    """Print EMR classifications, hbase-site.xml, table DDL or client settings.
 
     If the environment file names no account, `${AWS::AccountId}` stands for it; CloudFormation fills it in. Paths below
     /warmbase are mounted by a bootstrap action that `warmbase deploy` and `cdk deploy` install. If lint finds an error,
@@ -49,6 +51,7 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
       warmbase render prod --format hbase-site
       warmbase render prod --format run-job-flow > before.json
       warmbase render prod --format table-ddl > tables.rb
+      warmbase render prod --format client
     """
     read = read_environment(environment)
     launch = launch_of(read, chosen_cluster(read, cluster))
@@ -62,6 +65,8 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
 def _text(launch: Launch, form: str, group: str) -> str:
     if form == "table-ddl":
         return table_ddl(launch)
+    if form == "client":
+        return client_site_xml(launch)
     if form == "run-job-flow":
         return json.dumps(write_run_job_flow(planned_spec(launch)), indent=2) + "\n"
     settings = launch.settings.effective(group)

@@ -15,6 +15,7 @@ from configurations.jvm import jvm
 from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, MetricSource, metrics_of
 from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, PropertyScope
+from configurations.properties.assignment import MOVING_FRACTION
 from configurations.properties.bucket_cache import QUEUE_WAIT_MS
 from configurations.properties.compaction import compaction_window
 from configurations.properties.hadoop import BLOCK_LOCATION_REFRESH_MS, THROTTLE_INTERVAL_MS, THROTTLE_TRIES
@@ -23,6 +24,7 @@ from emr.classification import Classification, Classifications, flattened
 from emr.codecs.api import read_classifications
 from environments.environment import Environment, Wal
 from facts.releases import releases
+from sizing.clients import SESSION_TIMEOUT_MS
 from sizing.plan import Plan
 from sizing.release import Release
 from sizing.reopening import BACKOFF_MS
@@ -54,6 +56,8 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "primary_heap_mib": PRIMARY_HEAP_MIB,
         "queue_wait_ms": QUEUE_WAIT_MS,
         "reopen_backoff_ms": BACKOFF_MS,
+        "moving_fraction": MOVING_FRACTION,
+        "session_timeout_ms": SESSION_TIMEOUT_MS,
         "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
     }
     planned = Classifications(*(_group(group, release, values) for group in PropertyScope))

@@ -27,8 +27,8 @@ class Reopening:
 
 def reopening(regions: int, servers: int, s3_trip_seconds: float) -> Reopening:
     """Return how the regions of a table reopen: at most one for each server at a time, which opens it at once."""
-    batches, left, size = 0, regions, 1
-    while left > 0:
-        batches, left, size = batches + 1, left - size, min(servers, 2 * size)
+    batches, waiting, size = 0, regions, 1
+    while waiting > 0:
+        batches, waiting, size = batches + 1, waiting - size, min(servers, 2 * size)
     seconds_of_batch = S3_TRIPS_PER_REGION * s3_trip_seconds + BACKOFF_MS / 1000
     return Reopening(most_regions=min(servers, regions), batches=batches, seconds=batches * seconds_of_batch)

@@ -12,6 +12,8 @@ from sizing.reopening import BACKOFF_MS
 
 STOCHASTIC: Final = "org.apache.hadoop.hbase.master.balancer.StochasticLoadBalancer"
 CACHE_AWARE: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
+# judgement: of 240 regions two move at a time, each for some seconds, so that their reads from S3 stay few.
+MOVING_FRACTION: Final = 0.01
 _primary = partial(
     Property, classification="hbase-site", groups=PRIMARY, applied=Applied.ROLLING_RESTART, source=HBASE_262
 )
@@ -29,7 +31,15 @@ ASSIGNMENT: Final = (
         key="hbase.master.balancer.stochastic.regionCountCost",
         applied=Applied.LIVE,
         values=Decimal(unit="weight"),
-        reason="the weight of an even number of regions against cached blocks; the cache-aware balancer uses 20",
+        reason="the weight of an even number of regions against cached blocks; the cache-aware balancer uses 20. A "
+        "larger weight moves regions away from their cached blocks, so it is left alone: retention brings regions "
+        "home, and an uneven number of regions shows on the dashboard",
+    ),
+    _primary(
+        key="hbase.master.balancer.maxRitPercent",
+        values=Decimal(unit="fraction of all regions, in spite of its name", most=1.0, above=0.0),
+        reason=f"the balancer moves at most {MOVING_FRACTION:.0%} of the regions at the same time, but always one: a "
+        "region that moves leaves its cached blocks behind, and by default any number moves at once",
     ),
     _primary(
         key="hbase.master.balancer.stochastic.cacheCost",

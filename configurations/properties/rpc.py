@@ -8,6 +8,7 @@ from typing import Final
 from configurations.properties.property import BOTH, CORE, Applied, Property, Span
 from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
+from sizing.clients import SESSION_TIMEOUT_MS
 
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
 _both = partial(_core, groups=BOTH)
@@ -90,7 +91,9 @@ RPC: Final = (
     _both(
         key="zookeeper.session.timeout",
         values=Whole(unit="ms", least=1, most=LONG),
-        reason="the master declares a RegionServer dead after it has been silent for this long",
+        reason=f"the master declares a RegionServer dead after {SESSION_TIMEOUT_MS / 1000:.0f} s of silence. It is "
+        "EMR's default, stated because the time that regions are unavailable after a crash begins with it; ZooKeeper "
+        "allows at most 20 of its ticks, which are 2 s by default",
         source=EMR_HBASE_CONFIGURE,
     ),
     _core(

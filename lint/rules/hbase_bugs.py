@@ -69,6 +69,11 @@ def _balances_by_cache(node: LintedNode) -> bool:
     return node.text("hbase.master.loadbalancer.class") == BALANCER
 
 
+def _moves_without_limit(node: LintedNode) -> bool:
+    moving = node.number("hbase.master.balancer.maxRitPercent", 1.0)
+    return _balances_by_cache(node) and moving is not None and moving >= 1
+
+
 def _prefetches(node: LintedNode) -> bool | None:
     return node.caches and node.switched("hbase.rs.prefetchblocksonopen", default=False)
 
@@ -139,8 +144,8 @@ UNTHROTTLED_BALANCER: Final = _bug(
     title="the cache-aware balancer can move any number of regions at once, which causes a burst of reads from S3",
     issue="HBASE-29168",
     fixed=(2, 6, 3),
-    fix="run balance_switch false, and balance only in short windows",
-    meets=_balances_by_cache,
+    fix="set hbase.master.balancer.maxRitPercent to 0.01, or run balance_switch false and balance in short windows",
+    meets=_moves_without_limit,
     role="primary",
 )
 CACHE_ERRORS_FAIL_READS: Final = _bug(

@@ -51,11 +51,18 @@ def test_the_primary_heap_is_half_of_the_smallest_node() -> None:
     assert "4,096 MiB" in CATALOGUE["hbase-env/export", "HBASE_HEAPSIZE"].reason
 
 
-def test_batches_of_a_change_pause_for_a_second() -> None:
-    entry = "hbase-site", "hbase.reopen.table.regions.progressive.batch.backoff.ms"
-    primary = {(path, key): value for path, key, value in flattened(variant_launch(VARIANTS[0]).settings.primary)}
-    assert primary[entry] == "1000"
-    assert "1,000 ms" in CATALOGUE[entry].reason
+PRIMARY = [
+    ("hbase.reopen.table.regions.progressive.batch.backoff.ms", "1000", "1,000 ms"),
+    ("hbase.master.balancer.maxRitPercent", "0.01", "at most 1% of the regions"),
+    ("zookeeper.session.timeout", "40000", "after 40 s of silence"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "figure"), PRIMARY)
+def test_a_fixed_value_of_the_masters_is_rendered_and_its_reason_names_it(key: str, value: str, figure: str) -> None:
+    primary = {(path, key): text for path, key, text in flattened(variant_launch(VARIANTS[0]).settings.primary)}
+    assert primary["hbase-site", key] == value
+    assert figure in CATALOGUE["hbase-site", key].reason
 
 
 def test_open_files_in_hdfs_learn_block_locations_in_half_a_minute() -> None:

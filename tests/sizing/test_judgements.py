@@ -16,6 +16,7 @@ import pytest
 
 from facts.releases import releases
 from sizing.calculator import plan
+from sizing.clients import ClientSettings, client_settings
 from sizing.heap import Heap
 from sizing.memory import NotEnoughMemory, split_memory
 from sizing.modes import HDFS, S3_PLAIN
@@ -43,6 +44,10 @@ def pinned_core(instance_type: str, count: int, *, throughput_mib_s: int = 125) 
     return with_core(
         RELAXED, type=instance_type, count=count, volumes=(gp3_volume("cache", 1_000, throughput_mib_s), SYSTEM)
     )
+
+
+def clients(p99_seconds: float) -> ClientSettings:
+    return client_settings(planned("prod").restart, p99_seconds, retains=True)
 
 
 def on_one_type(requirements: Requirements, instance_type: str, count: int) -> Requirements:
@@ -291,6 +296,9 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("region_server.FEWEST_PREFETCH_THREADS", figure("prefetch_threads"), 16),
     ("region_server.S3_TRIP_SECONDS", figure("restart.opening_seconds"), 6.6),
     ("opening.MOST_THREADS", figure("open_region_threads"), 20),
+    ("clients.CALL_P99S", lambda: clients(p99_seconds=2.5).rpc_timeout_ms, 25_000),
+    ("clients.SHORTEST_CALL_SECONDS", lambda: clients(p99_seconds=0.1).rpc_timeout_ms, 10_000),
+    ("clients.RESERVE", lambda: clients(p99_seconds=0.1).retries, 36),
     ("reopening.BACKOFF_MS", lambda: reopening(240, 11, 0.15).seconds, 107.5),
     ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 22.351668008397777),
     ("resource.PARTIAL_PAGES_PER_FILL", demand("ebs-throughput", "half cached"), 1001279.5272442319),

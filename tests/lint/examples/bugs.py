@@ -9,6 +9,9 @@ UNCACHED = File(site=NO_CACHE)
 LOST_AT_A_RESTART = File(site=NOT_PERSISTENT)
 NOT_PREFETCHED = File(site={"hbase.rs.prefetchblocksonopen": "false"})
 CACHE_AWARE = File(site={"hbase.master.loadbalancer.class": BALANCER})
+LIMITED = File(
+    site={"hbase.master.loadbalancer.class": BALANCER, "hbase.master.balancer.maxRitPercent": "0.01"},
+)
 CACHED_ON_WRITE = File(
     site={"hbase.rs.cacheblocksonwrite": "true", "hbase.rs.cachecompactedblocksonwrite": "true"},
 )
@@ -20,7 +23,7 @@ BUGS = (
     Case(id="WB504", faulty=File(), right=NOT_PREFETCHED, says="never count as fully cached"),
     Case(id="WB505", faulty=File(), right=NOT_PREFETCHED, says="is not prefetched again"),
     Case(id="WB506", faulty=File(), right=UNCACHED, says="splits and merges", with_it=("WB501",)),
-    Case(id="WB507", faulty=CACHE_AWARE, says="a burst of reads"),
+    Case(id="WB507", faulty=CACHE_AWARE, right=LIMITED, says="a burst of reads"),
     Case(id="WB508", faulty=File(), right=UNCACHED, says="fails the client's read", with_it=("WB501",)),
     Case(id="WB509", faulty=CACHED_ON_WRITE, says="BLOCKCACHE=false"),
     Case(id="WB510", faulty=CACHE_AWARE, says="drifts", with_it=("WB507",)),

@@ -1,0 +1,81 @@
+"""An `hbase-site.xml` for the applications that read and write: what they need to outlast what the plan expects."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import Final
+from xml.sax.saxutils import escape
+
+from configurations.launch import Launch
+from sizing.clients import (
+    CALL_P99S,
+    LONGEST_CALL_SECONDS,
+    PAUSE_MS,
+    SHORTEST_CALL_SECONDS,
+    ClientSettings,
+    client_settings,
+)
+from sizing.units import format_duration
+
+__all__ = ["client_site_xml"]
+
+WIDTH: Final = 100
+BEFORE: Final = (
+    "Merge these properties into the hbase-site.xml of your applications. Copy hbase.zookeeper.quorum from a primary "
+    "node (/etc/hbase/conf). No property keeps a scan of a whole table from evicting the blocks that are read often: "
+    "call setCacheBlocks(false) on the Scan."
+)
+
+
+def client_site_xml(launch: Launch) -> str:
+    """Return the properties of clients, each below a comment with its reason."""
+    plan = launch.plan
+    p99_seconds = plan.throughput.p99_latency_ms / 1000
+    settings = client_settings(plan.restart, p99_seconds, retains=plan.mode.has_bucket_cache)
+    properties = "".join(
+        f"{_comment(reason)}  <property>\n    <name>{key}</name>\n    <value>{escape(value)}</value>\n  </property>\n"
+        for key, value, reason in _properties(settings, p99_seconds)
+    )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{_comment(BEFORE)}{properties}</configuration>\n'
+
+
+def _properties(settings: ClientSettings, p99_seconds: float) -> tuple[tuple[str, str, str], ...]:
+    outage, patience = format_duration(settings.outage_seconds), format_duration(settings.patience_seconds)
+    call = format_duration(p99_seconds)
+    return (
+        (
+            "hbase.client.retries.number",
+            str(settings.retries),
+            (
+                f"When a server is lost, its regions are unavailable for {outage} (estimate), most of which the master "
+                f"waits for it before it moves them. The waits between {settings.retries} retries add up to "
+                f"{patience}. For requests that must fail early, lower hbase.client.operation.timeout in that "
+                "application instead."
+            ),
+        ),
+        ("hbase.client.pause", str(PAUSE_MS), "The first of those waits, in milliseconds; it is HBase's default."),
+        (
+            "hbase.client.operation.timeout",
+            str(settings.operation_timeout_ms),
+            "A request with all its retries ends after this time; HBase's default is 20 minutes.",
+        ),
+        (
+            "hbase.rpc.timeout",
+            str(settings.rpc_timeout_ms),
+            (
+                f"One try ends after this time: {CALL_P99S} times the plan's p99 of {call}, but from "
+                f"{SHORTEST_CALL_SECONDS} to {LONGEST_CALL_SECONDS} s. A server drops calls whose time is over."
+            ),
+        ),
+        (
+            "hbase.mapreduce.scan.cacheblocks",
+            "false",
+            "Scans of MapReduce jobs leave the cache as it is; it is HBase's default.",
+        ),
+    )
+
+
+def _comment(text: str) -> str:
+    """Return an XML comment, which must not hold two hyphens in a row."""
+    folded = fill(escape(text).replace("--", "- -"), width=WIDTH, initial_indent="  <!-- ", subsequent_indent="       ")
+    return f"{folded} -->\n"

@@ -1,0 +1,35 @@
+"""The file for clients: properties that HBase has, each with its reason, in well-formed XML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from configurations.client_file import client_site_xml
+from configurations.launch import Launch
+from facts.keys import hbase_keys
+from sizing.clients import patience_seconds
+from tests.configurations.variants import VARIANTS, Variant, variant_launch
+
+Launches = Callable[[str], Launch]
+
+
+def properties(launch: Launch) -> dict[str, str]:
+    site = ET.fromstring(client_site_xml(launch))  # noqa: S314 - our own text
+    return {entry.findtext("name", ""): entry.findtext("value", "") for entry in site.findall("property")}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_property_exists_and_has_a_reason(variant: Variant) -> None:
+    launch = variant_launch(variant)
+    assert set(properties(launch)) <= set(hbase_keys())
+    assert client_site_xml(launch).count("<!-- ") == len(properties(launch)) + 1
+
+
+def test_a_client_outlasts_the_retention_window(launches: Launches) -> None:
+    prod = launches("prod")
+    retries = int(properties(prod)["hbase.client.retries.number"])
+    assert patience_seconds(retries) > prod.plan.restart.retention_window_seconds + 40 > patience_seconds(15)
+    assert "setCacheBlocks(false)" in client_site_xml(prod)
