@@ -16,7 +16,6 @@ from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.store.settings import Settings
 from lab.model.crash import Crash, offline_seconds
-from sizing.region_server import OPEN_REGION_THREADS
 from sizing.restart import RestartLoad, restart
 
 TITLE: Final = "One of three RegionServers dies"
@@ -85,7 +84,7 @@ def _restart(lab: Experiment) -> int:
             heap_bytes=miniature.heap_mib << 20,
             cached_blocks=round(miniature.demand.blocks.count / miniature.servers),
             regions=miniature.regions // miniature.servers,
-            open_region_threads=OPEN_REGION_THREADS,
+            open_region_threads=lab.bench.cluster.launch.plan.open_region_threads,
             s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
             pre_touch=True,
             restores_in_background=False,
@@ -149,7 +148,7 @@ def _load(lab: Experiment, case: CrashCase) -> Crash:
         session_seconds=int(site["zookeeper.session.timeout"]) / 1000,
         retries=case.retries,
         regions=miniature.regions / miniature.servers / (miniature.servers - 1),
-        open_region_threads=OPEN_REGION_THREADS,
+        open_region_threads=lab.bench.cluster.launch.plan.open_region_threads,
         s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
         has_meta=case.has_meta,
     )
