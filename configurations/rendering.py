@@ -25,9 +25,11 @@ from emr.codecs.api import read_classifications
 from environments.environment import Environment, Wal
 from facts.releases import releases
 from sizing.clients import SESSION_TIMEOUT_MS
+from sizing.compacted_blocks import largest_cached_compaction_bytes
 from sizing.plan import Plan
 from sizing.release import Release
 from sizing.reopening import BACKOFF_MS
+from sizing.units import MIB
 
 
 def classifications(environment: Environment, plan: Plan) -> Classifications:
@@ -56,6 +58,7 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
         "primary_heap_mib": PRIMARY_HEAP_MIB,
         "queue_wait_ms": QUEUE_WAIT_MS,
         "reopen_backoff_ms": BACKOFF_MS,
+        "largest_cached_compaction_bytes": _largest_cached_compaction_bytes(plan),
         "moving_fraction": MOVING_FRACTION,
         "session_timeout_ms": SESSION_TIMEOUT_MS,
         "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
@@ -66,6 +69,14 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
 
 def _role(environment: Environment, plan: Plan) -> str:
     return environment.clusters[plan.cluster].role
+
+
+def _largest_cached_compaction_bytes(plan: Plan) -> int | None:
+    """Return the limit of a plan whose caches hold less than the data, which is where its curve ends."""
+    if plan.bucket_cache is None:
+        return None
+    data_bytes, _ = plan.hit_ratio.curve[-1]
+    return largest_cached_compaction_bytes(plan.bucket_cache.size_mib * MIB, plan.core.count, data_bytes)
 
 
 class RenderingError(AssertionError):

@@ -75,6 +75,11 @@ def _head() -> Iterator[str]:
         "dashboard or in an "
         "alarm."
     )
+    yield paragraph(
+        "A dashboard of yours, made for the published recipe, finds no `l2CacheHitCount` and `l2CacheMissCount` in "
+        "`emr-metrics`: warmbase does not export them, because their sums since the start of a server and the misses "
+        "that HBase counts twice give wrong ratios. Draw `Hits` and `Misses` of the namespace `warmbase` instead."
+    )
     yield f"![The dashboard of the cache, drawn from recorded counters](pictures/{PICTURE})"
     yield paragraph(
         f"*The dashboard `{next(iter(boards(plan, bucket)))}`, drawn from the counters of a real HBase. Reads warm "

@@ -67,6 +67,14 @@ class Release:
         return self.hbase >= (2, 6, 3)
 
     @property
+    def snapshots_before_deletion(self) -> bool:
+        """Return whether HBase can take a snapshot before a table is deleted: from HBase 2.6.4 on.
+
+        Only a template of `configurations/` asks for it.
+        """
+        return self.hbase >= (2, 6, 4)
+
+    @property
     def fixed_heap(self) -> bool:
         """EMR's switch for a heap that neither grows nor shrinks stands on the same page as ZGC."""
         return self.zgc_documented

@@ -8,6 +8,7 @@ from typing import Final
 from configurations.properties.property import CORE, Applied, Property, Span
 from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265, RECIPE
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
+from sizing.compacted_blocks import THRESHOLD_FRACTION
 
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
 _switch = partial(_core, values=Switch())
@@ -21,7 +22,8 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.rs.prefetchblocksonopen",
-        reason="regions fill the cache when they open",
+        reason="regions fill the cache when they open. Prefetch stops when the cache is full, so a cache that holds "
+        "less than the data starts with whatever opened first, and reads replace the blocks that nobody reads",
         source=RECIPE,
     ),
     _core(
@@ -45,7 +47,8 @@ CACHING: Final = (
     _switch(
         key="hbase.rs.cacheblocksonwrite",
         applied=Applied.LIVE,
-        reason="flushed blocks enter the cache at once",
+        reason="flushed blocks enter the cache at once. They are few beside a cache that holds less than the data, and "
+        "new rows are often read soon",
         source=RECIPE,
     ),
     _switch(
@@ -58,7 +61,9 @@ CACHING: Final = (
         key="hbase.rs.cachecompactedblocksonwrite.threshold",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
-        reason="the output of compactions above this size is not cached",
+        reason=f"the output of a larger compaction is not cached: {THRESHOLD_FRACTION:.0%} of a server's cache, where "
+        "the caches hold less than the data, so that one large compaction does not replace the blocks that are read "
+        "often. Where they hold all of it, every output is cached",
     ),
     _switch(
         key="hfile.block.index.cacheonwrite",

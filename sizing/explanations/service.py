@@ -38,7 +38,8 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
         **_busiest_server(candidate),
         "s3.prefix_limit_fraction": explain(
             "warm_gets / limit",
-            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix.",
+            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that misses"
+            " counts as one GET, whatever the read policy of the S3 client is.",
             "Amazon S3 User Guide, optimizing performance",
             warm_gets=warm_gets,
             limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),

@@ -17,7 +17,7 @@ from facts.keys import hadoop_keys, hbase_keys
 from facts.releases import releases
 from sizing.explanation import Explanations
 from sizing.release import Version
-from tests.configurations.variants import VARIANTS, variant_launch
+from tests.configurations.variants import VARIANTS, small_cache_launch, variant_launch
 
 PROPERTIES = list(CATALOGUE.values())
 OF_SITES = [
@@ -89,13 +89,9 @@ def test_the_plan_explains_every_figure(entry: Property) -> None:
 
 
 def test_is_rendered_holds_for_properties_of_some_cluster_and_no_other() -> None:
-    rendered = {
-        (path, key)
-        for variant in VARIANTS
-        for label in releases()
-        for level in variant_launch(variant, label).settings
-        for path, key, _ in flattened(level)
-    }
+    launches = [variant_launch(variant, label) for variant in VARIANTS for label in releases()]
+    levels = [level for launch in (*launches, small_cache_launch()) for level in launch.settings]
+    rendered = {(path, key) for level in levels for path, key, _ in flattened(level)}
     assert {entry for entry in CATALOGUE if is_rendered(*entry)} == rendered
 
 

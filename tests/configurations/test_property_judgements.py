@@ -15,9 +15,10 @@ from configurations.properties import CATALOGUE
 from configurations.table_ddl import advised_block_bytes
 from emr.classification import flattened
 from environments.reader import read_environment
-from sizing.modes import HDFS
+from sizing.modes import HDFS, S3_CACHED
+from sizing.units import MIB
 from sizing.workload import Reads
-from tests.configurations.variants import VARIANTS, Variant, variant_launch
+from tests.configurations.variants import VARIANTS, Variant, small_cache_launch, variant_launch
 
 Launches = Callable[[str], Launch]
 
@@ -112,3 +113,26 @@ def test_a_block_of_four_rows_is_advised_between_8_and_64_kib(kind: str, row_byt
     workload = read_environment("prod").workload
     reads: Reads = replace(workload.reads, kind=kind)
     assert advised_block_bytes(replace(workload, row_bytes=row_bytes, reads=reads)) == advised_bytes
+
+
+THRESHOLD = "hbase-site", "hbase.rs.cachecompactedblocksonwrite.threshold"
+SNAPSHOT = "hbase.snapshot.before.destructive.action.enabled"
+
+
+def test_large_compactions_replace_no_cache_that_is_smaller_than_the_data(launches: Launches) -> None:
+    prod = launches("prod")
+    assert THRESHOLD not in core(prod)
+    small = small_cache_launch()
+    cache_bytes = small.plan.cache.size_mib * MIB
+    assert cache_bytes * small.plan.core.count < small.plan.hit_ratio.curve[-1][0]
+    assert core(small)[THRESHOLD] == str(int(0.1 * cache_bytes))
+    assert "10% of a server's cache" in CATALOGUE[THRESHOLD].reason
+
+
+@pytest.mark.parametrize(
+    ("label", "role", "value"),
+    [("emr-7.12.0", "active", None), ("emr-7.14.0", "active", "true"), ("emr-7.14.0", "replica", None)],
+)
+def test_the_active_cluster_keeps_a_snapshot_of_what_is_deleted(label: str, role: str, value: str | None) -> None:
+    launch = variant_launch(Variant(S3_CACHED, role), label)
+    assert {key: text for _, key, text in flattened(launch.settings.primary)}.get(SNAPSHOT) == value

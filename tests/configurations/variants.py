@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
-from configurations.launch import Launch
+from configurations.launch import Launch, launch_of
 from configurations.rendering import classifications
 from environments.environment import Wal
 from environments.planning import compared_plans
 from environments.reader import read_environment
 from sizing.modes import MODES, Mode
 from sizing.plan import Plan
+from sizing.units import TIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +52,11 @@ def variant_launch(variant: Variant, label: str = "emr-7.12.0", primaries: int =
     )
     plan = _plans(label, primaries)[variant.mode]
     return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))
+
+
+@cache
+def small_cache_launch() -> Launch:
+    """Return the launch of the published cluster over more data than its caches hold."""
+    published = read_environment("published-emr")
+    environment = replace(published, workload=replace(published.workload, stored_bytes=20 * TIB, regions=800))
+    return launch_of(environment, environment.active)

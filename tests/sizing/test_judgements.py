@@ -17,6 +17,7 @@ import pytest
 from facts.releases import releases
 from sizing.calculator import plan
 from sizing.clients import ClientSettings, client_settings
+from sizing.compacted_blocks import largest_cached_compaction_bytes
 from sizing.heap import Heap
 from sizing.memory import NotEnoughMemory, split_memory
 from sizing.modes import HDFS, S3_PLAIN
@@ -299,6 +300,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("clients.CALL_P99S", lambda: clients(p99_seconds=2.5).rpc_timeout_ms, 25_000),
     ("clients.SHORTEST_CALL_SECONDS", lambda: clients(p99_seconds=0.1).rpc_timeout_ms, 10_000),
     ("clients.RESERVE", lambda: clients(p99_seconds=0.1).retries, 36),
+    ("compacted_blocks.THRESHOLD_FRACTION", lambda: largest_cached_compaction_bytes(10 * GIB, 3, 100 * GIB), GIB),
     ("reopening.BACKOFF_MS", lambda: reopening(240, 11, 0.15).seconds, 107.5),
     ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 22.351668008397777),
     ("resource.PARTIAL_PAGES_PER_FILL", demand("ebs-throughput", "half cached"), 1001279.5272442319),

@@ -1,0 +1,18 @@
+"""A cache that holds all the data caches what compactions write; a smaller one is not replaced by one of them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizing.compacted_blocks import largest_cached_compaction_bytes
+from sizing.units import TIB
+
+BYTES = st.integers(1, 100 * TIB)
+
+
+@given(cache=BYTES, servers=st.integers(1, 200), data=BYTES)
+def test_only_a_cache_below_the_data_has_a_limit(cache: int, servers: int, data: int) -> None:
+    limit = largest_cached_compaction_bytes(cache, servers, data)
+    assert (limit is None) == (cache * servers >= data)
+    assert limit is None or limit <= cache / 10
