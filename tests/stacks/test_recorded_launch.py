@@ -127,6 +127,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "storage.wal": [{"storage.wal": "emr-wal"}],
     "tags.*": [{"tags.team": "other"}, {"tags.cost": "1"}, {"tags": None}],
     "targets.budget_usd_per_month": [{"targets.budget_usd_per_month": each} for each in (100, 5000)],
+    "targets.carries_load_within": [{"targets.carries_load_within": each} for each in ("30 min", "2 h")],
     "targets.hit_ratio": [{"targets.hit_ratio": each} for each in (0.5, 0.8, 0.95, 0.99)],
     "targets.lost_nodes": [{"targets.lost_nodes": each} for each in (1, 2)],
     "targets.p99": [{"targets.p99": each} for each in ("200 ms", "1 s")],
