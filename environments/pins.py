@@ -13,8 +13,6 @@ from environments.override import Override
 from sizing.pins import Pins
 from sizing.restart import MOST_RETRIES
 
-__all__ = ["PINNED", "PLANNED", "Pin", "pins"]
-
 MOST: Final = 2**31 - 1
 """The largest int of Java."""
 
