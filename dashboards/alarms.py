@@ -225,8 +225,7 @@ def _of_cache_writes(plan: Plan) -> Iterator[Alarm]:
         watched=_of_nodes("IndexBehindSeconds", "MAX"),
         threshold=behind,
         description=f"A cache has changed, but its index file has not been written for {behind / 60:.0f} minutes. A "
-        "crash would lose what was cached since then. Run warmbase verify "
-        f"{plan.environment} to check the node.",
+        f"crash would lose what was cached since then. Run warmbase verify {plan.environment} to check the node.",
     )
 
 

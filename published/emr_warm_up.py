@@ -94,10 +94,9 @@ def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             ours=ours,
             unit="GETs",
             how=f"{COLD} uncached reads/s x 3,600 s, one GET each",
-            remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second and cannot feed "
-            f"{COLD:.0f} uncached reads a second, and a row of {blocks:.1f} blocks may take as many GETs. "
-            f"{COLD_GETS:,} in five minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would come near. Only proportions can "
-            "be used.",
+            remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second and cannot feed {COLD:.0f} "
+            f"uncached reads a second, and a row of {blocks:.1f} blocks may take as many GETs. {COLD_GETS:,} in five "
+            f"minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would come near. Only proportions can be used.",
         ),
         arithmetic_figure(
             what="GETs an hour at the peak",

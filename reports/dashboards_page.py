@@ -55,25 +55,18 @@ def _head() -> Iterator[str]:
     plan, bucket = _example()
     yield "# Dashboards and alarms"
     yield paragraph(
-        f"{len(boards(plan, bucket))} dashboards and {len(alarms(plan, bucket))} alarms with thresholds from your "
-        "plan show "
-        "what the caches do now, and the alarms are grouped into "
-        f"{len(composite_alarms(plan, bucket))} notifications, so that one cause notifies you once."
+        f"{len(boards(plan, bucket))} dashboards and {len(alarms(plan, bucket))} alarms with thresholds from your plan "
+        f"show what the caches do now, and the alarms are grouped into {len(composite_alarms(plan, bucket))} "
+        "notifications, so that one cause notifies you once."
     )
     yield paragraph(
-        "HBase's own `l2CacheHitRatio` cannot show that. It is a mean since the start of each server: a restart "
-        "resets it, "
-        "after a month nothing moves it, and averaged over servers it describes none of them. CloudWatch cannot "
-        "compute a "
-        "better ratio from HBase's counters either, because it cannot divide two arrays of series, and an alarm "
-        "cannot search "
-        "for servers. So a program on each core node, the *publisher*, reads the counters of its RegionServer once a "
-        "minute and "
-        "publishes what happened in that minute. Dashboards show sums and extremes of these metrics, and alarms "
-        "query them. "
-        f"`configurations/metrics.py` lists everything that is published, {len(METRICS)} metrics; each is on a "
-        "dashboard or in an "
-        "alarm."
+        "HBase's own `l2CacheHitRatio` cannot show that. It is a mean since the start of each server: a restart resets "
+        "it, after a month nothing moves it, and averaged over servers it describes none of them. CloudWatch cannot "
+        "compute a better ratio from HBase's counters either, because it cannot divide two arrays of series, and an "
+        "alarm cannot search for servers. So a program on each core node, the *publisher*, reads the counters of its "
+        "RegionServer once a minute and publishes what happened in that minute. Dashboards show sums and extremes of "
+        "these metrics, and alarms query them. `configurations/metrics.py` lists everything that is published, "
+        f"{len(METRICS)} metrics; each is on a dashboard or in an alarm."
     )
     yield paragraph(
         "A dashboard of yours, made for the published recipe, finds no `l2CacheHitCount` and `l2CacheMissCount` in "
@@ -83,12 +76,9 @@ def _head() -> Iterator[str]:
     yield f"![The dashboard of the cache, drawn from recorded counters](pictures/{PICTURE})"
     yield paragraph(
         f"*The dashboard `{next(iter(boards(plan, bucket)))}`, drawn from the counters of a real HBase. Reads warm "
-        "three "
-        "RegionServers; then one is restarted, one is killed, and one returns without its cache. One recorded second "
-        "is drawn "
-        f"as twelve.* `warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for the plan of an "
-        "environment. You "
-        "need no account."
+        "three RegionServers; then one is restarted, one is killed, and one returns without its cache. One recorded "
+        f"second is drawn as twelve.* `warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for the "
+        "plan of an environment. You need no account."
     )
 
 
@@ -111,21 +101,17 @@ def _truth() -> Iterator[str]:
             rows.append((str(begins // MINUTE), *("" if figure is None else f"{figure:.3f}" for figure in figures)))
     yield "## The hit ratio, and what the lifetime mean would have shown"
     yield paragraph(
-        "The table shows the minutes of the picture above. *true* is computed from every sample of every server, by"
-        " code "
-        "that the "
-        "nodes do not use. *drawn* is what CloudWatch makes from the dashboard's expression and the published metrics. "
-        "*lifetime mean* is `l2CacheHitRatio`, averaged over the servers. The servers are restarted in minute 15."
+        "The table shows the minutes of the picture above. *true* is computed from every sample of every server, by "
+        "code that the nodes do not use. *drawn* is what CloudWatch makes from the dashboard's expression and the "
+        "published metrics. *lifetime mean* is `l2CacheHitRatio`, averaged over the servers. The servers are restarted "
+        "in minute 15."
     )
     yield table(("minute", "true", "drawn", "drawn, worst server", "lifetime mean"), rows, right=range(5))
     yield paragraph(
         "Tests check that *true* and *drawn* differ by at most 0.002 in every window, for these servers, for clean "
-        "restarts, for "
-        "a kill -9 and for a lost cache. They also check that the alarms on hits, misses, fill, restarts and silence "
-        "fire and "
-        "clear when they should. What no recording contains (latency, pauses, disks, S3 errors) is given to each "
-        "alarm as a "
-        "series that crosses its threshold and returns."
+        "restarts, for a kill -9 and for a lost cache. They also check that the alarms on hits, misses, fill, restarts "
+        "and silence fire and clear when they should. What no recording contains (latency, pauses, disks, S3 errors) "
+        "is given to each alarm as a series that crosses its threshold and returns."
     )
 
 
@@ -135,8 +121,7 @@ def _alarms() -> Iterator[str]:
     yield "## Alarms"
     yield paragraph(
         f"The thresholds are those of `{EXAMPLE}`; every plan has its own. These alarms notify nobody themselves. A "
-        "period "
-        "without data does not breach, except where the table says so."
+        "period without data does not breach, except where the table says so."
     )
     prefix = f"warmbase-{plan.environment}-{plan.cluster}-"
     yield table(
@@ -166,11 +151,9 @@ def _calls() -> Iterator[str]:
     yield "## Notifications"
     yield paragraph(
         "Five composite alarms notify you, one for each kind of cause: they publish to the topic of the monitoring "
-        "stack when "
-        "their rule becomes true, and when it stops being true. If a server is missing, hit ratios fall too, and only "
-        "`call-servers` notifies you. A cache that is filling on a young server is warming up, so nobody is "
-        "notified, unless a "
-        "restart lost the cache."
+        "stack when their rule becomes true, and when it stops being true. If a server is missing, hit ratios fall "
+        "too, and only `call-servers` notifies you. A cache that is filling on a young server is warming up, so nobody "
+        "is notified, unless a restart lost the cache."
     )
     yield table(
         ("composite alarm", "rule", "means"),
@@ -229,9 +212,7 @@ def _costs() -> Iterator[str]:
         right=[1],
     )
     yield paragraph(
-        f"This is for `{EXAMPLE}`, with {plan.core.count} core nodes and {plan.primary.count} primary nodes. Each "
-        "core node "
-        f"publishes {of_nodes} metrics itself. AWS charges an alarm on a query for each series that the query finds, "
-        "and a "
-        "composite alarm as five alarms."
+        f"This is for `{EXAMPLE}`, with {plan.core.count} core nodes and {plan.primary.count} primary nodes. Each core "
+        f"node publishes {of_nodes} metrics itself. AWS charges an alarm on a query for each series that the query "
+        "finds, and a composite alarm as five alarms."
     )

@@ -34,12 +34,9 @@ def _prediction(benchmark: Benchmark) -> str:
     introduction = paragraph(
         "[`environments/published-emr.yaml`](../environments/published-emr.yaml) pins the cluster as published: "
         f"{core.count} x {core.instance_type}, each with one gp3 volume of {volume.iops:,} IOPS for the cache. The "
-        "source "
-        f"states no throughput, so the volume has the {volume.throughput_mib_s} MiB/s that gp3 includes. 1,000 "
-        "requests are "
-        "in flight, as the published throughput times the published latency says. A read is one row of 850 kB (2,000 "
-        "fields "
-        f"of 425 B; {format_size(prediction.row_bytes)} in the file), and every block is cached."
+        f"source states no throughput, so the volume has the {volume.throughput_mib_s} MiB/s that gp3 includes. 1,000 "
+        "requests are in flight, as the published throughput times the published latency says. A read is one row of "
+        f"850 kB (2,000 fields of 425 B; {format_size(prediction.row_bytes)} in the file), and every block is cached."
     )
     rows = (
         ("reads", f"{WARM}/s", f"{prediction.reads_per_second:.1f}/s", f"{prediction.reads_per_second / WARM:.2f}"),
@@ -118,9 +115,8 @@ def _rests_on(benchmark: Benchmark) -> str:
     closing = paragraph(
         "The first three lower the prediction, and the last raises it by more: together they would predict "
         f"{together.reads_per_second / WARM:.1f} times the published rate. So the agreement to within 6 % covers one "
-        "resource and one row size, and may be partly luck. The same holds for the observation behind it: "
-        f"{WARM} x 850 kB over {count} nodes are {format_rate(per_node)} each, {format_percent(per_node / volume)} "
-        "of the "
+        f"resource and one row size, and may be partly luck. The same holds for the observation behind it: {WARM} x "
+        f"850 kB over {count} nodes are {format_rate(per_node)} each, {format_percent(per_node / volume)} of the "
         "volume's throughput, but the row size is exactly where the source contradicts itself."
     )
     opening = paragraph(
@@ -158,21 +154,17 @@ def _without_cache(benchmark: Benchmark) -> str:
     limit = next(resource for resource in runs[0].one_prefix.limits if resource.name == "s3-requests")
     opening = paragraph(
         f"The source measured {COLD} reads/s. It states neither the number of handlers nor the latency of S3, and "
-        "these "
-        "decide: the blocks of a row come from S3 one after the other, one GET each, and occupy a handler meanwhile. "
-        "So "
-        f"there is a range, {min(every):,.0f} to {max(every):,.0f} reads/s, and no prediction. Reads per second by "
-        "handlers and by time to S3's first byte:"
+        "these decide: the blocks of a row come from S3 one after the other, one GET each, and occupy a handler "
+        f"meanwhile. So there is a range, {min(every):,.0f} to {max(every):,.0f} reads/s, and no prediction. Reads per "
+        "second by handlers and by time to S3's first byte:"
     )
     rows = [(str(handlers), *(_both(run) for run in runs if run.handlers == handlers)) for handlers in HANDLERS]
     header = ("handlers per node", *(f"{trip} ms" for trip in ROUND_TRIPS_MS))
     closing = paragraph(
         f"Where a cell has two numbers, the first assumes the {limit.capacity:,.0f} GETs a second that S3 documents "
-        "for one "
-        f"prefix, which allow {limit.max_reads_per_second:,.0f} reads/s, and the second assumes as many prefixes as "
-        "needed. "
-        "The first is close to the published number, but that means nothing until handlers, latency and prefixes are "
-        "known."
+        f"for one prefix, which allow {limit.max_reads_per_second:,.0f} reads/s, and the second assumes as many "
+        "prefixes as needed. The first is close to the published number, but that means nothing until handlers, "
+        "latency and prefixes are known."
     )
     return section("### Without the cache", opening, table(header, rows, right=range(len(header))), closing)
 
@@ -189,17 +181,14 @@ def _provisioning(benchmark: Benchmark) -> str:
     opening = paragraph(
         f"An {benchmark.candidate.instance.name} sustains {rate} to all its EBS volumes, but the test left the cache's "
         f"volume at {benchmark.cache_volume.throughput_mib_s} MiB/s. With {rate}, and the {volume.iops:,} IOPS that "
-        "this "
-        "takes in blocks of 64 KiB, the calculator predicts:"
+        "this takes in blocks of 64 KiB, the calculator predicts:"
     )
     closing = paragraph(
         f"That is {prediction.reads_per_second / before.reads_per_second:.2f} times as much, in "
         f"{1000 * prediction.latency_seconds:,.0f} ms, for {format_usd(bought.usd_per_month_more)} a month more on a "
-        "bill "
-        f"of {format_usd(benchmark.plan.cost.usd_per_month)} ({prices.region}, {prices.as_of}). This holds for the "
-        "first reading only, and minus what the system volume takes from the same limit. It is a hypothesis to test, "
-        "not "
-        "a promise."
+        f"bill of {format_usd(benchmark.plan.cost.usd_per_month)} ({prices.region}, {prices.as_of}). This holds for "
+        "the first reading only, and minus what the system volume takes from the same limit. It is a hypothesis to "
+        "test, not a promise."
     )
     reading = _readings([(f"{rate} and {volume.iops:,} IOPS on each cache volume", prediction)])
     return section("### The effect of more EBS throughput", opening, reading, closing)

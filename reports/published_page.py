@@ -69,10 +69,8 @@ def _at_a_glance(sources: Sequence[SourceFigures]) -> str:
     apart_by = [figure.kind for figure in every if figure.verdict is Verdict.APART]
     text = paragraph(
         f"Of the {len(apart_by)} figures that are further apart, {apart_by.count(FigureOrigin.ARITHMETIC)} are "
-        "contradictions"
-        f" within a source, and {apart_by.count(FigureOrigin.MODEL)} are differences between the calculator and a "
-        "source."
-        " The remarks below each table give the reason if it is known."
+        f"contradictions within a source, and {apart_by.count(FigureOrigin.MODEL)} are differences between the "
+        "calculator and a source. The remarks below each table give the reason if it is known."
     )
     return section("## At a glance", table(header, rows, right=range(1, len(header))), text)
 
@@ -117,12 +115,10 @@ def _span(least: str, most: str) -> str:
 
 def _slots_section() -> str:
     text = paragraph(
-        "The recipe of the AWS Big Data Blog has a placeholder for `hbase.bucketcache.bucket.sizes`. A block ends "
-        "with a "
-        "whole cell, so it exceeds 64 KiB by up to one cell. HBase's default list allows 1 KiB for that; a longer "
-        "block "
-        "takes a slot of 97 KiB. The table shows the bytes of blocks divided by the bytes of their slots, and how many "
-        "more blocks our list holds in the same cache:"
+        "The recipe of the AWS Big Data Blog has a placeholder for `hbase.bucketcache.bucket.sizes`. A block ends with "
+        "a whole cell, so it exceeds 64 KiB by up to one cell. HBase's default list allows 1 KiB for that; a longer "
+        "block takes a slot of 97 KiB. The table shows the bytes of blocks divided by the bytes of their slots, and "
+        "how many more blocks our list holds in the same cache:"
     )
     header = ("cell, serialised", "default list", "ours", "more blocks in the cache", "sizes in ours")
     rows = [

@@ -77,10 +77,8 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     id="WB212",
     severity=Severity.WARNING,
     title="cache spread over several files",
-    because=(
-        "HBase does not stripe files: it fills the first before the second, so while the cache is "
-        "part full, warm-up and reads use one volume"
-    ),
+    because="HBase does not stripe files: it fills the first before the second, so while the cache is "
+    "part full, warm-up and reads use one volume",
     fix="use one volume with the throughput that you need, or stripe below one file",
     source="HBase 2.6.2 FileIOEngine, BucketAllocator",
     proof=NEEDS_LOAD,
@@ -97,10 +95,8 @@ def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
     id="WB213",
     severity=Severity.ERROR,
     title="cache larger than its volume",
-    because=(
-        "HBase creates sparse files without checking free space: it starts, runs out of space, and "
-        "disables the cache after a minute of errors"
-    ),
+    because="HBase creates sparse files without checking free space: it starts, runs out of space, and "
+    "disables the cache after a minute of errors",
     fix="enlarge the volume, or shrink the cache",
     source=HBASE,
     proof=BOOTED,
@@ -122,10 +118,8 @@ def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
     id="WB214",
     severity=Severity.WARNING,
     title="cache that nearly fills its volume",
-    because=(
-        "YARN marks a disk that is over 90 % full as unhealthy, and EMR then replaces the node with "
-        "its cache after 45 minutes"
-    ),
+    because="YARN marks a disk that is over 90 % full as unhealthy, and EMR then replaces the node with "
+    "its cache after 45 minutes",
     fix="enlarge the volume",
     source="EMR Management Guide, emr-plan-node-replacement",
     proof=NEEDS_LOAD,
@@ -147,7 +141,7 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     id="WB215",
     severity=Severity.WARNING,
     title="location of the cache left to EMR",
-    because=("EMR does not document where the cache goes when a node has one volume; HDFS and logs share its volume"),
+    because="EMR does not document where the cache goes when a node has one volume; HDFS and logs share its volume",
     fix="set hbase.bucketcache.ioengine to files: with a path on a volume of its own",
     source="EMR Release Guide, emr-hbase-s3",
     proof=NEEDS_LOAD,
@@ -164,7 +158,7 @@ def _missing_engine(node: LintedNode) -> Iterator[Violation]:
     id="WB216",
     severity=Severity.ERROR,
     title="cache size without hbase.bucketcache.ioengine",
-    because=("HBase creates a BucketCache only with hbase.bucketcache.ioengine, which EMR sets only for data in S3"),
+    because="HBase creates a BucketCache only with hbase.bucketcache.ioengine, which EMR sets only for data in S3",
     fix="set hbase.bucketcache.ioengine",
     source=FACTORY,
     proof="EMR sets an engine for data in S3; without one HBase starts as in the boot for WB101",

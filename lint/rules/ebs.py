@@ -29,10 +29,8 @@ def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
     id="WB702",
     severity=Severity.WARNING,
     title="volumes faster than their instance",
-    because=(
-        "above its sustained limit the instance bursts for only half an hour a day, but you pay for "
-        "the volumes all the time"
-    ),
+    because="above its sustained limit the instance bursts for only half an hour a day, but you pay for "
+    "the volumes all the time",
     fix="provision what the instance sustains, or use a larger instance",
     source="EC2 instance types",
 )

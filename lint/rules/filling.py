@@ -54,9 +54,8 @@ def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
     id="WB220",
     severity=Severity.WARNING,
     title="hbase.hfile.thread.prefetch of 4 or less with data in S3",
-    because=(
-        "prefetch speed is the number of threads divided by S3's first-byte latency, whatever the bandwidth (measured)"
-    ),
+    because="prefetch speed is the number of threads divided by S3's first-byte latency, whatever the bandwidth "
+    "(measured)",
     fix="use 16 or more",
     source="HBase 2.6.2 PrefetchExecutor",
     proof=NEEDS_LOAD,

@@ -133,7 +133,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
     id="WB413",
     severity=Severity.ERROR,
     title="variable inside single quotes",
-    because=("the daemon receives the variable's name instead of its value, and Java takes that for the main class"),
+    because="the daemon receives the variable's name instead of its value, and Java takes that for the main class",
     fix="use double quotes",
     source="bash",
     proof="EMR's own shell scripts read these options",

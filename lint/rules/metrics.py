@@ -61,10 +61,8 @@ def _empty(node: LintedNode) -> Iterator[Violation]:
     id="WB803",
     severity=Severity.WARNING,
     title="lifetime hit ratio as a metric",
-    because=(
-        "it hardly moves when a month-old cache is lost, it restarts with each server, and its "
-        "average over servers gives idle ones the same weight"
-    ),
+    because="it hardly moves when a month-old cache is lost, it restarts with each server, and its "
+    "average over servers gives idle ones the same weight",
     fix="publish l2CacheHitCount and l2CacheMissCount, and divide their rates",
     source="HBase 2.6.2 MetricsRegionServerWrapperImpl",
     proof=NO_AWS,

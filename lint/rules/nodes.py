@@ -21,7 +21,7 @@ _node_rule = partial(rule, proof=NO_AWS, of_hbase_1=True)
     id="WB701",
     severity=Severity.ERROR,
     title="managed scaling",
-    because=("managed scaling does not know HBase: a node that it removes takes its regions and its cache with it"),
+    because="managed scaling does not know HBase: a node that it removes takes its regions and its cache with it",
     fix="remove the policy; resize core nodes by hand, after you move their regions",
     source="EMR Management Guide, emr-managed-scaling",
 )

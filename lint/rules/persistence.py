@@ -25,7 +25,7 @@ LARGE_CHUNK_BYTES: Final = (
     id="WB301",
     severity=Severity.ERROR,
     title="persistent cache on a release that has none",
-    because=("before HBase 2.6 only a clean stop writes an index, so any other restart starts with a cold cache"),
+    because="before HBase 2.6 only a clean stop writes an index, so any other restart starts with a cold cache",
     fix="use emr-7.6.0 or later",
     source="EMR Release Guide, emr-release-app-versions-7.x",
     proof="the lab has no HBase before 2.6",
@@ -141,11 +141,9 @@ def _evicts_on_close(node: LintedNode) -> Iterator[Violation]:
     id="WB314",
     severity=Severity.INFO,
     title="index that can keep a RegionServer from starting",
-    because=("if the cache was empty, or evicted blocks during the write, the file announces a chunk that it lacks"),
-    fix=(
-        "before each start, move aside an index with fewer chunks than it announces; warmbase's "
-        "bootstrap action does that"
-    ),
+    because="if the cache was empty, or evicted blocks during the write, the file announces a chunk that it lacks",
+    fix="before each start, move aside an index with fewer chunks than it announces; warmbase's "
+    "bootstrap action does that",
     source="reproduced with HBase 2.6.2; HBASE-28839",
     proof=BOOTED,
     hbase=Span(since=(2, 6, 1), until=(2, 6, 5)),

@@ -186,8 +186,8 @@ def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     id="WB312",
     severity=Severity.WARNING,
     title="full restart that does not wait for the servers with the caches",
-    because=("the master assigns regions once mintostart servers (default 1) have reported and 4.5 s have passed"),
-    fix=(f"set {MOST} to the core nodes minus those that may be lost, and {TIMEOUT} to the length of a restart"),
+    because="the master assigns regions once mintostart servers (default 1) have reported and 4.5 s have passed",
+    fix=f"set {MOST} to the core nodes minus those that may be lost, and {TIMEOUT} to the length of a restart",
     source="HBase 2.6.2 ServerManager",
 )
 def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
@@ -205,9 +205,8 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(TIMEOUT),
             property=TIMEOUT,
-            message="the first RegionServers to report get the regions of all: the "
-            f"master waits {format_duration(waits)}, "
-            f"but a restart takes {format_duration(away)} (estimate)",
+            message="the first RegionServers to report get the regions of all: the master waits "
+            f"{format_duration(waits)}, but a restart takes {format_duration(away)} (estimate)",
         )
 
 

@@ -128,10 +128,8 @@ def _l1_off(node: LintedNode) -> Iterator[Violation]:
     id="WB209",
     severity=Severity.ERROR,
     title="hfile.block.cache.size and memstore above 0.8 of the heap",
-    because=(
-        "the RegionServer does not start: HBase truncates each share to a whole percent in float32 "
-        "and allows a sum of 80"
-    ),
+    because="the RegionServer does not start: HBase truncates each share to a whole percent in float32 "
+    "and allows a sum of 80",
     fix="lower one of the two",
     source="HBase 2.6.2 MemorySizeUtil",
     proof=BOOTED,
@@ -171,7 +169,7 @@ def _ranges(node: LintedNode) -> Iterator[Violation]:
     id="WB227",
     severity=Severity.ERROR,
     title="L1 eviction thresholds in the wrong order",
-    because=("the RegionServer does not start unless min.factor is below acceptable.factor, and that is below 1"),
+    because="the RegionServer does not start unless min.factor is below acceptable.factor, and that is below 1",
     fix="keep the defaults of 0.95 and 0.99",
     source="HBase 2.6.2 LruBlockCache",
     proof=BOOTED,

@@ -23,10 +23,8 @@ HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
     id="WB202",
     severity=Severity.ERROR,
     title="size in hbase.bucketcache.bucket.sizes that is not a multiple of 256",
-    because=(
-        "the RegionServer does not start, because it keeps offsets in units of 256 bytes; a size of 0"
-        " makes it divide by zero"
-    ),
+    because="the RegionServer does not start, because it keeps offsets in units of 256 bytes; a size of 0"
+    " makes it divide by zero",
     fix="round each size up to a multiple of 256",
     source=HBASE,
     proof=BOOTED,

@@ -108,7 +108,7 @@ def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     id="WB610",
     severity=Severity.ERROR,
     title="EMR WAL where it does not work",
-    because=("EMR WAL supports only active clusters with data in S3 and instance groups, and needs a workspace"),
+    because="EMR WAL supports only active clusters with data in S3 and instance groups, and needs a workspace",
     fix="remove it, or add what is missing",
     source=WAL,
     proof=NO_AWS,
@@ -132,10 +132,8 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
     id="WB613",
     severity=Severity.WARNING,
     title="HDFS or YARN on the volume of the cache",
-    because=(
-        "they compete with the cache for the volume, and at 90 % full YARN marks the disk as "
-        "unhealthy and EMR replaces the node"
-    ),
+    because="they compete with the cache for the volume, and at 90 % full YARN marks the disk as "
+    "unhealthy and EMR replaces the node",
     fix="give both a directory on another volume",
     source="EMR Management Guide, emr-plan-node-replacement",
     proof=NO_AWS,
