@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import click
 
@@ -61,8 +62,11 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
         click.echo(f"Prices are {note.described}. For the real ones: {note.refresh}")
 
 
+CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing
+
+
 def _verdict(plan: Plan) -> str:
-    return "yes" if plan.feasible else f"no; {plan.nearest[0]}"
+    return "yes" if plan.meets_targets else f"cannot; nearest is {plan.nearest[0]}" if plan.nearest else "no"
 
 
 def _data_volume(plan: Plan) -> str:
@@ -78,9 +82,13 @@ def _saturation(plan: Plan) -> str:
     return f"{plan.throughput.saturation_reads_per_second:,.0f}/s, {plan.throughput.bottleneck}"
 
 
+def _price(plan: Plan) -> str:
+    return format_usd(plan.cost.usd_per_month) if plan.feasible else CANNOT_SERVE
+
+
 def _per_thousand_reads(plan: Plan) -> str:
     rate = plan.throughput.reads_per_second
-    return f"{format_usd(plan.cost.usd_per_month / rate * 1000)} a month"
+    return f"{format_usd(plan.cost.usd_per_month / rate * 1000)} a month" if plan.feasible else CANNOT_SERVE
 
 
 ROWS: Mapping[str, Callable[[Plan], str]] = {
@@ -95,6 +103,6 @@ ROWS: Mapping[str, Callable[[Plan], str]] = {
     "S3 GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
     "warm after": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
     "snapshot import": lambda plan: format_duration(plan.snapshot.restore_seconds),
-    "a month": lambda plan: format_usd(plan.cost.usd_per_month),
+    "a month": _price,
     "for 1,000 reads/s": _per_thousand_reads,
 }

@@ -30,11 +30,11 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
       warmbase plan prod --explain
       warmbase plan prod --output json
 
-    Exit codes: 3 no cluster meets the targets.
+    Exit codes: 3 no cluster meets the targets, or the pinned one does not.
     """
     read = read_environment(environment)
     sized = plan_of(read, chosen_cluster(read, cluster))
-    error = None if sized.feasible else infeasible(read.source, sized)
+    error = None if sized.meets_targets else infeasible(read.source, sized)
     if output == "json":
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 

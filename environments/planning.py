@@ -16,6 +16,7 @@ from sizing.modes import MODES, Mode
 from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.requirements import Requirements, World
+from sizing.warning import MISSED_TARGET
 
 
 def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:
@@ -60,6 +61,14 @@ def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
 
 def infeasible(source: str, plan: Plan) -> Infeasible:
     """Return the error of a plan that misses its targets; its fix names the nearest changes that would meet them."""
+    if plan.feasible:
+        missed = [warning for warning in plan.warnings if warning.id.startswith(MISSED_TARGET)]
+        return Infeasible.of(
+            where=source,
+            what="the pinned cluster misses its targets",
+            why="; ".join(warning.message for warning in missed),
+            fix="leave its type, count or volumes to the calculator, or relax the targets",
+        )
     nearest = f"the nearest is {plan.core.count} x {plan.core.instance_type}"
     return Infeasible.of(
         where=source,

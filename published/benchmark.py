@@ -6,6 +6,7 @@ Nothing here is fitted to what it measured: a reading changes an input that the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -15,7 +16,7 @@ from sizing import gp3
 from sizing.calculator import plan
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
-from sizing.disks import layouts
+from sizing.disks import VolumeChoice, layout
 from sizing.heap import index_bytes_per_block
 from sizing.hit_ratio import OccupancyRange, hit_ratio
 from sizing.inputs import SizingInputs
@@ -173,12 +174,12 @@ class Benchmark:
         return tuple(self._uncached(handlers, trip) for handlers in HANDLERS for trip in ROUND_TRIPS_MS)
 
     def provisioned(self) -> Provisioned:
-        """Throughput to the instance's sustained limit, and the first step of IOPS that carries it."""
+        """Return throughput to the instance's sustained limit, and the fewest IOPS on sale that carry it."""
         instance, read = self.candidate.instance, self.candidate.question.read
         throughput_mib_s = instance.ebs_sustained_bytes_per_second // MIB
         hits = Hits(ratio=1.0)
         ios_per_byte = disk_ios_per_read(read, hits, "ebs") / disk_bytes_per_read(read, hits)
-        iops = next(step for step in gp3.IOPS if step >= throughput_mib_s * MIB * ios_per_byte)
+        iops = gp3.IOPS_STEP * math.ceil(throughput_mib_s * MIB * ios_per_byte / gp3.IOPS_STEP)
         volume = replace(self.cache_volume, throughput_mib_s=throughput_mib_s, iops=iops)
         others = (other for other in self.plan.core.volumes if other.purpose != "cache")
         changed = self._with_volumes((volume, *others))
@@ -223,8 +224,8 @@ def _candidate(requirements: Requirements, world: World) -> Candidate:
     if core.type is None or core.count is None or core.volumes is None:
         raise ValueError("the published cluster must be pinned")
     instance = world.instance_types[core.type]
-    layout = next(next(layouts(question, instance, core.count)))
-    return Candidate(question=question, instance=instance, count=core.count, layout=layout, exact=True)
+    volumes = layout(question, "pinned", VolumeChoice(instance=instance), core.count)
+    return Candidate(question=question, instance=instance, count=core.count, layout=volumes, exact=True)
 
 
 def _reading(candidate: Candidate, read: Read, hits: Hits | None = None) -> BenchmarkReading:

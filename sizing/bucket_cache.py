@@ -13,6 +13,7 @@ from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
 from sizing.hit_ratio import HitRatioCurve, OccupancyRange, hit_ratio, hit_ratio_curve
+from sizing.popularity import Floats
 from sizing.release import Release
 from sizing.stored_blocks import StoredBlocks
 from sizing.units import GIB, MIB, TIB
@@ -91,11 +92,12 @@ class CacheDemand:
         return hit_ratio_curve(self.blocks.popularity, self.swing, REFERENCE_BYTES)
 
     @cached_property
-    def _chords(self) -> tuple[list[float], list[float]]:
+    def _chords(self) -> tuple[Floats, Floats]:
         """Return the curve as sizes and ratios; straight lines between its points never overstate it."""
         points = [(float(size), ratio) for size, ratio in self.curve.points[:-1]]
         points.append((self.everything_bytes * NEARLY, self.hit_ratio(self.everything_bytes * NEARLY)))
-        return [size for size, _ in points], [ratio for _, ratio in points]
+        sizes, ratios = np.array(points).T
+        return sizes, ratios
 
     def size_mib(self, wanted: float, servers: int) -> int:
         """Cache for each of `servers` that together give at least that hit ratio; whole GiB.
@@ -127,6 +129,11 @@ class CacheDemand:
         if total >= self.everything_bytes:
             return 1.0
         return float(np.interp(total, *self._chords))
+
+    def estimated_hit_ratios(self, sizes_mib: Floats, servers: int) -> Floats:
+        """Return `estimated_hit_ratio` of each size; shape as sizes_mib."""
+        total = np.maximum(0.0, sizes_mib * MIB - self.compaction_bytes) * servers
+        return np.where(total >= self.everything_bytes, 1.0, np.interp(total, *self._chords))
 
     def hit_ratio(self, total_bytes: float) -> float:
         """Share of block reads that warm caches answer, of so many useful bytes cluster-wide."""

@@ -26,11 +26,11 @@ from sizing.plan import (
     WarmUp,
 )
 from sizing.prefetching import fill_seconds
-from sizing.problem import Infeasible, Problem
-from sizing.relaxations import nearest_changes
+from sizing.problem import Infeasible
+from sizing.relaxations import nearest_changes, relaxations
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
-from sizing.search import Evaluation, SearchResult, search
+from sizing.search import Evaluation, SearchResult, Unevaluated, search
 from sizing.snapshot import Copy, eta
 from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import missed_target, warnings
@@ -48,25 +48,33 @@ def plan(requirements: Requirements, world: World) -> Plan:
     """
     question = SizingInputs.new(requirements, world)
     try:
-        return _plan(search(question))
+        result = search(question)
+        if result.best.serves or requirements.cluster.core.pinned:
+            return _plan(result, nearest=())
+        changes = relaxations(question, {shortfall.target for shortfall in result.best.shortfalls})
+        return _plan(changes[0].result if changes else result, nearest=nearest_changes(result, changes))
     except (NotEnoughMemory, LookupError) as error:
-        chosen = requirements.cluster.core.type
-        who = f"{chosen} cannot" if chosen else "no instance type offered can"
-        raise Infeasible(
-            Problem(
-                where="cluster core",
-                what=f"{who} hold this",
-                why=str(error),
-                fix="allow larger instance types or other families, or store and read less",
-            )
-        ) from None
+        changes = relaxations(question)
+        if changes:
+            return _plan(changes[0].result, nearest=tuple(str(change) for change in changes))
+        raise _no_room(requirements, str(error)) from None
 
 
-def _plan(result: SearchResult) -> Plan:
-    candidate = replace(result.best.candidate, exact=True)
-    requirements, world = candidate.question.requirements, candidate.question.world
-    server, pinned = candidate.region_server, requirements.cluster.core.pinned
-    missed = result.best.shortfalls
+def _no_room(requirements: Requirements, why: str) -> Infeasible:
+    chosen = requirements.cluster.core.type
+    return Infeasible.of(
+        where="cluster core",
+        what=f"{chosen} cannot hold this" if chosen else "no instance type offered can hold this",
+        why=why,
+        fix="allow larger instance types or other families, or store and read less",
+    )
+
+
+def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
+    candidate, missed = replace(result.best.candidate, exact=True), result.best.shortfalls
+    question = candidate.question
+    requirements, world, pinned = question.requirements, question.world, question.requirements.cluster.core.pinned
+    server = candidate.region_server
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.name,
@@ -75,8 +83,9 @@ def _plan(result: SearchResult) -> Plan:
         prices=world.prices.note,
         mode=requirements.mode,
         root=requirements.root,
-        feasible=pinned or not missed,
-        nearest=() if pinned or not missed else nearest_changes(result),
+        feasible=not nearest,
+        meets_targets=not missed and not nearest,
+        nearest=nearest,
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
         primary=_primary(candidate),
         memory=server.memory,
@@ -105,7 +114,10 @@ def _plan(result: SearchResult) -> Plan:
             *warnings(candidate),
             *freshness_warnings(world),
         ),
-        rejected=tuple(_rejected(tried, result.best) for tried in result.others),
+        rejected=(
+            *(_rejected(tried, result.best) for tried in result.others),
+            *(_dearer(tried, result.best) for tried in result.dearer),
+        ),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )
 
@@ -178,6 +190,16 @@ def _snapshot(candidate: Candidate) -> Snapshot:
     )
     back = replace(out, replicas=candidate.question.mode.data_copies if candidate.disk else 1)
     return Snapshot(export_seconds=eta(out).seconds, restore_seconds=eta(back).seconds)
+
+
+def _dearer(tried: Unevaluated, best: Evaluation) -> Rejected:
+    return Rejected(
+        instance_type=tried.instance.name,
+        count=tried.count,
+        reason=f"costs at least {format_usd(tried.least_usd_per_month - best.usd_per_month)} a month more",
+        bottleneck=None,
+        usd_per_month=tried.least_usd_per_month,
+    )
 
 
 def _rejected(tried: Evaluation, best: Evaluation) -> Rejected:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Final
 
-__all__ = ["CallQueues", "call_queues"]
+__all__ = ["CallQueues", "call_queues", "handlers_for"]
 
 # judgement: a put holds its handler until the log is synced, a few milliseconds: eight take in over a thousand puts a
 # second, and a tenth of many handlers more.
 WRITE_FRACTION: Final = 0.1
 FEWEST_WRITERS: Final = 8  # of 16 handlers or more
 MOST_WRITERS_FRACTION: Final = 0.5  # of fewer
+WHOLE: Final = 1.0  # all handlers, of which reads have what is not for writes
 SHARED: Final = 0.0
 """The read fraction with which HBase gives reads and writes the same queues."""
 PERCENTS: Final = 100  # the fraction is written with two decimals
@@ -30,6 +31,13 @@ class CallQueues:
 
     read_fraction: float
     read_handlers: int
+
+
+def handlers_for(readers: int, *, writes: bool) -> int:
+    """Return how many handlers leave so many for reads."""
+    if not writes:
+        return readers
+    return max(readers + FEWEST_WRITERS, ceil(readers / (WHOLE - WRITE_FRACTION)))
 
 
 def call_queues(handlers: int, pinned: float | None = None, *, writes: bool) -> CallQueues:

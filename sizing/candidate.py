@@ -12,7 +12,7 @@ from sizing.cold_start import ColdStart
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
-from sizing.performance import Performance, performance
+from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
 from sizing.region_server import RegionServer, ServerShare, region_server
 from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
@@ -104,7 +104,13 @@ class Candidate:
     @cached_property
     def share(self) -> ServerShare:
         """Return what each survivor carries when nodes are lost, which is what memory must hold."""
-        return self.share_of(self.survivors)
+        return replace(self.share_of(self.survivors), reads_in_progress=self._reads_in_progress())
+
+    def _reads_in_progress(self) -> float:
+        """Reads that one survivor works on at once: the more of a warm cluster and of a cold one."""
+        warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
+        cluster = self._hardware(self.survivors)
+        return max(reads_in_progress(self.question, cluster, Hits(ratio=ratio)) for ratio in warmths)
 
     @cached_property
     def region_server(self) -> RegionServer:
@@ -112,13 +118,24 @@ class Candidate:
         disk_bytes_per_second = self.disk.bytes_per_second if self.disk else 0.0
         return region_server(self.instance, self.share, self.question, disk_bytes_per_second)
 
+    @property
+    def fits_memory(self) -> bool:
+        """Return whether the instance has room for the heap and the cache's index."""
+        try:
+            return bool(self.region_server)
+        except NotEnoughMemory:
+            return False
+
     def cluster(self, servers: int) -> ServingCluster:
-        """So many of these nodes, as the queueing model sees them."""
+        """So many of these nodes, as the queueing model sees them. Raises NotEnoughMemory."""
+        return replace(self._hardware(servers), handlers=self.region_server.call_queues.read_handlers)
+
+    def _hardware(self, servers: int) -> ServingCluster:
+        """So many of these nodes before their handlers are known."""
         return ServingCluster(
             servers=servers,
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
-            handlers=self.region_server.call_queues.read_handlers,
             disk=self._disk_for_reads(servers),
             imbalance=self.question.imbalance(servers),
         )
@@ -166,10 +183,11 @@ class Candidate:
         """Return `hbase.hfile.thread.prefetch`."""
         return self.region_server.prefetch_threads
 
-    def shortfalls(self, *, percentiles: bool = True) -> Sequence[Shortfall]:
+    def shortfalls(self) -> Sequence[Shortfall]:
         """Every target missed with the nodes that may be lost gone; empty when the candidate serves.
 
-        Without `percentiles` the p99 is not looked at: it takes a simulation.
+        The p99, which takes a simulation, is looked at where nothing else is missed, and the course of cold caches,
+        which takes longer still, after it.
         """
         try:
             limit = bottleneck(self.resources(self.survivors))
@@ -184,8 +202,8 @@ class Candidate:
                     unit="B",
                 )
             ]
-        quick = [*self._hit_ratio_missed(), *self._load_missed(limit), *self._warm_up_missed()]
-        return quick or self._carried_late() or (self._p99_missed(limit) if percentiles else [])
+        quick = [*self._hit_ratio_missed(), *self._load_missed(limit)]
+        return quick or self._p99_missed(limit) or [*self._warm_up_missed(), *self._carried_late()]
 
     def _hit_ratio_missed(self) -> list[Shortfall]:
         wanted, got = self.question.requirements.targets.hit_ratio, self.hit_ratio(self.survivors)

@@ -8,8 +8,8 @@ HDFS mode the data lies on volumes of the nodes, several where one would be larg
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from sizing import gp3
 from sizing.bucket_cache import CacheDemand
@@ -25,13 +25,18 @@ from sizing.units import GIB, MIB
 
 __all__ = [
     "FILL_FRACTION",
+    "Storage",
+    "VolumeChoice",
     "cache_volume_gib",
     "distinct_size",
     "hdfs_replication",
+    "hdfs_volumes",
     "index_fraction",
-    "layouts",
-    "layouts_in_all",
+    "layout",
     "provisioned_volume",
+    "storages",
+    "volume_load",
+    "volume_shortfall",
 ]
 
 FILL_FRACTION: Final = 0.85  # cache file and index below 85 % of the volume, clear of every 90 % alarm
@@ -49,38 +54,58 @@ SPARE_COPIES: Final = 1  # one copy is left when as many nodes are lost as may b
 INCLUDED: Final = (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS)
 
 
-def layouts(question: SizingInputs, instance: InstanceType, servers: int) -> Iterator[Iterator[Layout]]:
-    """Every layout of a node that could serve when so many of them share the data, without those too slow for it.
+Storage = Literal["pinned", "nvme", "gp3", "data", "none"]
+"""Where a core node keeps what it serves reads from."""
 
-    One sequence for each size of cache, smallest first, in each the cheapest first: of one size only the first that
-    serves can win, but a larger cache may pay for itself in GETs.
-    """
-    pinned = question.requirements.cluster.core.volumes
-    if pinned is not None:
-        yield iter([_pinned(question, pinned, servers)])
-    elif question.mode.data_volume == "cache":
-        for cache_mib in sorted({question.demand.size_mib(wanted, servers) for wanted in question.wanted_hit_ratios}):
-            yield _cached(question, instance, servers, cache_mib)
-    elif question.mode.data_volume == "data":
-        yield _hdfs(question, instance, servers)
+
+def storages(question: SizingInputs, instance: InstanceType) -> tuple[Storage, ...]:
+    """Return the ways in which nodes of this type could store the data or its cache."""
+    if question.requirements.cluster.core.volumes is not None:
+        return ("pinned",)
+    if question.mode.data_volume == "data":
+        return ("data",)
+    if question.mode.data_volume is None:
+        return ("none",)
+    return ("nvme", "gp3") if instance.nvme_disks == 1 else ("gp3",)
+
+
+def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:
+    """Return the volumes of each of so many nodes that share the data."""
+    if storage == "pinned":
+        return _pinned(question, question.requirements.cluster.core.volumes or (), servers)
+    if storage == "none":
+        return Layout(cache_mib=0, volumes=(_system(),))
+    if storage == "nvme":
+        return Layout(cache_mib=choice.cache_mib, volumes=(nvme_volume(choice.instance), _system()))
+    provision = (choice.throughput_mib_s, choice.iops)
+    if storage == "data":
+        volume = provisioned_volume("data", *hdfs_volumes(question, servers), provision)
     else:
-        yield iter([Layout(cache_mib=0, volumes=(_system(),))])
+        volume = provisioned_volume("cache", cache_volume_gib(choice.cache_mib, question.demand), 1, provision)
+    return Layout(cache_mib=choice.cache_mib, volumes=(volume, _system()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeChoice:
+    """The choices that are left for a node's volumes: how large a cache they hold, and how fast they are."""
+
+    instance: InstanceType
+    cache_mib: int = 0
+    throughput_mib_s: int = gp3.INCLUDED_MIB_S
+    iops: int = gp3.INCLUDED_IOPS
+
+
+def hdfs_volumes(question: SizingInputs, servers: int) -> tuple[int, int]:
+    """Return the size in GiB of each volume for the data in HDFS, and how many a node has."""
+    node_gib = _hdfs_node_gib(question, servers)
+    count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
+    return max(MIN_VOLUME_GIB, math.ceil(node_gib / count)), count
 
 
 def hdfs_replication(question: SizingInputs, count: int) -> int:
     """Copies in HDFS: the mode's own of data, one more than nodes that may be lost of a write-ahead log."""
     of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
     return min(count, max(question.mode.data_copies, of_log))
-
-
-def layouts_in_all(question: SizingInputs, instance: InstanceType) -> int:
-    """How many layouts there are for each count, served or not."""
-    if question.requirements.cluster.core.volumes is not None or question.mode.data_volume is None:
-        return 1
-    ways = len(_provisions(instance))
-    if question.mode.data_volume == "data":
-        return ways
-    return len(question.wanted_hit_ratios) * (ways + (instance.nvme_disks == 1))
 
 
 def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
@@ -90,16 +115,16 @@ def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: in
         size_gib, most_gib, hits = node_gib, gp3.EMR_DOCUMENTED_GIB * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
         volumes = servers * math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     else:
-        cache_mib = question.demand.size_mib(question.wanted_hit_ratios[0], servers)
+        cache_mib = question.demand.size_mib(question.requirements.targets.hit_ratio, servers)
         size_gib, most_gib = cache_volume_gib(cache_mib, question.demand), gp3.EMR_DOCUMENTED_GIB
         volumes, hits = servers, Hits(ratio=question.demand.estimated_hit_ratio(cache_mib, servers))
     if size_gib > most_gib:
         return _too_much(size_gib, most_gib, "GiB")
-    bytes_per_second, ios_per_second = _load_of_volume(question, volumes, hits)
-    most_mib_s, most_iops = (max(limit) for limit in zip(*_provisions(instance), strict=True))
-    if bytes_per_second > most_mib_s * MIB:
-        return _too_much(bytes_per_second / MIB, most_mib_s, "MiB/s")
-    return _too_much(ios_per_second, most_iops, "IOPS")
+    bytes_per_second, ios_per_second = volume_load(question, volumes, hits)
+    most = gp3.Provisions.of(instance)
+    if bytes_per_second > most.mib_s * MIB:
+        return _too_much(bytes_per_second / MIB, most.mib_s, "MiB/s")
+    return _too_much(ios_per_second, most.iops, "IOPS")
 
 
 def _too_much(actual: float, limit: float, unit: str) -> Shortfall:
@@ -113,10 +138,10 @@ def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
     return distinct_size(max(MIN_VOLUME_GIB, needed_gib))
 
 
-def provisioned_volume(purpose: str, size_gib: int, provision: gp3.Provision, count: int = 1) -> Volume:
+def provisioned_volume(purpose: str, size_gib: int, count: int, provision: gp3.Provision) -> Volume:
     """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
     _, iops = provision
-    return gp3.gp3_volume(purpose, distinct_size(max(size_gib, gp3.least_gib(iops))), provision, count)
+    return gp3.gp3_volume(purpose, distinct_size(max(size_gib, int(gp3.least_gib(iops)))), provision, count)
 
 
 def distinct_size(size_gib: int) -> int:
@@ -144,53 +169,18 @@ def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -
     )
 
 
-def _cached(question: SizingInputs, instance: InstanceType, servers: int, cache_mib: int) -> Iterator[Layout]:
-    """The ways to hold one size of cache: the instance's own drive, which costs nothing more, and gp3."""
-    size_gib = cache_volume_gib(cache_mib, question.demand)
-    if instance.nvme_disks == 1 and size_gib <= instance.nvme_disk_bytes // GIB:
-        drive = nvme_volume(instance)
-        yield Layout(cache_mib=cache_mib, volumes=(drive, _system()))
-    if size_gib <= gp3.EMR_DOCUMENTED_GIB:
-        hits = Hits(ratio=question.demand.estimated_hit_ratio(cache_mib, servers))
-        for provision in _sufficient(question, instance, servers, hits):
-            cache = provisioned_volume("cache", size_gib, provision)
-            yield Layout(cache_mib=cache_mib, volumes=(cache, _system()))
-
-
-def _hdfs(question: SizingInputs, instance: InstanceType, servers: int) -> Iterator[Layout]:
-    node_gib = _hdfs_node_gib(question, servers)
-    count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
-    size_gib = max(MIN_VOLUME_GIB, math.ceil(node_gib / count))
-    if count <= gp3.EMR_MOST_VOLUMES:
-        for provision in _sufficient(question, instance, servers * count, Hits(ratio=1.0)):
-            data = provisioned_volume("data", size_gib, provision, count)
-            yield Layout(cache_mib=0, volumes=(data, _system()))
-
-
 def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:
     """Return the size of one node's data volumes in GiB."""
     stored_bytes = question.requirements.workload.stored_bytes * question.mode.data_copies
     return math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
 
 
-def _load_of_volume(question: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
+def volume_load(question: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
     """Bytes and operations a second that each of so many volumes must carry."""
     reads_per_second = (question.offered_reads_per_second or 0.0) / volumes / UTILISATION
     bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)
     ios_per_second = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")
     return bytes_per_second + question.written_bytes_per_second / volumes, ios_per_second
-
-
-def _sufficient(question: SizingInputs, instance: InstanceType, volumes: int, hits: Hits) -> Iterator[gp3.Provision]:
-    """Yield the provisions, the cheapest first, with which so many volumes carry the offered reads."""
-    bytes_per_second, ios_per_second = _load_of_volume(question, volumes, hits)
-    for throughput_mib_s, iops in sorted(_provisions(instance), key=question.provision_usd):
-        if throughput_mib_s * MIB >= bytes_per_second and iops >= ios_per_second:
-            yield throughput_mib_s, iops
-
-
-def _provisions(instance: InstanceType) -> tuple[gp3.Provision, ...]:
-    return gp3.provisions(instance.ebs_sustained_bytes_per_second // MIB, instance.ebs_sustained_iops)
 
 
 def nvme_volume(instance: InstanceType) -> Volume:

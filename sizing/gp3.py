@@ -8,13 +8,20 @@ the calculator chooses stays inside.
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import dataclass
 from typing import Final
 
-from sizing.cluster import Volume
-from sizing.prices import PriceTable
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Provision", "gp3_volume", "least_gib", "most_iops", "provisions", "usd_per_month"]
+from sizing.cluster import Volume
+from sizing.instance import InstanceType
+from sizing.prices import PriceTable
+from sizing.units import MIB
+
+__all__ = ["Provision", "Provisions", "gp3_volume", "least_gib", "most_iops", "usd_per_month"]
+
+Floats = NDArray[np.float64]
 
 INCLUDED_IOPS: Final = 3_000
 INCLUDED_MIB_S: Final = 125
@@ -23,9 +30,10 @@ IOPS_PER_GIB: Final = 500
 EMR_DOCUMENTED_GIB: Final = 1_024
 EMR_DOCUMENTED_MIB_S: Final = 1_000
 EMR_MOST_VOLUMES: Final = 24  # 25 for an instance, one of them for the system
-# judgement: steps of a few dollars; finer ones make plans differ for nothing.
-THROUGHPUTS_MIB_S: Final = (125, 150, 175, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1_000)
-IOPS: Final = (3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 16_000, 20_000, 30_000, 40_000)
+# judgement: a step is a dollar a month; finer ones make plans differ for nothing.
+THROUGHPUT_STEP_MIB_S: Final = 25
+IOPS_STEP: Final = 500
+MOST_IOPS: Final = 40_000  # judgement: half of what EBS documents; beyond it a second volume is cheaper
 
 Provision = tuple[int, int]
 """Throughput in MiB/s, and IOPS."""
@@ -36,25 +44,34 @@ def most_iops(size_gib: int) -> int:
     return max(INCLUDED_IOPS, IOPS_PER_GIB * size_gib)
 
 
-def least_gib(iops: int) -> int:
-    """The smallest volume that may be provisioned with so many; what gp3 includes, each has."""
-    return 1 if iops <= INCLUDED_IOPS else -(-iops // IOPS_PER_GIB)
+def least_gib(iops: Floats | float) -> Floats:
+    """Return the smallest volumes that may be provisioned with so many; what gp3 includes, each has. Shape as iops."""
+    return np.where(np.asarray(iops) <= INCLUDED_IOPS, 1.0, np.ceil(np.asarray(iops) / IOPS_PER_GIB))
 
 
-@cache
-def provisions(most_mib_s: int, most_iops: int) -> tuple[Provision, ...]:
-    """Return what may be provisioned on an instance that sustains so much; the included amounts always may.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provisions:
+    """The most that a volume is provisioned with on an instance that sustains `mib_s` and `iops` to all its EBS.
 
-    The instance's own limit is one of the steps, for provisioning beyond it buys bursts only.
+    The included amounts always may be, and provisioning beyond the instance's own limit buys bursts only.
     """
-    most = max(INCLUDED_MIB_S, min(most_mib_s, EMR_DOCUMENTED_MIB_S))
-    throughputs = (*(step for step in THROUGHPUTS_MIB_S if step < most), most)
-    return tuple(
-        (throughput_mib_s, iops)
-        for throughput_mib_s in throughputs
-        for iops in IOPS
-        if IOPS_PER_MIB_S * throughput_mib_s <= iops <= max(INCLUDED_IOPS, most_iops)
-    )
+
+    mib_s: int
+    iops: int
+
+    @classmethod
+    def of(cls, instance: InstanceType) -> Provisions:
+        """Return the limits of the instance, or EMR's where they are lower."""
+        iops = max(INCLUDED_IOPS, min(instance.ebs_sustained_iops, MOST_IOPS))
+        mib_s = min(instance.ebs_sustained_bytes_per_second // MIB, EMR_DOCUMENTED_MIB_S, iops // IOPS_PER_MIB_S)
+        return cls(mib_s=max(INCLUDED_MIB_S, mib_s), iops=iops)
+
+    def sufficient(self, mib_s: Floats, iops: Floats) -> tuple[Floats, Floats]:
+        """Return the least throughput and IOPS on sale that give so much, or the most there is; shapes as given."""
+        throughput = np.maximum(INCLUDED_MIB_S, THROUGHPUT_STEP_MIB_S * np.ceil(mib_s / THROUGHPUT_STEP_MIB_S))
+        throughput = np.minimum(throughput, self.mib_s)
+        operations = np.maximum(np.maximum(INCLUDED_IOPS, iops), IOPS_PER_MIB_S * throughput)
+        return throughput, np.minimum(IOPS_STEP * np.ceil(operations / IOPS_STEP), self.iops)
 
 
 def gp3_volume(purpose: str, size_gib: int, provision: Provision, count: int = 1) -> Volume:

@@ -93,19 +93,6 @@ class SizingInputs:
         load = self.requirements.workload.load
         return load.reads_per_second if isinstance(load, OpenLoad) else None
 
-    def provision_usd(self, provision: gp3.Provision) -> float:
-        """Return what a provision costs a month above what gp3 includes."""
-        prices = self.world.prices
-        throughput_mib_s, iops = provision
-        return prices.usd("gp3-mib-s-month") * throughput_mib_s + prices.usd("gp3-iops-month") * iops
-
     def disk_usd(self, layout: Layout) -> float:
         """Return what the volumes of one node cost a month."""
         return sum(gp3.usd_per_month(volume, self.world.prices) for volume in layout.volumes)
-
-    @property
-    def wanted_hit_ratios(self) -> tuple[float, ...]:
-        """Ratios to size caches for: the target, and higher ones that a latency target may need."""
-        wanted = self.requirements.targets.hit_ratio
-        higher = (ratio for ratio in (0.99, 0.999, 1.0) if ratio > wanted)
-        return (wanted, *higher)

@@ -5,6 +5,7 @@ disk, the spread of waiting. All of it is an estimate, and the same seed gives t
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from math import exp, log, sqrt
 from typing import Final
 
@@ -97,19 +98,43 @@ def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
     return Spread(median_seconds=mean_seconds * exp(-(sigma**2) / 2), sigma=sigma)
 
 
-def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
-    """Simulate latencies in seconds, ascending; shape (reads,)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """The random numbers of one simulation, each of shape (reads,).
+
+    Every path is simulated with the same draws, so that a faster path never has the longer percentile by chance.
+    """
+
+    blocks: Floats
+    misses: Floats
+    waits: Floats
+    wait_lengths: Floats
+    disk: Floats
+    s3: Floats
+
+
+@cache
+def draws(seed: int, reads: int) -> Draws:
+    """Return uniform numbers for choices and lengths of waits, and normal ones for disk and S3."""
     rng = np.random.default_rng(seed)
+    blocks, misses, waits, lengths = rng.random((4, reads))
+    disk, s3 = rng.standard_normal((2, reads))
+    return Draws(blocks=blocks, misses=misses, waits=waits, wait_lengths=lengths, disk=disk, s3=s3)
+
+
+def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
+    """Simulate latencies in seconds, in no order; shape (reads,)."""
+    drawn = draws(seed, reads)
     whole = int(path.blocks)
-    blocks = whole + (rng.random(reads) < path.blocks - whole)
+    blocks = whole + (drawn.blocks < path.blocks - whole)
     if path.together:
-        misses = np.where(rng.random(reads) < path.hit_ratio, 0, blocks)
+        misses = np.where(drawn.misses < path.hit_ratio, 0, blocks)
     else:
-        misses = rng.binomial(blocks, 1 - path.hit_ratio)
-    seconds = path.fixed_seconds + _waits(path.waiting, rng, reads)
-    seconds += _sum_of(path.disk, blocks - misses, rng)
-    seconds += _sum_of(path.s3_first_byte, misses, rng) + misses * path.s3_moving_seconds
-    return np.sort(seconds)
+        misses = np.random.default_rng(seed).binomial(blocks, 1 - path.hit_ratio)
+    seconds = path.fixed_seconds + _waits(path.waiting, drawn)
+    seconds += _sum_of(path.disk, blocks - misses, drawn.disk)
+    seconds += _sum_of(path.s3_first_byte, misses, drawn.s3) + misses * path.s3_moving_seconds
+    return seconds
 
 
 def percentiles(path: ReadPath, seed: int = SEED) -> Percentiles:
@@ -127,8 +152,8 @@ def fan_out(path: ReadPath, servers: int, slowest_hit_ratio: float | None = None
     """
     if servers < 1:
         raise ValueError(f"a multi-get goes to at least one server, not {servers}")
-    usual = samples(path, seed)
-    slow = usual if slowest_hit_ratio is None else samples(replace(path, hit_ratio=slowest_hit_ratio), seed)
+    usual = np.sort(samples(path, seed))
+    slow = usual if slowest_hit_ratio is None else np.sort(samples(replace(path, hit_ratio=slowest_hit_ratio), seed))
     times = np.sort(np.concatenate([usual, slow]))
     below = _share_below(usual, times) ** (servers - 1) * _share_below(slow, times)
     at = np.searchsorted(below, QUANTILES)
@@ -142,28 +167,31 @@ def _share_below(ascending: Floats, times: Floats) -> Floats:
     return share
 
 
-def _waits(waiting: Waiting, rng: np.random.Generator, reads: int) -> Floats:
-    """Draw the queueing time of each read, with the mean given."""
+def _waits(waiting: Waiting, drawn: Draws) -> Floats:
+    """Return the queueing time of each read, with the mean given: by inversion, exponential or Beta(1, n - 1)."""
     if waiting.mean_seconds <= 0:
-        return np.zeros(reads)
+        return np.zeros(len(drawn.waits))
     if waiting.closed_servers is None:
-        longest = waiting.mean_seconds / waiting.probability
-        return np.where(rng.random(reads) < waiting.probability, rng.exponential(longest, reads), 0.0)
+        mean = waiting.mean_seconds / waiting.probability
+        return np.where(drawn.waits < waiting.probability, -mean * np.log1p(-drawn.wait_lengths), 0.0)
     if waiting.closed_servers == 1:
-        return np.full(reads, waiting.mean_seconds)
-    return waiting.mean_seconds * waiting.closed_servers * rng.beta(1, waiting.closed_servers - 1, reads)
+        return np.full(len(drawn.waits), waiting.mean_seconds)
+    shares: Floats = 1 - (1 - drawn.wait_lengths) ** (1 / (waiting.closed_servers - 1))
+    return waiting.mean_seconds * waiting.closed_servers * shares
 
 
-def _sum_of(spread: Spread, counts: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+def _sum_of(spread: Spread, counts: NDArray[np.int64], normal: Floats) -> Floats:
     """Sum of `counts` independent times of that spread, in one draw: a lognormal of equal mean and variance.
 
     Fenton and Wilkinson's approximation: exact for one, and good above the median, which is the part that is
     read.
     """
-    several = np.maximum(counts, 1)
+    several = np.maximum(np.arange(counts.max() + 1), 1)
     variance = np.log1p((exp(spread.sigma**2) - 1) / several)
-    around_one: Floats = np.exp(np.sqrt(variance) * rng.standard_normal(len(counts)) - variance / 2)
-    total: Floats = counts * spread.mean_seconds * around_one
+    total = np.zeros(len(counts))
+    (some,) = np.nonzero(counts)
+    count = counts[some]
+    total[some] = count * spread.mean_seconds * np.exp(np.sqrt(variance)[count] * normal[some] - variance[count] / 2)
     return total
 
 

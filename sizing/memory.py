@@ -17,7 +17,7 @@ from typing import Final
 from sizing.heap import Heap
 from sizing.units import GIB, MIB
 
-__all__ = ["NodeMemory", "NotEnoughMemory", "direct_bytes", "split_memory"]
+__all__ = ["NodeMemory", "NotEnoughMemory", "direct_bytes", "most_handlers", "split_memory"]
 
 SYSTEM_BYTES: Final = 2 * GIB
 # judgement: DataNode, NodeManager, the CloudWatch and EMR agents; their own heaps come to about 3 GiB.
@@ -54,21 +54,20 @@ def direct_bytes(handlers: int) -> int:
     return math.ceil((pool_bytes + NETTY_BYTES) / MIB) * MIB
 
 
+def most_handlers(ram_bytes: int, heap: Heap) -> int:
+    """Return how many handlers have room for their buffers beside that heap; negative where not even the heap fits."""
+    spare_bytes = ram_bytes - sum(_parts(heap).values()) - _least_page_cache_bytes(ram_bytes) - NETTY_BYTES
+    return math.floor(spare_bytes / (POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES))
+
+
 def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
     """Return one core node's RAM, shared out; the parts sum to ram_bytes exactly.
 
     Raises NotEnoughMemory when less than a tenth would be left to the page cache.
     """
-    parts = {
-        "system": SYSTEM_BYTES,
-        "daemons": DAEMON_BYTES,
-        "yarn": YARN_MIB * MIB,
-        "heap": heap.xmx_bytes,
-        "jvm": JVM_FIXED_BYTES + math.ceil(JVM_FRACTION * heap.xmx_bytes),
-        "direct": direct_bytes(handlers),
-    }
+    parts = {**_parts(heap), "direct": direct_bytes(handlers)}
     page_cache_bytes = ram_bytes - sum(parts.values())
-    least_bytes = math.ceil(PAGE_CACHE_FRACTION * ram_bytes)
+    least_bytes = _least_page_cache_bytes(ram_bytes)
     missing_bytes = least_bytes - page_cache_bytes
     if missing_bytes > 0:
         raise NotEnoughMemory(
@@ -78,3 +77,18 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
             least_bytes=least_bytes,
         )
     return NodeMemory(ram_bytes=ram_bytes, parts={**parts, "page_cache": page_cache_bytes})
+
+
+def _parts(heap: Heap) -> dict[str, int]:
+    """The parts of a node's RAM that its handlers do not change."""
+    return {
+        "system": SYSTEM_BYTES,
+        "daemons": DAEMON_BYTES,
+        "yarn": YARN_MIB * MIB,
+        "heap": heap.xmx_bytes,
+        "jvm": JVM_FIXED_BYTES + math.ceil(JVM_FRACTION * heap.xmx_bytes),
+    }
+
+
+def _least_page_cache_bytes(ram_bytes: int) -> int:
+    return math.ceil(PAGE_CACHE_FRACTION * ram_bytes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from sizing.inputs import SizingInputs
+from sizing.inputs import UTILISATION, SizingInputs
 from sizing.latency import (
     READS,
     TAIL_QUANTILE,
@@ -21,10 +21,10 @@ from sizing.latency import (
     samples,
 )
 from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
-from sizing.resource import Hits, ServingCluster, delay_seconds, resources
+from sizing.resource import Hits, ServingCluster, bottleneck, delay_seconds, resources
 from sizing.workload import ClosedLoad
 
-__all__ = ["Performance", "performance"]
+__all__ = ["Performance", "performance", "reads_in_progress"]
 
 CLEARLY = 2.0  # a tenth of the samples puts the p99 within a fifth, far from twice
 NO_DISK = Spread(median_seconds=0.0, sigma=0.0)
@@ -85,6 +85,21 @@ def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcp
     return Performance(load=load, overloaded=overloaded, path=path, fan_out_servers=servers)
 
 
+def reads_in_progress(question: SizingInputs, cluster: ServingCluster, hits: Hits) -> float:
+    """Reads that the busiest server works on at once when the cluster carries the load, with room for queues.
+
+    By Little's law. Of an open load that is too much, what the hardware and S3 allow; of a closed one, an even share
+    of its requests.
+    """
+    load = question.requirements.workload.load
+    if isinstance(load, ClosedLoad):
+        return min(load.concurrency, load.concurrency / cluster.servers / UTILISATION)
+    limits = resources(replace(cluster, handlers=1), question.read, hits, question.timings)
+    one_handler = next(limit for limit in limits if limit.name == "handlers")
+    carried = bottleneck(limit for limit in limits if limit is not one_handler).max_reads_per_second
+    return min(load.reads_per_second / UTILISATION, carried) / one_handler.max_reads_per_second / UTILISATION
+
+
 def _fan_out_servers(question: SizingInputs, cluster: ServingCluster) -> int:
     reads = question.requirements.workload.reads
     return min(reads.rows, cluster.servers) if reads.kind == "multi-get" else 1
@@ -101,11 +116,12 @@ def _load(question: SizingInputs, handlers: Handlers, stations: QueueingNetwork)
 
 
 def _saturated(stations: QueueingNetwork, handlers: Handlers) -> LoadResult:
-    """Every handler busy and the bottleneck with them: what is served of a load that is too much (Little's law)."""
-    served = stations.bottleneck.max_reads_per_second
+    """Every handler busy or the bottleneck: what is served of a load that is too much (Little's law)."""
+    busy = handlers.servers * handlers.per_server
+    served = min(stations.bottleneck.max_reads_per_second, busy / stations.seconds_alone / handlers.imbalance)
     return LoadResult(
         reads_per_second=served,
-        latency_seconds=max(stations.seconds_alone, handlers.servers * handlers.per_server / served),
+        latency_seconds=busy / served,
         think_seconds=0.0,
         seconds_alone=stations.seconds_alone,
         utilisation=tuple((station.name, served / station.max_reads_per_second) for station in stations.stations),

@@ -146,7 +146,11 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One cluster, decided. `nearest` says what would make an infeasible one feasible."""
+    """One cluster as the calculator decides it.
+
+    `feasible` is false where no cluster meets the targets; `nearest` then names the best that can be had of each, and
+    the figures are those of the first. A pinned cluster is feasible, and `meets_targets` says whether it meets them.
+    """
 
     environment: str
     cluster: str
@@ -156,6 +160,7 @@ class Plan:
     mode: Mode
     root: str
     feasible: bool
+    meets_targets: bool
     nearest: tuple[str, ...]
     core: CoreGroup
     primary: PrimaryGroup

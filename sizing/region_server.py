@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
-from sizing.call_queues import CallQueues, call_queues
+from sizing.call_queues import CallQueues, call_queues, handlers_for
 from sizing.heap import (
     Heap,
     HeapNeeds,
@@ -18,7 +18,7 @@ from sizing.heap import (
 )
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
-from sizing.memory import NodeMemory, split_memory
+from sizing.memory import NodeMemory, most_handlers, split_memory
 from sizing.opening import open_region_threads
 from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
@@ -30,7 +30,8 @@ from sizing.workload import Workload
 __all__ = ["RegionServer", "ServerShare", "index_format", "prefetch_threads", "region_server"]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
-HANDLERS_PER_VCPU: Final = 4  # judgement: a handler that waits for a disk uses no CPU; four for each core keep it busy
+# judgement: so that a load that moves a little changes no setting of a running cluster.
+HANDLER_STEP: Final = 10
 # judgement: answers are built on the heap; all handlers at once may fill a tenth of it. The HBase guide asks for few
 # handlers where answers are large, and has ten for megabytes.
 ANSWERS_FRACTION: Final = 0.1
@@ -49,13 +50,17 @@ INFINITE: Final = float("inf")  # the disk of an index that is empty
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerShare:
-    """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks."""
+    """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks.
+
+    `reads_in_progress` is how many reads it works on at once when the cluster carries its load.
+    """
 
     cache_bytes: int
     cached_blocks: int
     index_and_bloom_bytes: float
     regions: float
     write_bytes_per_second: float
+    reads_in_progress: float = 0.0
 
     @classmethod
     def of(cls, demand: CacheDemand, size_mib: int, servers: int) -> ServerShare:
@@ -99,7 +104,7 @@ def region_server(
     sized_heap = heap(needs, release.collector)
     workload, threads = demand.blocks.workload, pins.prefetch_threads or prefetch_threads(instance)
     openers = pins.open_region_threads or _open_region_threads(share, workload)
-    threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap)
+    threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap, share.reads_in_progress)
     return RegionServer(
         heap=sized_heap,
         heap_needs=needs,
@@ -124,11 +129,16 @@ def prefetch_threads(instance: InstanceType) -> int:
     return max(FEWEST_PREFETCH_THREADS, PREFETCH_THREADS_PER_VCPU * instance.vcpus)
 
 
-def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap) -> int:
-    """`hbase.regionserver.handler.count`: by vCPU, fewer where answers are so large that they would fill the heap."""
-    for_vcpus = max(DEFAULT_HANDLERS, HANDLERS_PER_VCPU * instance.vcpus)
+def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads_in_progress: float) -> int:
+    """`hbase.regionserver.handler.count`: what the load keeps busy, as far as answers fit the heap and buffers the RAM.
+
+    A handler that waits for a disk or for S3 uses no CPU, so handlers cost memory and nothing else.
+    """
+    readers = math.ceil(reads_in_progress)
+    wanted = handlers_for(readers, writes=workload.write_bytes_per_second > 0)
+    for_load = max(DEFAULT_HANDLERS, HANDLER_STEP * math.ceil(wanted / HANDLER_STEP))
     for_answers = int(ANSWERS_FRACTION * sized_heap.xmx_bytes / answer_bytes(workload))
-    return max(FEWEST_HANDLERS, min(for_vcpus, for_answers))
+    return max(FEWEST_HANDLERS, min(for_load, for_answers, most_handlers(instance.memory_bytes, sized_heap)))
 
 
 def answer_bytes(workload: Workload) -> int:

@@ -105,14 +105,15 @@ class EbsLimits:
 class ServingCluster:
     """n equal RegionServers over which reads spread; `disk` is None when there is no BucketCache.
 
-    `imbalance` says how much more the busiest of them has to do than the mean.
+    `handlers` is how many of each server's handlers take reads. `imbalance` says how much more the busiest of the
+    servers has to do than the mean.
     """
 
     servers: int
     vcpus: int
     network_gbit_per_second: float
-    handlers: int
     disk: Disk | None
+    handlers: int = 0
     s3_prefixes: int = 1
     imbalance: Imbalance = EVEN
 

@@ -1,29 +1,42 @@
-"""Every instance type, node count and layout of volumes that could serve, and the cheapest that does.
+"""The cheapest cluster that meets the targets, over every instance type, count, cache size and volume speed.
 
-The search equals trying every one of them. It leaves out only what cannot win: volumes too slow for the offered
-reads; a dearer provision of a cache of the same size once one serves; nodes and disks that alone cost more than the
-best found; and more nodes of a type whose cheapest layout already does, for a node costs more than its volume includes.
-What is left out is counted as pruned.
+Clusters are tried in the order of their cost, as far as it is known: a type costs at least its nodes and the cheapest
+volumes that hold enough cache, a count of nodes at least its cheapest grid point, and a grid point exactly what its
+bill says. The first that meets the targets is therefore the cheapest. What cannot win is left out by laws, each of
+which a test holds: fewer nodes, a smaller cache or a slower volume never serve more reads, or serve them faster; a
+larger cache never takes less memory, nor less time to warm up.
 """
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
+
+import numpy as np
 
 from sizing.bill import candidate_cost, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate, Shortfall
-from sizing.disks import layouts, layouts_in_all
+from sizing.cost_grid import CostGrid, NodeChoice, cost_grid, least_storage_usd
+from sizing.disks import Storage, storages
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
-from sizing.memory import NotEnoughMemory
-from sizing.units import HOURS_PER_MONTH, format_usd
+from sizing.units import format_usd
 
-__all__ = ["Evaluation", "SearchResult", "candidates", "fewest_nodes", "search"]
+__all__ = ["Evaluation", "SearchResult", "Unevaluated", "fewest_nodes", "search"]
 
 MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
+# judgement: the runner-up only explains the winner, and is not worth more time than the winner itself.
+RUNNER_UP_EVALUATIONS: Final = 300
+ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
+
+HARDER_WITH_LESS: Final = frozenset({"hit_ratio", "reads", "p99", "writes", "carries_load_within"})
+"""Targets that a cluster misses if one with more nodes, a larger cache and faster volumes misses them."""
+HARDER_WITH_MORE_CACHE: Final = frozenset({"warm_up", "offline_after_crash"})
+"""Targets that a cluster misses if one with more nodes, a smaller cache and faster volumes misses them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +55,11 @@ class Evaluation:
     @property
     def lacks_memory(self) -> bool:
         """Return whether it cannot run at all."""
-        return any(shortfall.target == "memory" for shortfall in self.shortfalls)
+        return self.misses({"memory"})
+
+    def misses(self, targets: frozenset[str] | set[str]) -> bool:
+        """Return whether it misses one of these targets."""
+        return any(shortfall.target in targets for shortfall in self.shortfalls)
 
     @property
     def rank(self) -> tuple[bool, int, float, int]:
@@ -51,138 +68,289 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unevaluated:
+    """A type that costs more than the winner even with the fewest nodes that could serve, and was not looked at."""
+
+    instance: InstanceType
+    count: int
+    least_usd_per_month: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The cheapest candidate that serves, or else the nearest, and the nearest of every other type.
 
-    `evaluated` candidates had cost, hit ratio and bottleneck computed, `pruned` ones were left out.
+    `evaluated` candidates had everything computed, `pruned` clusters (types and counts) were too dear or too weak to
+    look at.
     """
 
     best: Evaluation
     others: tuple[Evaluation, ...]
+    dearer: tuple[Unevaluated, ...]
     evaluated: int
     pruned: int
 
 
+@dataclass(kw_only=True)
 class Search:
-    """The state of one search: the best so far of each type, and the counts."""
+    """The state of one search: what is still to be tried, in the order of what it costs at least."""
 
-    def __init__(self, question: SizingInputs) -> None:
-        """Nothing is tried yet."""
-        self.question = question
-        self.evaluated = 0
-        self.pruned = 0
-        self.fixed_usd = fixed_usd(question)
-        self.limit_usd = question.requirements.targets.budget_usd_per_month or math.inf
-        self.nearest: dict[str, Evaluation] = {}
-        self.only_slow: dict[str, Candidate] = {}
-        self.carried: dict[str, bool] = {}
+    question: SizingInputs
+    evaluated: int = 0
+    nearest: dict[str, Evaluation] = field(default_factory=dict)
+    serving: dict[str, Evaluation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Start with every type at the least that its nodes and volumes could cost."""
+        self.fixed_usd = fixed_usd(self.question)
+        self.budget_usd = self.question.requirements.targets.budget_usd_per_month or math.inf
+        self.order = itertools.count()
+        self.queue: list[tuple[float, int, _Branch]] = []
+        self.storage_usd: dict[Storage, float] = {}
+        self.branches = [
+            _Counts(search=self, instance=instance, storage=storage, counts=node_counts(self.question))
+            for instance in _instances(self.question)
+            for storage in storages(self.question, instance)
+        ]
+        for branch in self.branches:
+            self.push(branch.least_usd(), branch)
+
+    def push(self, usd: float, branch: _Branch) -> None:
+        """Try a branch when all that is cheaper has been tried."""
+        heapq.heappush(self.queue, (usd, next(self.order), branch))
 
     def run(self) -> SearchResult:
-        """Tries types from the cheapest node on, so that the limit falls early."""
-        for instance in _instances(self.question):
-            self._counts_of(instance)
-        if not self.nearest:
+        """Return the winner and the nearest of the others. Raises LookupError where no type has room for the data."""
+        best = self._cheapest(self.budget_usd)
+        while self.queue and not (self.nearest or self.serving):
+            heapq.heappop(self.queue)[-1].advance()
+        limit = self.evaluated + RUNNER_UP_EVALUATIONS
+        if best is not None and len(self.branches) > 1:
+            self._cheapest(math.inf, of_types_beside=best.candidate.instance.name, evaluations=limit)
+        nearest = {**self.nearest, **self.serving}
+        if not nearest:
             raise LookupError("no instance type has room for this")
-        best, *others = sorted(self.nearest.values(), key=lambda tried: tried.rank)
-        return SearchResult(best=best, others=tuple(others), evaluated=self.evaluated, pruned=self.pruned)
-
-    def _counts_of(self, instance: InstanceType) -> None:
-        counts, ways = list(_counts(self.question)), layouts_in_all(self.question, instance)
-        for position, count in enumerate(counts):
-            tried, dear = self._layouts_of(instance, count)
-            self.pruned += ways - tried
-            if dear or self._hopeless(instance, counts[-1]) or self._no_count_helps(instance):
-                self.pruned += ways * (len(counts) - position - 1)
-                return
-
-    def _hopeless(self, instance: InstanceType, most: int) -> bool:
-        """Return whether a type that has been seen to run, and not yet to serve, never will."""
-        nearest = self.nearest.get(instance.name)
-        if nearest is None or nearest.lacks_memory or nearest.serves:
-            return False
-        if instance.name not in self.carried:
-            self.carried[instance.name] = self._carried_by(instance, most)
-        return not self.carried[instance.name]
-
-    def _carried_by(self, instance: InstanceType, most: int) -> bool:
-        """Return whether the most nodes of a type could carry the load and warm up in time; fewer can do no more."""
-        able = (list(shelf)[-1:] for shelf in candidates(self.question, instance, most))
-        return any(not candidate.shortfalls(percentiles=False) for shelf in able for candidate in shelf)
-
-    def _layouts_of(self, instance: InstanceType, count: int) -> tuple[int, bool]:
-        """How many layouts were tried; whether already the cheapest of all was too dear."""
-        before = self.evaluated
-        for position, shelf in enumerate(candidates(self.question, instance, count)):
-            if self._first_that_serves(shelf) and not position:
-                return 0, True
-        return self.evaluated - before, False
-
-    def _first_that_serves(self, shelf: Iterator[Candidate]) -> bool:
-        """Tries the layouts of one size of cache until one serves; true when not even the first was worth it.
-
-        They differ in speed alone and the last is the fastest: where that one misses a target, all do.
-        """
-        first = next(shelf, None)
-        if first is None:
-            return False
-        if first.instance.name in self.nearest and self._too_dear(first):
-            return True
-        tried = self._try(first)
-        if tried.serves or tried.lacks_memory:
-            return False
-        others = list(shelf)
-        if others and not _fastest_misses_too(tried, others[-1]):
-            for candidate in others:
-                if self._too_dear(candidate) or self._try(candidate).serves:
-                    break
-        return False
-
-    def _too_dear(self, candidate: Candidate) -> bool:
-        return self.fixed_usd + core_usd(candidate) >= self.limit_usd
-
-    def _try(self, candidate: Candidate) -> Evaluation:
-        """Evaluates a candidate; the p99, which takes longest, only of one that could win."""
-        usd_per_month = candidate_cost(candidate).usd_per_month
-        could_win = usd_per_month < self.limit_usd or candidate.question.requirements.cluster.core.pinned
-        shortfalls = (
-            *candidate.shortfalls(percentiles=could_win),
-            *_budget_missed(self.question, usd_per_month),
+        first, *others = sorted(nearest.values(), key=lambda tried: tried.rank)
+        return SearchResult(
+            best=first,
+            others=tuple(others),
+            dearer=tuple(self._unevaluated(set(nearest))),
+            evaluated=self.evaluated,
+            pruned=sum(branch.untried for branch in self.branches),
         )
+
+    def _cheapest(
+        self, limit_usd: float, of_types_beside: str | None = None, evaluations: float = math.inf
+    ) -> Evaluation | None:
+        """Advance the cheapest branch until the cheapest candidate that serves is known."""
+        while self.queue and self.queue[0][0] <= limit_usd and self.evaluated < evaluations:
+            candidates = (tried for name, tried in self.serving.items() if name != of_types_beside)
+            best = min(candidates, key=lambda tried: tried.rank, default=None)
+            if best is not None and best.usd_per_month <= self.queue[0][0]:
+                return best
+            _, _, branch = heapq.heappop(self.queue)
+            if branch.instance_name != of_types_beside:
+                branch.advance()
+        return min(self.serving.values(), key=lambda tried: tried.rank, default=None)
+
+    def evaluate(self, candidate: Candidate) -> Evaluation:
+        """Return a candidate with its bill and its shortfalls, and remember it if it is the nearest of its type."""
+        usd_per_month = candidate_cost(candidate).usd_per_month
+        shortfalls = (*candidate.shortfalls(), *_budget_missed(self.question, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=shortfalls)
         self.evaluated += 1
-        if tried.serves:
-            self.limit_usd = min(self.limit_usd, usd_per_month)
+        ranking = self.serving if tried.serves else self.nearest
         name = candidate.instance.name
-        if {shortfall.target for shortfall in shortfalls} == {"p99"}:
-            self.only_slow.setdefault(name, candidate)
-        if name not in self.nearest or tried.rank < self.nearest[name].rank:
-            self.nearest[name] = tried
+        if name not in ranking or tried.rank < ranking[name].rank:
+            ranking[name] = tried
         return tried
 
-    def _no_count_helps(self, instance: InstanceType) -> bool:
-        """A p99 that warm reads miss without waiting is missed at any count: disks and S3 get no faster."""
-        candidate = self.only_slow.get(instance.name)
-        return candidate is not None and _never_fast_enough(candidate, everything_cached=True)
+    def _unevaluated(self, evaluated: set[str]) -> Iterator[Unevaluated]:
+        for branch in self.branches:
+            if branch.instance.name not in evaluated and branch.nodes is not None:
+                evaluated.add(branch.instance.name)
+                yield Unevaluated(
+                    instance=branch.instance,
+                    count=branch.nodes.count,
+                    least_usd_per_month=branch.least_usd(),
+                )
 
 
-def _fastest_misses_too(first: Evaluation, fastest: Candidate) -> bool:
-    if any(shortfall.target == "p99" for shortfall in first.shortfalls):
-        return _never_fast_enough(first.candidate) or bool(fastest.shortfalls())
-    return bool(fastest.shortfalls(percentiles=False))
+@dataclass(kw_only=True, eq=False)
+class _Counts:
+    """One type with one kind of storage: the counts of nodes that are still to be tried, fewest first."""
+
+    search: Search
+    instance: InstanceType
+    storage: Storage
+    counts: range
+    screened: bool = False
+
+    @property
+    def instance_name(self) -> str:
+        return self.instance.name
+
+    @property
+    def nodes(self) -> NodeChoice | None:
+        """The fewest nodes that are still to be tried; None where all are."""
+        return self._nodes(self.counts[0]) if self.counts else None
+
+    @property
+    def untried(self) -> int:
+        return len(self.counts)
+
+    def least_usd(self) -> float:
+        """Return what the fewest nodes cost at least."""
+        search, nodes = self.search, self.nodes
+        if self.storage not in search.storage_usd:
+            search.storage_usd[self.storage] = least_storage_usd(search.question, self.storage)
+        return search.fixed_usd + search.storage_usd[self.storage] + (nodes.instances_usd if nodes else math.inf)
+
+    def advance(self) -> None:
+        """Leave out the counts that are too few, or else try the fewest nodes."""
+        if not self.screened:
+            self.screened = True
+            if len(self.counts) > 1:
+                self._leave_out_too_few()
+        elif self.nodes is not None:
+            branch = _Points.of(self.search, self.nodes)
+            if branch is not None:
+                self.search.push(branch.least_usd(), branch)
+            self.counts = self.counts[1:]
+        if self.counts:
+            self.search.push(self.least_usd(), self)
+
+    def _leave_out_too_few(self) -> None:
+        """Keep the counts from the fewest whose largest cache and fastest volumes carry the load, if any do.
+
+        Counts are tried in strides that double, and then between the last two.
+        """
+        too_few, enough = 0, 0
+        while not self._is_strong_enough(self.counts[enough]):
+            too_few = enough + 1
+            if too_few == len(self.counts):
+                self._record_strongest()
+                self.counts = self.counts[too_few:]
+                return
+            enough = min(2 * too_few, len(self.counts) - 1)
+        while too_few < enough:
+            middle = (too_few + enough) // 2
+            too_few, enough = (too_few, middle) if self._is_strong_enough(self.counts[middle]) else (middle + 1, enough)
+        self.counts = self.counts[enough:]
+
+    def _is_strong_enough(self, count: int) -> bool:
+        points = _Points.of(self.search, self._nodes(count))
+        return points is not None and points.strongest_serves()
+
+    def _record_strongest(self) -> None:
+        """Remember what even the most nodes miss."""
+        if points := self.strongest():
+            self.search.evaluate(points.strongest())
+
+    def strongest(self) -> _Points | None:
+        """Return the grid of the most nodes."""
+        return _Points.of(self.search, self._nodes(self.counts[-1]))
+
+    def _nodes(self, count: int) -> NodeChoice:
+        return NodeChoice(question=self.search.question, instance=self.instance, storage=self.storage, count=count)
 
 
-def _never_fast_enough(candidate: Candidate, *, everything_cached: bool = False) -> bool:
-    """Return whether reads that neither wait nor move bytes clearly miss the p99, at this hit ratio or the highest."""
-    wanted = candidate.question.requirements.targets.p99_seconds
-    if wanted is None:
-        return False
-    try:
-        reads = candidate.performance(candidate.survivors)
-    except NotEnoughMemory:
-        return False
-    best = 1.0 if everything_cached and candidate.cache_mib else reads.path.hit_ratio
-    path = replace(reads.path, hit_ratio=best, fixed_seconds=0.0, waiting=replace(reads.path.waiting, mean_seconds=0.0))
-    return replace(reads, path=path, overloaded=False).p99_clearly_beyond(wanted) is not None
+@dataclass(kw_only=True, eq=False)
+class _Points:
+    """The points of one grid that are still to be tried: those whose cost is finite."""
+
+    search: Search
+    grid: CostGrid
+    common_usd: float
+
+    @classmethod
+    def of(cls, search: Search, nodes: NodeChoice) -> _Points | None:
+        """Return all points of a grid; None where it is empty."""
+        grid = cost_grid(nodes)
+        if grid is None:
+            return None
+        return cls(search=search, grid=grid, common_usd=search.fixed_usd + nodes.instances_usd)
+
+    @property
+    def instance_name(self) -> str:
+        return self.grid.nodes.instance.name
+
+    def least_usd(self) -> float:
+        """Return what the cheapest point costs at least."""
+        return self.common_usd + float(self.grid.usd.min())
+
+    def advance(self) -> None:
+        """Try the cheapest point, and leave out with it what misses the same targets."""
+        usd = self.grid.usd
+        size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
+        least = self.least_usd() + ROUNDING_USD
+        if self._exact_usd(size, speed) <= least:
+            tried = self.search.evaluate(self.grid.candidate(size, speed))
+            self._leave_out(tried, size, speed)
+        if np.isfinite(usd.min()):
+            self.search.push(self.least_usd(), self)
+
+    def _exact_usd(self, size: int, speed: int) -> float:
+        """Return what a point costs; what its grid left out becomes part of what all points have in common."""
+        exact = candidate_cost(self.grid.candidate(size, speed)).usd_per_month
+        self.common_usd = max(self.common_usd, exact - float(self.grid.usd[size, speed]))
+        return exact
+
+    def _leave_out(self, tried: Evaluation, size: int, speed: int) -> None:
+        usd = self.grid.usd
+        usd[size, speed] = math.inf
+        if tried.lacks_memory:
+            usd[size:] = math.inf
+        if tried.misses(HARDER_WITH_MORE_CACHE):
+            usd[size:, : speed + 1] = math.inf
+        if tried.misses({"writes"}):
+            usd[:, : speed + 1] = math.inf
+        elif tried.misses(HARDER_WITH_LESS):
+            usd[: self._first_size(lambda row: not self._is_too_weak(row, speed), size + 1), : speed + 1] = math.inf
+
+    def _is_too_weak(self, size: int, speed: int) -> bool:
+        return any(shortfall.target in HARDER_WITH_LESS for shortfall in self.grid.candidate(size, speed).shortfalls())
+
+    def strongest_serves(self) -> bool:
+        """Return whether the largest cache that memory allows carries the load, and the smallest is warm in time."""
+        return not _missed(self.strongest()) & (HARDER_WITH_LESS | {"memory"}) and not (
+            self.search.question.requirements.targets.warm_up_seconds is not None
+            and _missed(self.grid.candidate(0, self.grid.usd.shape[1] - 1)) & HARDER_WITH_MORE_CACHE
+        )
+
+    def least_p99_seconds(self) -> float | None:
+        """Return the p99 of that cluster; None where it does not carry the load."""
+        strongest = self.strongest()
+        if not strongest.fits_memory:
+            return None
+        p99_seconds = strongest.performance(strongest.survivors).p99_seconds
+        return p99_seconds if math.isfinite(p99_seconds) else None
+
+    def strongest(self) -> Candidate:
+        """Return the largest cache that memory allows, on the fastest volumes."""
+        sizes, speeds = self.grid.usd.shape
+        largest = sizes - 1
+        if self._lacks_memory(largest):
+            largest = max(0, self._first_size(self._lacks_memory, 0) - 1)
+        return self.grid.candidate(largest, speeds - 1)
+
+    def _lacks_memory(self, size: int) -> bool:
+        return not self.grid.candidate(size, 0).fits_memory
+
+    def _first_size(self, holds: Callable[[int], bool], low: int) -> int:
+        """Return the smallest size from `low` on for which a law holds that then holds for all larger ones."""
+        high = len(self.grid.cache_mib)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle + 1, high)
+        return low
+
+
+_Branch = _Counts | _Points
+
+
+def _missed(candidate: Candidate) -> set[str]:
+    return {shortfall.target for shortfall in candidate.shortfalls()}
 
 
 def search(question: SizingInputs) -> SearchResult:
@@ -190,29 +358,21 @@ def search(question: SizingInputs) -> SearchResult:
 
     Raises LookupError where no type has room for the data.
     """
-    return Search(question).run()
+    return Search(question=question).run()
 
 
-def candidates(question: SizingInputs, instance: InstanceType, count: int) -> Iterator[Iterator[Candidate]]:
-    """Every layout of so many nodes of a type that is not too slow: by size of cache, the cheapest first."""
-    survivors = max(FEWEST_SURVIVORS, count - question.requirements.targets.lost_nodes)
-    for shelf in layouts(question, instance, survivors):
-        yield (Candidate(question=question, instance=instance, count=count, layout=layout) for layout in shelf)
-
-
-def core_usd(candidate: Candidate) -> float:
-    """Return what the core nodes and their data volumes cost a month: less than the whole bill, and quick."""
-    question = candidate.question
-    node = question.world.prices.compute[candidate.instance.name].usd_per_hour * HOURS_PER_MONTH
-    return candidate.count * (node + question.disk_usd(candidate.layout))
+def least_p99_seconds(question: SizingInputs) -> float | None:
+    """Return the lowest p99 of any cluster, whatever it costs; None where none carries the load."""
+    tried = Search(question=question)
+    strongest = (points for branch in tried.branches if (points := branch.strongest()) is not None)
+    return min((p99 for points in strongest if (p99 := points.least_p99_seconds()) is not None), default=None)
 
 
 def _instances(question: SizingInputs) -> Sequence[InstanceType]:
     choice, world = question.requirements.cluster.core, question.world
     if choice.type is not None:
         return [world.instance_types[choice.type]]
-    allowed = [instance for instance in world.offered if instance.family in choice.families]
-    return sorted(allowed, key=lambda instance: world.prices.compute[instance.name].usd_per_hour)
+    return [instance for instance in world.offered if instance.family in choice.families]
 
 
 def fewest_nodes(question: SizingInputs) -> int:
@@ -220,15 +380,14 @@ def fewest_nodes(question: SizingInputs) -> int:
     return max(question.mode.min_core_nodes, question.requirements.targets.lost_nodes + FEWEST_SURVIVORS)
 
 
-def _counts(question: SizingInputs) -> Iterator[int]:
+def node_counts(question: SizingInputs) -> range:
     """Counts from which so many nodes may be lost, and at which every survivor has a region to serve."""
     core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
     if core.count is not None:
-        yield core.count
-        return
+        return range(core.count, core.count + 1)
     fewest = fewest_nodes(question)
     most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
-    yield from range(fewest, max(fewest, most) + 1)
+    return range(fewest, max(fewest, most) + 1)
 
 
 def _budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfall]:

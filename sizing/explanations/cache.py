@@ -76,37 +76,43 @@ def _size(candidate: Candidate) -> Explanation:
 
 
 def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
+    """Explain a cache that the search chose: the target's size, or a larger one that pays for itself."""
     question, demand = candidate.question, candidate.question.demand
     target = question.requirements.targets.hit_ratio
-    ratio = next(
-        ratio
-        for ratio in question.wanted_hit_ratios
-        if demand.size_mib(ratio, candidate.survivors) == candidate.cache_mib
+    least = demand.size_mib(target, candidate.survivors)
+    names = {
+        "target": setting(target, "fraction", "targets.hit_ratio"),
+        "capacity": computed(demand.capacity_bytes(target), "B", "sizing.bucket_cache.CacheDemand.capacity_bytes"),
+        "survivors": figure(candidate.survivors, "nodes", "region_servers_to_start"),
+        "compaction": computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
+        "blocks": computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
+        "gibibyte": GIBIBYTE,
+        "mebibyte": MEBIBYTE,
+    }
+    source = f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through"
+    size = "up_to(capacity / survivors + compaction, gibibyte) / mebibyte"
+    if candidate.cache_mib <= least:
+        return explain(
+            size,
+            "Cache per server: the smallest size that reaches a hit ratio of {target} on {survivors} ({capacity} in "
+            "all), plus {compaction} for the new blocks of one compaction, rounded up to {gibibyte}.",
+            source,
+            **names,
+        )
+    return constraint(
+        f"cache >= {size}",
+        "Cache per server: {cache}, for a hit ratio of {hit_ratio} on {survivors}. It is larger than the target of "
+        "{target} needs ({capacity} in all, and {compaction} for one compaction), because another target needs it or "
+        "the S3 requests and the volume speed that it saves cost more than its bytes.",
+        f"{source}; the search over all sizes",
+        cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
+        hit_ratio=computed(
+            demand.estimated_hit_ratio(candidate.cache_mib, candidate.survivors),
+            "fraction",
+            "sizing.bucket_cache.CacheDemand.estimated_hit_ratio",
+        ),
+        **names,
     )
-    larger = (
-        ""
-        if ratio == target
-        else " It is larger than the target of {target} needs, because the p99 or the S3 requests that it saves "
-        "justify the price."
-    )
-    return explain(
-        "up_to(capacity / survivors + compaction, gibibyte) / mebibyte",
-        "Cache per server: the smallest size that reaches a hit ratio of {hit_ratio} on {survivors} ({capacity} in "
-        "all), plus {compaction} for the new blocks of one compaction, rounded up to {gibibyte}." + larger,
-        f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through",
-        hit_ratio=setting(ratio, "fraction", "targets.hit_ratio") if ratio == target else _searched(ratio),
-        target=setting(target, "fraction", "targets.hit_ratio"),
-        capacity=computed(demand.capacity_bytes(ratio), "B", "sizing.bucket_cache.CacheDemand.capacity_bytes"),
-        survivors=figure(candidate.survivors, "nodes", "region_servers_to_start"),
-        compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
-        blocks=computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
-        gibibyte=GIBIBYTE,
-        mebibyte=MEBIBYTE,
-    )
-
-
-def _searched(ratio: float) -> Quantity:
-    return computed(ratio, "fraction", "sizing.inputs.SizingInputs.wanted_hit_ratios")
 
 
 def _size_on_volume(candidate: Candidate) -> Explanation:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sizing import call_queues, opening, region_server, resource
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, explain
-from sizing.explanations.quantities import constant, fact, figure, pinned, setting
+from sizing.explanations.quantities import computed, constant, fact, figure, pinned, setting
+from sizing.memory import most_handlers
 from sizing.region_server import answer_bytes
 
 __all__ = ["thread_explanations"]
@@ -43,19 +44,37 @@ def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _handlers(candidate: Candidate) -> Explanation:
-    workload = candidate.question.requirements.workload
+    workload, instance = candidate.question.requirements.workload, candidate.instance
+    readers = computed(candidate.share.reads_in_progress, "reads", "sizing.performance.reads_in_progress")
+    in_memory = most_handlers(instance.memory_bytes, candidate.region_server.heap)
+    names = {
+        "default": constant(region_server, "DEFAULT_HANDLERS"),
+        "step": constant(region_server, "HANDLER_STEP"),
+        "readers": readers,
+        "in_memory": computed(in_memory, "", "sizing.memory.most_handlers"),
+        "answer": setting(answer_bytes(workload), "B", "workload.row x workload.reads.rows"),
+        "heap": figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        "share_of_heap": constant(region_server, "ANSWERS_FRACTION", "fraction"),
+        "fewest": constant(region_server, "FEWEST_HANDLERS"),
+    }
+    wanted = "ceil(readers)"
+    writers = ""
+    if workload.write_bytes_per_second:
+        wanted = f"max({wanted} + fewest_writers, ceil({wanted} / (every_handler - for_writes)))"
+        writers = " and {fewest_writers}, or {for_writes} of all, for writes"
+        names |= {
+            "fewest_writers": constant(call_queues, "FEWEST_WRITERS"),
+            "for_writes": constant(call_queues, "WRITE_FRACTION", "fraction"),
+            "every_handler": constant(call_queues, "WHOLE"),
+        }
     return explain(
-        "max(fewest, min(max(default, per_core * cores), floor(share_of_heap * heap / answer)))",
-        "{per_core} handlers for each vCPU, and at least HBase's default of {default}, but no more than can each"
-        " hold an answer of {answer} in {share_of_heap} of the heap, and never fewer than {fewest}.",
-        "judgement: a handler that waits for a disk uses no processor; HBase Reference Guide for large answers",
-        default=constant(region_server, "DEFAULT_HANDLERS"),
-        per_core=constant(region_server, "HANDLERS_PER_VCPU"),
-        cores=fact(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
-        answer=setting(answer_bytes(workload), "B", "workload.row x workload.reads.rows"),
-        heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
-        share_of_heap=constant(region_server, "ANSWERS_FRACTION", "fraction"),
-        fewest=constant(region_server, "FEWEST_HANDLERS"),
+        f"max(fewest, min(max(default, step * ceil({wanted} / step)), floor(share_of_heap * heap / answer),"
+        " in_memory))",
+        "Enough handlers for {readers} in progress at once on each RegionServer, warm or cold," + writers + ", rounded"
+        " up to a multiple of {step}, and at least HBase's default of {default}. Answers of {answer} may fill"
+        " {share_of_heap} of the heap, and the RAM has room for the buffers of {in_memory} handlers.",
+        "Little's law at the load that the cluster is sized for; HBase Reference Guide for large answers",
+        **names,
     )
 
 

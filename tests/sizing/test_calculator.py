@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -14,14 +13,14 @@ from configurations.launch import Launch
 from environments.planning import requirements, world
 from environments.reader import read_environment
 from sizing.calculator import plan
-from sizing.disks import layouts
+from sizing.disks import VolumeChoice, layout
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.modes import HDFS, MODES, S3_CACHED, Mode
 from sizing.plan import Plan
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.problem import Infeasible
 from sizing.requirements import Requirements
-from sizing.units import GIB, MIB, TIB, parse_duration
+from sizing.units import GIB, MIB, TIB, format_usd, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
 from tests.speed import loops
@@ -81,10 +80,10 @@ def test_no_volume_of_a_node_has_the_size_of_another() -> None:
     sizes_so_far: set[int] = set()
     for stored_gib in range(10, 120):
         question = SizingInputs.new(replace(with_load(stored_gib * GIB, 10), mode=HDFS), WORLD)
-        for layout in chain.from_iterable(layouts(question, WORLD.instance_types["r8g.2xlarge"], 5)):
-            sizes = [volume.size_gib for volume in layout.volumes]
-            assert len(set(sizes)) == len(sizes), stored_gib
-            sizes_so_far.update(sizes)
+        volumes = layout(question, "data", VolumeChoice(instance=WORLD.instance_types["r8g.2xlarge"]), 5).volumes
+        sizes = [volume.size_gib for volume in volumes]
+        assert len(set(sizes)) == len(sizes), stored_gib
+        sizes_so_far.update(sizes)
     assert sizes_so_far >= {63, 65}
 
 
@@ -228,32 +227,36 @@ def test_infeasible_targets_name_every_change_that_would_do() -> None:
     sized = plan(tight, WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if change.startswith("a p99 of")]
-    eased = parse_duration(change.removeprefix("a p99 of ")) * 1.01
-    assert plan(with_load(TIB, 900, p99_seconds=eased), WORLD).feasible
+    eased = parse_duration(change.removeprefix("a p99 of ").partition(":")[0])
+    feasible = plan(with_load(TIB, 900, p99_seconds=eased), WORLD)
+    assert feasible.feasible
+    assert change.endswith(
+        f"{feasible.core.count} x {feasible.core.instance_type}, {format_usd(feasible.cost.usd_per_month)} a month"
+    )
 
 
 def test_for_too_few_pinned_nodes_the_plan_names_how_many_it_takes() -> None:
     core = replace(REQUIREMENTS.cluster.core, count=3)
-    sized = plan(replace(with_load(7 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=core)), WORLD)
+    sized = plan(replace(with_load(40 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=core)), WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if "nodes instead of 3" in change]
     count = int(change.split()[0])
     more = replace(core, count=count)
-    assert plan(replace(with_load(7 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=more)), WORLD).feasible
+    assert plan(replace(with_load(40 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=more)), WORLD).feasible
 
 
 @pytest.mark.speed
 def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
-    """In a running process: 1.3 loops as measured, which was 0.07 s of a processor with nobody beside it."""
+    """In a running process: 2.5 loops as measured, which was 0.14 s of a processor, for every size of every type."""
     plan(REQUIREMENTS, WORLD)
-    assert loops(lambda: plan(REQUIREMENTS, WORLD), attempts=20) < 2.6
+    assert loops(lambda: plan(REQUIREMENTS, WORLD), attempts=20) < 5.0
 
 
 def test_a_budget_that_nothing_meets_is_an_answer() -> None:
     sized = plan(with_load(TIB, 900, budget_usd_per_month=100.0), WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if change.startswith("a budget of")]
-    budget = float(change.removeprefix("a budget of $").replace(",", "")) + 1
+    budget = float(change.removeprefix("a budget of $").partition(":")[0].replace(",", ""))
     assert plan(with_load(TIB, 900, budget_usd_per_month=budget), WORLD).feasible
 
 
@@ -261,4 +264,4 @@ def test_rejected_types_keep_their_reason() -> None:
     sized = plan(with_load(TIB, 20_000), WORLD)
     assert sized.rejected
     assert all(rejected.reason for rejected in sized.rejected)
-    assert sized.searched.evaluated >= len(sized.rejected)
+    assert sized.searched.evaluated + sized.searched.pruned >= len(sized.rejected)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from environments.reader import read_environment
 from facts.instance_types import instance_types
-from sizing.call_queues import call_queues
+from sizing.call_queues import call_queues, handlers_for
 from sizing.heap import Heap
+from sizing.memory import split_memory
 from sizing.region_server import DEFAULT_S3_CONNECTIONS, FEWEST_HANDLERS, handlers, s3_connections
 from sizing.units import KIB, MIB
 
@@ -39,17 +40,27 @@ HEAP = Heap(xmx_mib=10_240, collector="zgc", l1_fraction=0.1, memstore_fraction=
 
 
 @pytest.mark.parametrize(
-    ("row_bytes", "instance", "expected"),
+    ("row_bytes", "reads_in_progress", "expected"),
     [
-        (64 * KIB, "r8g.xlarge", 30),  # HBase's default
-        (64 * KIB, "r8g.16xlarge", 256),  # four for each vCPU
-        (40 * MIB, "r8g.16xlarge", 25),  # a tenth of the heap holds so many answers
-        (1_000 * MIB, "r8g.16xlarge", FEWEST_HANDLERS),
+        (64 * KIB, 3, 30),  # HBase's default
+        (64 * KIB, 101.2, 120),  # 102 that read and 12 that write, in steps of ten
+        (64 * KIB, 90_000, 2_419),  # 9.3 GiB of RAM have room for the buffers of so many, 62 x 66,560 B each
+        (40 * MIB, 101.2, 25),  # a tenth of the heap holds so many answers
+        (1_000 * MIB, 101.2, FEWEST_HANDLERS),
     ],
 )
-def test_handlers_follow_vcpus_and_give_way_to_large_answers(row_bytes: int, instance: str, expected: int) -> None:
+def test_handlers_follow_the_reads_and_give_way_to_memory(
+    row_bytes: int, reads_in_progress: float, expected: int
+) -> None:
     workload = replace(read_environment("prod").workload, row_bytes=row_bytes)
-    assert handlers(instance_types()[instance], workload, HEAP) == expected
+    assert handlers(instance_types()["r8g.xlarge"], workload, HEAP, reads_in_progress) == expected
+    split_memory(instance_types()["r8g.xlarge"].memory_bytes, HEAP, expected)
+
+
+@given(readers=st.integers(1, 2_000), writes=st.booleans())
+def test_as_many_handlers_read_as_the_load_needs(readers: int, *, writes: bool) -> None:
+    count = max(30, handlers_for(readers, writes=writes))
+    assert call_queues(count, writes=writes).read_handlers >= readers * 0.98 - 1
 
 
 @given(HANDLERS, st.integers(1, 500))

@@ -1,0 +1,173 @@
+"""Every cache size and volume speed of so many nodes of one type, with what such a cluster costs a month.
+
+The costs of a whole grid are computed as arrays, in a fraction of a millisecond. Whether a point meets the targets is
+decided by `Candidate`, which takes longer, and only for points that could win.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sizing import gp3
+from sizing.candidate import FEWEST_SURVIVORS, Candidate
+from sizing.disks import Storage, VolumeChoice, cache_volume_gib, hdfs_volumes, layout, volume_load
+from sizing.inputs import SizingInputs
+from sizing.instance import InstanceType
+from sizing.resource import Hits
+from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
+
+__all__ = ["CostGrid", "NodeChoice", "cost_grid", "least_storage_usd"]
+
+Floats = NDArray[np.float64]
+
+SIZE_STEP: Final = 1.02  # judgement: a cache 2 % too large is at most 1 % of a bill, half of which is nodes
+SPEED_STEP: Final = 1.1  # judgement: a volume a tenth too fast costs each node a dollar or two
+SPEEDS: Final = SPEED_STEP ** np.arange(24.0)
+"""How many times as fast as the load needs a volume may be: up to nine times, for a target of latency or warm-up."""
+ONE: Final = np.ones((1, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChoice:
+    """So many core nodes of one type, with one kind of storage."""
+
+    question: SizingInputs
+    instance: InstanceType
+    storage: Storage
+    count: int
+
+    @property
+    def survivors(self) -> int:
+        """Nodes left when the nodes that may be lost are gone."""
+        return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)
+
+    @property
+    def instances_usd(self) -> float:
+        """Return what the nodes cost a month without their volumes."""
+        price = self.question.world.prices.compute[self.instance.name]
+        return self.count * price.usd_per_hour * HOURS_PER_MONTH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostGrid:
+    """The clusters of one choice of nodes: rows are cache sizes, ascending; columns are volume speeds, ascending.
+
+    `cache_mib` has shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes, speeds). `usd` leaves out
+    what all points of a grid have in common, and is infinite where no volume is sold that carries the offered reads.
+    """
+
+    nodes: NodeChoice
+    cache_mib: Floats
+    throughput_mib_s: Floats
+    iops: Floats
+    usd: Floats
+
+    def candidate(self, size: int, speed: int) -> Candidate:
+        """Return the cluster at that row and column."""
+        nodes = self.nodes
+        choice = VolumeChoice(
+            instance=nodes.instance,
+            cache_mib=int(self.cache_mib[size]),
+            throughput_mib_s=int(self.throughput_mib_s[size, speed]),
+            iops=int(self.iops[size, speed]),
+        )
+        volumes = layout(nodes.question, nodes.storage, choice, nodes.survivors)
+        return Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
+
+
+def cost_grid(nodes: NodeChoice) -> CostGrid | None:
+    """Return the grid of so many nodes; None where no volume is large enough or fast enough."""
+    if nodes.storage in {"pinned", "none"}:
+        return CostGrid(nodes=nodes, cache_mib=np.zeros(1), throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
+    if nodes.storage == "data":
+        return _hdfs(nodes)
+    sizes = _cache_sizes_mib(nodes)
+    most_gib = nodes.instance.nvme_disk_bytes // GIB if nodes.storage == "nvme" else gp3.EMR_DOCUMENTED_GIB
+    volume_gib = np.array([cache_volume_gib(int(size), nodes.question.demand) for size in sizes])
+    sizes, volume_gib = sizes[volume_gib <= most_gib], volume_gib[volume_gib <= most_gib]
+    if not len(sizes):
+        return None
+    gets = _gets_usd(nodes, sizes)[:, None]
+    if nodes.storage == "nvme":
+        speeds = np.ones((len(sizes), 1))
+        return CostGrid(nodes=nodes, cache_mib=sizes, throughput_mib_s=speeds, iops=speeds, usd=gets * speeds)
+    hits = nodes.question.demand.estimated_hit_ratios(sizes, nodes.survivors)
+    return _provisioned(nodes, sizes, _Volumes(size_gib=volume_gib, count=1, hits=hits), gets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Volumes:
+    """The EBS volumes of a node for each size of cache: how large, how many, and how many reads hit them."""
+
+    size_gib: Floats
+    count: int
+    hits: Floats
+
+
+def _hdfs(nodes: NodeChoice) -> CostGrid | None:
+    size_gib, count = hdfs_volumes(nodes.question, nodes.survivors)
+    if count > gp3.EMR_MOST_VOLUMES:
+        return None
+    volumes = _Volumes(size_gib=np.array([float(size_gib)]), count=count, hits=np.ones(1))
+    return _provisioned(nodes, np.zeros(1), volumes, 0 * ONE)
+
+
+def _provisioned(nodes: NodeChoice, sizes: Floats, volumes: _Volumes, usd: Floats) -> CostGrid | None:
+    """Return the grid of gp3 volumes at every speed from the least that carries the offered reads."""
+    question, prices = nodes.question, nodes.question.world.prices
+    none, every = (volume_load(question, nodes.survivors * volumes.count, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
+    mib_s, iops = (low + (high - low) * volumes.hits for low, high in zip(none, every, strict=True))
+    most = gp3.Provisions.of(nodes.instance)
+    enough = (mib_s <= most.mib_s * MIB) & (iops <= most.iops)
+    if not enough.any():
+        return None
+    base = np.maximum(mib_s / MIB, gp3.INCLUDED_MIB_S)[:, None]
+    throughput, operations = most.sufficient(base * SPEEDS, iops[:, None] * SPEEDS)
+    size_gib = np.maximum(volumes.size_gib[:, None], gp3.least_gib(operations))
+    provisioned_usd = (
+        (throughput - gp3.INCLUDED_MIB_S) * prices.usd("gp3-mib-s-month")
+        + (operations - gp3.INCLUDED_IOPS) * prices.usd("gp3-iops-month")
+        + size_gib * prices.usd("gp3-gib-month")
+    )
+    usd = usd + nodes.count * volumes.count * provisioned_usd
+    # A speed beyond what is sold is the fastest again.
+    again = np.diff(throughput, axis=1, prepend=0) + np.diff(operations, axis=1, prepend=0) == 0
+    usd = np.where(again | ~enough[:, None], np.inf, usd)
+    return CostGrid(nodes=nodes, cache_mib=sizes, throughput_mib_s=throughput, iops=operations, usd=usd)
+
+
+def _cache_sizes_mib(nodes: NodeChoice) -> Floats:
+    """Return caches for each node from the least that meets the hit ratio to what holds everything; shape (sizes,)."""
+    demand, survivors = nodes.question.demand, nodes.survivors
+    everything = demand.everything_bytes
+    least = min(everything, max(demand.capacity_bytes(nodes.question.requirements.targets.hit_ratio), survivors * GIB))
+    steps = math.ceil(math.log(everything / least) / math.log(SIZE_STEP))
+    totals = np.append(least * SIZE_STEP ** np.arange(steps), everything)
+    server_gib = np.ceil((totals / survivors + demand.compaction_bytes) / GIB)
+    return np.unique(np.maximum(1.0, server_gib)) * (GIB // MIB)
+
+
+def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
+    """Return the price of a month's GETs with all nodes warm, where the load is open; shape (sizes,)."""
+    question = nodes.question
+    misses = 1 - question.demand.estimated_hit_ratios(sizes, nodes.count)
+    gets_per_second = (question.offered_reads_per_second or 0.0) * question.read.blocks * misses
+    return gets_per_second * SECONDS_PER_MONTH * question.world.prices.usd("s3-get")
+
+
+def least_storage_usd(question: SizingInputs, storage: Storage) -> float:
+    """Return what volumes and GETs cost a month at least, on however many nodes."""
+    if storage != "gp3":
+        return 0.0
+    demand, prices = question.demand, question.world.prices
+    least = demand.capacity_bytes(question.requirements.targets.hit_ratio)
+    totals = np.linspace(least, demand.everything_bytes, 200) / MIB
+    misses = 1 - np.minimum(1.0, demand.estimated_hit_ratios(totals + demand.compaction_bytes / MIB, 1))
+    gets = (question.offered_reads_per_second or 0.0) * question.read.blocks * misses * SECONDS_PER_MONTH
+    usd = totals * MIB / GIB * prices.usd("gp3-gib-month") + gets * prices.usd("s3-get")
+    return float(usd.min())

@@ -1,0 +1,69 @@
+"""A question without an answer is told the best that can be had: the value named is feasible, a step less is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sizing.inputs import SizingInputs
+from sizing.relaxations import LONGER, STEP, relaxations
+from sizing.requirements import Requirements
+from sizing.search import search
+from sizing.units import TIB
+from sizing.workload import OpenLoad, Reads
+from tests.sizing.clusters import RELAXED, WORLD, with_core, with_targets, with_workload
+
+FEW = with_core(with_workload(RELAXED, stored_bytes=2 * TIB), families=("r8g", "i8g"))
+MARGIN = 1.005  # of a value that is printed with three digits
+
+CASES: dict[str, tuple[Requirements, str]] = {
+    "p99": (with_targets(FEW, p99_seconds=0.001), "p99_seconds"),
+    "p99 within a budget": (with_targets(FEW, p99_seconds=0.001, budget_usd_per_month=4_000.0), "p99_seconds"),
+    "budget": (with_targets(FEW, budget_usd_per_month=500.0), "budget_usd_per_month"),
+    "warm-up": (with_targets(FEW, warm_up_seconds=1.0), "warm_up_seconds"),
+    "hit ratio": (
+        with_targets(
+            with_workload(
+                with_core(FEW, type="r8g.xlarge", count=3),
+                stored_bytes=6 * TIB,
+                reads=Reads(load=OpenLoad(reads_per_second=50.0)),
+            ),
+            hit_ratio=0.9999,
+        ),
+        "hit_ratio",
+    ),
+    "reads": (with_workload(FEW, reads=Reads(load=OpenLoad(reads_per_second=10**9))), "reads"),
+}
+
+
+def with_target(requirements: Requirements, target: str, value: float) -> Requirements:
+    if target == "reads":
+        return with_workload(requirements, reads=Reads(load=OpenLoad(reads_per_second=value)))
+    return with_targets(requirements, **{target: value})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_value_named_can_be_had_and_a_step_less_cannot(name: str) -> None:
+    requirements, target = CASES[name]
+    question = SizingInputs.new(requirements, WORLD)
+    change = next(change for change in relaxations(question, {target}) if change_is_of(change.text, target))
+    value = change.value
+    step = (LONGER if target == "warm_up_seconds" else STEP) * MARGIN
+    tighter = value * step if target in {"hit_ratio", "reads"} else value / step
+    assert serves(replace(question, requirements=with_target(requirements, target, value))), change
+    assert not serves(replace(question, requirements=with_target(requirements, target, tighter))), change
+    assert not serves(question)
+    assert change.served.candidate.instance.name in str(change)
+
+
+def serves(question: SizingInputs) -> bool:
+    try:
+        return search(question).best.serves
+    except LookupError:
+        return False
+
+
+def change_is_of(text: str, target: str) -> bool:
+    words = {"p99_seconds": "p99", "budget_usd_per_month": "budget", "warm_up_seconds": "warm-up"}
+    return words.get(target, target.replace("_", " ")) in text
