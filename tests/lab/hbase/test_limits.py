@@ -15,7 +15,7 @@ import pytest
 from lab.hbase.limits import groups, machine, volume
 from lab.hbase.limits.groups import ControlGroups, DiskLimits
 from lab.hbase.limits.layout import GroupLayout, layout_of, pass_on_controllers
-from lab.hbase.limits.machine import IdleCpu
+from lab.hbase.limits.machine import IdleCpu, OwnCpu
 from lab.hbase.limits.volume import LimitedVolume, Traffic, backing_file, clean, loop_devices, traffic_of
 from lab.hbase.process import Command, start
 from sizing.problem import OperationFailed
@@ -519,3 +519,21 @@ def test_memory_is_the_kernels(tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 1024 kB\n")
     assert machine.memory(tmp_path) == machine.MachineMemory(total_bytes=2 * MIB, available_bytes=MIB)
     assert machine.memory(tmp_path / "nowhere").available_bytes is None
+
+
+BURN = (
+    "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(time.process_time(), flush=True)\nsys.stdin.read()"
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+@pytest.mark.parametrize("ended", [False, True], ids=["while it lives", "after its end"])
+def test_a_childs_processor_time_counts(*, ended: bool) -> None:
+    used, began, own = OwnCpu(), time.monotonic(), time.process_time()
+    with subprocess.Popen([sys.executable, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        burnt = float(child.stdout.readline())
+        if ended:
+            child.communicate()
+        seconds = used.cores() * (time.monotonic() - began)
+    assert seconds == pytest.approx(burnt + time.process_time() - own, rel=0.15, abs=0.05)
