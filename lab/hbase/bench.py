@@ -29,6 +29,8 @@ FRESH_SECONDS: Final = (
 )
 QUIETER: Final = "run it again on a quieter machine, or with less --data"
 SAMPLE_SECONDS: Final = 1.0
+# judgement: measured, a prefetch skipped one block of 85 in a few of 24 files; reads bring them.
+NEARLY_FULL: Final = 0.97
 STARTING_SECONDS: Final = 30.0  # start of a JVM and its connections
 ENDING_SECONDS: Final = 3.0  # before the clients' end, which began up to two seconds late in trials
 REGIONS_SECONDS: Final = 240.0
@@ -263,16 +265,20 @@ class Bench:
         return time.monotonic() - began
 
     def wait_until_full(self, blocks: float, seconds: float) -> None:
-        """Wait until so many blocks are cached. Raises OperationFailed when time is up."""
-        waited = self.wait_until(lambda now: now.l2_blocks >= blocks, seconds)
+        """Wait until so many blocks are cached, but for the few that a prefetch skips, and then until it has ended.
+
+        Raises OperationFailed when time is up.
+        """
+        waited = self.wait_until(lambda now: now.l2_blocks >= NEARLY_FULL * blocks, seconds)
         cached = self.sample(0.0).cache.l2_blocks
-        if cached < blocks:
+        if cached < NEARLY_FULL * blocks:
             raise OperationFailed.of(
                 where="the BucketCache",
                 what=f"holds {cached:,} of {blocks:,.0f} blocks after {waited:.0f} s",
-                why="a prefetch that is late, or that skipped blocks",
+                why="the prefetch is late, or skipped blocks",
                 fix=QUIETER,
             )
+        self.wait_until_still(seconds)
 
     def wait_until_still(self, seconds: float, still_seconds: float = 6.0) -> float:
         """Wait until the count of cached blocks stops changing, as when a prefetch has ended; return the seconds.

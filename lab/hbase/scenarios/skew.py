@@ -125,7 +125,7 @@ def _served(lab: Experiment, limited: Sequence[LimitedServer]) -> tuple[Measurem
     loads = [_predicted(lab, skew) for skew in (0.0, SKEW)]
     return (
         *_figures("every region read as much", even, *loads[0]),
-        *_figures(f"regions read by Zipf's law with {SKEW:g}", skewed, *loads[1]),
+        *_figures(f"regions read by Zipf's law with exponent {SKEW:g}", skewed, *loads[1]),
         Measurement(
             case="popular regions against even ones",
             name="throughput",
