@@ -4,9 +4,10 @@
 dashboards and alarms use no others; tests hold each of these against the list. Each metric costs money for each node
 and month, so EMR's agent publishes only metrics that are drawn: three system metrics in place of its 34.
 
-HBase's counters count from the start of each daemon, and its lifetime ratio says nothing about the present. CloudWatch
-cannot divide the counters of servers that it finds by SEARCH, and an alarm may not search. So the node publishes the
-cache's metrics, and all that alarms use, as differences over one minute. The attributes were read in HBase 2.6.2; the
+HBase's counters count from the start of each daemon, and its lifetime ratio says nothing about the present. Metric math
+cannot divide the counters of servers that it finds by SEARCH, an alarm may not search, and PromQL, which could do both,
+reads only metrics that arrive by OTLP. So the node publishes the cache's metrics, and all that alarms use, as
+differences over one minute. The attributes were read in HBase 2.6.2; the
 first versions that have them, in the constants of hbase-hadoop-compat 1.4.14, 2.0.6, 2.1.10, 2.2.7, 2.3.7, 2.4.0 to
 2.4.18, 2.5.0, 2.5.11, 2.6.0 and 2.6.4.
 """

@@ -8,7 +8,10 @@ CloudWatch limits what they can evaluate:
     - An alarm may not search. One on a Metrics Insights query sees the last three hours; the query may match 10,000
       metrics, and GetMetricData takes one query at a time: no ratio of two (alarm-limits,
       cloudwatch-metrics-insights-limits).
-    - Metrics Insights aggregates by SUM, MIN, MAX, AVG and COUNT, and knows no RATE (…-querylanguage).
+    - Metrics Insights aggregates by SUM, MIN, MAX, AVG and COUNT, and knows no RATE (…-querylanguage). Its alarms may
+      be one for each series that breaches, a contributor (Create_Multi_Series_Metrics_Insights_Alarm).
+    - PromQL divides and finds servers in graphs and alarms, but only in metrics that arrive by OTLP
+      (CloudWatch-PromQL, Create_PromQL_Alarm); EMR's agent sends none.
 So the node publishes figures of one minute, and misses in a form whose sum can be compared with 0.
 """
 

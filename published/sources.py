@@ -1,8 +1,8 @@
-"""The five published sources that `warmbase published` compares with."""
+"""The six published sources that `warmbase published` compares with."""
 
 from __future__ import annotations
 
-from published import cloudera, emr, hubspot, intel, rubix
+from published import cloudera, emr, hubspot, intel, pluggable_cache, rubix
 from published.benchmark import Benchmark
 from published.cod import Cod
 from published.figure import SourceFigures
@@ -16,4 +16,5 @@ def all_results(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
         hubspot.results(),
         intel.results(),
         rubix.results(),
+        pluggable_cache.results(),
     )

@@ -61,12 +61,21 @@ def _head() -> Iterator[str]:
     )
     yield paragraph(
         "HBase's own `l2CacheHitRatio` cannot show that. It is a mean since the start of each server: a restart resets "
-        "it, after a month nothing moves it, and averaged over servers it describes none of them. CloudWatch cannot "
-        "compute a better ratio from HBase's counters either, because it cannot divide two arrays of series, and an "
-        "alarm cannot search for servers. So a program on each core node, the *publisher*, reads the counters of its "
-        "RegionServer once a minute and publishes what happened in that minute. Dashboards show sums and extremes of "
-        "these metrics, and alarms query them. `configurations/metrics.py` lists everything that is published, "
-        f"{len(METRICS)} metrics; each is on a dashboard or in an alarm."
+        "it, after a month nothing moves it, and averaged over servers it describes none of them. So a program on each "
+        "core node, the *publisher*, reads the counters of its RegionServer once a minute and publishes what happened "
+        "in that minute. Dashboards show sums and extremes of these metrics, and alarms query them. "
+        f"`configurations/metrics.py` lists everything that is published, {len(METRICS)} metrics; each is on a "
+        "dashboard or in an alarm."
+    )
+    yield paragraph(
+        "CloudWatch cannot compute the ratio of each server from the counters that EMR sends. *Metric math* finds "
+        "servers by `SEARCH`, but cannot divide one array of series by another, and an alarm may not use `SEARCH`. "
+        "*Metrics Insights* finds servers in alarms too, and such an alarm names the series that breach; but it "
+        "aggregates only, without rates or ratios, so warmbase uses it for its alarms on the publisher's metrics. "
+        "*PromQL* finds servers, computes rates and divides, in graphs and in alarms; but it reads only metrics that "
+        "arrive by OTLP, which EMR's agent does not send (`metrics_destination` is CLOUDWATCH or PROMETHEUS). If EMR "
+        "sends OTLP one day, PromQL can replace the publisher: "
+        "[decision 0005](decisions/0005-metrics-are-named-one-by-one.md)."
     )
     yield paragraph(
         "A dashboard of yours, made for the published recipe, finds no `l2CacheHitCount` and `l2CacheMissCount` in "

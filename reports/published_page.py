@@ -43,7 +43,7 @@ def page_text() -> str:
 
 def _introduction() -> str:
     opening = paragraph(
-        "Five published documents describe systems like the one that warmbase builds. This page compares each of their "
+        "Six published documents describe systems like the one that warmbase builds. This page compares each of their "
         "figures that can be computed with ours. `warmbase published` prints it, and a test keeps it current: none of "
         "our numbers is typed by hand."
     )
