@@ -31,6 +31,7 @@ REPLACED: Final = {
     "hbase.blockcache.policy": "hfile.block.cache.policy",
     "dfs.client.retry.window.multiplier": "dfs.client.retry.window.base; HDFS-16155 was never merged",
     "dfs.client.retry.window.max": "dfs.client.retry.window.base; HDFS-16155 was never merged",
+    "fs.s3.threadpool.size": "fs.s3a.threads.max with S3A (from emr-7.10), fs.s3.threadpool.maxSize with EMRFS",
     "hbase.rs.prefetchheapusage": "nothing: HBase 2.6 does not limit prefetch by heap",
 }
 NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
