@@ -228,7 +228,10 @@ def _limits(plan: Plan, width: int) -> Table:
 
 
 def _price_basis(plan: Plan) -> str:
-    return plan.prices.described if plan.prices.estimate else f"at prices of {plan.prices_as_of}"
+    if plan.prices.estimate:
+        return plan.prices.described
+    less = f", less {format_percent(plan.prices.discount)} on EC2" if plan.prices.discount else ""
+    return f"at prices of {plan.prices_as_of}{less}"
 
 
 def _costs(plan: Plan, width: int) -> Table:

@@ -71,6 +71,8 @@ class Environment:
     targets: Targets
     clusters: Mapping[str, ClusterChoice]
     alarm_email: str | None
+    discount: float
+    """What a savings plan or private pricing takes off EC2's on-demand price of the instances, as a fraction."""
     overrides: tuple[Override, ...]
 
     @property

@@ -39,7 +39,7 @@ def world(environment: Environment) -> World:
     release = releases()[environment.release]
     return World(
         instance_types=instance_types(),
-        prices=price_table(environment.region),
+        prices=price_table(environment.region).discounted(environment.discount),
         release=release,
         improvements=improvements_since(release),
         today=today(),

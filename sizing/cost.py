@@ -9,7 +9,7 @@ from typing import Final
 from sizing import gp3
 from sizing.cluster import Volume
 from sizing.prices import ESTIMATE, LIST, PriceTable
-from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH, format_size
+from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH, format_percent, format_size
 
 __all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "cost"]
 
@@ -83,7 +83,7 @@ def _group_lines(group: BilledGroup, prices: PriceTable) -> list[CostLine]:
         CostLine(
             item=f"{group.role} instances",
             usd_per_month=group.count * price.ec2_usd_per_hour * HOURS_PER_MONTH,
-            because=f"{nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand, {HOURS_PER_MONTH} h"
+            because=f"{nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand{_less(prices)}, {HOURS_PER_MONTH} h"
             f"{_mark(price.ec2_confidence)}",
             estimate=price.ec2_confidence == ESTIMATE,
         ),
@@ -96,6 +96,10 @@ def _group_lines(group: BilledGroup, prices: PriceTable) -> list[CostLine]:
     ]
     lines += [_volume_line(group, volume, prices) for volume in (*group.volumes, EMR_ROOT_VOLUME)]
     return lines
+
+
+def _less(prices: PriceTable) -> str:
+    return f" less {format_percent(prices.discount)}" if prices.discount else ""
 
 
 def _mark(confidence: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+
+from sizing.units import format_percent
 
 __all__ = ["ESTIMATE", "LIST", "ComputePrice", "PriceNote", "PriceTable", "ServicePrice"]
 
@@ -49,13 +51,15 @@ class PriceNote:
     estimate: bool
     described: str
     refresh: str
+    discount: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable:
     """Prices of one region: instances by type, services by item.
 
-    `basis` says from what all of them were estimated; it is empty for a price list of the region.
+    `basis` says from what all of them were estimated; it is empty for a price list of the region. `discount` is the
+    fraction that was taken off EC2's price of instances.
     """
 
     region: str
@@ -63,6 +67,7 @@ class PriceTable:
     compute: Mapping[str, ComputePrice]
     services: Mapping[str, ServicePrice]
     basis: str = ""
+    discount: float = 0
 
     @property
     def note(self) -> PriceNote:
@@ -73,7 +78,16 @@ class PriceTable:
             estimate=bool(self.basis),
             described=self.described,
             refresh=f"warmbase prices refresh --region {self.region}",
+            discount=self.discount,
         )
+
+    def discounted(self, fraction: float) -> PriceTable:
+        """Return the table with this fraction off EC2's price of instances; EMR's fee and services stay."""
+        compute = {
+            name: replace(price, ec2_usd_per_hour=price.ec2_usd_per_hour * (1 - fraction))
+            for name, price in self.compute.items()
+        }
+        return replace(self, compute=compute, discount=fraction)
 
     def usd(self, item: str) -> float:
         """Return the price of one unit of a service item, in the unit its row states."""
@@ -82,7 +96,8 @@ class PriceTable:
     @property
     def described(self) -> str:
         """Say of which day the prices are, and whether EMR's fee is a list price."""
+        less = f", less {format_percent(self.discount)} on EC2 instances" if self.discount else ""
         if self.basis:
-            return f"ESTIMATE: {self.basis}"
+            return f"ESTIMATE: {self.basis}{less}"
         estimated = any(price.emr_fee_confidence == ESTIMATE for price in self.compute.values())
-        return f"prices of {self.as_of}; the EMR fee is {'an estimate' if estimated else 'a list price'}"
+        return f"prices of {self.as_of}{less}; the EMR fee is {'an estimate' if estimated else 'a list price'}"

@@ -18,10 +18,12 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Wal
 from environments.environment import Network as NetworkChoice
 from environments.override import Override
+from environments.reader import bounds
 from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
 from environments.reader.document import Document
 from environments.reader.messages import quoted
+from environments.reader.scalars import Share
 from environments.reader.section import Rule, Section, refuse
 from environments.reader.workload_schema import TargetsSection, WorkloadSection
 from environments.root import Root
@@ -41,6 +43,7 @@ PEM_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9._=/-]+\.zip$"
 PEM = "s3://BUCKET/KEY.zip, of privateKey.pem, certificateChain.pem and trustedCertificates.pem"
 GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
 CIDR = "an IPv4 network such as 10.0.0.0/16"
+DISCOUNT = "what a savings plan or private pricing takes off EC2's on-demand price, such as 0.28 or 28 %"
 NAME = "a word of lower-case letters, digits and hyphens, a letter first, 15 characters at most"
 WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
 REGION = r"[a-z-]{4,24}-[0-9]"
@@ -208,6 +211,7 @@ class EnvironmentFile(Section):
         dict[ClusterName, ClusterSection],
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
+    discount: Annotated[Share, bounds.DISCOUNT, Field(examples=[0.28], description=DISCOUNT)] = 0
     alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
     overrides: Annotated[
         dict[str, dict[str, Annotated[str, AfterValidator(_not_empty)]]],
@@ -235,6 +239,7 @@ class EnvironmentFile(Section):
             targets=self.targets.build(),
             clusters={cluster_name: cluster.build(cluster_name) for cluster_name, cluster in self.clusters.items()},
             alarm_email=self.alarms.email,
+            discount=self.discount,
             overrides=tuple(self._overrides(document)),
         )
 

@@ -24,7 +24,7 @@ PLAN_KEYS = {
     "environment": (),
     "release": (),
     "prices_as_of": (),
-    "prices": ("region", "as_of", "estimate", "described", "refresh"),
+    "prices": ("region", "as_of", "estimate", "described", "refresh", "discount"),
     "mode": (),
     "feasible": (),
     "nearest": (),

@@ -147,6 +147,8 @@ FAULTS = [
     ("name: try", "name: Try", ":1  name", "is not a word of lower-case letters", "`name: prod`"),
     ("region: us-east-1", "region: mars-1", ":2  region", "no prices for 'mars-1'", "prices refresh --region mars-1"),
     ("region: us-east-1", "region: us-east-1\naccount: 111122223333", ":3  account", "not text", '"111122223333"'),
+    ("name: try", "name: try\ndiscount: 95 %", ":2  discount", "at least 0 and at most 0.9", "use 0.9 or less"),
+    ("name: try", "name: try\ndiscount: half", ":2  discount", "'half'", "0.95 or 95 %"),
     ("release: emr-7.12.0", "release: emr-7.5.0", ":3  release", "ships an HBase before 2.6", "emr-7.6.0"),
     ("release: emr-7.12.0", "release: emr-7.15.0", ":3  release", "is newer than emr-7.14.0", "docs/add-a-release.md"),
     ("release: emr-7.12.0", "release: emr-8.0.0", ":3  release", "for Apache Spark only", "emr-7.14.0"),

@@ -102,6 +102,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
         {"clusters": {"green": BASE["clusters"]["blue"]}},
         {"clusters.green": {"role": "replica"}},
     ],
+    "discount": [{"discount": 0.3}, {"discount": "28 %"}],
     "name": [{"name": "other"}, {"name": "kept2"}],
     "network.availability_zone": [{"network.availability_zone": f"us-east-1{each}"} for each in "bcdf"],
     "network.route_table": [{"network.route_table": "rtb-0123456789abcdef0"}, {"network": EXISTING}],
