@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from emr.cluster_spec import ClusterSpec
+from facts.releases import SPARK_ONLY, unknown_release
 from lint.reader.cluster import CLUSTER_KEYS, cluster_subject
 from lint.reader.command_line import command_object, command_offsets
 from lint.reader.hadoop_xml import hadoop_subject
@@ -101,6 +102,9 @@ def _is_cluster(node: Node) -> bool:
 
 
 def _label_refusal(release: str) -> InvalidInput:
+    if SPARK_ONLY.fullmatch(release):
+        unknown = unknown_release(release)
+        return refusal("--release", what=f"{quoted(release)} {unknown.why}", why="lint is about HBase", fix=unknown.fix)
     why = "an EMR release label is emr- and three numbers with dots between them"
     what, fix = f"{quoted(release)} is not a release label", f"write {nearest_label(release)}"
     return refusal("--release", what=what, why=why, fix=fix)

@@ -253,7 +253,7 @@ def test_any_structure_is_read_or_refused(value: object) -> None:
     tried(json.dumps(value).encode())
 
 
-NO_LABELS = [("7.12.0", "emr-7.12.0"), ("emr-7.12", "emr-7.12.0"), ("EMR-7.6.0", "emr-7.6.0"), ("newest", "emr-7.12.0")]
+NO_LABELS = [("7.12.0", "emr-7.12.0"), ("emr-7.12", "emr-7.12.0"), ("EMR-7.6.0", "emr-7.6.0"), ("newest", "emr-7.14.0")]
 
 
 @pytest.mark.parametrize(("release", "label"), NO_LABELS)
@@ -262,3 +262,9 @@ def test_a_release_that_is_no_label_is_refused(problems: Problems, release: str,
     assert text.startswith(f"--release  {release!r} is not a release label")
     assert "emr- and three numbers" in text
     assert f"write {label}" in text
+
+
+def test_a_runtime_for_spark_alone_is_refused_for_its_own_reason(problems: Problems) -> None:
+    text = problems('[{"Classification": "hbase-site"}]', release="emr-spark-8.1.0")
+    assert text.startswith("--release  'emr-spark-8.1.0' is a runtime for Apache Spark only: it ships no HBase")
+    assert "emr-7.14.0" in text
