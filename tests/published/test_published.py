@@ -68,8 +68,8 @@ def test_a_verdict_is_that_of_the_ratio_or_of_the_bound(
     assert replace(FIGURE, published=published_number, ours=ours).verdict is verdict
 
 
-def test_there_are_at_least_twenty_figures_from_five_sources(result: tuple[SourceFigures, ...]) -> None:
-    assert len({results.source.title for results in result}) == 5
+def test_there_are_at_least_twenty_figures_from_six_sources(result: tuple[SourceFigures, ...]) -> None:
+    assert len({results.source.title for results in result}) == 6
     assert all(results.figures for results in result)
     assert sum(len(results.figures) for results in result) >= 20
     assert sum(one.kind is FigureOrigin.MODEL for results in result for one in results.figures) >= 20
