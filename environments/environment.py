@@ -58,7 +58,7 @@ class Environment:
     network: Network
     release: str
     os_release: str | None
-    """Of Amazon Linux; None is the newest that EMR has for its release when the cluster is launched."""
+    """The release of Amazon Linux; None is the newest that EMR has for its release when the cluster is launched."""
     mode: Mode
     root: Root
     wal: Wal

@@ -22,7 +22,7 @@ from hfile.trailer import TRAILER_BYTES
 from sizing.block import HEADER_BYTES, cached_bytes
 
 ALL: Final = 1 << 62
-"""Of leaves or headers: every one."""
+"""The number of leaves or headers to sample where all are read."""
 MOST_LENGTHS: Final = 256  # judgement: told apart in one file; bucket sizes are multiples of 256 bytes
 LEAST_STEP_BYTES: Final = 16
 LEAST_LEAF_BYTES: Final = HEADER_BYTES + 2 * PLACE_BYTES

@@ -32,7 +32,7 @@ POLICY: Final[Mapping[str, Any]] = {
         },
     ]
 }
-"""Of each stack: it stops a change by anybody else, too, who deploys past this."""
+"""The policy of each stack, which also stops a change that somebody deploys without warmbase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

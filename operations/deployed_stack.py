@@ -39,7 +39,7 @@ STUCK: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def status_of(aws: Aws, stack: str) -> str | None:
-    """Its status; None where there is none. Raises botocore's errors."""
+    """Return the status of a stack; None where it does not exist. Raises botocore's errors."""
     try:
         [description] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""A cluster that runs is protected from termination, and no earlier: EMR would keep the nodes of one that fails."""
+"""Protects a cluster from termination once it runs; earlier, EMR would keep the nodes of a launch that fails."""
 
 from __future__ import annotations
 

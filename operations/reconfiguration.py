@@ -1,4 +1,4 @@
-"""A cluster that runs is given today's settings and counts, group by group, each waited for, and taken back if refused.
+"""Applies today's settings and counts to a running cluster, group by group, and restores those that EMR refuses.
 
 EMR restarts the daemons of a group in parts, and takes a whole new list of settings (OVERWRITE): what others had set in
 a group is gone after it. Source: EMR Release Guide, emr-configure-apps-running-cluster.

@@ -35,9 +35,9 @@ ENDED: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
 
 
 def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> tuple[str | None, str | None]:
-    """The cluster's id, None where none was launched, and its state, None where EMR no longer knows it.
+    """Return the cluster's id, None where none was launched, and its state, None where EMR no longer knows it.
 
-    Its stack says which it is, and without one its launch record. Raises Refused while the stack is being made.
+    The id comes from the stack, or else from the launch record. Raises Refused while the stack is being created.
     """
     stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
     with translated(
@@ -60,10 +60,11 @@ def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> t
 
 
 def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: str | None) -> Iterator[Stage]:
-    """Every step. `exported`: in mode hdfs, where the snapshots of all tables were exported to.
+    """Yield every step. In mode hdfs, `exported` is the place to which the snapshots of all tables were exported.
 
-    Raises Refused for a cluster in mode hdfs without them: its end would be the end of the data; and for one that runs
-    without its launch record: what it is, the file alone does not prove. InvalidInput where the record says otherwise.
+    Raises Refused for a cluster in mode hdfs without such a place, because its data would end with it, and for a
+    running cluster without a launch record, because the file alone does not prove what it is. Raises InvalidInput
+    where the record contradicts the file.
     """
     identity, state = recorded_cluster(aws, environment, cluster_name)
     if identity is not None and state in LIVES:
@@ -86,7 +87,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: st
 
 
 def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
-    """Removes the stacks that hold no data, once no cluster runs. Raises Refused while one does, or may."""
+    """Yield the steps that delete the stacks without data. Raises Refused while a cluster runs, or may run."""
     _refuse_others(aws, environment)
     for cluster_name in environment.clusters:
         identity, state = recorded_cluster(aws, environment, cluster_name)

@@ -43,7 +43,7 @@ class StorageStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
         self.root_key_arn = environment.root.key or self.key.key_arn
-        """Of the key that encrypts what is written to the root."""
+        """The ARN of the key that encrypts the objects of the root."""
         self.logs = self._logs(environment)
         suppress(self.logs, "S1")
         if environment.mode.keeps_data_in_s3 and not environment.root.existing:

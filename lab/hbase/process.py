@@ -45,7 +45,7 @@ class RunningProcess:
 
     @property
     def id(self) -> int:
-        """Its process id, which is its group's too."""
+        """Return the process id, which is also the id of its group."""
         return self.process.pid
 
     @property

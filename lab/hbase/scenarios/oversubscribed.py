@@ -30,9 +30,9 @@ BETTER: Final = 1.15
 WARMING_SECONDS: Final = 30.0
 SETTLING_SECONDS: Final = 240.0
 TURNOVERS: Final = 6.0
-"""Of the table's blocks, asked for until a cache of any list of sizes holds what it will.
+"""The number of times that the table's blocks are read, until a cache with any list of sizes is in its steady state.
 
-Where a prefetch has filled the two sizes of the default list in other proportions than reads do, two were too few.
+Two were too few where a prefetch had filled the two sizes of the default list in other proportions than reads do.
 """
 # Amazon's best-practice page for HBase on S3, and HBase's defaults for the rest.
 EMR_DEFAULTS: Final[Mapping[str, str | None]] = {
