@@ -43,7 +43,6 @@ class MetricSource(StrEnum):
 
 
 OF_AGENT: Final = frozenset({MetricSource.REGION_SERVER, MetricSource.MASTER, MetricSource.SYSTEM})
-OF_AWS: Final = frozenset({MetricSource.S3, MetricSource.EMR})
 DIMENSIONS: Final = {
     **dict.fromkeys(OF_AGENT, ("cluster.id", "instance.id", "node.type", "service.name")),
     MetricSource.NODE: ("ClusterId", "InstanceId"),
