@@ -17,8 +17,6 @@ from sizing.clients import (
 )
 from sizing.units import format_duration
 
-__all__ = ["client_site_xml"]
-
 WIDTH: Final = 100
 BEFORE: Final = (
     "Merge these properties into the hbase-site.xml of your applications. Copy hbase.zookeeper.quorum from a primary "
