@@ -59,7 +59,7 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     for mode in plans:
         click.echo(f"{mode}: {mode.summary}")
     for note in {plan.prices for plan in plans.values() if plan.prices.estimate}:
-        click.echo(f"Prices are {note.described}. For the real ones: {note.refresh}")
+        click.echo(f"Prices are an {note.described}. For the real ones: {note.refresh}")
 
 
 CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing

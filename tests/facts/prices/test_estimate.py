@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from cli.compare import compare
 from environments.planning import plan_of, world
 from environments.reader import read_environment
 from facts.prices import listed_prices, listed_regions, price_table, priced_regions
 from facts.prices.estimate import estimated_prices, estimated_regions
+from facts.table import HOME
 from sizing.prices import ESTIMATE
 
 BASE = listed_prices("us-east-1")
@@ -78,3 +82,12 @@ def test_a_plan_marks_every_line_of_its_bill() -> None:
     assert "prices-old" not in warnings  # one piece of advice about the same command is enough
     assert world(prod).prices.basis == ""
     assert not all(line.estimate for line in plan_of(prod, prod.active).cost.lines)
+
+
+def test_a_comparison_says_that_its_prices_are_estimates(tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    file.write_text((HOME.parent / "environments/dev.yaml").read_text().replace("us-east-1", "eu-west-1"))
+    answer = CliRunner().invoke(compare, [str(file)])
+    assert answer.exit_code == 0
+    assert "ESTIMATE: us-east-1's prices" in answer.stdout
+    assert "warmbase prices refresh --region eu-west-1" in answer.stdout
