@@ -8,7 +8,7 @@ import click
 
 from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from environments.planning import infeasible, plan_of
+from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
 from lint.secret import redacted
 
@@ -18,7 +18,8 @@ from lint.secret import redacted
 @cluster_option
 @output_option
 @click.option("--explain", is_flag=True, help="Also list the rejected candidates, nearest first, each with the reason.")
-def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -> None:
+@click.option("--advice/--no-advice", default=True, help="Also try other block sizes and compression, as advice.")
+def plan(environment: str, cluster: str | None, output: str, *, explain: bool, advice: bool) -> None:
     """Show what to buy, what it does and what it costs.
 
     The plan is the cheapest cluster that meets the targets in the environment file. If the file states instance
@@ -28,12 +29,13 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool) -
     Example:
       warmbase plan prod
       warmbase plan prod --explain
+      warmbase plan prod --no-advice
       warmbase plan prod --output json
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not.
     """
     read = read_environment(environment)
-    sized = plan_of(read, chosen_cluster(read, cluster))
+    sized = (advised_plan_of if advice else plan_of)(read, chosen_cluster(read, cluster))
     error = None if sized.meets_targets else infeasible(read.source, sized)
     if output == "json":
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs

@@ -17,6 +17,7 @@ from sizing.problem import fix_line
 from sizing.restart import Restart
 from sizing.units import (
     GIB,
+    MIB,
     SECONDS_PER_HOUR,
     format_duration,
     format_number,
@@ -64,6 +65,7 @@ def _headline(plan: Plan) -> str:
 
 
 def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
+    advice = {"Saves money": _rows_table(_alternatives(plan), width)} if plan.alternatives else {}
     warnings = {"Watch": _rows_table(_warnings(plan), width)} if plan.warnings or plan.nearest else {}
     return {
         "Buy": _rows_table(_purchases(plan), width),
@@ -72,6 +74,7 @@ def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
         "Why": _paragraphs(_whys(plan), width),
         "What limits it": _limits(plan, width),
         f"Cost per month, {_price_basis(plan)}": _costs(plan, width),
+        **advice,
         **warnings,
     }
 
@@ -152,8 +155,10 @@ def _outcome(plan: Plan) -> Rows:
     export, restore = (
         format_duration(seconds) for seconds in (plan.snapshot.export_seconds, plan.snapshot.restore_seconds)
     )
-    yield "snapshot", f"{export} to export, {restore} to import (estimates), one mapper per node"
+    yield "snapshot", f"{export} to export, {restore} to import (estimates), {_mappers(plan)}"
     yield "restart", _restart(restart)
+    if plan.hdfs:
+        yield "node lost", f"{format_duration(plan.hdfs.recovery_seconds)} until HDFS has all copies again (estimate)"
 
 
 def _cold(plan: Plan) -> Rows:
@@ -167,8 +172,21 @@ def _cold(plan: Plan) -> Rows:
     yield "cold", f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s at first ({cold.bottleneck}), {carried}"
 
 
+def _mappers(plan: Plan) -> str:
+    """Return how many mappers copy, and what YARN needs for more than it has room for."""
+    if plan.snapshot.yarn_mib <= plan.yarn_mib:
+        return "one mapper per node" if plan.snapshot.mappers == plan.core.count else f"{plan.snapshot.mappers} mappers"
+    needed = format_size(plan.snapshot.yarn_mib * MIB)
+    return (
+        f"{plan.snapshot.mappers:,} mappers, which need {needed} of YARN memory per node, where the plan leaves"
+        f" {format_size(plan.yarn_mib * MIB)}: add task nodes for the copy"
+    )
+
+
 def _restart(restart: Restart) -> str:
     away, window = format_duration(restart.away_seconds), format_duration(restart.retention_window_seconds)
+    if not restart.retain_retries:
+        return f"{format_duration(restart.seconds)} per server (estimate); other servers open its regions meanwhile"
     return (
         f"{format_duration(restart.seconds)} per server (estimate), cache kept; its regions are unavailable for {away} "
         f"(the master waits up to {window} before it moves them)"
@@ -256,6 +274,21 @@ def _rejected(plan: Plan, width: int) -> Table:
         nodes = f"{rejection.count} x {rejection.instance_type}"
         table.add_row(nodes, format_usd(rejection.usd_per_month), rejection.reason + limit)
     return table
+
+
+def _alternatives(plan: Plan) -> Rows:
+    """Yield the cheapest of the block sizes, and the cheapest codec, because both need a major compaction."""
+    best = {alternative.setting: alternative for alternative in reversed(plan.alternatives)}
+    for attribute, alternative in best.items():
+        codec = f"{alternative.codec.upper()}, if it shortens the data to 1/{alternative.compression_ratio:g}"
+        value = codec if attribute == "COMPRESSION" else format_size(alternative.block_bytes)
+        cluster = f"{alternative.count} x {alternative.instance_type}, {format_usd(alternative.usd_per_month)} a month"
+        server = (
+            f"heap {alternative.heap_mib / 1024:,.2f} GiB, restart {format_duration(alternative.restart_seconds)} per"
+            " server"
+        )
+        saving = f"{format_usd(alternative.saving_usd_per_month)} a month"
+        yield saving, f"{attribute} {value}: {cluster}; {server}; it takes effect with a major compaction"
 
 
 def _warnings(plan: Plan) -> Rows:

@@ -10,7 +10,7 @@ from configurations.launch import Launch
 from configurations.rendering import templates
 from sizing.region_server import S3_TRIP_SECONDS
 from sizing.reopening import Reopening, reopening
-from sizing.units import KIB
+from sizing.units import KIB, format_size
 from sizing.workload import Workload
 
 TABLE: Final = "usertable"
@@ -58,6 +58,9 @@ def table_ddl(launch: Launch) -> str:
             inspected=workload.inspection is not None,
             block_bytes=workload.block_bytes,
             advised_bytes=advised_block_bytes(workload),
+            regions=launch.plan.regions,
+            region_size=format_size(launch.plan.regions.mean_bytes),
+            split_size=format_size(launch.plan.regions.split_bytes),
             bloom="NONE" if workload.reads.kind == "scan" else "ROW",
             kind=workload.reads.kind,
             cached=launch.plan.mode.has_bucket_cache,

@@ -74,6 +74,8 @@ class Environment:
     discount: float
     """What a savings plan or private pricing takes off EC2's on-demand price of the instances, as a fraction."""
     overrides: tuple[Override, ...]
+    snapshot_mappers: int | None = None
+    """Mappers that copy a snapshot at the same time; None for one on each core node."""
 
     @property
     def log_bucket(self) -> str:

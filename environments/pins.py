@@ -15,6 +15,8 @@ from sizing.restart import MOST_RETRIES
 
 MOST: Final = 2**31 - 1
 """The largest int of Java."""
+MOST_LONG: Final = 2**63 - 1
+"""The largest long of Java."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,10 @@ PINNED: Final[Mapping[tuple[str, str], Pin]] = {
     ("hbase-site", "hbase.regionserver.executor.openregion.threads"): Pin(figure="open_region_threads"),
     ("hbase-site", "fs.s3a.connection.maximum"): Pin(figure="s3_connections"),
     ("emrfs-site", "fs.s3.maxConnections"): Pin(figure="s3_connections"),
+    ("hbase-site", "hbase.hregion.max.filesize"): Pin(figure="split_bytes", most=MOST_LONG),
+    ("hdfs-site", "dfs.namenode.handler.count"): Pin(figure="namenode_handlers"),
+    ("hdfs-site", "dfs.datanode.handler.count"): Pin(figure="datanode_handlers"),
+    ("hdfs-site", "dfs.datanode.max.transfer.threads"): Pin(figure="transfer_threads"),
     ("hbase-site", "hbase.master.scp.retain.assignment.force.retries"): Pin(
         figure="retain_retries", least=0, most=MOST_RETRIES
     ),

@@ -10,6 +10,7 @@ from facts.instance_types import instance_types
 from facts.prices import price_table
 from facts.releases import improvements_since, releases
 from facts.today import today
+from sizing.block_advice import alternatives
 from sizing.calculator import plan
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES, Mode
@@ -25,12 +26,13 @@ def requirements(environment: Environment, cluster: ClusterChoice) -> Requiremen
         environment=environment.name,
         root=environment.root.url,
         mode=environment.mode,
-        workload=environment.workload,
-        targets=environment.targets,
+        workload=replace(environment.workload, reads=cluster.reads or environment.workload.reads),
+        targets=cluster.targets or environment.targets,
         cluster=cluster,
         new_network=environment.network.vpc is None,
         wal_service=environment.wal is Wal.EMR_WAL,
         pins=pins(environment.overrides),
+        snapshot_mappers=environment.snapshot_mappers,
     )
 
 
@@ -49,6 +51,13 @@ def world(environment: Environment) -> World:
 def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
     """Return the sizing plan of one cluster."""
     return plan(requirements(environment, cluster), world(environment))
+
+
+def advised_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
+    """Return the plan together with what other block sizes and codecs would save."""
+    needs, offered = requirements(environment, cluster), world(environment)
+    sized = plan(needs, offered)
+    return replace(sized, alternatives=alternatives(needs, offered, sized))
 
 
 def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:

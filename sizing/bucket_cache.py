@@ -12,6 +12,7 @@ import numpy as np
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
+from sizing.coarse_cache import CoarseCaches, Slots
 from sizing.hit_ratio import HitRatioCurve, OccupancyRange, hit_ratio, hit_ratio_curve
 from sizing.popularity import Floats
 from sizing.release import Release
@@ -23,10 +24,15 @@ __all__ = ["BucketCache", "CacheDemand"]
 # judgement: eight threads, each with a few hundred blocks to batch, amortise the fsync that ends every batch
 # without taking the heap that more would (2 x threads x length x block).
 WRITER_THREADS: Final = 8
-WRITER_QUEUE_LENGTH: Final = 256
+# judgement: HBase counts the queue in blocks. 256 MiB wait in all queues, and as much is being written: half a gigabyte
+# of heap, whatever the length of a block.
+QUEUED_BYTES: Final = 256 * MIB
+LONGEST_QUEUE: Final = 256
+SHORTEST_QUEUE: Final = 4  # judgement: blocks of megabytes need no longer batch to make an fsync cheap
 REFERENCE_BYTES: Final = TIB
-"""The cache whose swing is worked out; others are taken in proportion, for a bucket is a millionth of it."""
+"""The cache whose swing is computed. Others swing in proportion to the blocks that they hold."""
 NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
+MIB_PER_GIB: Final = GIB // MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +112,54 @@ class CacheDemand:
         Just below what holds everything a cache evicts, and then 12 to 19 % of it stand empty at times: a ratio that
         would need such a cache needs everything.
         """
-        server_bytes = self.capacity_bytes(wanted) / servers + self.compaction_bytes
-        return max(1, math.ceil(server_bytes / GIB)) * (GIB // MIB)
+        return self.least_size_mib(self.capacity_bytes(wanted) / servers + self.compaction_bytes)
+
+    def least_size_mib(self, effective_bytes: float) -> int:
+        """Return the smallest cache, in whole GiB, that holds as many blocks as so many bytes of a large cache."""
+        least = max(1, math.ceil(effective_bytes / GIB))
+        while self.effective_bytes(least * MIB_PER_GIB) < effective_bytes * NEARLY:
+            least += 1
+        return least * MIB_PER_GIB
+
+    def is_coarse(self, size_mib: int) -> bool:
+        """Return whether a bucket is so large a part of such a cache that its blocks are counted bucket by bucket."""
+        return self._coarse.is_coarse(size_mib)
+
+    @cached_property
+    def _coarse(self) -> CoarseCaches:
+        return CoarseCaches(lengths=self.blocks.lengths, longest_bytes=self.blocks.longest_bytes, sizes=self.sizes)
+
+    @property
+    def writer_queue_length(self) -> int:
+        """Return `hbase.bucketcache.writer.queuelength`, which the bytes that wait in all queues bound."""
+        blocks = math.floor(QUEUED_BYTES / WRITER_THREADS / self.blocks.cached_bytes)
+        return max(SHORTEST_QUEUE, min(LONGEST_QUEUE, blocks))
+
+    def slots(self, size_mib: int) -> Slots:
+        """Return the bucket sizes of one cache of that size, and the blocks it holds by the allocator's arithmetic."""
+        return self._coarse.slots(size_mib)
+
+    def effective_bytes(self, size_mib: int) -> float:
+        """Return the bytes of a large cache that hold as many blocks as one cache of that size, and at most its size.
+
+        A cache of few buckets holds less than its size promises, one of two or three buckets hardly anything.
+        """
+        if not self.is_coarse(size_mib):
+            return float(size_mib * MIB)
+        return min(float(size_mib * MIB), self.slots(size_mib).blocks * self.claimed_bytes)
+
+    def least_sizes_mib(self, effective_bytes: Floats) -> Floats:
+        """Return the sizes of `least_size_mib`, ascending and each once."""
+        in_proportion = np.unique(np.maximum(1.0, np.ceil(effective_bytes / GIB))) * MIB_PER_GIB
+        if not self.is_coarse(int(in_proportion[0])):
+            return in_proportion
+        return np.unique([float(self.least_size_mib(size)) for size in effective_bytes])
+
+    def effective_sizes_mib(self, sizes_mib: Floats) -> Floats:
+        """Return `effective_bytes` of each size, in MiB; shape as sizes_mib."""
+        if not self.is_coarse(int(sizes_mib.min())):
+            return sizes_mib
+        return np.array([self.effective_bytes(int(size)) / MIB for size in sizes_mib])
 
     def capacity_bytes(self, wanted: float) -> float:
         """The cache of the whole cluster that gives at least that hit ratio, without room for compactions."""
@@ -121,7 +173,7 @@ class CacheDemand:
 
     def useful_bytes(self, size_mib: int, servers: int) -> float:
         """Return what caches of that size keep for reads, cluster-wide, while each of them compacts."""
-        return max(0.0, size_mib * MIB - self.compaction_bytes) * servers
+        return max(0.0, self.effective_bytes(size_mib) - self.compaction_bytes) * servers
 
     def estimated_hit_ratio(self, size_mib: int, servers: int) -> float:
         """Return the curve's own chord at that size: quick, and never above `hit_ratio`."""
@@ -131,7 +183,7 @@ class CacheDemand:
         return float(np.interp(total, *self._chords))
 
     def estimated_hit_ratios(self, sizes_mib: Floats, servers: int) -> Floats:
-        """Return `estimated_hit_ratio` of each size; shape as sizes_mib."""
+        """Return `estimated_hit_ratio` of caches that hold as much as each size of a large one; shape as sizes_mib."""
         total = np.maximum(0.0, sizes_mib * MIB - self.compaction_bytes) * servers
         return np.where(total >= self.everything_bytes, 1.0, np.interp(total, *self._chords))
 
@@ -141,17 +193,18 @@ class CacheDemand:
 
     def blocks_cached(self, size_mib: int, servers: int) -> int:
         """Blocks that one RegionServer holds at most."""
-        return math.ceil(min(self.blocks.count / servers, size_mib * MIB / self.claimed_bytes))
+        return math.ceil(min(self.blocks.count / servers, self.effective_bytes(size_mib) / self.claimed_bytes))
 
     def bucket_cache(self, size_mib: int) -> BucketCache:
         """Return the cache with its exact count of blocks, by the allocator's own arithmetic."""
-        allocator = BucketAllocator(capacity_bytes=size_mib * MIB, sizes=self.sizes)
+        slots = self.slots(size_mib)
+        allocator = BucketAllocator(capacity_bytes=size_mib * MIB, sizes=slots.sizes)
         return BucketCache(
             size_mib=size_mib,
-            bucket_sizes=self.sizes,
+            bucket_sizes=slots.sizes,
             nominal_block_bytes=round(self.blocks.cached_bytes),
-            blocks_held=allocator.block_capacity(self.blocks.lengths),
+            blocks_held=slots.blocks,
             slot_efficiency_fraction=allocator.slot_efficiency_fraction(self.blocks.lengths),
             writer_threads=WRITER_THREADS,
-            writer_queue_length=WRITER_QUEUE_LENGTH,
+            writer_queue_length=self.writer_queue_length,
         )

@@ -10,6 +10,7 @@ KiB steps plus 1 KiB, loses a fifth of the cache at cells of 2 KB.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +33,8 @@ ENOUGH_LARGEST_MULTIPLE: Final = 5
 # judgement: largest sizes are bounded in runs of so many, over so many slots: 8 KiB of them within 0.4 % of the optimum
 # in 1 ms, then 1 KiB within 0.2 % in 4 ms. At 10,000 distinct lengths a run costs less than one exact list.
 BOUND_PASSES: Final = ((32, 256), (4, 512))
+# judgement: so many largest sizes are tried: every one for blocks below 800 KiB, then every second, third and so on.
+MOST_LARGEST: Final = 16_384
 ROUNDING: Final = 1e-12  # of sums of float64 claims: lists closer than this are equal
 WORTHWHILE: Final = 1 - ROUNDING  # the share of a claim that another must stay below to be preferred
 
@@ -112,8 +115,27 @@ def bucket_sizes(
     most = min(max(ENOUGH_LARGEST_MULTIPLE * least, DEFAULT_BUCKET_SIZES[-1]), LARGEST_SIZE_BYTES)
     if k < 1 or most < least:
         raise InvalidInput([_nothing_fits(k, least)])
-    largest = np.arange(least, most + 1, SIZE_STEP_BYTES)
+    steps = -(-(most - least + 1) // SIZE_STEP_BYTES)
+    largest = np.arange(least, most + 1, SIZE_STEP_BYTES * -(-steps // MOST_LARGEST))
     return _with_fullest_largest(demand, _search(demand, largest, k), largest)
+
+
+def short_lists(
+    histogram: LengthHistogram, counts: Sequence[int], *, must_fit_bytes: int = 0
+) -> tuple[tuple[int, ...], ...]:
+    """Return the best list of at most so many sizes for each count, with the smallest largest size, so least buckets.
+
+    They suit a cache of few buckets, where each size takes one away from the others. Every block fits.
+    """
+    demand = _Demand.of(histogram)
+    least = int(_stepped(np.array([max(histogram.largest_bytes, must_fit_bytes)]))[0])
+    if not counts or min(counts) < 1 or least > LARGEST_SIZE_BYTES:
+        raise InvalidInput([_nothing_fits(min(counts, default=0), least)])
+    claims = _claims(demand.slots, np.array([least]))
+    services = Partition.of(demand.blocks_below, claims, max(counts) - 1)
+    closing = _claims(np.array([least]), np.array([least]))
+    ends = {count: int(services.closed(count - 1, closing)[1][0]) for count in counts}
+    return tuple(_list(demand, services.ends(ends[count], count - 1), least) for count in counts)
 
 
 def _search(demand: _Demand, largest: Integers, k: int) -> tuple[int, ...]:

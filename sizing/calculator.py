@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -11,6 +12,7 @@ from sizing.candidate import Candidate
 from sizing.disks import hdfs_replication
 from sizing.explanations import explanations
 from sizing.freshness import freshness_warnings
+from sizing.hdfs_load import Hdfs
 from sizing.inputs import SizingInputs
 from sizing.memory import YARN_MIB, NotEnoughMemory
 from sizing.plan import (
@@ -88,9 +90,11 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         nearest=nearest,
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
         primary=_primary(candidate),
+        regions=candidate.question.regions,
         memory=server.memory,
         yarn_mib=YARN_MIB,
         hdfs_replication=hdfs_replication(candidate.question, candidate.count),
+        hdfs=Hdfs.of(candidate.hdfs_load, requirements.pins) if candidate.hdfs_load else None,
         region_servers_to_start=candidate.survivors,
         heap=server.heap,
         handlers=server.handlers,
@@ -181,15 +185,24 @@ def _s3_requests(candidate: Candidate) -> S3Requests:
 
 
 def _snapshot(candidate: Candidate) -> Snapshot:
-    """One mapper on each node, which is what YARN's share of a node runs; into HDFS every byte goes three times."""
+    """One mapper on each node, which is what YARN's share of a node runs, or as many as the environment states.
+
+    Into HDFS every byte goes as often as it has copies there.
+    """
+    mappers = candidate.question.requirements.snapshot_mappers or candidate.count
     out = Copy(
         copied_bytes=candidate.question.requirements.workload.stored_bytes,
         servers=candidate.count,
-        mappers=candidate.count,
+        mappers=mappers,
         network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
     )
     back = replace(out, replicas=candidate.question.mode.data_copies if candidate.disk else 1)
-    return Snapshot(export_seconds=eta(out).seconds, restore_seconds=eta(back).seconds)
+    return Snapshot(
+        export_seconds=eta(out).seconds,
+        restore_seconds=eta(back).seconds,
+        mappers=mappers,
+        yarn_mib=YARN_MIB * math.ceil(mappers / candidate.count),
+    )
 
 
 def _dearer(tried: Unevaluated, best: Evaluation) -> Rejected:

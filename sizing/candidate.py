@@ -9,6 +9,7 @@ from typing import Final
 
 from sizing.cluster import Layout, Volume
 from sizing.cold_start import ColdStart
+from sizing.hdfs_load import LONGEST_RECOVERY_SECONDS, HdfsLoad
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
@@ -16,7 +17,7 @@ from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
 from sizing.region_server import RegionServer, ServerShare, region_server
 from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
-from sizing.units import format_duration, format_percent
+from sizing.units import format_duration, format_percent, format_size
 
 __all__ = ["Candidate", "Shortfall"]
 
@@ -202,8 +203,38 @@ class Candidate:
                     unit="B",
                 )
             ]
-        quick = [*self._hit_ratio_missed(), *self._load_missed(limit)]
+        quick = [*self._hit_ratio_missed(), *self._load_missed(limit), *self._recovery_missed()]
         return quick or self._p99_missed(limit) or [*self._warm_up_missed(), *self._carried_late()]
+
+    @property
+    def hdfs_load(self) -> HdfsLoad | None:
+        """Return HDFS with the data of HBase; None where the data is in S3."""
+        volume = self.data_volume
+        if self.question.mode.keeps_data_in_s3 or volume is None or self.disk is None:
+            return None
+        workload, copies = self.question.requirements.workload, self.question.mode.data_copies
+        return HdfsLoad(
+            nodes=self.count,
+            copies=copies,
+            node_bytes=workload.stored_bytes * copies / self.count,
+            disk_bytes_per_second=self.disk.bytes_per_second,
+            volumes=volume.count,
+            regions=workload.regions,
+        )
+
+    def _recovery_missed(self) -> list[Shortfall]:
+        load, limit = self.hdfs_load, LONGEST_RECOVERY_SECONDS
+        if load is None or load.recovery_seconds <= limit:
+            return []
+        reason = (
+            f"HDFS takes {format_duration(load.recovery_seconds)} to copy the {format_size(load.node_bytes)} of a lost"
+            f" node again, and {format_duration(limit)} is the limit"
+        )
+        return [
+            Shortfall(
+                target="recovery", reason=reason, bottleneck=None, actual=load.recovery_seconds, limit=limit, unit="s"
+            )
+        ]
 
     def _hit_ratio_missed(self) -> list[Shortfall]:
         wanted, got = self.question.requirements.targets.hit_ratio, self.hit_ratio(self.survivors)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sizing.targets import Targets
 from sizing.units import GIB, MIB
+from sizing.workload import Reads
 
 __all__ = ["ClusterChoice", "CoreChoice", "Layout", "Volume"]
 
@@ -75,3 +77,7 @@ class ClusterChoice:
     primaries: int
     primary_type: str | None
     core: CoreChoice
+    reads: Reads | None = None
+    """The load of this cluster alone; None where it serves that of the environment."""
+    targets: Targets | None = None
+    """The targets of this cluster alone; None where those of the environment hold."""

@@ -96,7 +96,8 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
     if nodes.storage == "nvme":
         speeds = np.ones((len(sizes), 1))
         return CostGrid(nodes=nodes, cache_mib=sizes, throughput_mib_s=speeds, iops=speeds, usd=gets * speeds)
-    hits = nodes.question.demand.estimated_hit_ratios(sizes, nodes.survivors)
+    demand = nodes.question.demand
+    hits = demand.estimated_hit_ratios(demand.effective_sizes_mib(sizes), nodes.survivors)
     return _provisioned(nodes, sizes, _Volumes(size_gib=volume_gib, count=1, hits=hits), gets)
 
 
@@ -148,14 +149,13 @@ def _cache_sizes_mib(nodes: NodeChoice) -> Floats:
     least = min(everything, max(demand.capacity_bytes(nodes.question.requirements.targets.hit_ratio), survivors * GIB))
     steps = math.ceil(math.log(everything / least) / math.log(SIZE_STEP))
     totals = np.append(least * SIZE_STEP ** np.arange(steps), everything)
-    server_gib = np.ceil((totals / survivors + demand.compaction_bytes) / GIB)
-    return np.unique(np.maximum(1.0, server_gib)) * (GIB // MIB)
+    return demand.least_sizes_mib(totals / survivors + demand.compaction_bytes)
 
 
 def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
     """Return the price of a month's GETs with all nodes warm, where the load is open; shape (sizes,)."""
     question = nodes.question
-    misses = 1 - question.demand.estimated_hit_ratios(sizes, nodes.count)
+    misses = 1 - question.demand.estimated_hit_ratios(question.demand.effective_sizes_mib(sizes), nodes.count)
     gets_per_second = (question.offered_reads_per_second or 0.0) * question.read.blocks * misses
     return gets_per_second * SECONDS_PER_MONTH * question.world.prices.usd("s3-get")
 

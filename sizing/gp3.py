@@ -29,7 +29,9 @@ IOPS_PER_MIB_S: Final = 4
 IOPS_PER_GIB: Final = 500
 EMR_DOCUMENTED_GIB: Final = 1_024
 EMR_DOCUMENTED_MIB_S: Final = 1_000
-EMR_MOST_VOLUMES: Final = 24  # 25 for an instance, one of them for the system
+# judgement: EMR documents 25 volumes for an instance; a DataNode has twelve disks at most in practice, and its node is
+# lost as a whole.
+EMR_MOST_VOLUMES: Final = 12
 # judgement: a step is a dollar a month; finer ones make plans differ for nothing.
 THROUGHPUT_STEP_MIB_S: Final = 25
 IOPS_STEP: Final = 500

@@ -49,6 +49,7 @@ STEP_MIB: Final = 256
 MINIMUM_MIB: Final = 4_096
 # judgement: L1 also takes root indexes and file metadata, and evicts from 99 % of its size down to 95 %.
 L1_SLACK: Final = 1.25
+MULTI_FRACTION: Final = 0.5  # hbase.lru.blockcache.multi.percentage
 # judgement: HBase takes any fraction above 0; a twentieth of 4 GiB holds root indexes and one flush of meta.
 MINIMUM_FRACTION: Final = 0.05
 PERCENTS: Final = 100  # HBase reads both fractions with two decimals
@@ -105,9 +106,12 @@ def live_index_bytes(blocks: int, cache_bytes: int, nominal_block_bytes: int) ->
     return blocks * sum(ENTRY_BYTES.values()) + REFERENCE_BYTES * slots
 
 
-def l1_bytes(index_and_bloom_bytes: float) -> int:
-    """L1 that keeps the leaf indexes and Bloom chunks of the files that one RegionServer hosts."""
-    return math.ceil(L1_SLACK * index_and_bloom_bytes)
+def l1_bytes(index_and_bloom_bytes: float, *, data_blocks: bool) -> int:
+    """L1 that keeps the leaf indexes and Bloom chunks of the files that one RegionServer hosts.
+
+    Without a BucketCache it takes the data blocks as well, and only its share for blocks read twice is safe from them.
+    """
+    return math.ceil(L1_SLACK * index_and_bloom_bytes / (MULTI_FRACTION if data_blocks else 1))
 
 
 def within_heap_limit(l1_fraction: float, memstore_fraction: float) -> bool:

@@ -11,6 +11,7 @@ from sizing.bucket_cache import CacheDemand
 from sizing.cluster import Layout
 from sizing.modes import Mode
 from sizing.page_reads import mean_block_read
+from sizing.region_size import Regions
 from sizing.requirements import Requirements, World
 from sizing.resource import Read, Timings, block_cpu_seconds
 from sizing.skew import Imbalance, RegionLoads, imbalance
@@ -44,6 +45,11 @@ class SizingInputs:
     def mode(self) -> Mode:
         """Return the storage mode of the cluster."""
         return self.requirements.mode
+
+    @property
+    def regions(self) -> Regions:
+        """Return the regions, with the size at which they split."""
+        return Regions.of(self.requirements.workload, self.requirements.pins.split_bytes)
 
     @property
     def written_bytes_per_second(self) -> float:

@@ -42,6 +42,9 @@ FIRST_PAGES: Final = 4
 # clients (75.3 kB for a block of 66 kB, of 69.6 to 78.3 possible).
 MIXED_SHARE: Final = 0.6
 LENGTHS: Final = 4_096  # of which what was found is kept
+# Once Linux reads ahead as much as it ever does, the reads repeat every 32 pages; they do so after half a MiB.
+STEADY_STEPS: Final = 512 * 1024 // SLOT_STEP_BYTES
+PERIOD_STEPS: Final = MOST_PAGES * PAGE_BYTES // SLOT_STEP_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,15 @@ def aligned_bytes(length_bytes: int) -> int:
 def block_read(length_bytes: int) -> BlockRead:
     """Return what a read of a block of that length takes from the disk when none of its pages is in the page cache."""
     # Slots, pieces and pages all end at multiples of 256: lengths between two of them need the same.
-    return _of_steps(ceil(length_bytes / SLOT_STEP_BYTES))
+    steps = ceil(length_bytes / SLOT_STEP_BYTES)
+    periods = max(0, ceil((steps - STEADY_STEPS) / PERIOD_STEPS))
+    begin = _of_steps(steps - periods * PERIOD_STEPS)
+    if not periods:
+        return begin
+    less, more = _of_steps(STEADY_STEPS - PERIOD_STEPS), _of_steps(STEADY_STEPS)
+    return BlockRead(
+        bytes=begin.bytes + periods * (more.bytes - less.bytes), ios=begin.ios + periods * (more.ios - less.ios)
+    )
 
 
 def mean_block_read(lengths: Iterable[tuple[int, int]]) -> BlockRead:

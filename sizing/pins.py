@@ -19,18 +19,30 @@ class Pins:
     prefetch_threads: int | None = None
     open_region_threads: int | None = None
     s3_connections: int | None = None
+    split_bytes: int | None = None
+    """The figure `regions.split_bytes` of the plan."""
     retain_retries: int | None = None
     """The figure `restart.retain_retries` of the plan."""
+    namenode_handlers: int | None = None
+    """The figure `hdfs.namenode_handlers` of a plan for mode hdfs."""
+    datanode_handlers: int | None = None
+    """The figure `hdfs.datanode_handlers` of a plan for mode hdfs."""
+    transfer_threads: int | None = None
+    """The figure `hdfs.transfer_threads` of a plan for mode hdfs."""
 
 
 NO_PINS: Final = Pins()
 
 PINNED_BY: Final[Mapping[str, str]] = {
-    "handlers": "hbase.regionserver.handler.count",
-    "read_fraction": "hbase.ipc.server.callqueue.read.ratio",
-    "prefetch_threads": "hbase.hfile.thread.prefetch",
-    "open_region_threads": "hbase.regionserver.executor.openregion.threads",
-    "s3_connections": "fs.s3a.connection.maximum",
-    "retain_retries": "hbase.master.scp.retain.assignment.force.retries",
+    "handlers": "hbase-site.hbase.regionserver.handler.count",
+    "read_fraction": "hbase-site.hbase.ipc.server.callqueue.read.ratio",
+    "prefetch_threads": "hbase-site.hbase.hfile.thread.prefetch",
+    "open_region_threads": "hbase-site.hbase.regionserver.executor.openregion.threads",
+    "s3_connections": "hbase-site.fs.s3a.connection.maximum",
+    "split_bytes": "hbase-site.hbase.hregion.max.filesize",
+    "retain_retries": "hbase-site.hbase.master.scp.retain.assignment.force.retries",
+    "namenode_handlers": "hdfs-site.dfs.namenode.handler.count",
+    "datanode_handlers": "hdfs-site.dfs.datanode.handler.count",
+    "transfer_threads": "hdfs-site.dfs.datanode.max.transfer.threads",
 }
-"""The property of hbase-site whose override pins the figure."""
+"""The property whose override pins the figure, with its classification."""

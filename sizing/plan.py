@@ -15,11 +15,13 @@ from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
 from sizing.cost import Cost
 from sizing.explanation import Explanations
+from sizing.hdfs_load import Hdfs
 from sizing.heap import Heap
 from sizing.memory import NodeMemory
 from sizing.modes import Mode
 from sizing.persistence import Persistence
 from sizing.prices import PriceNote
+from sizing.region_size import Regions
 from sizing.resource import Resource
 from sizing.restart import Restart
 from sizing.skew import Imbalance
@@ -119,10 +121,15 @@ class S3Requests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Estimated time to copy a snapshot of everything out to another bucket, and back in."""
+    """Estimated time to copy a snapshot of everything out to another bucket, and back in.
+
+    `yarn_mib` is the memory that YARN needs on each node to run all mappers at the same time.
+    """
 
     export_seconds: float
     restore_seconds: float
+    mappers: int
+    yarn_mib: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +152,25 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """The cheapest cluster for the same load with another block size or codec, and what it saves.
+
+    `setting` is the attribute of the column family that differs: BLOCKSIZE or COMPRESSION.
+    """
+
+    setting: str
+    block_bytes: int
+    codec: str
+    compression_ratio: float
+    instance_type: str
+    count: int
+    heap_mib: int
+    restart_seconds: float
+    usd_per_month: float
+    saving_usd_per_month: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """One cluster as the calculator decides it.
 
@@ -164,9 +190,12 @@ class Plan:
     nearest: tuple[str, ...]
     core: CoreGroup
     primary: PrimaryGroup
+    regions: Regions
     memory: NodeMemory
     yarn_mib: int
     hdfs_replication: int
+    hdfs: Hdfs | None
+    """The settings of HDFS where it stores the data; None where the data is in S3."""
     region_servers_to_start: int
     heap: Heap
     handlers: int
@@ -188,6 +217,8 @@ class Plan:
     warnings: tuple[Warning, ...]
     rejected: tuple[Rejected, ...]
     searched: Searched
+    alternatives: tuple[Alternative, ...] = ()
+    """Other block sizes and codecs that save money, the cheapest first; empty where none were tried."""
 
     def figure(self, path: str) -> object:
         """Return the figure at a path such as `heap.xmx_mib`, or `core.volumes.cache.size_gib` for one purpose.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR
-from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
+from sizing.bucket_cache import WRITER_THREADS, CacheDemand
 from sizing.cold_start import ColdStart, Prefetching
 from sizing.inputs import SizingInputs
 from sizing.region_server import ServerShare
@@ -26,7 +26,9 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
     blocks, disk = demand.blocks, cluster.disk
     if disk is None:
         raise ValueError("nothing is prefetched without a cache")
-    writers = WRITER_THREADS * writer_bytes_per_second(WRITER_QUEUE_LENGTH, blocks.cached_bytes, disk.bytes_per_second)
+    writers = WRITER_THREADS * writer_bytes_per_second(
+        demand.writer_queue_length, blocks.cached_bytes, disk.bytes_per_second
+    )
     return prefetch(
         Fill(
             blocks=share.cached_blocks,

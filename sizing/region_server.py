@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from sizing.bucket_cache import WRITER_QUEUE_LENGTH, WRITER_THREADS, CacheDemand
+from sizing.bucket_cache import WRITER_THREADS, CacheDemand
 from sizing.call_queues import CallQueues, call_queues, handlers_for
 from sizing.heap import (
     Heap,
@@ -157,9 +157,9 @@ def _open_region_threads(share: ServerShare, workload: Workload) -> int:
 
 
 def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, release: Release) -> HeapNeeds:
-    queued_blocks = 2 * WRITER_THREADS * WRITER_QUEUE_LENGTH if share.cached_blocks else 0
+    queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
     return HeapNeeds(
-        l1_bytes=l1_bytes(share.index_and_bloom_bytes),
+        l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
         memstore_bytes=memstore_bytes(share.write_bytes_per_second, share.regions),
         index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
         write_queue_bytes=math.ceil(queued_blocks * demand.blocks.cached_bytes),
@@ -176,4 +176,5 @@ def _restart_of(sized_heap: Heap, share: ServerShare, openers: int, release: Rel
         s3_trip_seconds=S3_TRIP_SECONDS,
         pre_touch=True,
         restores_in_background=release.index_restored_in_background,
+        retained=share.cache_bytes > 0,
     )

@@ -34,6 +34,8 @@ class Requirements:
     wal_service: bool = False
     """Whether the write-ahead log lies in EMR's service, and not on the cluster's own HDFS."""
     pins: Pins = NO_PINS
+    snapshot_mappers: int | None = None
+    """Mappers that copy a snapshot at the same time; None for one on each core node."""
 
 
 @dataclass(frozen=True, kw_only=True)

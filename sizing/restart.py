@@ -43,6 +43,8 @@ class RestartLoad:
     s3_trip_seconds: float
     pre_touch: bool
     restores_in_background: bool
+    retained: bool = True
+    """Whether the master waits for the server, as it does only where the server has a cache to come back to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +55,8 @@ class Restart:
     the retention window must cover. late = the rest of the sleep in which the master then is. opening =
     regions open; from HBase 2.6.5 the index is restored meanwhile and each store file waits for it. `seconds`
     = all of it. `crash_offline_seconds`: regions of a server that never comes back are offline this long,
-    then open elsewhere, uncached. That is the price of retention. `wait_for_servers_ms` = how long a master that starts
-    waits for the servers of a full restart.
+    then open elsewhere, uncached. That is the price of retention; without it the three are 0.
+    `wait_for_servers_ms` = how long a master that starts waits for the servers of a full restart.
     """
 
     stop_seconds: float
@@ -111,10 +113,11 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
     pre_touch = server.heap_bytes / PRE_TOUCH_BYTES_PER_SECOND if server.pre_touch else 0.0
     restore = restore_seconds(server.cached_blocks)
     away = BOOT_SECONDS + pre_touch + (0.0 if server.restores_in_background else restore)
-    late = late_seconds(away)
+    late = late_seconds(away) if server.retained else 0.0
     opening = opening_seconds(server) + (max(0.0, restore - late) if server.restores_in_background else 0.0)
     stop = server.cached_blocks * DUMP_SECONDS_PER_BLOCK
-    retries = retain_retries(RETAIN_MARGIN * (away + opening)) if pinned_retries is None else pinned_retries
+    chosen = retain_retries(RETAIN_MARGIN * (away + opening)) if server.retained else 0
+    retries = chosen if pinned_retries is None else pinned_retries
     return Restart(
         stop_seconds=stop,
         pre_touch_seconds=pre_touch,

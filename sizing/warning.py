@@ -16,6 +16,7 @@ from sizing.page_reads import PIECE_BYTES
 from sizing.units import GIB, KIB, MIB, format_duration, format_size
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
+LARGEST_REGION_BYTES = 50 * 10**9  # HBase reference guide, "Regions": "Aim to have regions sized between 10 and 50 GB"
 LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
 SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
 MOST_ERROR = 0.05  # judgement: half an interval; a cache is planned with as much to spare
@@ -55,6 +56,7 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     yield from _wal_service(candidate)
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
+    yield from _region_sizes(candidate)
     yield from _families(candidate)
     volume = candidate.data_volume
     if volume is None:
@@ -144,8 +146,32 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
             id="regions-few",
             severity="info",
             message=f"{regions} regions spread unevenly over {servers} RegionServers, so their caches fill unevenly"
-            " too",
+            " too; and a table's only region on a server splits at 256 MiB already",
             fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
+        )
+
+
+def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
+    """Yield what happens to regions that are too large for the limit, or for a compaction."""
+    regions, release = candidate.question.regions, candidate.question.world.release
+    mean = format_size(regions.mean_bytes)
+    if regions.mean_bytes >= regions.first_split_bytes:
+        after = "" if release.keeps_blocks_on_split else ", and each split drops the cached blocks of its region"
+        yield Warning(
+            id="regions-split",
+            severity="warning",
+            message=f"{regions.count:,} regions of {mean} exceed the size at which HBase splits them,"
+            f" {format_size(regions.split_bytes)} (HBase varies it by an eighth): they will split{after}",
+            fix="remove the override of hbase.hregion.max.filesize, or state the regions after the splits",
+        )
+    if regions.mean_bytes > LARGEST_REGION_BYTES:
+        yield Warning(
+            id="regions-large",
+            severity="info",
+            message=f"regions have {mean} each; a compaction rewrites one as a whole, and caches its"
+            " blocks a second time meanwhile; the HBase guide recommends 10 to 50 GB",
+            fix=f"presplit the tables into {math.ceil(regions.count * regions.mean_bytes / LARGEST_REGION_BYTES):,}"
+            " regions or more",
         )
 
 
@@ -206,6 +232,8 @@ def _beyond_documents(cache: Volume) -> Iterator[Warning]:
 
 def _beyond_instance(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
     sustained = candidate.instance.ebs_sustained_bytes_per_second
+    if cache.throughput_mib_s <= gp3.INCLUDED_MIB_S:
+        return  # no volume has less, and what is included costs nothing
     if cache.count * cache.bytes_per_second > sustained:
         yield Warning(
             id="volume-beyond-instance",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, Applied, Property, Span
+from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property, Span
 from configurations.properties.sources import (
     BEST_PRACTICES,
     EMR_REPLACEMENT,
@@ -46,9 +46,24 @@ HADOOP: Final = (
         source=BEST_PRACTICES,
     ),
     _hdfs(
+        key="dfs.namenode.handler.count",
+        groups=PRIMARY,
+        values=Whole(unit="threads", least=1),
+        figure="hdfs.namenode_handlers",
+        reason="threads that answer DataNodes and clients; with 10, many nodes and many regions wait for each other",
+    ),
+    _hdfs(
+        key="dfs.datanode.handler.count",
+        groups=CORE,
+        values=Whole(unit="threads", least=1),
+        figure="hdfs.datanode_handlers",
+        reason="threads that answer clients and other DataNodes",
+    ),
+    _hdfs(
         key="dfs.datanode.max.transfer.threads",
         groups=CORE,
         values=Whole(unit="threads", least=1),
+        figure="hdfs.transfer_threads",
         reason="the number of blocks that a DataNode serves at the same time; its older name is "
         "dfs.datanode.max.xcievers",
         source=f"{HADOOP_341}; {INTEL}",

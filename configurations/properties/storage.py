@@ -13,6 +13,7 @@ from configurations.properties.sources import (
     EMR_S3A,
     EMR_WAL,
     HADOOP_341,
+    HBASE_262,
     HBASE_264,
     HBASE_CONFIGURATION,
 )
@@ -148,8 +149,10 @@ STORAGE: Final = (
     _site(
         key="hbase.hregion.max.filesize",
         values=Whole(unit="bytes", least=1, most=LONG),
-        reason="a larger region splits, and the parent's cached blocks are lost",
-        source=EMR_HBASE_S3,
+        figure="regions.split_bytes",
+        reason="a larger region splits, and the parent's cached blocks are lost; each region draws its own limit, up "
+        "to an eighth above or below this one",
+        source=f"{EMR_HBASE_S3}; {HBASE_262}",
     ),
     Property(
         classification="hbase-site",

@@ -38,6 +38,7 @@ LOST_NODES = Bounds(
     least=0, most=10, reason="if more nodes fail at once, the zone has failed, and more nodes do not help"
 )  # judgement
 BUDGET = Bounds(least=1, most=1_000_000_000, reason="the value is in US dollars per month")
+MAPPERS = Bounds(least=1, most=10_000, reason="each mapper is a YARN container on a core node")  # judgement
 NODES = Bounds(least=2, most=10_000, reason="no EMR cluster has more core nodes")  # judgement
 VOLUME = Bounds(
     least=5 * GIB,

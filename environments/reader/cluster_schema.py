@@ -12,6 +12,7 @@ from environments.reader import bounds
 from environments.reader.messages import quoted
 from environments.reader.scalars import Auto, Rate, Size, not_a_switch, only
 from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
+from environments.reader.workload_schema import ReadsSection, TargetsSection
 from facts.instance_types import instance_types
 from sizing import gp3
 from sizing.cluster import ClusterChoice, CoreChoice, Volume
@@ -215,13 +216,21 @@ class Core(Section):
         return volume.build()
 
 
+class ClusterWorkload(Section):
+    """The part of the workload in which one cluster differs from the others over the same root."""
+
+    reads: Annotated[ReadsSection | None, Field(examples=[{"per_second": 50}])] = None
+
+
 class ClusterSection(Section):
-    """One named cluster over the environment's root."""
+    """One named cluster over the environment's root. Its own reads and targets replace those of the environment."""
 
     role: Literal["active", "replica"] = "active"
     primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch)] = 1
     primary: Annotated[PrimarySection, Field(examples=[{"type": "r8g.2xlarge"}])] = PrimarySection()
     core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()
+    workload: Annotated[ClusterWorkload, Field(examples=[{"reads": {"per_second": 50}}])] = ClusterWorkload()
+    targets: Annotated[TargetsSection | None, Field(examples=[{"hit_ratio": 0.5, "lost_nodes": 0}])] = None
 
     def build(self, cluster_name: str) -> ClusterChoice:
         """Return the section as the type that the calculator uses."""
@@ -231,4 +240,6 @@ class ClusterSection(Section):
             primaries=self.primaries,
             primary_type=self.primary.type,
             core=self.core.build(),
+            reads=self.workload.reads.build() if self.workload.reads else None,
+            targets=self.targets.build() if self.targets else None,
         )

@@ -181,12 +181,15 @@ def _how_to_list(family: str, release: Release) -> str:
 
 def _check_surviving_nodes(file: RawSection) -> Iterator[Refusal]:
     """Targets must hold with some nodes lost, so at least one node must remain."""
-    lost = file.section("targets").whole("lost_nodes", 1)
-    for at, core in _cores(file):
-        count = core.whole("count")
+    for cluster_name, cluster in file.section("clusters").sections():
+        at, core = ("clusters", cluster_name, "core"), cluster.section("core")
+        own = cluster.gives("targets")
+        targets = cluster.section("targets") if own else file.section("targets")
+        lost, count = targets.whole("lost_nodes", 1), core.whole("count")
         if lost is not None and count is not None and 1 < count <= lost:
+            target = ("clusters", cluster_name, "targets", "lost_nodes") if own else ("targets", "lost_nodes")
             yield Refusal(
-                at=("targets", "lost_nodes") if file.section("targets").gives("lost_nodes") else (*at, "count"),
+                at=target if targets.gives("lost_nodes") else (*at, "count"),
                 why=f"{lost} lost of {count} core nodes ({'.'.join(at)}.count) leave none to serve",
                 fix=f"set lost_nodes to {count - 1} or less, or the count to {lost + 1} or more",
             )

@@ -44,7 +44,10 @@ PEM = "s3://BUCKET/KEY.zip, of privateKey.pem, certificateChain.pem and trustedC
 GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
 CIDR = "an IPv4 network such as 10.0.0.0/16"
 DISCOUNT = "what a savings plan or private pricing takes off EC2's on-demand price, such as 0.28 or 28 %"
-NAME = "a word of lower-case letters, digits and hyphens, a letter first, 15 characters at most"
+NAME = "a word of lower-case letters, digits and hyphens, a letter first, 21 characters at most"
+# A bucket's name has 63 characters at most, and `warmbase-NAME-root-ACCOUNT-REGION` has 42 beside NAME where the region
+# has 14, as the longest have. Role names (64) and EMR's WAL workspaces (32) would allow 24 and more.
+NAME_FORM = r"^[a-z][a-z0-9-]{0,20}$"
 WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
 REGION = r"[a-z-]{4,24}-[0-9]"
 CLUSTER_NAME = r"^[a-z]{1,12}$"
@@ -186,12 +189,18 @@ class Alarms(Section):
     )
 
 
+class SnapshotsSection(Section):
+    """How snapshots are copied to another root and back."""
+
+    mappers: Annotated[Annotated[int, bounds.MAPPERS] | None, Field(examples=[200])] = None
+
+
 class EnvironmentFile(Section):
     """One environment: one HBase root, and the clusters over it."""
 
     rules: ClassVar[tuple[Rule, ...]] = ACROSS
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,14}$", examples=["prod"], description=NAME)]
+    name: Annotated[str, Field(pattern=NAME_FORM, examples=["prod"], description=NAME)]
     account: Annotated[
         str | None, Field(pattern=r"^[0-9]{12}$", examples=["111122223333"], description="twelve digits, in quotes")
     ] = None
@@ -212,6 +221,7 @@ class EnvironmentFile(Section):
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
     discount: Annotated[Share, bounds.DISCOUNT, Field(examples=[0.28], description=DISCOUNT)] = 0
+    snapshots: Annotated[SnapshotsSection, Field(examples=[{"mappers": 200}])] = SnapshotsSection()
     alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
     overrides: Annotated[
         dict[str, dict[str, Annotated[str, AfterValidator(_not_empty)]]],
@@ -241,6 +251,7 @@ class EnvironmentFile(Section):
             alarm_email=self.alarms.email,
             discount=self.discount,
             overrides=tuple(self._overrides(document)),
+            snapshot_mappers=self.snapshots.mappers,
         )
 
     def _overrides(self, document: Document) -> Iterator[Override]:

@@ -7,7 +7,9 @@ from sizing.explanation import Explanations
 from sizing.explanations.cache import cache_explanations, hit_ratio_explanations
 from sizing.explanations.choice import choice_explanations, role_explanations
 from sizing.explanations.cold import cold_explanations
+from sizing.explanations.hdfs import hdfs_explanations
 from sizing.explanations.memory import memory_explanations
+from sizing.explanations.regions import region_explanations
 from sizing.explanations.restart import persistence_explanations, restart_explanations
 from sizing.explanations.service import service_explanations
 from sizing.explanations.threads import thread_explanations
@@ -30,5 +32,7 @@ def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
         **service_explanations(candidate),
         **cold_explanations(candidate),
         **restart_explanations(candidate),
+        **region_explanations(candidate),
+        **hdfs_explanations(candidate),
         **role_explanations(candidate),
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from sizing import bucket_cache, disks, persistence
-from sizing.allocator import DEFAULT_BUCKET_SIZES
+from sizing import allocator, bucket_cache, disks, persistence
+from sizing.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes
 from sizing.bucket_cache import CacheDemand
 from sizing.bucket_sizes import bytes_claimed_per_block
 from sizing.candidate import Candidate
@@ -52,11 +53,16 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
             threads=constant(bucket_cache, "WRITER_THREADS"),
         ),
         "bucket_cache.writer_queue_length": explain(
-            "queue",
-            "At most {queue} wait for each writer thread. A batch of that length makes an fsync cheap; a block that "
-            "finds the queue full is not cached.",
-            "judgement",
-            queue=constant(bucket_cache, "WRITER_QUEUE_LENGTH", "blocks"),
+            "max(shortest, min(longest, floor(queued / threads / mean_length)))",
+            "The blocks that may wait for each writer thread: {queued} for all threads, at most {longest}, which make"
+            " an fsync cheap, and at least {shortest}. A block that finds the queue full is not cached.",
+            "HBase 2.6.2 BucketCache: a thread drains its whole queue into one batch, so that twice the queue is on"
+            " the heap; the bounds are judgements",
+            queued=constant(bucket_cache, "QUEUED_BYTES", "B"),
+            threads=constant(bucket_cache, "WRITER_THREADS"),
+            mean_length=mean_length,
+            longest=constant(bucket_cache, "LONGEST_QUEUE", "blocks"),
+            shortest=constant(bucket_cache, "SHORTEST_QUEUE", "blocks"),
         ),
     }
 
@@ -90,17 +96,19 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
         "mebibyte": MEBIBYTE,
     }
     source = f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through"
-    size = "up_to(capacity / survivors + compaction, gibibyte) / mebibyte"
+    rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
+    size = rounded.format("capacity / survivors + compaction")
     if candidate.cache_mib <= least:
         return explain(
             size,
             "Cache per server: the smallest size that reaches a hit ratio of {target} on {survivors} ({capacity} in "
             "all), plus {compaction} for the new blocks of one compaction, rounded up to {gibibyte}.",
             source,
+            functions,
             **names,
         )
     return constraint(
-        f"cache >= {size}",
+        "cache >= up_to(capacity / survivors + compaction, gibibyte) / mebibyte",
         "Cache per server: {cache}, for a hit ratio of {hit_ratio} on {survivors}. It is larger than the target of "
         "{target} needs ({capacity} in all, and {compaction} for one compaction), because another target needs it or "
         "the S3 requests and the volume speed that it saves cost more than its bytes.",
@@ -118,12 +126,14 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
 def _size_on_volume(candidate: Candidate) -> Explanation:
     demand, volume = candidate.question.demand, candidate.layout.volume("cache")
     fill = "FILL_FRACTION" if volume.type == "nvme" else "PINNED_FILL_FRACTION"
+    rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
     return explain(
-        "min(up_to(everything / survivors + compaction, gibibyte), "
-        "down_to(volumes * volume * fill / (whole + index_copies * entry / capacity_per_block), gibibyte)) / mebibyte",
+        f"min({rounded.format('everything / survivors + compaction')}, "
+        "down_to(volumes * volume * fill / (whole + index_copies * entry / capacity_per_block), gibibyte) / mebibyte)",
         "Cache per server: what the pinned volume of {volume} holds beside the cache's index, filled to {fill}; no "
         "more than holds every block ({everything} over {survivors}, and {compaction} for one compaction).",
         f"{ALLOCATOR}; HBase checks no free space",
+        functions,
         everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),
         survivors=figure(candidate.survivors, "nodes", "region_servers_to_start"),
         compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
@@ -140,8 +150,17 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
     )
 
 
+def _whole_gibibytes(demand: CacheDemand, cache_mib: int) -> tuple[str, dict[str, Callable[..., float]]]:
+    """Return the formula that rounds a size up, and its functions; a cache of few buckets needs more than its bytes."""
+    if demand.is_coarse(cache_mib):
+        return "least_cache({})", {"least_cache": demand.least_size_mib}
+    return "up_to({}, gibibyte) / mebibyte", {}
+
+
 def _bucket_sizes(candidate: Candidate) -> Explanation:
     demand = candidate.question.demand
+    if demand.slots(candidate.cache_mib).sizes != demand.sizes:
+        return _short_list(candidate)
     lengths, longest = demand.blocks.lengths, demand.blocks.longest_bytes
     formula = "largest >= longest"
     inputs = {
@@ -161,6 +180,26 @@ def _bucket_sizes(candidate: Candidate) -> Explanation:
     return constraint(formula, sentence, source, **inputs)
 
 
+def _short_list(candidate: Candidate) -> Explanation:
+    demand = candidate.question.demand
+    slots = demand.slots(candidate.cache_mib)
+    return constraint(
+        "largest >= longest and sizes * bucket <= cache * mebibyte",
+        "The list of slot sizes with which this cache holds the most blocks, {blocks}. A bucket has room for"
+        " {items} blocks of the largest size, {bucket}, and each size needs one, so a short list suits a small cache."
+        " The largest holds the longest block, {longest}: HBase never caches a block without a slot.",
+        f"{ALLOCATOR}: lists of several lengths were tried on its own arithmetic",
+        largest=figure(slots.sizes[-1], "B", "bucket_cache.bucket_sizes"),
+        longest=computed(demand.blocks.longest_bytes, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
+        sizes=figure(len(slots.sizes), "sizes", "bucket_cache.bucket_sizes"),
+        bucket=computed(bucket_bytes(slots.sizes), "B", "sizing.allocator.bucket_bytes"),
+        items=constant(allocator, "FEWEST_ITEMS_IN_BUCKET"),
+        blocks=figure(slots.blocks, "blocks", "bucket_cache.blocks_held"),
+        cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
+        mebibyte=MEBIBYTE,
+    )
+
+
 def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain the share of reads that the cache answers; nothing for a cluster without one."""
     if not candidate.cache_mib:
@@ -168,7 +207,7 @@ def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
     demand = candidate.question.demand
     return {
         "hit_ratio.predicted": explain(
-            "hit_ratio(max(nothing, cache * mebibyte - compaction) * nodes)",
+            "hit_ratio(max(nothing, usable - compaction) * nodes)",
             "The share of block reads that {nodes} with {cache} of cache each answer from their disks, while each "
             "compacts one region ({compaction}). {everything} in all would hold every block.",
             "Che, Tung, Wang 2002, at every size that eviction swings through; checked against a replay of HBase's "
@@ -176,7 +215,9 @@ def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
             {"hit_ratio": PredictedHitRatio(demand)},
             nothing=NOTHING,
             cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
-            mebibyte=MEBIBYTE,
+            usable=computed(
+                demand.effective_bytes(candidate.cache_mib), "B", "sizing.bucket_cache.CacheDemand.effective_bytes"
+            ),
             compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
             nodes=figure(candidate.count, "nodes", "core.count"),
             everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),

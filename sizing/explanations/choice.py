@@ -25,6 +25,7 @@ MEASURES = {
     "carries_load_within": "cold caches would carry the load after {with_one_fewer}, but the target is {needed}",
     "p99": "the p99 would be {with_one_fewer} (estimate), but the target is {needed}",
     "budget": "the cluster would cost {with_one_fewer}, but the budget is {needed}",
+    "recovery": "HDFS would take {with_one_fewer} to copy a lost node's data again, but {needed} is the limit",
     "volume": "each node would need a volume of {with_one_fewer}, and EMR documents at most {needed}",
 }
 """How the shortfall of a cluster with one node fewer reads, by the target that it misses."""

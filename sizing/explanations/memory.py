@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sizing import heap, memory
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, explain
-from sizing.explanations.quantities import MEBIBYTE, computed, constant, fact, figure, setting
+from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.heap import HeapNeeds
 from sizing.units import MIB
 
@@ -92,16 +92,22 @@ def _heap(candidate: Candidate) -> Explanation:
 
 
 def _on_heap_cache(candidate: Candidate) -> Explanation:
+    shared = (
+        ""
+        if candidate.cache_mib
+        else " Data blocks are in L1 too, so the indexes count on its share for blocks that are read twice, {safe}."
+    )
     return explain(
-        "max(smallest, ceil(percents * ceil(slack * indexes_and_blooms) / heap) / percents)",
+        "max(smallest, ceil(percents * ceil(slack * indexes_and_blooms / safe) / heap) / percents)",
         "L1 keeps the leaf indexes and Bloom chunks of a server's files ({indexes_and_blooms}, times {slack} for root "
-        "indexes and eviction), as a share of the heap rounded up to a whole percent, at least {smallest}.",
+        "indexes and eviction), as a share of the heap rounded up to a whole percent, at least {smallest}." + shared,
         HEAP_CHECK,
         indexes_and_blooms=computed(
             candidate.share.index_and_bloom_bytes, "B", "sizing.stored_blocks.StoredBlocks.l1_bytes"
         ),
         slack=constant(heap, "L1_SLACK"),
         heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        safe=constant(heap, "MULTI_FRACTION", "fraction") if shared else WHOLE,
         smallest=constant(heap, "MINIMUM_FRACTION", "fraction"),
         percents=constant(heap, "PERCENTS"),
     )

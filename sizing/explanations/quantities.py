@@ -65,5 +65,5 @@ def pinned(pins: Pins, name: str) -> Explanation | None:
         "stated",
         "Your override states {stated}, and the plan uses it.",
         "the environment file",
-        stated=setting(value, "", f"overrides.hbase-site.{PINNED_BY[name]}"),
+        stated=setting(value, "", f"overrides.{PINNED_BY[name]}"),
     )

@@ -72,19 +72,19 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     away = figure(timing.away_seconds, "s", "restart.away_seconds")
     opening = computed(timing.opening_seconds, "s", "sizing.restart.restart")
     margin = constant(restart, "RETAIN_MARGIN")
+    retries = pinned(candidate.question.requirements.pins, "retain_retries") or explain(
+        "fewest_retries(margin * (away + opening))",
+        "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} away and "
+        "{opening} to open its regions) before it moves the regions to other servers.",
+        "HBase 2.6 hbase.master.scp.retain.assignment.force; the default of 600 retries never gives up",
+        {"fewest_retries": restart.retain_retries},
+        margin=margin,
+        away=away,
+        opening=opening,
+    )
     return {
         "restart.away_seconds": _away(candidate),
-        "restart.retain_retries": pinned(candidate.question.requirements.pins, "retain_retries")
-        or explain(
-            "fewest_retries(margin * (away + opening))",
-            "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} away and "
-            "{opening} to open its regions) before it moves the regions to other servers.",
-            "HBase 2.6 hbase.master.scp.retain.assignment.force; the default of 600 retries never gives up",
-            {"fewest_retries": restart.retain_retries},
-            margin=margin,
-            away=away,
-            opening=opening,
-        ),
+        **({"restart.retain_retries": retries} if candidate.cache_mib else {}),
         "restart.wait_for_servers_ms": explain(
             "milliseconds * ceil(margin * away)",
             "A starting master waits at most {margin} times as long as a server is away ({away}), rounded up to a "

@@ -16,6 +16,7 @@ from emr.classification import flattened
 from facts.keys import hadoop_keys, hbase_keys
 from facts.releases import releases
 from sizing.explanation import Explanations
+from sizing.modes import HDFS
 from sizing.release import Version
 from tests.configurations.variants import VARIANTS, small_cache_launch, variant_launch
 
@@ -80,7 +81,9 @@ DEFAULT_MEANS_UNSET = {"hbase.bucketcache.size", "dfs.datanode.data.dir", "hbase
 
 
 def explanations() -> Explanations:
-    return variant_launch(VARIANTS[0]).plan.because
+    """The explanations of a plan with a cache, and of one with the data in HDFS."""
+    stored_in_hdfs = next(variant for variant in VARIANTS if variant.mode is HDFS)
+    return {**variant_launch(stored_in_hdfs).plan.because, **variant_launch(VARIANTS[0]).plan.because}
 
 
 @pytest.mark.parametrize("entry", [entry for entry in PROPERTIES if entry.figure], ids=name)

@@ -26,6 +26,7 @@ STATED = {
     "hbase.hfile.thread.prefetch": ("48", "prefetch_threads", 48),
     "hbase.regionserver.executor.openregion.threads": ("7", "open_region_threads", 7),
     "fs.s3a.connection.maximum": ("900", "s3_connections", 900),
+    "hbase.hregion.max.filesize": (str(5 * 2**30), "regions.split_bytes", 5 * 2**30),
     "hbase.master.scp.retain.assignment.force.retries": ("14", "restart.retain_retries", 14),
 }
 """An override of hbase-site with the figure that it pins, for each pin."""

@@ -108,6 +108,16 @@ CASES: dict[str, Requirements] = {
     ),
     "small blocks": with_workload(RELAXED, block_bytes=8 * KIB, row_bytes=8 * KIB),
     "long blocks": with_workload(RELAXED, block_bytes=KIB * KIB, row_bytes=8 * KIB),
+    "cells of 1 MiB": with_workload(RELAXED, cell_bytes=MIB, row_bytes=MIB, stored_bytes=5 * GIB, regions=10),
+    "cells of 4 MiB on a small volume": with_core(
+        with_workload(RELAXED, cell_bytes=4 * MIB, row_bytes=4 * MIB, stored_bytes=20 * GIB, regions=10),
+        type="r8g.2xlarge",
+        count=3,
+        volumes=(gp3_volume("cache", 5), SYSTEM),
+    ),
+    "half of the cells of 1 MiB": with_targets(
+        with_workload(RELAXED, cell_bytes=MIB, row_bytes=MIB, stored_bytes=50 * GIB, regions=10), hit_ratio=0.5
+    ),
     "compressed": with_workload(RELAXED, codec="zstd", compression_ratio=3.0),
     "encoded": with_workload(RELAXED, encoding="FAST_DIFF"),
     "uniform": with_workload(RELAXED, popularity=UNIFORM),

@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from facts.releases import releases
+from sizing.bucket_cache import CacheDemand
 from sizing.calculator import plan
 from sizing.clients import ClientSettings, client_settings
 from sizing.compacted_blocks import largest_cached_compaction_bytes
 from sizing.gp3 import Provisions
 from sizing.heap import Heap
+from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory, split_memory
 from sizing.modes import HDFS, S3_PLAIN
 from sizing.plan import Plan
@@ -102,6 +104,13 @@ CASES["own drives, short blocks"] = with_workload(
 CASES["small nodes"] = on_one_type(
     with_workload(replace(RELAXED, mode=HDFS), stored_bytes=TIB, reads=reads(100)), "r6g.xlarge", 10
 )
+CASES["cells of 1 MiB"], CASES["cells of 15 MiB"] = (
+    on_one_type(
+        with_workload(RELAXED, cell_bytes=size, row_bytes=size, stored_bytes=TIB, reads=reads(5)), "r8g.8xlarge", 6
+    )
+    for size in (MIB, 15 * MIB)
+)
+CASES["few hdfs nodes"] = with_workload(with_core(CASES["hdfs"], count=5), regions=3_000, stored_bytes=5 * TIB)
 CASES["small rows"] = with_workload(CASES["prod"], row_bytes=2 * KIB)
 for encoding in ("PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"):
     CASES[encoding] = on_one_type(with_workload(RELAXED, encoding=encoding), "r8g.2xlarge", 30)
@@ -172,6 +181,39 @@ def newer_world() -> World:
     return replace(WORLD, release=replace(WORLD.release, hbase=(2, 6, 5)))
 
 
+def large_cells() -> CacheDemand:
+    return SizingInputs.new(CASES["cells of 1 MiB"], WORLD).demand
+
+
+def largest_slot_of_large_cells() -> int:
+    return large_cells().sizes[-1]
+
+
+def lists_in_caches() -> list[int]:
+    """Return how many sizes caches of 1 to 12 GiB have."""
+    return [len(large_cells().slots(gib * 1024).sizes) for gib in range(1, 13)]
+
+
+def coarse_blocks(gib: int) -> Callable[[], object]:
+    """Return the blocks of a cache of so many GiB, in bytes of a large cache."""
+    return lambda: large_cells().effective_bytes(gib * 1024)
+
+
+def most_data_of_a_node() -> int:
+    """Return the most volumes of a node among clusters for more and more data in HDFS, on small nodes."""
+    return max(hdfs_plan(tebibytes).core.volume("data").count for tebibytes in (30, 60, 90))
+
+
+def fewest_hdfs_nodes() -> int:
+    return hdfs_plan(90).core.count
+
+
+@cache
+def hdfs_plan(tebibytes: int) -> Plan:
+    requirements = with_workload(CASES["hdfs"], stored_bytes=tebibytes * TIB, regions=3_000, reads=reads(10))
+    return plan(with_core(requirements, type="r8g.4xlarge", count=None), WORLD)
+
+
 def last_hour() -> float:
     return planned("prod").warm_up.curve[-1][0]
 
@@ -233,7 +275,6 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("bill.NODE_METRICS", cost("CloudWatch metrics"), 108.3),
     ("bill.PRIMARY_VOLUMES", cost("primary system volumes"), 30.72),
     ("bucket_cache.WRITER_THREADS", term("heap.xmx_mib", "write_queues"), 270129540),
-    ("bucket_cache.WRITER_QUEUE_LENGTH", term("heap.xmx_mib", "write_queues"), 270129540),
     ("calculator.LEAST_HOURS", last_hour, 24.0),
     ("call_queues.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.9),
     ("call_queues.FEWEST_WRITERS", figure("call_queues.read_fraction", "few reads"), 0.73),
@@ -241,6 +282,13 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("cold_start.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11119.492235293961),
     ("cold_start.LONGEST_HOURS", last_moment("half cached"), (25.129575437337035, 0.9451549340081048)),
     ("cold_start.NEARLY_WARM", last_moment("prod"), (3.0887478431372113, 1.0)),
+    ("bucket_cache.QUEUED_BYTES", figure("bucket_cache.writer_queue_length", "cells of 1 MiB"), 31),
+    ("bucket_cache.LONGEST_QUEUE", figure("bucket_cache.writer_queue_length"), 256),
+    ("bucket_cache.SHORTEST_QUEUE", figure("bucket_cache.writer_queue_length", "cells of 15 MiB"), 4),
+    ("bucket_sizes.MOST_LARGEST", largest_slot_of_large_cells, 64241408),
+    ("coarse_cache.LIST_LENGTHS", lists_in_caches, [6, 9, 9, 9, 9, 13, 13, 13, 13, 13, 13, 13]),
+    ("coarse_cache.COARSE_BUCKETS", coarse_blocks(24), 25556428202.159855),
+    ("coarse_cache.PROPORTIONAL_BUCKETS", coarse_blocks(120), 128748540031.16013),
     ("cost.PUT_BYTES", cost("S3 writes"), 4.10625),
     ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 116.4375),
     ("cost.REQUEST_METRICS", cost("CloudWatch metrics"), 108.3),
@@ -263,6 +311,11 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("heap.STEP_MIB", figure("heap.xmx_mib"), 10752),
     ("heap.RESTORED_ENTRY_BYTES", term("heap.xmx_mib", "cache_index"), 6468667560),
     ("hit_ratio.PEAK", figure("hit_ratio.predicted", "large cells"), 0.9469391853735492),
+    ("gp3.EMR_MOST_VOLUMES", most_data_of_a_node, 12),
+    ("hdfs_load.LONGEST_RECOVERY_SECONDS", fewest_hdfs_nodes, 34),
+    ("hdfs_load.RECOVERY_FRACTION", figure("hdfs.recovery_seconds", "hdfs"), 415.6699895172645),
+    ("hdfs_load.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
+    ("hdfs_load.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 8000),
     ("index_file.LARGE", figure("persistence.index_bytes"), 1005039275),
     ("inputs.WRITE_AMPLIFICATION", cost("S3 old versions"), 116.4375),
     ("inputs.UTILISATION", figure("core.volumes.cache.throughput_mib_s", "busy"), 425),
@@ -324,6 +377,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("restart.BOOT_SECONDS", figure("restart.away_seconds"), 153.09081320719798),
     ("restart.S3_TRIPS_PER_REGION", figure("restart.opening_seconds"), 6.6),
     ("restart.RETAIN_WAIT_SECONDS", figure("restart.retention_window_seconds"), 409.55),
+    ("region_size.SPLIT_GROWTH", figure("regions.split_bytes"), 62 * GIB),
     ("restart.RETAIN_MARGIN", figure("restart.wait_for_servers_ms"), 230000),
     ("sampling.LEAST_OF_STRATUM", sampled_strata, [9, 10, 13, 28]),
     ("sampling.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
@@ -377,7 +431,7 @@ NO_FIGURE = {
     "hit_ratio.GRID_POINTS": "where Newton starts; where it ends, test_hit_ratio holds against a replay",
 }
 """Judgements without a consequence in a plan, each with the reason."""
-ADVICE = {"family_advice", "freshness", "warning"}
+ADVICE = {"block_advice", "family_advice", "freshness", "warning"}
 """Modules whose judgements decide what is said beside a plan; their own tests have a case on either side of each."""
 
 

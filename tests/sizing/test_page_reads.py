@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, aligned_bytes, block_read, mean_block_read
+from sizing import page_reads
+from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, SLOT_STEP_BYTES, aligned_bytes, block_read, mean_block_read
 
 laws = settings(max_examples=200, deadline=None)
 
@@ -66,3 +67,10 @@ def test_of_several_lengths_it_is_the_mean(lengths: list[tuple[int, int]]) -> No
 def test_of_none_there_is_no_mean() -> None:
     with pytest.raises(ValueError, match="no blocks"):
         mean_block_read([])
+
+
+@given(steps=st.integers(1_500, 12_000))
+def test_the_reads_of_a_long_block_repeat(steps: int) -> None:
+    long, counted = block_read(steps * SLOT_STEP_BYTES), page_reads._of_steps(steps)
+    assert long.bytes == pytest.approx(counted.bytes)
+    assert long.ios == pytest.approx(counted.ios)

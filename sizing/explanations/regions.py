@@ -1,0 +1,37 @@
+"""Why regions split where they do."""
+
+from __future__ import annotations
+
+from sizing import region_size
+from sizing.candidate import Candidate
+from sizing.explanation import Explanation, explain
+from sizing.explanations.quantities import GIBIBYTE, constant, pinned, setting
+
+
+def region_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """Explain the size of a region, and the limit at which it splits."""
+    requirements = candidate.question.requirements
+    workload = requirements.workload
+    stored = setting(workload.stored_bytes, "B", "workload.stored")
+    count = setting(workload.regions, "regions", "workload.regions")
+    return {
+        "regions.mean_bytes": explain(
+            "ceil(stored / regions)",
+            "The mean of {regions} that hold {stored}.",
+            "the environment file, or an inspection",
+            stored=stored,
+            regions=count,
+        ),
+        "regions.split_bytes": pinned(requirements.pins, "split_bytes")
+        or explain(
+            "max(default, up_to(growth * ceil(stored / regions), gibibyte))",
+            "A region splits when it has {growth} times the mean size of {regions} that hold {stored}, and never below"
+            " HBase's default of {default}: a split drops cached blocks, so only growth causes one.",
+            "HBase 2.6.2 SteppingSplitPolicy; each region draws its own limit, up to an eighth above or below this one",
+            default=constant(region_size, "DEFAULT_SPLIT_BYTES", "B"),
+            growth=constant(region_size, "SPLIT_GROWTH"),
+            stored=stored,
+            regions=count,
+            gibibyte=GIBIBYTE,
+        ),
+    }

@@ -1,0 +1,81 @@
+"""HDFS as the store of the data: how long a lost node's data takes to be copied again, and threads for its daemons."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from sizing.pins import Pins
+from sizing.units import SECONDS_PER_HOUR
+
+# judgement: until it is over, another lost node leaves one copy of some blocks; in four hours that is rare.
+LONGEST_RECOVERY_SECONDS: Final = 4.0 * SECONDS_PER_HOUR
+RECOVERY_FRACTION: Final = (
+    0.5  # judgement: the other half of every disk serves reads, flushes and compactions meanwhile
+)
+# judgement: the usual rule of operators for dfs.namenode.handler.count, 20 x ln(nodes).
+NAMENODE_HANDLERS_PER_LN: Final = 20
+FEWEST_HANDLERS: Final = 10  # dfs.namenode.handler.count and dfs.datanode.handler.count
+# HBase reference guide, "dfs.datanode.max.transfer.threads": 4,096 or more; an open file of a region may take one.
+TRANSFER_THREADS: Final = 4_096
+# judgement: four store files, each read and written by two threads at the worst moment.
+TRANSFERS_PER_REGION: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HdfsLoad:
+    """HDFS with the data of HBase on `nodes` DataNodes: one node's bytes, and how fast its disks move them."""
+
+    nodes: int
+    copies: int
+    node_bytes: float
+    disk_bytes_per_second: float
+    volumes: int
+    regions: int
+
+    @property
+    def recovery_seconds(self) -> float:
+        """Return how long it takes until every block of a lost node has all its copies again.
+
+        Every surviving node reads its part of the lost blocks from its disks, and writes as much. With fewer survivors
+        than copies the node that EMR brings in writes them all.
+        """
+        survivors = self.nodes - 1
+        moved_bytes = 2 * self.node_bytes / survivors if survivors >= self.copies else self.node_bytes
+        return moved_bytes / (RECOVERY_FRACTION * self.disk_bytes_per_second)
+
+    @property
+    def namenode_handlers(self) -> int:
+        """Return `dfs.namenode.handler.count`."""
+        return max(FEWEST_HANDLERS, math.ceil(NAMENODE_HANDLERS_PER_LN * math.log(self.nodes)))
+
+    @property
+    def datanode_handlers(self) -> int:
+        """Return `dfs.datanode.handler.count`: the default, or one for each volume."""
+        return max(FEWEST_HANDLERS, self.volumes)
+
+    @property
+    def transfer_threads(self) -> int:
+        """Return `dfs.datanode.max.transfer.threads`."""
+        return max(TRANSFER_THREADS, TRANSFERS_PER_REGION * math.ceil(self.regions / self.nodes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hdfs:
+    """The figures of HDFS in a plan whose data it stores."""
+
+    recovery_seconds: float
+    namenode_handlers: int
+    datanode_handlers: int
+    transfer_threads: int
+
+    @classmethod
+    def of(cls, load: HdfsLoad, pins: Pins) -> Hdfs:
+        """Return the figures for that load, and those that overrides pin."""
+        return cls(
+            recovery_seconds=load.recovery_seconds,
+            namenode_handlers=pins.namenode_handlers or load.namenode_handlers,
+            datanode_handlers=pins.datanode_handlers or load.datanode_handlers,
+            transfer_threads=pins.transfer_threads or load.transfer_threads,
+        )

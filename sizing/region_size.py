@@ -1,0 +1,41 @@
+"""How large regions are, and at which size HBase splits them.
+
+A split drops the cached blocks of the region that splits, so the limit lies well above the regions that there are.
+Source: HBase 2.6.2 SteppingSplitPolicy and ConstantSizeRegionSplitPolicy (read in the jar): the limit is 10 GiB by
+default, and each region draws its own, up to an eighth above or below it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from sizing.units import GIB
+from sizing.workload import Workload
+
+DEFAULT_SPLIT_BYTES: Final = 10 * GIB  # hbase.hregion.max.filesize
+JITTER_FRACTION: Final = 0.125  # hbase.hregion.max.filesize.jitter is 0.25, from an eighth below to an eighth above
+# judgement: a region of 1.75 times the mean does not split, and daughters of a region that grew to the limit are means.
+SPLIT_GROWTH: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regions:
+    """The regions of all tables, with their mean size and the size at which they split."""
+
+    count: int
+    mean_bytes: int
+    split_bytes: int
+
+    @classmethod
+    def of(cls, workload: Workload, pinned_split_bytes: int | None) -> Regions:
+        """Return the regions of a workload; the limit is pinned, or large enough for regions to double."""
+        mean_bytes = math.ceil(workload.stored_bytes / workload.regions)
+        chosen = max(DEFAULT_SPLIT_BYTES, GIB * math.ceil(SPLIT_GROWTH * mean_bytes / GIB))
+        return cls(count=workload.regions, mean_bytes=mean_bytes, split_bytes=pinned_split_bytes or chosen)
+
+    @property
+    def first_split_bytes(self) -> float:
+        """Return the size from which on a region may split: the least limit that one draws."""
+        return self.split_bytes * (1 - JITTER_FRACTION)

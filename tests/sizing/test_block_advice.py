@@ -1,0 +1,86 @@
+"""Advice about blocks is a plan that serves, is and is cheaper by 5 %."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from sizing.block_advice import ASSUMED_RATIO, alternatives
+from sizing.calculator import plan
+from sizing.inspection import Inspection
+from sizing.plan import Alternative
+from sizing.requirements import Requirements
+from sizing.units import GIB, KIB, TIB
+from sizing.workload import OpenLoad, Reads
+from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_targets, with_workload
+
+SMALL_ROWS = with_workload(
+    RELAXED,
+    stored_bytes=2 * TIB,
+    cell_bytes=KIB,
+    row_bytes=KIB,
+    regions=200,
+    write_bytes_per_second=0,
+    reads=Reads(load=OpenLoad(reads_per_second=100_000)),
+)
+"""100,000 reads a second of rows of 1 KiB, which blocks of 64 KiB read 64 times too much for."""
+
+
+def advised(requirements: Requirements) -> tuple[Alternative, ...]:
+    return alternatives(requirements, WORLD, plan(requirements, WORLD))
+
+
+@cache
+def for_small_rows() -> tuple[Alternative, ...]:
+    return advised(SMALL_ROWS)
+
+
+def test_smaller_blocks_for_small_rows_cost_a_third() -> None:
+    cheapest = for_small_rows()[0]
+    assert cheapest.block_bytes == 16 * KIB
+    assert cheapest.saving_usd_per_month > 2 * cheapest.usd_per_month
+
+
+@pytest.mark.parametrize("block_kib", [8, 16, 32])
+def test_advice_is_the_plan_with_that_block_size(block_kib: int) -> None:
+    workload = replace(SMALL_ROWS.workload, block_bytes=block_kib * KIB)
+    sized = plan(replace(SMALL_ROWS, workload=workload), WORLD)
+    [advice] = [item for item in for_small_rows() if (item.setting, item.block_bytes) == ("BLOCKSIZE", block_kib * KIB)]
+    assert (advice.instance_type, advice.count) == (sized.core.instance_type, sized.core.count)
+    assert advice.usd_per_month == pytest.approx(sized.cost.usd_per_month)
+    assert advice.heap_mib == sized.heap.xmx_mib
+    assert advice.restart_seconds == sized.restart.seconds
+    stated = plan(SMALL_ROWS, WORLD).cost.usd_per_month
+    assert advice.saving_usd_per_month == pytest.approx(stated - advice.usd_per_month)
+
+
+def test_savings_are_worth_a_compaction() -> None:
+    stated = plan(SMALL_ROWS, WORLD).cost.usd_per_month
+    assert all(advice.usd_per_month <= 0.95 * stated for advice in for_small_rows())
+    assert not advised(with_workload(RELAXED, stored_bytes=20 * GIB, reads=Reads(load=OpenLoad(reads_per_second=10))))
+
+
+def test_a_codec_is_tried_with_an_assumed_ratio() -> None:
+    [codec] = [item for item in for_small_rows() if item.setting == "COMPRESSION"]
+    assert (codec.codec, codec.compression_ratio, codec.block_bytes) == ("zstd", ASSUMED_RATIO, 64 * KIB)
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [
+        PINNED,
+        with_targets(RELAXED, budget_usd_per_month=100.0),
+        with_workload(RELAXED, inspection=Inspection(root="", inspected_at="", stored_bytes=1, families=())),
+    ],
+    ids=["pinned", "infeasible", "inspected"],
+)
+def test_nothing_is_advised_where_nothing_can_be_chosen(requirements: Requirements) -> None:
+    sized = plan(replace(requirements, workload=replace(requirements.workload, inspection=None)), WORLD)
+    assert not alternatives(requirements, WORLD, sized)
+
+
+def test_a_block_of_one_cell_is_not_made_smaller() -> None:
+    cells = with_workload(SMALL_ROWS, cell_bytes=100 * KIB, row_bytes=100 * KIB, block_bytes=128 * KIB)
+    assert not [item for item in advised(cells) if item.setting == "BLOCKSIZE"]
