@@ -15,8 +15,9 @@ from sizing.problem import InvalidInput
 DOCS: Final = Path(__file__).parents[1] / "docs"
 RESULTS: Final = "lab-results"
 THREE_SERVERS: Final = "lab-three-servers"
-RUNS: Final = (RESULTS, THREE_SERVERS)
-"""The runs that may be committed, of one RegionServer and of three: NAME.json, of which NAME.md is made."""
+COLD_CACHES: Final = "lab-cold-caches"
+RUNS: Final = (RESULTS, THREE_SERVERS, COLD_CACHES)
+"""The runs that may be committed, the others of three RegionServers: NAME.json, of which NAME.md is made."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

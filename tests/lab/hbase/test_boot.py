@@ -17,10 +17,10 @@ import pytest
 
 from configurations.launch import Launch
 from configurations.metrics import METRICS, MetricSource
-from hfile.layout import FileEntry, listing
+from hfile.layout import listing
 from hfile.local_root import LocalRoot
 from hfile.store_file import data_blocks, data_header, opened
-from lab.hbase.bench import COLD, Bench, Window
+from lab.hbase.bench import Bench, Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment
 from lab.hbase.jmx import bean
@@ -166,44 +166,6 @@ def test_every_attribute_that_emrs_agent_is_requested_for_is_there(experiment: E
     for metric in METRICS:
         if metric.source in where:
             assert metric.attribute in bean(where[metric.source], metric.bean), metric
-
-
-def test_checksum_warnings_are_a_prefetch_that_resumes_behind_cached_blocks(experiment: Experiment) -> None:
-    """HBase's prefetch passes cached blocks and then expects the next one to be as long as the first that it passed."""
-    bench, cluster = experiment.filled().bench, experiment.bench.cluster
-    bench.serve(LabServer(varied=COLD), cold=True)
-    bench.ycsb.run(experiment.table, YcsbLoad(seconds=5.0, threads=2, target_per_second=60.0, seed=3))
-    cluster.stop_servers()
-    cached = set(cached_lengths(cluster.volume(LabServer()) / "index" / "bucketcache.index"))
-    assert 50 < len(cached) < experiment.filled().miniature.demand.blocks.count / 2
-    root = LocalRoot(cluster.place.objects / ROOT)
-    [family] = [item for item in listing(root.files()).families.values() if item.table == experiment.table.name]
-    expected = sum(mismatches(root, stored, cached) for stored in family.files)
-    assert expected > 0
-    log = cluster.place.log("server-0")
-    before = log.stat().st_size
-    bench.serve(LabServer(), cold=False)
-    bench.wait_until_full(experiment.filled().miniature.demand.blocks.count, 300.0)
-    assert log.read_bytes()[before:].count(b"HBase checksum verification failed") == expected
-
-
-def mismatches(root: LocalRoot, stored: FileEntry, cached: set[tuple[str, int]]) -> int:
-    """Return how often a prefetch of this file expects a block to be as long as another, which was cached."""
-    readable, name = root.readable(stored), stored.path.rpartition("/")[2]
-    entries = data_blocks(readable, opened(readable))
-    blocks, end = list[tuple[int, int]](), 0
-    for offset, size in zip(entries.offsets, entries.sizes, strict=True):
-        if offset > end:
-            # A chunk of the Bloom filter, which a restarted server has not cached.
-            blocks.append((end, offset - end))
-        blocks.append((offset, size))
-        end = offset + size
-    mismatched, expected = 0, 0
-    for place, (offset, size) in enumerate(blocks):
-        if (name, offset) not in cached:
-            mismatched += expected not in (0, size)
-            expected = blocks[place + 1][1] if place + 1 < len(blocks) else 0
-    return mismatched
 
 
 # Magic, blocks of a chunk, number of chunks; the rest is one chunk here.
