@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -17,10 +18,10 @@ import pytest
 
 from configurations.launch import Launch
 from configurations.metrics import METRICS, MetricSource
-from hfile.layout import listing
+from hfile.layout import FileEntry, listing
 from hfile.local_root import LocalRoot
 from hfile.store_file import data_blocks, data_header, opened
-from lab.hbase.bench import Bench, Window
+from lab.hbase.bench import COLD, Bench, Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment
 from lab.hbase.jmx import bean
@@ -166,6 +167,52 @@ def test_every_attribute_that_emrs_agent_is_requested_for_is_there(experiment: E
     for metric in METRICS:
         if metric.source in where:
             assert metric.attribute in bean(where[metric.source], metric.bean), metric
+
+
+def test_a_prefetch_that_resumes_behind_cached_blocks_warns_of_checksums_or_ends(experiment: Experiment) -> None:
+    """HBase's prefetch passes cached blocks and then expects the next one to be as long as the first that it passed."""
+    bench, cluster = experiment.filled().bench, experiment.bench.cluster
+    bench.serve(LabServer(varied=COLD), cold=True)
+    bench.ycsb.run(experiment.table, YcsbLoad(seconds=5.0, threads=2, target_per_second=60.0, seed=3))
+    cluster.stop_servers()
+    cached = set(cached_lengths(cluster.volume(LabServer()) / "index" / "bucketcache.index"))
+    root = LocalRoot(cluster.place.objects / ROOT)
+    [family] = [item for item in listing(root.files()).families.values() if item.table == experiment.table.name]
+    expected = {event for stored in family.files for event in resumed(root, stored, cached)}
+    log = cluster.place.log("server-0")
+    before = log.stat().st_size
+    bench.serve(LabServer(), cold=False)
+    bench.wait_until_still(300.0, still_seconds=15.0)
+    text = log.read_bytes()[before:].decode()
+    events = {("warns", name, int(at)) for name, at in WARNED.findall(text)}
+    events |= {("ends", name, int(at)) for name, at in ENDED.findall(text)}
+    assert events
+    assert events <= expected
+
+
+WARNED = re.compile(r"HBase checksum verification failed for file \S+/usertable/\S+/(\w+) at offset (\d+)")
+ENDED = re.compile(r"Prefetch path=\S+/usertable/\S+/(\w+), offset=(\d+), end=\d+\njava.nio.BufferUnderflowException")
+
+
+def resumed(root: LocalRoot, stored: FileEntry, cached: set[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
+    """Yield the first place of this file, if any, where a prefetch expects another length than the block has."""
+    readable, name = root.readable(stored), stored.path.rpartition("/")[2]
+    entries = data_blocks(readable, opened(readable))
+    blocks, end = list[tuple[int, int]](), 0
+    for offset, size in zip(entries.offsets, entries.sizes, strict=True):
+        if offset > end:
+            # A chunk of the Bloom filter, which a restarted server has not cached.
+            blocks.append((end, offset - end))
+        blocks.append((offset, size))
+        end = offset + size
+    expected = 0
+    for place, (offset, size) in enumerate(blocks):
+        if (name, offset) in cached:
+            continue
+        if expected not in (0, size):
+            yield "ends" if expected < size else "warns", name, offset
+            return
+        expected = blocks[place + 1][1] if place + 1 < len(blocks) else 0
 
 
 # Magic, blocks of a chunk, number of chunks; the rest is one chunk here.
