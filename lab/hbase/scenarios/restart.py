@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from lab.hbase.bench import FRESH_SECONDS
+from lab.hbase.bench import FRESH_SECONDS, Window
 from lab.hbase.cluster import LabServer
-from lab.hbase.control import Control, ControlledWindow, controlled
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, fill, over_time, within
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording
@@ -58,32 +57,30 @@ CASES: Final = (
 def run(lab: Experiment) -> ScenarioResult:
     """Return each case after the same warm minute."""
     lab = lab.filled()
-    bench = lab.bench
+    table, bench = lab.table, lab.bench
     bench.serve(LabServer(), cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
-    with controlled(lab) as control:
-        control.measure(lab.load())
-        before = control.measure(lab.load())
-        restarts = [_restarted(control, case, before) for case in CASES]
+    bench.measure(table, lab.load())
+    before = bench.measure(table, lab.load())
+    restarts = [_restarted(lab, case, before) for case in CASES]
     return ScenarioResult(
         figures=tuple(figure for item in restarts for figure in item.figures),
         charts=tuple(chart for item in restarts for chart in item.charts),
         recorded=tuple(recording for item in restarts for recording in item.recorded),
         limits=(
             "The index is written more often here than in the plan: a crash of a real server loses more of it.",
-            "A second RegionServer, which is not restarted, is read at the same time and uses the same cores.",
             "The file system's page cache survives a killed process; it would not survive a power failure.",
         ),
     )
 
 
-def _restarted(control: Control, case: RestartCase, before: ControlledWindow) -> ScenarioResult:
-    lab = control.lab
+def _restarted(lab: Experiment, case: RestartCase, before: Window) -> ScenarioResult:
     bench = lab.bench
     # Long enough that the index contains every cached block.
     time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     cached = bench.sample(0.0).cache.l2_blocks
     bench.store.set(bench.latency)
+    table = lab.table
     with bench.sampled() as samples:
         time.sleep(FRESH_SECONDS)
         away = _away(lab, case)
@@ -92,8 +89,8 @@ def _restarted(control: Control, case: RestartCase, before: ControlledWindow) ->
             if case.keeps
             else bench.sample(0.0).cache.l2_blocks
         )
-        first = control.measure(lab.load(seconds=FIRST_MINUTE_SECONDS))
-    after = control.measure(lab.load())
+        first = bench.measure(table, lab.load(seconds=FIRST_MINUTE_SECONDS))
+    after = bench.measure(table, lab.load())
     return ScenarioResult(
         figures=_figures(lab, case, (cached, recovered, away), (before, first, after)),
         charts=(
@@ -117,10 +114,7 @@ def _away(lab: Experiment, case: RestartCase) -> float:
 
 
 def _figures(
-    lab: Experiment,
-    case: RestartCase,
-    counted: tuple[int, int, float],
-    windows: tuple[ControlledWindow, ControlledWindow, ControlledWindow],
+    lab: Experiment, case: RestartCase, counted: tuple[int, int, float], windows: tuple[Window, Window, Window]
 ) -> tuple[Measurement, ...]:
     cached, recovered, away = counted
     return (
@@ -156,15 +150,14 @@ def _figures(
     )
 
 
-def _reading_figures(
-    case: RestartCase, before: ControlledWindow, first: ControlledWindow, after: ControlledWindow
-) -> tuple[Measurement, ...]:
+def _reading_figures(case: RestartCase, before: Window, first: Window, after: Window) -> tuple[Measurement, ...]:
     figure = partial(Measurement, case=case.name)
+    usual = before.measured.operations_per_second
     return (
         figure(
             name="hit ratio in the first minute",
             unit="",
-            measured=first.window.hit_ratio,
+            measured=first.hit_ratio,
             predicted=1.0 if case.keeps else None,
             because="nothing is lost" if case.keeps else "the reads of that minute fill the cache",
             target=at_least(RESTORED_FRACTION) if case.keeps else None,
@@ -172,21 +165,20 @@ def _reading_figures(
         figure(
             name="GETs per 1,000 reads in the first minute",
             unit="",
-            measured=first.window.gets_per_1000_reads,
+            measured=first.gets_per_1000_reads,
             because="counted in front of the S3 server",
         ),
         figure(
             name="throughput against before, in the first minute",
             unit="x",
-            measured=first.ratio / before.ratio,
-            because="the JVM is cold as well; divided by a second RegionServer's, read in the same seconds",
+            measured=first.measured.operations_per_second / usual,
+            because="the JVM is cold as well",
         ),
         figure(
             name="throughput against before, after it",
             unit="x",
-            measured=after.ratio / before.ratio,
-            because="the same reads with a warm JVM; divided by a second RegionServer's, read in the same seconds and "
-            "not restarted, so that a busy machine concerns both",
+            measured=after.measured.operations_per_second / usual,
+            because="the same reads with a warm JVM",
             target=at_least(AS_FAST) if case.keeps else None,
         ),
     )
