@@ -72,6 +72,7 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     away = figure(timing.away_seconds, "s", "restart.away_seconds")
     opening = computed(timing.opening_seconds, "s", "sizing.restart.restart")
     margin = constant(restart, "RETAIN_MARGIN")
+    cache = ", its cache kept" if candidate.cache_mib else ""
     retries = pinned(candidate.question.requirements.pins, "retain_retries") or explain(
         "fewest_retries(margin * (away + opening))",
         "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} away and "
@@ -96,7 +97,7 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "restart.seconds": explain(
             "stop + away + late + opening",
-            "Restart of one server, its cache kept: {stop} to write the index, {away} until it is back, {late} until"
+            f"Restart of one server{cache}: {{stop}} to write the index, {{away}} until it is back, {{late}} until"
             " the master checks again, and {opening} to open its regions.",
             "an estimate: index dump and restore measured on HBase 2.6.2, the rest judgements",
             stop=computed(timing.stop_seconds, "s", "sizing.persistence.DUMP_SECONDS_PER_BLOCK x cached blocks"),
