@@ -22,6 +22,7 @@ from sizing.units import (
     format_duration,
     format_number,
     format_percent,
+    format_rate,
     format_size,
     format_usd,
 )
@@ -73,6 +74,7 @@ def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
         "Each RegionServer": _rows_table(_region_server(plan), width),
         "Why": _paragraphs(_whys(plan), width),
         "What limits it": _limits(plan, width),
+        **({"What limits its writes": _write_limits(plan, width)} if plan.writes.offered_bytes_per_second else {}),
         f"Cost per month, {_price_basis(plan)}": _costs(plan, width),
         **advice,
         **warnings,
@@ -143,6 +145,12 @@ def _outcome(plan: Plan) -> Rows:
             f"{format_number(busiest.requests)} times the mean of requests, {format_number(busiest.blocks)} of blocks"
         )
         yield "busiest", f"one RegionServer has {times}, because regions are not equally popular"
+    if plan.writes.offered_bytes_per_second:
+        offered, most = (
+            format_rate(rate)
+            for rate in (plan.writes.offered_bytes_per_second, plan.writes.saturation_bytes_per_second)
+        )
+        yield "writes", f"{offered} of values; HBase begins to block at {most}, by {plan.writes.bottleneck}"
     if plan.bucket_cache:
         knee = format_size(plan.hit_ratio.knee_bytes)
         yield "cache", f"{_hit_ratios(plan)}beyond {knee} each TiB adds fewer hits"
@@ -250,6 +258,23 @@ def _price_basis(plan: Plan) -> str:
         return plan.prices.described
     less = f", less {format_percent(plan.prices.discount)} on EC2" if plan.prices.discount else ""
     return f"at prices of {plan.prices_as_of}{less}"
+
+
+def _write_limits(plan: Plan, width: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=width, header_style="dim")
+    table.add_column("resource", style="cyan")
+    for name in ("left by reads", "per MiB", "max writes/s", "used"):
+        table.add_column(name, justify="right")
+    for resource in plan.writes.resources:
+        limit = resource.max_bytes_per_second
+        table.add_row(
+            resource.name,
+            amount_text(resource.capacity, resource.unit),
+            amount_text(MIB * resource.demand_per_byte, resource.unit.removesuffix("/s")),
+            format_rate(limit) if limit < float("inf") else "none",
+            format_percent(plan.writes.offered_bytes_per_second / limit),
+        )
+    return table
 
 
 def _costs(plan: Plan, width: int) -> Table:

@@ -14,9 +14,8 @@ from sizing.pins import Pins
 from sizing.restart import MOST_RETRIES
 
 MOST: Final = 2**31 - 1
-"""The largest int of Java."""
-MOST_LONG: Final = 2**63 - 1
-"""The largest long of Java."""
+LONG: Final = 2**63 - 1
+"""The largest int and long of Java."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +48,21 @@ PINNED: Final[Mapping[tuple[str, str], Pin]] = {
     ("hbase-site", "hbase.regionserver.executor.openregion.threads"): Pin(figure="open_region_threads"),
     ("hbase-site", "fs.s3a.connection.maximum"): Pin(figure="s3_connections"),
     ("emrfs-site", "fs.s3.maxConnections"): Pin(figure="s3_connections"),
-    ("hbase-site", "hbase.hregion.max.filesize"): Pin(figure="split_bytes", most=MOST_LONG),
+    ("hbase-site", "hbase.hregion.max.filesize"): Pin(figure="split_bytes", most=LONG),
     ("hdfs-site", "dfs.namenode.handler.count"): Pin(figure="namenode_handlers"),
     ("hdfs-site", "dfs.datanode.handler.count"): Pin(figure="datanode_handlers"),
     ("hdfs-site", "dfs.datanode.max.transfer.threads"): Pin(figure="transfer_threads"),
     ("hbase-site", "hbase.master.scp.retain.assignment.force.retries"): Pin(
         figure="retain_retries", least=0, most=MOST_RETRIES
     ),
+    ("hbase-site", "hbase.hstore.flusher.count"): Pin(figure="flushers"),
+    ("hbase-site", "hbase.regionserver.thread.compaction.small"): Pin(figure="small_compactions"),
+    ("hbase-site", "hbase.regionserver.thread.compaction.large"): Pin(figure="large_compactions"),
+    ("hbase-site", "hbase.hstore.compaction.throughput.lower.bound"): Pin(figure="compaction_lower_bytes", most=LONG),
+    ("hbase-site", "hbase.hstore.compaction.throughput.higher.bound"): Pin(figure="compaction_higher_bytes", most=LONG),
+    ("hbase-site", "hbase.hstore.compaction.throughput.offpeak"): Pin(figure="night_bytes", most=LONG),
+    ("hbase-site", "hbase.hstore.compaction.max.size"): Pin(figure="day_limit_bytes", most=LONG),
+    ("hbase-site", "hbase.hstore.blockingStoreFiles"): Pin(figure="blocking_store_files"),
 }
 
 FIX: Final = "remove it"
@@ -80,6 +87,8 @@ PLANNED: Final[Mapping[tuple[str, str], str]] = {
     ("hbase-site", "hfile.onheap.block.cache.fixed.size"): INDEXES,
     ("hbase-site", "hbase.regionserver.global.memstore.size"): WRITES,
     ("hbase-site", "hbase.regionserver.global.memstore.memory.size"): WRITES,
+    ("hbase-site", "hbase.regionserver.global.memstore.size.lower.limit"): WRITES,
+    ("hbase-site", "hbase.hregion.memstore.flush.size"): WRITES,
     ("hbase-site", "hbase.regionserver.global.memstore.upperLimit"): WRITES,
     ("hbase-site", "hbase.regionserver.offheap.global.memstore.size"): WRITES,
     ("hbase-site", "hbase.master.wait.on.regionservers.maxtostart"): NODES,

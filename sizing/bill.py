@@ -71,14 +71,15 @@ def candidate_cost(candidate: Candidate) -> Cost:
         volumes=candidate.layout.volumes,
     )
     question = candidate.question
-    bill = _bill(question, candidate.count, gets_per_second(candidate))
+    bill = _bill(question, candidate.count, gets_per_second(candidate), _uploaded_bytes_per_second(candidate))
     return cost((core, _primaries(question, primary_type(candidate))), bill, question.world.prices)
 
 
 def fixed_usd(question: SizingInputs) -> float:
     """Return what the environment costs a month before the first core node: less than any candidate's bill."""
     primaries = _primaries(question, question.requirements.cluster.primary_type or PRIMARY_TYPE)
-    return cost((primaries,), _bill(question, 0, 0.0), question.world.prices).usd_per_month
+    uploaded = question.written_bytes_per_second if question.mode.keeps_data_in_s3 else 0.0
+    return cost((primaries,), _bill(question, 0, 0.0, uploaded), question.world.prices).usd_per_month
 
 
 def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
@@ -86,10 +87,17 @@ def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
     return BilledGroup(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
 
 
-def _bill(question: SizingInputs, core_nodes: int, gets: float) -> Bill:
+def _uploaded_bytes_per_second(candidate: Candidate) -> float:
+    """Return what flushes and compactions send to S3."""
+    server = candidate.writing_server
+    cells = candidate.question.requirements.workload.write_bytes_per_second / server.cells.value_bytes
+    return cells * server.uploaded_bytes
+
+
+def _bill(question: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:
     return Bill(
         stored_bytes=question.requirements.workload.stored_bytes if question.mode.keeps_data_in_s3 else 0,
-        written_bytes_per_second=question.written_bytes_per_second if question.mode.keeps_data_in_s3 else 0.0,
+        written_bytes_per_second=uploaded_bytes_per_second,
         gets_per_second=gets,
         custom_metrics=_custom_metrics(question, core_nodes),
         dashboards=len(question.mode.dashboards),

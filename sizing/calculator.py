@@ -9,7 +9,6 @@ from typing import Final
 from sizing.bad_hours import bad_hours
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
-from sizing.disks import hdfs_replication
 from sizing.explanations import explanations
 from sizing.freshness import freshness_warnings
 from sizing.hdfs_load import Hdfs
@@ -34,6 +33,7 @@ from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import Evaluation, SearchResult, Unevaluated, search
 from sizing.snapshot import Copy, eta
+from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import missed_target, warnings
 
@@ -106,6 +106,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         persistence=server.persistence,
         hit_ratio=_hit_ratio(candidate),
         throughput=_throughput(candidate),
+        writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
         bad_hours=bad_hours(candidate),
         restart=server.restart,

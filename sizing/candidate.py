@@ -17,12 +17,14 @@ from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
 from sizing.region_server import RegionServer, ServerShare, region_server
 from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
-from sizing.units import format_duration, format_percent, format_size
+from sizing.system_volume import with_disks, writing_server
+from sizing.units import format_duration, format_percent, format_rate, format_size
+from sizing.writes import Writes, without_writes, write_load
+from sizing.writing_server import WritingServer
 
 __all__ = ["Candidate", "Shortfall"]
 
 MB: Final = 10**6
-LEAST_FREE_SHARE: Final = 0.01  # of a disk that writes alone would fill: no share is negative, and reads saturate it
 FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
 ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
 
@@ -132,26 +134,27 @@ class Candidate:
         return replace(self._hardware(servers), handlers=self.region_server.call_queues.read_handlers)
 
     def _hardware(self, servers: int) -> ServingCluster:
-        """So many of these nodes before their handlers are known."""
-        return ServingCluster(
+        """So many of these nodes with what their writes leave, before their handlers are known."""
+        cluster = ServingCluster(
             servers=servers,
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
-            disk=self._disk_for_reads(servers),
+            disk=self.disk,
             imbalance=self.question.imbalance(servers),
         )
+        return without_writes(cluster, self.writing_server, self.question.requirements.workload.write_bytes_per_second)
 
-    def _disk_for_reads(self, servers: int) -> Disk | None:
-        """The disk less what flushes and compactions write to it; a hundredth at least, for a share is no negative."""
-        if self.disk is None:
-            return None
-        written = self.question.written_bytes_per_second / servers
-        unwritten = max(LEAST_FREE_SHARE, 1 - written / self.disk.bytes_per_second)
-        return replace(
-            self.disk,
-            bytes_per_second=self.disk.bytes_per_second * unwritten,
-            ios_per_second=self.disk.ios_per_second * unwritten,
-        )
+    @cached_property
+    def writing_server(self) -> WritingServer:
+        """Return one RegionServer as writes use it, with the memstore that the survivors need."""
+        server = writing_server(self.question, self.instance, self.cache_mib, self.survivors)
+        return with_disks(server, self.disk, self.layout)
+
+    def writes(self, servers: int) -> Writes:
+        """Return the writes that so many nodes carry beside the offered reads."""
+        offered, reads = self.question.requirements.workload.write_bytes_per_second, self.resources(servers)
+        reads_per_second = self.question.offered_reads_per_second or 0.0
+        return write_load(self.writing_server, servers, offered, reads, reads_per_second)
 
     def resources(self, servers: int) -> tuple[Resource, ...]:
         """Return what a read needs of each resource when so many nodes are warm."""
@@ -203,7 +206,12 @@ class Candidate:
                     unit="B",
                 )
             ]
-        quick = [*self._hit_ratio_missed(), *self._load_missed(limit), *self._recovery_missed()]
+        quick = [
+            *self._hit_ratio_missed(),
+            *self._load_missed(limit),
+            *self._writes_missed(),
+            *self._recovery_missed(),
+        ]
         return quick or self._p99_missed(limit) or [*self._warm_up_missed(), *self._carried_late()]
 
     @property
@@ -257,6 +265,21 @@ class Candidate:
         return [
             Shortfall(
                 target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s"
+            )
+        ]
+
+    def _writes_missed(self) -> list[Shortfall]:
+        writes = self.writes(self.survivors)
+        offered, carried = writes.offered_bytes_per_second, UTILISATION * writes.saturation_bytes_per_second
+        if offered <= carried * (1 + ROUNDING):
+            return []
+        reason = (
+            f"{writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of writes on "
+            f"{self.survivors} nodes beside the reads; {format_rate(offered)} are offered"
+        )
+        return [
+            Shortfall(
+                target="writes", reason=reason, bottleneck=writes.bottleneck, actual=carried, limit=offered, unit="B/s"
             )
         ]
 

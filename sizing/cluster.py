@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sizing.targets import Targets
 from sizing.units import GIB, MIB
@@ -35,6 +35,10 @@ class Volume:
     def bytes_per_second(self) -> int:
         """Return what one such volume is provisioned to carry."""
         return self.throughput_mib_s * MIB
+
+    def beside(self, other: Volume) -> Volume:
+        """The volume, 1 GiB larger where the other has its size: a node knows its disks by their sizes."""
+        return replace(self, size_gib=self.size_gib + 1) if self.size_gib == other.size_gib else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

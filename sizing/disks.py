@@ -15,12 +15,12 @@ from sizing import gp3
 from sizing.bucket_cache import CacheDemand
 from sizing.candidate import Shortfall
 from sizing.cluster import Layout, Volume
-from sizing.cost import EMR_ROOT_VOLUME
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.persistence import COPIES_ON_DISK
 from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
+from sizing.system_volume import distinct_size, system_volume
 from sizing.units import GIB, MIB
 
 __all__ = [
@@ -28,8 +28,6 @@ __all__ = [
     "Storage",
     "VolumeChoice",
     "cache_volume_gib",
-    "distinct_size",
-    "hdfs_replication",
     "hdfs_volumes",
     "index_fraction",
     "layout",
@@ -42,16 +40,8 @@ __all__ = [
 FILL_FRACTION: Final = 0.85  # cache file and index below 85 % of the volume, clear of every 90 % alarm
 # judgement: of a volume somebody else chose; the metadata and log of XFS and the index take the rest.
 PINNED_FILL_FRACTION: Final = 0.95
-# judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
-# local files take as much again.
-SYSTEM_GIB: Final = 64
 MIN_VOLUME_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volumes have 5 GB at least
-RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
-"""Sizes by which a node knows its other disks."""
 HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a while, and a lost node refills others
-FEWEST_LOG_COPIES: Final = 2  # judgement: a write-ahead log on one disk is lost with it; EMR's own default is 1
-SPARE_COPIES: Final = 1  # one copy is left when as many nodes are lost as may be
-INCLUDED: Final = (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS)
 
 
 Storage = Literal["pinned", "nvme", "gp3", "data", "none"]
@@ -73,16 +63,18 @@ def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, serve
     """Return the volumes of each of so many nodes that share the data."""
     if storage == "pinned":
         return _pinned(question, question.requirements.cluster.core.volumes or (), servers)
+    system = system_volume(question, choice.instance, choice.cache_mib, servers)
     if storage == "none":
-        return Layout(cache_mib=0, volumes=(_system(),))
+        return Layout(cache_mib=0, volumes=(system,))
     if storage == "nvme":
-        return Layout(cache_mib=choice.cache_mib, volumes=(nvme_volume(choice.instance), _system()))
+        drive = nvme_volume(choice.instance)
+        return Layout(cache_mib=choice.cache_mib, volumes=(drive, system.beside(drive)))
     provision = (choice.throughput_mib_s, choice.iops)
     if storage == "data":
         volume = provisioned_volume("data", *hdfs_volumes(question, servers), provision)
     else:
         volume = provisioned_volume("cache", cache_volume_gib(choice.cache_mib, question.demand), 1, provision)
-    return Layout(cache_mib=choice.cache_mib, volumes=(volume, _system()))
+    return Layout(cache_mib=choice.cache_mib, volumes=(volume, system.beside(volume)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +92,6 @@ def hdfs_volumes(question: SizingInputs, servers: int) -> tuple[int, int]:
     node_gib = _hdfs_node_gib(question, servers)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     return max(MIN_VOLUME_GIB, math.ceil(node_gib / count)), count
-
-
-def hdfs_replication(question: SizingInputs, count: int) -> int:
-    """Copies in HDFS: the mode's own of data, one more than nodes that may be lost of a write-ahead log."""
-    of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
-    return min(count, max(question.mode.data_copies, of_log))
 
 
 def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
@@ -142,11 +128,6 @@ def provisioned_volume(purpose: str, size_gib: int, count: int, provision: gp3.P
     """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
     _, iops = provision
     return gp3.gp3_volume(purpose, distinct_size(max(size_gib, int(gp3.least_gib(iops)))), provision, count)
-
-
-def distinct_size(size_gib: int) -> int:
-    """The size, or 1 GiB more where another disk of the node has that size: a node knows its disks by their sizes."""
-    return size_gib + (size_gib in RESERVED_SIZES_GIB)
 
 
 def index_fraction(demand: CacheDemand) -> float:
@@ -193,8 +174,3 @@ def nvme_volume(instance: InstanceType) -> Volume:
         iops=instance.nvme_disk_iops,
         throughput_mib_s=instance.nvme_disk_bytes_per_second // MIB,
     )
-
-
-def _system() -> Volume:
-    """The volume for HDFS, YARN and logs; no other disk of a node has its size."""
-    return gp3.gp3_volume("system", SYSTEM_GIB, INCLUDED)

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from sizing.units import GIB, MIB
+from sizing.units import MIB
 
 __all__ = ["Heap", "HeapNeeds", "heap", "index_bytes_per_block", "live_index_bytes", "within_heap_limit"]
 
@@ -53,11 +53,6 @@ MULTI_FRACTION: Final = 0.5  # hbase.lru.blockcache.multi.percentage
 # judgement: HBase takes any fraction above 0; a twentieth of 4 GiB holds root indexes and one flush of meta.
 MINIMUM_FRACTION: Final = 0.05
 PERCENTS: Final = 100  # HBase reads both fractions with two decimals
-# judgement: flushes every half hour make store files large enough to compact cheaply on S3.
-FLUSH_INTERVAL_SECONDS: Final = 1_800
-MINIMUM_MEMSTORE_BYTES: Final = GIB // 2  # judgement: bursts of a table that is hardly written to
-FEWEST_REGIONS: Final = 1
-FLUSH_SIZE_BYTES: Final = 128 * MIB  # hbase.hregion.memstore.flush.size: more than that for each region is idle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +142,3 @@ def _fraction(need_bytes: int, xmx_mib: int) -> float:
 
 def _stepped(need_bytes: float) -> int:
     return STEP_MIB * math.ceil(need_bytes / MIB / STEP_MIB)
-
-
-def memstore_bytes(write_bytes_per_second: float, regions: float) -> int:
-    """Room for half an hour of one RegionServer's writes, and no more than its regions hold before they are flushed."""
-    wanted_bytes = write_bytes_per_second * FLUSH_INTERVAL_SECONDS
-    return math.ceil(max(MINIMUM_MEMSTORE_BYTES, min(wanted_bytes, max(regions, FEWEST_REGIONS) * FLUSH_SIZE_BYTES)))

@@ -18,10 +18,10 @@ from sizing.skew import Imbalance, RegionLoads, imbalance
 from sizing.stored_blocks import stored_blocks
 from sizing.workload import OpenLoad
 
-__all__ = ["UTILISATION", "WRITE_AMPLIFICATION", "SizingInputs"]
+__all__ = ["LEAST_AMPLIFICATION", "UTILISATION", "SizingInputs"]
 
-WRITE_AMPLIFICATION: Final = 4.0
-"""judgement: a cell is written by its flush and by some three compactions before it rests in a large file."""
+LEAST_AMPLIFICATION: Final = 2.0
+"""judgement: a cell is written at least by its flush and by one compaction, even in a table of a few megabytes."""
 
 UTILISATION: Final = 0.70
 """judgement: an M/M/1 queue at 70 % answers in 3.3 times its service time; above that latency runs away."""
@@ -53,8 +53,11 @@ class SizingInputs:
 
     @property
     def written_bytes_per_second(self) -> float:
-        """Return what flushes and compactions write to the cache volumes, or to HDFS, cluster-wide."""
-        return self.requirements.workload.write_bytes_per_second * WRITE_AMPLIFICATION * self.mode.data_copies
+        """Return what flushes and compactions at least write to the cache volumes, or to HDFS, cluster-wide."""
+        workload, blocks = self.requirements.workload, self.demand.blocks
+        cells = workload.write_bytes_per_second / workload.cell_bytes
+        stored_bytes = workload.key_value_bytes * blocks.on_disk_bytes / blocks.payload_bytes
+        return cells * stored_bytes * LEAST_AMPLIFICATION * self.mode.data_copies
 
     @cached_property
     def read(self) -> Read:

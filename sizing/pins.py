@@ -29,6 +29,15 @@ class Pins:
     """The figure `hdfs.datanode_handlers` of a plan for mode hdfs."""
     transfer_threads: int | None = None
     """The figure `hdfs.transfer_threads` of a plan for mode hdfs."""
+    flushers: int | None = None
+    """This figure and those below are in `writes.settings` of the plan."""
+    small_compactions: int | None = None
+    large_compactions: int | None = None
+    compaction_lower_bytes: int | None = None
+    compaction_higher_bytes: int | None = None
+    night_bytes: int | None = None
+    day_limit_bytes: int | None = None
+    blocking_store_files: int | None = None
 
 
 NO_PINS: Final = Pins()
@@ -44,5 +53,13 @@ PINNED_BY: Final[Mapping[str, str]] = {
     "namenode_handlers": "hdfs-site.dfs.namenode.handler.count",
     "datanode_handlers": "hdfs-site.dfs.datanode.handler.count",
     "transfer_threads": "hdfs-site.dfs.datanode.max.transfer.threads",
+    "flushers": "hbase-site.hbase.hstore.flusher.count",
+    "small_compactions": "hbase-site.hbase.regionserver.thread.compaction.small",
+    "large_compactions": "hbase-site.hbase.regionserver.thread.compaction.large",
+    "compaction_lower_bytes": "hbase-site.hbase.hstore.compaction.throughput.lower.bound",
+    "compaction_higher_bytes": "hbase-site.hbase.hstore.compaction.throughput.higher.bound",
+    "night_bytes": "hbase-site.hbase.hstore.compaction.throughput.offpeak",
+    "day_limit_bytes": "hbase-site.hbase.hstore.compaction.max.size",
+    "blocking_store_files": "hbase-site.hbase.hstore.blockingStoreFiles",
 }
 """The property whose override pins the figure, with its classification."""

@@ -26,6 +26,7 @@ from sizing.resource import Resource
 from sizing.restart import Restart
 from sizing.skew import Imbalance
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
+from sizing.writes import Writes
 
 __all__ = [
     "CoreGroup",
@@ -207,6 +208,7 @@ class Plan:
     persistence: Persistence
     hit_ratio: HitRatio
     throughput: Throughput
+    writes: Writes
     warm_up: WarmUp
     bad_hours: BadHours
     restart: Restart

@@ -8,17 +8,19 @@ from typing import Final
 
 from sizing.bucket_cache import WRITER_THREADS, CacheDemand
 from sizing.call_queues import CallQueues, call_queues, handlers_for
+from sizing.cells import WriteShare
+from sizing.file_writing import FileWriting
 from sizing.heap import (
     Heap,
     HeapNeeds,
     heap,
     index_bytes_per_block,
     l1_bytes,
-    memstore_bytes,
 )
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NodeMemory, most_handlers, split_memory
+from sizing.memstore import memstore_bytes
 from sizing.opening import open_region_threads
 from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
@@ -73,6 +75,10 @@ class ServerShare:
             regions=workload.regions / servers,
             write_bytes_per_second=workload.write_bytes_per_second / servers,
         )
+
+    def files(self, workload: Workload) -> FileWriting:
+        """Return how a flush writes to S3, and to the cache where there is one."""
+        return FileWriting(cached_fraction=0.0, caches=self.cached_blocks > 0, compresses=workload.compressed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +163,12 @@ def _open_region_threads(share: ServerShare, workload: Workload) -> int:
 
 
 def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, release: Release) -> HeapNeeds:
+    workload = demand.blocks.workload
+    writes = WriteShare.of(demand.blocks, share.write_bytes_per_second, share.regions)
     queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
     return HeapNeeds(
         l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
-        memstore_bytes=memstore_bytes(share.write_bytes_per_second, share.regions),
+        memstore_bytes=memstore_bytes(writes, share.files(workload)),
         index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
         write_queue_bytes=math.ceil(queued_blocks * demand.blocks.cached_bytes),
         persist_chunk_bytes=index.chunk_heap_bytes,

@@ -110,7 +110,7 @@ class ServingCluster:
     """
 
     servers: int
-    vcpus: int
+    vcpus: float
     network_gbit_per_second: float
     disk: Disk | None
     handlers: int = 0

@@ -74,7 +74,7 @@ class Rates:
 
     network_bytes_per_second: float
     fill_bytes_per_second: float
-    vcpus: int
+    vcpus: float
     s3_gets_per_second: float
 
 

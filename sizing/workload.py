@@ -55,7 +55,7 @@ class Workload:
 
     `stored_bytes` is what lies in the HBase root; `cell_bytes` the value of one cell; `row_bytes` what one row's read
     touches, contiguous in one store file; `compression_ratio` bytes before the codec for each byte after; `spread` how
-    the reads are spread over the regions.
+    the reads are spread over the regions. Writes are of values; a client sends `cells_per_put` to a region in one call.
     """
 
     stored_bytes: int
@@ -71,6 +71,7 @@ class Workload:
     regions: int
     inspection: Inspection | None
     spread: Spread = "hashed"
+    cells_per_put: int = 1
 
     @property
     def load(self) -> Load:

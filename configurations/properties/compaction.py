@@ -12,19 +12,16 @@ from functools import partial
 from typing import Final
 
 from configurations.properties.property import CORE, Applied, Property
-from configurations.properties.sources import HBASE_262, HBASE_CONFIGURATION
+from configurations.properties.sources import EMR_HBASE_S3, HBASE_262, HBASE_CONFIGURATION
 from configurations.properties.values import LONG, Decimal, Whole
 from facts.regions import utc_offset_hours
+from sizing.compaction import DAY_LIMIT_BYTES, LOWER_BOUND_BYTES
 from sizing.units import GIB, MIB
 
 # judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
 NIGHT_BEGINS: Final = 1
 NIGHT_ENDS: Final = 5
 HOURS: Final = 24
-# judgement: enough for flushes of 128 MiB, and for a few rounds of merging them; a larger file waits for the night.
-DAY_LIMIT_BYTES: Final = 2 * GIB
-NIGHT_BYTES_PER_SECOND: Final = 50 * MIB
-"""The default of hbase.hstore.compaction.throughput.lower.bound, the rate of a quiet day."""
 
 _core = partial(
     Property,
@@ -37,16 +34,14 @@ _core = partial(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionWindow:
-    """The hours in which large compactions run, and the limits by day and by night.
+    """The hours in which large compactions run, and their limit. The plan has the limit by day, and the throughput.
 
     Hours are UTC, as nodes count them, and the window may pass midnight.
     """
 
     start_hour: int
     end_hour: int
-    day_limit_bytes: int = DAY_LIMIT_BYTES
     night_limit_bytes: int = LONG
-    night_bytes_per_second: int = NIGHT_BYTES_PER_SECOND
 
 
 def compaction_window(region: str) -> CompactionWindow:
@@ -85,8 +80,10 @@ COMPACTION: Final = (
     _core(
         key="hbase.hstore.compaction.max.size",
         values=Whole(unit="bytes", least=1, most=LONG),
+        figure="writes.settings.day_limit_bytes",
         reason=f"by day a minor compaction reads at most {DAY_LIMIT_BYTES / GIB:.0f} GiB, enough for flushes and a few "
-        "rounds of merging them; a store with too many files is compacted in any case",
+        "rounds of merging them, or a fifth of what a region takes in a day; where one compaction at a time cannot "
+        "merge a day's writes in a night, none waits for it",
     ),
     _core(
         key="hbase.hstore.compaction.max.size.offpeak",
@@ -96,13 +93,41 @@ COMPACTION: Final = (
     _core(
         key="hbase.hstore.compaction.throughput.offpeak",
         values=Whole(unit="bytes/s", least=1, most=LONG),
-        reason=f"{NIGHT_BYTES_PER_SECOND / MIB:.0f} MiB/s, as on a quiet day: without a limit, compactions at night "
-        "would take the whole throughput of the cache volume",
+        figure="writes.settings.night_bytes",
+        reason="the same rate as on a quiet day: without a limit, compactions at night would take the whole throughput "
+        "of the cache volume",
+    ),
+    _core(
+        key="hbase.hstore.compaction.throughput.lower.bound",
+        values=Whole(unit="bytes/s", least=1, most=LONG),
+        figure="writes.settings.compaction_lower_bytes",
+        reason="the rate at which compactions write by day while stores have few files: HBase's default of "
+        f"{LOWER_BOUND_BYTES / MIB:.0f} MiB/s, or what the planned writes need",
     ),
     _core(
         key="hbase.hstore.compaction.throughput.higher.bound",
         values=Whole(unit="bytes/s", least=1, most=LONG),
-        reason="the highest rate at which compactions write by day, when stores have many files",
+        figure="writes.settings.compaction_higher_bytes",
+        reason="the highest rate at which compactions write by day, when stores have many files: twice the lower one, "
+        "as in HBase's defaults",
+    ),
+    _core(
+        key="hbase.hstore.blockingStoreFiles",
+        applied=Applied.ROLLING_RESTART,
+        values=Whole(unit="store files", least=1),
+        figure="writes.settings.blocking_store_files",
+        reason="a store with so many files is not flushed until it is compacted, or until hbase.hstore.blockingWaitTime"
+        " has passed; a store whose compactions keep up has 11 at most. EMR documents a default of 10",
+        source=f"{HBASE_262}; {EMR_HBASE_S3}",
+    ),
+    _core(
+        key="hbase.hstore.flusher.count",
+        applied=Applied.ROLLING_RESTART,
+        values=Whole(unit="threads", least=1),
+        figure="writes.settings.flushers",
+        reason="the number of regions that are flushed at the same time, with which flushes keep up with the planned"
+        " writes",
+        source=HBASE_262,
     ),
     _core(
         key="hbase.hstore.compactionThreshold",
@@ -113,12 +138,15 @@ COMPACTION: Final = (
     _core(
         key="hbase.regionserver.thread.compaction.large",
         values=Whole(unit="threads", least=1),
+        figure="writes.settings.large_compactions",
         reason="the number of large compactions at the same time; each reads S3 and writes the cache while reads are "
         "served",
     ),
     _core(
         key="hbase.regionserver.thread.compaction.small",
         values=Whole(unit="threads", least=1),
-        reason="the number of small compactions at the same time",
+        figure="writes.settings.small_compactions",
+        reason="the number of small compactions at the same time, with which compactions keep up with the planned"
+        " writes",
     ),
 )

@@ -30,7 +30,21 @@ L1_AND_MEMSTORE: Final = (
     _core(
         key="hbase.regionserver.global.memstore.size.lower.limit",
         values=Decimal(unit="fraction of the memstore", most=1.0, above=0.0),
-        reason="flushes start at this fraction of the memstore; HBase treats more than 1 as 1",
+        figure="writes.settings.lower_limit",
+        reason="flushes start at this fraction of the memstore, and the rest takes the writes that arrive meanwhile;"
+        " HBase's 0.95 leaves next to nothing of a small memstore",
+    ),
+    _core(
+        key="hbase.hregion.memstore.flush.size",
+        values=Whole(unit="bytes", least=1, most=LONG),
+        figure="writes.settings.flush_size_bytes",
+        reason="the heap that a region's writes fill before they are flushed: HBase's default of 128 MiB, or what a"
+        " region takes in a minute, so that fast writes do not make many small files",
+    ),
+    _core(
+        key="hbase.hregion.memstore.block.multiplier",
+        values=Whole(unit="flush sizes", least=1),
+        reason="a region refuses writes with RegionTooBusyException when its memstore reaches this many flush sizes",
     ),
     _core(
         key="hfile.block.cache.memory.size",

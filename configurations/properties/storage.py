@@ -128,24 +128,6 @@ STORAGE: Final = (
         reason="the number of parts uploaded, and of ranges read, at the same time",
         source=HADOOP_341,
     ),
-    _core(
-        key="hbase.hstore.blockingStoreFiles",
-        values=Whole(unit="store files", least=1),
-        reason="with this many files in a store its flushes wait for a compaction, which is slower on S3",
-        source=EMR_HBASE_S3,
-    ),
-    _core(
-        key="hbase.hregion.memstore.flush.size",
-        values=Whole(unit="bytes", least=1, most=LONG),
-        reason="a region flushes its memstore at this size",
-        source=EMR_HBASE_S3,
-    ),
-    _core(
-        key="hbase.hregion.memstore.block.multiplier",
-        values=Whole(unit="flush sizes", least=1),
-        reason="a region refuses writes when its memstore reaches this many flush sizes",
-        source=EMR_HBASE_S3,
-    ),
     _site(
         key="hbase.hregion.max.filesize",
         values=Whole(unit="bytes", least=1, most=LONG),

@@ -18,6 +18,7 @@ BLOCK = Bounds(least=KIB, most=16 * MIB, text=size_text, reason="hbase.lru.max.b
 ROW = Bounds(most=GIB, text=size_text, reason="a RegionServer builds an answer in its heap")  # judgement: of 31 GiB
 CELL = Bounds(most=16 * MIB, text=size_text, reason="the cell's block has to fit hbase.lru.max.block.size")
 WRITES = Bounds(least=0, most=100 * GIB, text=size_text, reason="no EMR cluster takes in more")  # judgement
+CELLS_PER_PUT = Bounds(least=1, most=100_000, reason="a client sends no larger batch to one region")  # judgement
 RATIO = Bounds(least=1, most=1_000, reason="no codec does better on data worth keeping")  # judgement: zstd's is 3 to 30
 PER_SECOND = Bounds(most=100_000_000, reason="1,000 RegionServers serve 100,000 each")  # judgement
 CONCURRENCY = Bounds(least=1, most=100_000, reason="each request in flight is a thread of some client")  # judgement

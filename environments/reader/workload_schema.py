@@ -124,9 +124,10 @@ class ReadsSection(Section):
 
 
 class Writes(Section):
-    """The write load, in bytes of cells."""
+    """The write load, in bytes of cell values. A client sends `cells_per_put` cells to a region in one call."""
 
     bytes_per_second: Annotated[PerSecond, bounds.WRITES, Field(examples=["5 MiB"])] = 0
+    cells_per_put: Annotated[int, bounds.CELLS_PER_PUT] = 1
 
 
 def _stored_or_inspected(section: RawSection) -> Iterator[Refusal]:
@@ -206,6 +207,7 @@ class WorkloadSection(Section):
             encoding=self.encoding,
             reads=self.reads.build(),
             write_bytes_per_second=self.writes.bytes_per_second,
+            cells_per_put=self.writes.cells_per_put,
             popularity=popularity,
             regions=self.regions or (inspection.regions if inspection else 0),
             inspection=inspection,

@@ -14,6 +14,7 @@ from sizing.explanations.restart import persistence_explanations, restart_explan
 from sizing.explanations.service import service_explanations
 from sizing.explanations.threads import thread_explanations
 from sizing.explanations.volume import volume_explanations
+from sizing.explanations.writes import write_explanations
 from sizing.search import SearchResult
 
 __all__ = ["explanations"]
@@ -30,6 +31,7 @@ def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
         **thread_explanations(candidate),
         **persistence_explanations(candidate),
         **service_explanations(candidate),
+        **write_explanations(candidate),
         **cold_explanations(candidate),
         **restart_explanations(candidate),
         **region_explanations(candidate),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sizing import bill, candidate, disks, inputs, search
+from sizing import bill, candidate, disks, inputs, search, system_volume
 from sizing.candidate import Candidate, Shortfall
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import computed, constant, fact, figure, setting
@@ -21,6 +21,7 @@ MEASURES = {
     "memory": "the page cache would have {with_one_fewer} of RAM, but it needs {needed}",
     "hit_ratio": "the hit ratio would be {with_one_fewer}, but the target is {needed}",
     "reads": "the cluster would carry {with_one_fewer}, but {needed} are offered",
+    "writes": "the cluster would carry {with_one_fewer} of writes, but {needed} are offered",
     "warm_up": "a warm-up would take {with_one_fewer}, but the target is {needed}",
     "carries_load_within": "cold caches would carry the load after {with_one_fewer}, but the target is {needed}",
     "p99": "the p99 would be {with_one_fewer} (estimate), but the target is {needed}",
@@ -179,8 +180,8 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
     names = {
         "core_nodes": nodes,
         "lost_nodes": lost,
-        "spare": constant(disks, "SPARE_COPIES"),
-        "fewest": constant(disks, "FEWEST_LOG_COPIES"),
+        "spare": constant(system_volume, "SPARE_COPIES"),
+        "fewest": constant(system_volume, "FEWEST_LOG_COPIES"),
     }
     mode = chosen.question.mode
     if not mode.keeps_data_in_s3:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sizing import heap, memory
+from sizing import cells, heap, memory, memstore
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, explain
 from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.heap import HeapNeeds
+from sizing.memstore import flush_room_bytes
+from sizing.system_volume import write_share
 from sizing.units import MIB
 
 __all__ = ["memory_explanations"]
@@ -22,11 +24,11 @@ class SmallestHeap:
 
     collector: str
 
-    def __call__(self, on_heap_cache: float, memstore: float, *others: float) -> int:
+    def __call__(self, on_heap_cache: float, of_memstore: float, *others: float) -> int:
         """The size in MiB for these needs in bytes: L1, memstore, and what is no fraction of the heap."""
         needs = HeapNeeds(
             l1_bytes=int(on_heap_cache),
-            memstore_bytes=int(memstore),
+            memstore_bytes=int(of_memstore),
             index_bytes=int(sum(others)),
             write_queue_bytes=0,
             persist_chunk_bytes=0,
@@ -81,7 +83,7 @@ def _heap(candidate: Candidate) -> Explanation:
         f"{HEAP_CHECK}; index entries measured after a restore",
         {"smallest_heap": SmallestHeap(server.heap.collector)},
         on_heap_cache=computed(needs.l1_bytes, "B", "sizing.heap.l1_bytes"),
-        memstore=computed(needs.memstore_bytes, "B", "sizing.heap.memstore_bytes"),
+        memstore=computed(needs.memstore_bytes, "B", "sizing.memstore.memstore_bytes"),
         cache_index=computed(needs.index_bytes, "B", "sizing.heap.index_bytes_per_block x cached blocks"),
         write_queues=computed(needs.write_queue_bytes, "B", "sizing.region_server"),
         index_dump=computed(needs.persist_chunk_bytes, "B", "sizing.persistence"),
@@ -114,19 +116,25 @@ def _on_heap_cache(candidate: Candidate) -> Explanation:
 
 
 def _memstore(candidate: Candidate) -> Explanation:
-    share = candidate.share
+    share = write_share(candidate.question, candidate.survivors)
+    files = candidate.share.files(candidate.question.requirements.workload)
     return explain(
-        "max(smallest, ceil(percents * ceil(max(least, min(writes * interval, max(regions, one_region) * flush_size)))"
-        " / heap) / percents)",
-        "The memstore holds the writes of {interval}, at least {least} and no more than {flush_size} for each region, "
-        "as a share of the heap rounded up to a whole percent, at least {smallest}.",
-        HEAP_CHECK,
-        writes=setting(share.write_bytes_per_second, "B/s", "workload.writes, one surviving node's share"),
-        interval=constant(heap, "FLUSH_INTERVAL_SECONDS", "s"),
-        least=constant(heap, "MINIMUM_MEMSTORE_BYTES", "B"),
+        "max(smallest, ceil(percents * ceil(max(least, room, min(cells * (cell + entry) * interval, max(regions,"
+        " one_region) * flush_size))) / heap) / percents)",
+        "The memstore holds the writes of {interval}, {cells} of {cell} with {entry} of heap beside each, at least"
+        " {least} and no more than {flush_size} for each region, and {room} or more, so that nothing blocks while a"
+        " flush runs, as a share of the heap rounded up to a whole percent,"
+        " at least {smallest}.",
+        f"{HEAP_CHECK}; the heap of a cell is measured",
+        cells=computed(share.cells_per_second, "cells/s", "sizing.memstore.WriteShare.cells_per_second"),
+        cell=computed(share.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
+        entry=constant(cells, "CELL_HEAP_BYTES", "B"),
+        interval=constant(memstore, "FLUSH_INTERVAL_SECONDS", "s"),
+        least=constant(memstore, "MINIMUM_MEMSTORE_BYTES", "B"),
+        room=computed(flush_room_bytes(share, files), "B", "sizing.memstore.flush_room_bytes"),
         regions=setting(share.regions, "regions", "workload.regions, one surviving node's share"),
-        one_region=constant(heap, "FEWEST_REGIONS"),
-        flush_size=constant(heap, "FLUSH_SIZE_BYTES", "B"),
+        one_region=constant(memstore, "FEWEST_REGIONS"),
+        flush_size=figure(candidate.writing_server.settings.flush_size_bytes, "B", "writes.settings.flush_size_bytes"),
         heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
         smallest=constant(heap, "MINIMUM_FRACTION", "fraction"),
         percents=constant(heap, "PERCENTS"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sizing import disks, gp3, inputs, persistence
 from sizing.candidate import Candidate
-from sizing.disks import distinct_size
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import GIBIBYTE, MEBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
+from sizing.system_volume import distinct_size
 
 __all__ = ["volume_explanations"]
 

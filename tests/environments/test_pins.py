@@ -28,6 +28,18 @@ STATED = {
     "fs.s3a.connection.maximum": ("900", "s3_connections", 900),
     "hbase.hregion.max.filesize": (str(5 * 2**30), "regions.split_bytes", 5 * 2**30),
     "hbase.master.scp.retain.assignment.force.retries": ("14", "restart.retain_retries", 14),
+    "hbase.hstore.flusher.count": ("4", "writes.settings.flushers", 4),
+    "hbase.regionserver.thread.compaction.small": ("5", "writes.settings.small_compactions", 5),
+    "hbase.regionserver.thread.compaction.large": ("2", "writes.settings.large_compactions", 2),
+    "hbase.hstore.compaction.throughput.lower.bound": ("60000000", "writes.settings.compaction_lower_bytes", 6 * 10**7),
+    "hbase.hstore.compaction.throughput.higher.bound": (
+        "90000000",
+        "writes.settings.compaction_higher_bytes",
+        9 * 10**7,
+    ),
+    "hbase.hstore.compaction.throughput.offpeak": ("70000000", "writes.settings.night_bytes", 7 * 10**7),
+    "hbase.hstore.compaction.max.size": ("4294967296", "writes.settings.day_limit_bytes", 4 * 2**30),
+    "hbase.hstore.blockingStoreFiles": ("20", "writes.settings.blocking_store_files", 20),
 }
 """An override of hbase-site with the figure that it pins, for each pin."""
 SITES = {"hbase-site", "hdfs-site", "yarn-site"}

@@ -112,6 +112,14 @@ CASES["cells of 1 MiB"], CASES["cells of 15 MiB"] = (
 )
 CASES["few hdfs nodes"] = with_workload(with_core(CASES["hdfs"], count=5), regions=3_000, stored_bytes=5 * TIB)
 CASES["small rows"] = with_workload(CASES["prod"], row_bytes=2 * KIB)
+CASES["written"] = on_one_type(with_workload(RELAXED, write_bytes_per_second=400 * MIB), "r8g.4xlarge", 20)
+CASES["written in few regions"] = with_workload(CASES["written"], regions=20)
+CASES["written to its limits"] = with_workload(pinned_core("r8g.16xlarge", 3), write_bytes_per_second=2 * GIB)
+CASES["written and compressed"] = with_workload(CASES["written"], codec="zstd", compression_ratio=3.0)
+CASES["written by day"] = on_one_type(
+    with_workload(RELAXED, write_bytes_per_second=24 * MIB, regions=60), "r8g.4xlarge", 9
+)
+CASES["written to a small table"] = with_workload(CASES["written by day"], stored_bytes=50 * GIB)
 for encoding in ("PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"):
     CASES[encoding] = on_one_type(with_workload(RELAXED, encoding=encoding), "r8g.2xlarge", 30)
 
@@ -134,6 +142,16 @@ def term(path: str, name: str, case: str = "prod") -> Callable[[], object]:
 def demand(resource: str, case: str = "prod") -> Callable[[], object]:
     """The amount of a resource that one read takes."""
     return lambda: next(item.demand_per_read for item in planned(case).throughput.resources if item.name == resource)
+
+
+def writing(resource: str, case: str = "written") -> Callable[[], object]:
+    """The amount of a resource that one written byte takes."""
+    return lambda: next(item.demand_per_byte for item in planned(case).writes.resources if item.name == resource)
+
+
+def write_capacity(resource: str, case: str = "written") -> Callable[[], object]:
+    """The amount of a resource that writes find."""
+    return lambda: next(item.capacity for item in planned(case).writes.resources if item.name == resource)
 
 
 def cost(item: str, case: str = "prod") -> Callable[[], object]:
@@ -279,9 +297,9 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("call_queues.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.9),
     ("call_queues.FEWEST_WRITERS", figure("call_queues.read_fraction", "few reads"), 0.73),
     ("call_queues.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),
-    ("cold_start.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11119.492235293961),
-    ("cold_start.LONGEST_HOURS", last_moment("half cached"), (25.129575437337035, 0.9451549340081048)),
-    ("cold_start.NEARLY_WARM", last_moment("prod"), (3.0887478431372113, 1.0)),
+    ("cold_start.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11421.222351968187),
+    ("cold_start.LONGEST_HOURS", last_moment("half cached"), (25.520490014477108, 0.9451549340081048)),
+    ("cold_start.NEARLY_WARM", last_moment("prod"), (3.1725617644356072, 1.0)),
     ("bucket_cache.QUEUED_BYTES", figure("bucket_cache.writer_queue_length", "cells of 1 MiB"), 31),
     ("bucket_cache.LONGEST_QUEUE", figure("bucket_cache.writer_queue_length"), 256),
     ("bucket_cache.SHORTEST_QUEUE", figure("bucket_cache.writer_queue_length", "cells of 15 MiB"), 4),
@@ -289,46 +307,39 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("coarse_cache.LIST_LENGTHS", lists_in_caches, [6, 9, 9, 9, 9, 13, 13, 13, 13, 13, 13, 13]),
     ("coarse_cache.COARSE_BUCKETS", coarse_blocks(24), 25556428202.159855),
     ("coarse_cache.PROPORTIONAL_BUCKETS", coarse_blocks(120), 128748540031.16013),
-    ("cost.PUT_BYTES", cost("S3 writes"), 4.10625),
-    ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 116.4375),
+    ("cost.PUT_BYTES", cost("S3 writes"), 5.773616122452004),
+    ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 163.71760785583078),
     ("cost.REQUEST_METRICS", cost("CloudWatch metrics"), 108.3),
     ("disks.FILL_FRACTION", figure("core.volumes.cache.size_gib"), 917),
     ("disks.PINNED_FILL_FRACTION", figure("bucket_cache.size_mib", "full volume"), 193536),
-    ("disks.SYSTEM_GIB", figure("core.volumes.system.size_gib"), 64),
     ("disks.MIN_VOLUME_GIB", figure("core.volumes.cache.size_gib", "tiny"), 5),
     ("disks.HDFS_FILL_FRACTION", figure("core.volumes.data.size_gib", "hdfs"), 544),
-    ("disks.FEWEST_LOG_COPIES", figure("hdfs_replication", "no node lost"), 2),
-    ("disks.SPARE_COPIES", figure("hdfs_replication", "three nodes lost"), 4),
     ("gp3.THROUGHPUT_STEP_MIB_S", figure("core.volumes.cache.throughput_mib_s", "busy"), 425),
-    ("gp3.IOPS_STEP", figure("core.volumes.cache.iops", "many small reads"), 5000),
+    ("gp3.IOPS_STEP", figure("core.volumes.cache.iops", "many small reads"), 5500),
     ("gp3.MOST_IOPS", most_iops, 40_000),
     ("heap.MINIMUM_MIB", figure("heap.xmx_mib", "quiet"), 4096),
     ("heap.L1_SLACK", term("heap.xmx_mib", "on_heap_cache"), 929767794),
     ("heap.MINIMUM_FRACTION", figure("heap.l1_fraction", "quiet"), 0.05),
-    ("heap.FLUSH_INTERVAL_SECONDS", term("heap.xmx_mib", "memstore"), 943718400),
-    ("heap.MINIMUM_MEMSTORE_BYTES", term("heap.xmx_mib", "memstore", "quiet"), 536870912),
-    ("heap.FLUSH_SIZE_BYTES", term("heap.xmx_mib", "memstore", "few regions"), 1150437669),
-    ("heap.STEP_MIB", figure("heap.xmx_mib"), 10752),
+    ("heap.STEP_MIB", figure("heap.xmx_mib"), 11264),
     ("heap.RESTORED_ENTRY_BYTES", term("heap.xmx_mib", "cache_index"), 6468667560),
     ("hit_ratio.PEAK", figure("hit_ratio.predicted", "large cells"), 0.9469391853735492),
     ("gp3.EMR_MOST_VOLUMES", most_data_of_a_node, 12),
     ("hdfs_load.LONGEST_RECOVERY_SECONDS", fewest_hdfs_nodes, 34),
     ("hdfs_load.RECOVERY_FRACTION", figure("hdfs.recovery_seconds", "hdfs"), 415.6699895172645),
     ("hdfs_load.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
-    ("hdfs_load.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 8000),
+    ("hdfs_load.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 6864),
     ("index_file.LARGE", figure("persistence.index_bytes"), 1005039275),
-    ("inputs.WRITE_AMPLIFICATION", cost("S3 old versions"), 116.4375),
     ("inputs.UTILISATION", figure("core.volumes.cache.throughput_mib_s", "busy"), 425),
-    ("latency.READS", figure("throughput.p99_latency_ms", "plain"), 2663.0233904840443),
-    ("latency.SEED", figure("throughput.p99_latency_ms", "plain"), 2663.0233904840443),
-    ("latency.S3_MEDIAN_SECONDS", figure("throughput.p50_latency_ms", "plain"), 2135.6985624605836),
-    ("latency.S3_SIGMA", figure("throughput.p99_latency_ms", "plain"), 2663.0233904840443),
-    ("latency.DISK_SIGMA", figure("throughput.p99_latency_ms"), 122.86427507877842),
-    ("memory.DAEMON_BYTES", figure("memory.parts.page_cache"), 12280292966),
-    ("memory.SYSTEM_BYTES", figure("memory.parts.page_cache"), 12280292966),
-    ("memory.YARN_MIB", figure("memory.parts.page_cache"), 12280292966),
-    ("memory.JVM_FIXED_BYTES", figure("memory.parts.page_cache"), 12280292966),
-    ("memory.JVM_FRACTION", figure("memory.parts.page_cache"), 12280292966),
+    ("latency.READS", figure("throughput.p99_latency_ms", "plain"), 2663.7583961179657),
+    ("latency.SEED", figure("throughput.p99_latency_ms", "plain"), 2663.7583961179657),
+    ("latency.S3_MEDIAN_SECONDS", figure("throughput.p50_latency_ms", "plain"), 2136.4397646925086),
+    ("latency.S3_SIGMA", figure("throughput.p99_latency_ms", "plain"), 2663.7583961179657),
+    ("latency.DISK_SIGMA", figure("throughput.p99_latency_ms"), 129.30173966278696),
+    ("memory.DAEMON_BYTES", figure("memory.parts.page_cache"), 11716578508),
+    ("memory.SYSTEM_BYTES", figure("memory.parts.page_cache"), 11716578508),
+    ("memory.YARN_MIB", figure("memory.parts.page_cache"), 11716578508),
+    ("memory.JVM_FIXED_BYTES", figure("memory.parts.page_cache"), 11716578508),
+    ("memory.JVM_FRACTION", figure("memory.parts.page_cache"), 11716578508),
     ("memory.NETTY_BYTES", figure("memory.parts.direct"), 1114636288),
     ("memory.PAGE_CACHE_FRACTION", largest_heap_mib, 19184),
     ("page_reads.MIXED_SHARE", demand("ebs-throughput"), 926045.7717751586),
@@ -349,10 +360,10 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("promotion.TIMES", newer_hit_ratio, 0.8742719125268761),
     ("promotion.CLASSES", newer_hit_ratio, 0.8742719125268761),
     ("region_server.HANDLER_STEP", figure("handlers"), 140),
-    ("region_server.ANSWERS_FRACTION", figure("handlers", "large answers"), 49),
+    ("region_server.ANSWERS_FRACTION", figure("handlers", "large answers"), 51),
     ("region_server.FEWEST_HANDLERS", figure("handlers", "enormous answers"), 10),
-    ("region_server.S3_CONNECTIONS_PER_THREAD", figure("s3_connections", "one hundred cores"), 896),
-    ("region_server.WRITING_THREADS", figure("s3_connections", "one hundred cores"), 896),
+    ("region_server.S3_CONNECTIONS_PER_THREAD", figure("s3_connections", "one hundred cores"), 836),
+    ("region_server.WRITING_THREADS", figure("s3_connections", "one hundred cores"), 836),
     ("region_server.PREFETCH_THREADS_PER_VCPU", figure("prefetch_threads", "one hundred cores"), 192),
     ("region_server.FEWEST_PREFETCH_THREADS", figure("prefetch_threads"), 16),
     ("region_server.S3_TRIP_SECONDS", figure("restart.opening_seconds"), 6.6),
@@ -369,21 +380,21 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("resource.BLOCK_CPU_SECONDS_PER_BYTE", demand("cpu"), 0.0011673530209064483),
     ("resource.DECOMPRESS_CPU_SECONDS_PER_BYTE", demand("cpu", "compressed"), 0.002983051679879427),
     ("resource.S3_GET_CPU_SECONDS", demand("cpu", "plain"), 0.0268651383929162),
-    ("resource.DISK_LATENCY_SECONDS", demand("handlers"), 0.025853824627370393),
-    ("resource.S3_FIRST_BYTE_SECONDS", demand("handlers", "plain"), 2.135184456188733),
-    ("resource.S3_STREAM_BYTES_PER_SECOND", demand("handlers", "plain"), 2.135184456188733),
-    ("restart.PRE_TOUCH_BYTES_PER_SECOND", figure("restart.pre_touch_seconds"), 5.25),
+    ("resource.DISK_LATENCY_SECONDS", demand("handlers"), 0.026099663805863108),
+    ("resource.S3_FIRST_BYTE_SECONDS", demand("handlers", "plain"), 2.135208023134441),
+    ("resource.S3_STREAM_BYTES_PER_SECOND", demand("handlers", "plain"), 2.135208023134441),
+    ("restart.PRE_TOUCH_BYTES_PER_SECOND", figure("restart.pre_touch_seconds"), 5.5),
     ("restart.RESTORE_SECONDS_PER_LEVEL", figure("restart.restore_seconds"), 127.840813207198),
-    ("restart.BOOT_SECONDS", figure("restart.away_seconds"), 153.09081320719798),
+    ("restart.BOOT_SECONDS", figure("restart.away_seconds"), 153.34081320719798),
     ("restart.S3_TRIPS_PER_REGION", figure("restart.opening_seconds"), 6.6),
     ("restart.RETAIN_WAIT_SECONDS", figure("restart.retention_window_seconds"), 409.55),
     ("region_size.SPLIT_GROWTH", figure("regions.split_bytes"), 62 * GIB),
-    ("restart.RETAIN_MARGIN", figure("restart.wait_for_servers_ms"), 230000),
+    ("restart.RETAIN_MARGIN", figure("restart.wait_for_servers_ms"), 231000),
     ("sampling.LEAST_OF_STRATUM", sampled_strata, [9, 10, 13, 28]),
     ("sampling.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
     ("sampling.LEAST_ERROR", even_total, (2340.0, 2338.72, 2341.28)),
     ("sampling.FEWEST_DEGREES", small_total, (3590.025974025974, 3490.737358964501, 3732.0795515484974)),
-    ("search.MOST_NODES", most_nodes, "91,501 reads/s: 136 x i8g.24xlarge, $1,042,458 a month"),
+    ("search.MOST_NODES", most_nodes, "91,501 reads/s: 138 x i8g.24xlarge, $1,057,775 a month"),
     ("skew.PLACEMENTS", figure("throughput.busiest_server.requests"), 1.567683436336177),
     ("skew.SINGLE", figure("throughput.busiest_server.requests"), 1.567683436336177),
     ("skew.REMEMBERED_BYTES", figure("throughput.busiest_server.blocks"), 1.0260727822196218),
@@ -397,12 +408,33 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
         term("bucket_cache.bucket_sizes", "claimed", "compressed"),
         23400.833333333332,
     ),
-    ("warm_up.CPU_SECONDS_PER_BLOCK", term("warm_up.prefetch_seconds", "processor"), 408.37548749999996),
+    ("warm_up.CPU_SECONDS_PER_BLOCK", term("warm_up.prefetch_seconds", "processor"), 420.20055638658454),
     (
         "warm_up.FSYNC_SECONDS",
         term("warm_up.prefetch_seconds", "filling", "own drives, short blocks"),
-        57.90781708316366,
+        58.02633472279145,
     ),
+    ("system_volume.SYSTEM_GIB", figure("core.volumes.system.size_gib"), 64),
+    ("system_volume.FEWEST_LOG_COPIES", figure("hdfs_replication", "no node lost"), 2),
+    ("system_volume.SPARE_COPIES", figure("hdfs_replication", "three nodes lost"), 4),
+    ("compaction.MOST_FLUSHERS", figure("writes.settings.flushers", "written to its limits"), 16),
+    ("compaction.MOST_COMPACTIONS_PER_VCPU", figure("writes.settings.small_compactions", "written to its limits"), 127),
+    ("compaction.DAY_LIMIT_BYTES", figure("writes.settings.day_limit_bytes"), 2147483648),
+    ("compaction.FILES_OF_A_DAY", figure("writes.settings.day_limit_bytes", "written by day"), 8589934592),
+    ("compaction.COPIES_OF_A_REGION", figure("writes.settings.day_limit_bytes", "written"), 66571993088),
+    ("file_writing.CELL_CPU_SECONDS", writing("cpu"), 2.3910389882849253e-07),
+    ("file_writing.BYTE_CPU_SECONDS", writing("cpu"), 2.3910389882849253e-07),
+    ("file_writing.CODEC_CPU_SECONDS", writing("cpu", "written and compressed"), 2.816688667537657e-07),
+    ("file_writing.UPLOAD_STREAMS", write_capacity("flushes", "written in few regions"), 5630355.747531705),
+    ("file_writing.S3_TRIPS_PER_FILE", write_capacity("flushes"), 18266155.780553192),
+    ("memstore.SHORTEST_FLUSH_SECONDS", figure("writes.settings.flush_size_bytes", "written"), 268435456),
+    ("memstore.MOST_FLUSH_BYTES", figure("writes.settings.flush_size_bytes", "written in few regions"), 536870912),
+    ("memstore.FLUSH_INTERVAL_SECONDS", term("heap.xmx_mib", "memstore"), 1301221136),
+    ("memstore.MINIMUM_MEMSTORE_BYTES", term("heap.xmx_mib", "memstore", "quiet"), 536870912),
+    ("memstore.LOWER_LIMIT", figure("writes.settings.lower_limit"), 0.85),
+    ("system_volume.OTHER_FILES_GIB", figure("core.volumes.system.size_gib", "written"), 76),
+    ("writing_server.LOG_IO_BYTES", writing("log-iops"), 5.836000425658538e-05),
+    ("writing_server.REQUESTS_PER_FILE", writing("s3-puts"), 1.4296273700423205e-07),
     ("workload.ROW_KEY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.FAMILY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.QUALIFIER_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),

@@ -1,0 +1,89 @@
+"""The cells that clients write: their sizes on each of their ways, and how many of them one RegionServer takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sizing.stored_blocks import StoredBlocks
+
+__all__ = ["CellSizes", "WriteShare"]
+
+# Measured with HBase 2.6.2 and references of 8 bytes: 102 to 106 bytes beside its key and value, by HBase's own count
+# and on the heap: the cell, its buffer's slice, a node of the skip list and its share of the list's index.
+CELL_HEAP_BYTES: Final = 106
+# Measured with HBase 2.6.2: a log of single cells has 55 bytes for each beside key and value, one of batches of 100
+# cells 4.5: 51 bytes for an edit, and 4 for a cell.
+LOG_EDIT_BYTES: Final = 51
+LOG_CELL_BYTES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSizes:
+    """The mean cell that is written: its value, and its bytes as a KeyValue, in a store file, and in the cache.
+
+    A client writes `per_put` cells in one call to a region.
+    """
+
+    value_bytes: float
+    key_value_bytes: float
+    stored_bytes: float
+    cached_bytes: float
+    per_put: int = 1
+
+    @classmethod
+    def of(cls, blocks: StoredBlocks) -> CellSizes:
+        """Return the cells of a workload; written cells are encoded and compressed as the stored ones are."""
+        workload = blocks.workload
+        blocks_per_cell = workload.key_value_bytes / blocks.payload_bytes
+        return cls(
+            value_bytes=workload.cell_bytes,
+            key_value_bytes=workload.key_value_bytes,
+            stored_bytes=blocks_per_cell * blocks.on_disk_bytes,
+            cached_bytes=blocks_per_cell * blocks.cached_bytes,
+            per_put=workload.cells_per_put,
+        )
+
+    @property
+    def heap_bytes(self) -> float:
+        """Return the heap that the memstore counts for a cell."""
+        return self.key_value_bytes + CELL_HEAP_BYTES
+
+    @property
+    def log_bytes(self) -> float:
+        """Return one copy of the cell in the write-ahead log."""
+        return self.key_value_bytes + LOG_CELL_BYTES + LOG_EDIT_BYTES / self.per_put
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteShare:
+    """One RegionServer's share of the writes: bytes of values a second, spread evenly over its regions.
+
+    `region_bytes` is what one region stores.
+    """
+
+    cells: CellSizes
+    bytes_per_second: float
+    regions: float
+    region_bytes: float
+
+    @classmethod
+    def of(cls, blocks: StoredBlocks, bytes_per_second: float, regions: float) -> WriteShare:
+        """Return the share of a RegionServer that is written so many bytes a second in so many regions."""
+        workload = blocks.workload
+        return cls(
+            cells=CellSizes.of(blocks),
+            bytes_per_second=bytes_per_second,
+            regions=regions,
+            region_bytes=workload.stored_bytes / workload.regions,
+        )
+
+    @property
+    def cells_per_second(self) -> float:
+        """Return the number of cells that arrive in a second."""
+        return self.bytes_per_second / self.cells.value_bytes
+
+    @property
+    def heap_bytes_per_second(self) -> float:
+        """Return how fast the memstore fills."""
+        return self.cells_per_second * self.cells.heap_bytes

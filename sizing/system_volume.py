@@ -1,0 +1,143 @@
+"""The system volume of a core node: the write-ahead log in HDFS, uploads on their way to S3, YARN, and logs.
+
+It has the size and the rates that gp3 includes, or what the writes need. HBase leaves a log in HDFS until no memstore
+needs it, then moves it to `oldWALs`, where the master deletes it after ten minutes, at the next of its rounds.
+
+Source: HBase 2.6.2 AbstractFSWAL, TimeToLiveLogCleaner, HMaster.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from sizing import gp3
+from sizing.cells import WriteShare
+from sizing.cluster import Layout, Volume
+from sizing.compaction import write_settings
+from sizing.cost import EMR_ROOT_VOLUME
+from sizing.file_writing import FileWriting
+from sizing.inputs import UTILISATION, SizingInputs
+from sizing.instance import InstanceType
+from sizing.memstore import Memstore, flush_size_bytes, memstore_bytes
+from sizing.resource import DISK_LATENCY_SECONDS, Disk
+from sizing.units import GIB, MIB
+from sizing.writing_server import LOG_IO_BYTES, Rates, WritingServer
+
+__all__ = [
+    "SYSTEM_GIB",
+    "distinct_size",
+    "hdfs_replication",
+    "system_volume",
+    "with_disks",
+    "write_share",
+    "writing_server",
+]
+
+# judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
+# local files take as much again.
+SYSTEM_GIB: Final = 64
+RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
+"""Sizes by which a node knows its other disks."""
+OTHER_FILES_GIB: Final = 40  # judgement: EMR's logs, YARN's local files, a heap dump, and uploads
+FILL_FRACTION: Final = 0.85  # below the 90 % at which YARN gives up a disk
+LIVE_LOGS_BYTES: Final = 32 * 128 * MIB  # hbase.regionserver.maxlogs, where the memstore is small
+LOGS_OF_A_MEMSTORE: Final = 2  # AbstractFSWAL.calculateMaxLogFiles
+ARCHIVE_SECONDS: Final = 1_200  # hbase.master.logcleaner.ttl and hbase.master.cleaner.interval, 10 minutes each
+FEWEST_LOG_COPIES: Final = 2  # judgement: a write-ahead log on one disk is lost with it; EMR's own default is 1
+SPARE_COPIES: Final = 1  # one copy is left when as many nodes are lost as may be
+UNLIMITED: Final = Rates(bytes_per_second=math.inf, ios_per_second=math.inf)
+
+
+def hdfs_replication(question: SizingInputs, count: int) -> int:
+    """Copies in HDFS: the mode's own of data, one more than nodes that may be lost of a write-ahead log."""
+    of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
+    return min(count, max(question.mode.data_copies, of_log))
+
+
+def distinct_size(size_gib: int) -> int:
+    """The size, or 1 GiB more where another disk of the node has that size: a node knows its disks by their sizes."""
+    return size_gib + (size_gib in RESERVED_SIZES_GIB)
+
+
+def write_share(question: SizingInputs, servers: int) -> WriteShare:
+    """Return what each of so many RegionServers is written."""
+    workload = question.requirements.workload
+    return WriteShare.of(question.demand.blocks, workload.write_bytes_per_second / servers, workload.regions / servers)
+
+
+def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWriting:
+    """Return how a thread writes store files: to S3 and the cache, to S3 alone, or to HDFS."""
+    demand, compresses = question.demand, question.requirements.workload.compressed
+    if not question.mode.keeps_data_in_s3:
+        return FileWriting(
+            cached_fraction=1.0, caches=False, first_byte_seconds=DISK_LATENCY_SECONDS, compresses=compresses
+        )
+    blocks = demand.blocks_cached(cache_mib, servers) * servers if cache_mib else 0
+    return FileWriting(
+        cached_fraction=min(1.0, blocks / demand.blocks.count), caches=cache_mib > 0, compresses=compresses
+    )
+
+
+def writing_server(
+    question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
+) -> WritingServer:
+    """Return one of so many RegionServers with a memstore of that size, or of the size that its writes need.
+
+    It has no disks yet, and its log no limit.
+    """
+    share, files = write_share(question, servers), file_writing(question, cache_mib, servers)
+    memstore = Memstore(
+        size_bytes=memstore_bytes(share, files) if size_bytes is None else size_bytes,
+        flush_size_bytes=flush_size_bytes(share),
+        regions=share.regions,
+    )
+    in_hdfs = not question.mode.keeps_data_in_s3
+    nodes = servers + question.requirements.targets.lost_nodes
+    return WritingServer(
+        cells=share.cells,
+        memstore=memstore,
+        settings=write_settings(share, memstore, files, instance.vcpus, question.requirements.pins),
+        files=files,
+        vcpus=instance.vcpus,
+        network_bytes_per_second=instance.network_sustained_bytes_per_second,
+        ebs=Rates(bytes_per_second=instance.ebs_sustained_bytes_per_second, ios_per_second=instance.ebs_sustained_iops),
+        disk=None,
+        log=None if in_hdfs else UNLIMITED,
+        log_copies=0 if question.requirements.wal_service else hdfs_replication(question, nodes),
+        data_copies=question.mode.data_copies if in_hdfs else 0,
+        block_bytes=round(question.demand.blocks.cached_bytes),
+    )
+
+
+def with_disks(server: WritingServer, disk: Disk | None, layout: Layout) -> WritingServer:
+    """Return the server with the disk of its cache or data, and with the log on the system volume of its layout."""
+    volume = next((volume for volume in layout.volumes if volume.purpose == "system"), None)
+    if server.log is not None and volume is not None:
+        server = replace(server, log=Rates(bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops))
+    return replace(server, disk=disk)
+
+
+def system_volume(question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int) -> Volume:
+    """The system volume of each of so many nodes, with what gp3 includes where that carries the writes.
+
+    Where the instance sustains less than the writes need, the volume has what the instance sustains.
+    """
+    server = writing_server(question, instance, cache_mib, servers)
+    cells = write_share(question, servers).cells_per_second
+    needed = cells * server.log_volume_bytes / UTILISATION
+    throughput, iops = gp3.Provisions.of(instance).sufficient(np.array(needed / MIB), np.array(needed / LOG_IO_BYTES))
+    size_gib = max(_size_gib(server, cells), int(gp3.least_gib(iops)))
+    return gp3.gp3_volume("system", size_gib, (int(throughput), int(iops)))
+
+
+def _size_gib(server: WritingServer, cells: float) -> int:
+    """Return the size that holds the logs in use, the logs that wait to be deleted, and everything else."""
+    if server.log is None or not server.log_copies:
+        return SYSTEM_GIB
+    live = max(LIVE_LOGS_BYTES, LOGS_OF_A_MEMSTORE * server.memstore.size_bytes)
+    log_bytes = server.log_copies * live + cells * server.log_bytes * ARCHIVE_SECONDS
+    return max(SYSTEM_GIB, math.ceil((OTHER_FILES_GIB + log_bytes / GIB) / FILL_FRACTION))

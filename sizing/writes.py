@@ -1,0 +1,142 @@
+"""The resources that writes use up, and the rate at which HBase begins to block them.
+
+Every demand is for one byte of values, with sustained limits only, so the bound that a resource sets is its capacity
+over the demand. Reads find what the offered writes leave, and writes what the offered reads leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
+
+from sizing.compaction import WriteSettings
+from sizing.resource import DISK_RESOURCES, Disk, Resource, ServingCluster, bottleneck
+from sizing.writing_server import LOG_IO_BYTES, WritingServer
+
+__all__ = ["WriteResource", "Writes", "blocking_resource", "without_writes", "write_load", "write_resources"]
+
+# Amazon S3 User Guide, "Optimizing performance": at least 3,500 PUT, COPY, POST or DELETE a second for each prefix.
+S3_PUTS_PER_SECOND_PER_PREFIX: Final = 3_500
+LEAST_FREE_FRACTION: Final = 0.01  # of what writes alone would fill: no share is negative, and reads saturate it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteResource:
+    """One thing that writes use up: the cluster has `capacity` of it beside the reads; a byte takes its demand."""
+
+    name: str
+    capacity: float
+    unit: str
+    demand_per_byte: float
+
+    @property
+    def max_bytes_per_second(self) -> float:
+        """Bytes of values a second when this resource is fully used; infinite when writes need none of it."""
+        return self.capacity / self.demand_per_byte if self.demand_per_byte > 0 else inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writes:
+    """The writes that are offered, in bytes of values, and what the cluster carries beside its reads."""
+
+    offered_bytes_per_second: float
+    saturation_bytes_per_second: float
+    bottleneck: str
+    settings: WriteSettings
+    resources: tuple[WriteResource, ...]
+
+
+def write_resources(
+    server: WritingServer, servers: int, reads: Mapping[str, float] | None = None
+) -> tuple[WriteResource, ...]:
+    """Every resource that writes to so many servers use, in the order in which a cell meets them.
+
+    `reads` is what reads use of those that they share, by name.
+    """
+    used = reads or {}
+
+    def row(name: str, per_server: float, unit: str, demand_of_cell: float) -> WriteResource:
+        capacity = servers * per_server - used.get(name, 0.0)
+        return WriteResource(
+            name=name, capacity=max(0.0, capacity), unit=unit, demand_per_byte=demand_of_cell / server.cells.value_bytes
+        )
+
+    rows = [
+        row("cpu", server.vcpus, "core", server.cpu_seconds),
+        row("network", server.network_bytes_per_second, "B/s", server.network_bytes),
+    ]
+    if server.log is not None:
+        rows += [
+            row("log-throughput", server.log.bytes_per_second, "B/s", server.log_volume_bytes),
+            row("log-iops", server.log.ios_per_second, "IO/s", server.log_volume_bytes / LOG_IO_BYTES),
+        ]
+    if server.disk is not None:
+        throughput, iops = DISK_RESOURCES[server.disk.kind]
+        rows += [
+            row(throughput, server.disk.bytes_per_second, "B/s", server.disk_bytes),
+            row(iops, server.disk.ios_per_second, "IO/s", server.disk_ios),
+        ]
+    rows += [
+        row("instance-ebs-throughput", server.ebs.bytes_per_second, "B/s", server.ebs_bytes),
+        row("instance-ebs-iops", server.ebs.ios_per_second, "IO/s", server.ebs_ios),
+        row("memstore", server.memstore.room_bytes, "B", server.cells.heap_bytes * server.flush_seconds),
+        row("flushes", server.settings.flushers * server.flush_cells / server.flush_seconds, "cells/s", 1.0),
+        row("compactions", server.compaction_cells_per_second, "cells/s", server.settings.amplification - 1),
+    ]
+    if not server.data_copies:
+        puts = S3_PUTS_PER_SECOND_PER_PREFIX / servers
+        rows.append(row("s3-puts", puts, "PUT/s", server.puts))
+    return tuple(rows)
+
+
+def blocking_resource(resources: Iterable[WriteResource]) -> WriteResource:
+    """The resource at whose `max_bytes_per_second` HBase begins to block writes, the first of equals."""
+    return min(resources, key=lambda resource: resource.max_bytes_per_second)
+
+
+def write_load(
+    server: WritingServer, servers: int, bytes_per_second: float, reads: Sequence[Resource], reads_per_second: float
+) -> Writes:
+    """The offered writes on so many servers that also serve the offered reads, or as many as the writes leave."""
+    served = min(reads_per_second, bottleneck(reads).max_reads_per_second)
+    used: dict[str, float] = {resource.name: served * resource.demand_per_read for resource in reads}
+    used |= {f"instance-{name}": amount for name, amount in used.items() if name.startswith("ebs-")}
+    resources = write_resources(server, servers, used)
+    limit = blocking_resource(resources)
+    return Writes(
+        offered_bytes_per_second=bytes_per_second,
+        saturation_bytes_per_second=limit.max_bytes_per_second,
+        bottleneck=limit.name,
+        settings=server.settings,
+        resources=resources,
+    )
+
+
+def without_writes(cluster: ServingCluster, server: WritingServer, bytes_per_second: float) -> ServingCluster:
+    """The cluster as reads find it: less what so many bytes of values a second take, cluster-wide."""
+    cells = bytes_per_second / server.cells.value_bytes / cluster.servers
+    return replace(
+        cluster,
+        vcpus=_rest(cluster.vcpus, cells * server.cpu_seconds),
+        network_gbit_per_second=_rest(1.0, cells * server.network_bytes / server.network_bytes_per_second)
+        * cluster.network_gbit_per_second,
+        disk=_disk_for_reads(cluster.disk, server, cells),
+    )
+
+
+def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> Disk | None:
+    """Return the disk less the cache's writes, and no more than the instance's EBS has left beside the log."""
+    if disk is None:
+        return None
+    bytes_per_second = _rest(disk.bytes_per_second, cells * server.disk_bytes)
+    ios_per_second = _rest(disk.ios_per_second, cells * server.disk_ios)
+    if disk.kind == "ebs":
+        bytes_per_second = min(bytes_per_second, _rest(server.ebs.bytes_per_second, cells * server.ebs_bytes))
+        ios_per_second = min(ios_per_second, _rest(server.ebs.ios_per_second, cells * server.ebs_ios))
+    return replace(disk, bytes_per_second=bytes_per_second, ios_per_second=ios_per_second)
+
+
+def _rest(whole: float, used: float) -> float:
+    return max(LEAST_FREE_FRACTION * whole, whole - used)
