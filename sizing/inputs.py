@@ -9,12 +9,13 @@ from typing import Final
 from sizing import gp3
 from sizing.bucket_cache import CacheDemand
 from sizing.cluster import Layout
+from sizing.imbalance import Imbalance
 from sizing.modes import Mode
 from sizing.page_reads import mean_block_read
 from sizing.region_size import Regions
 from sizing.requirements import Requirements, World
 from sizing.resource import Read, Timings, block_cpu_seconds
-from sizing.skew import Imbalance, RegionLoads, imbalance
+from sizing.skew import RegionLoads, imbalance
 from sizing.stored_blocks import stored_blocks
 from sizing.workload import OpenLoad
 

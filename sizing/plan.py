@@ -17,6 +17,7 @@ from sizing.cost import Cost
 from sizing.explanation import Explanations
 from sizing.hdfs_load import Hdfs
 from sizing.heap import Heap
+from sizing.imbalance import Imbalance
 from sizing.memory import NodeMemory
 from sizing.modes import Mode
 from sizing.persistence import Persistence
@@ -24,7 +25,6 @@ from sizing.prices import PriceNote
 from sizing.region_size import Regions
 from sizing.resource import Resource
 from sizing.restart import Restart
-from sizing.skew import Imbalance
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 from sizing.writes import Writes
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import Final, Literal
 
+from sizing.imbalance import EVEN, Imbalance
 from sizing.page_reads import PAGE_BYTES, BlockRead, aligned_bytes, block_read
-from sizing.skew import EVEN, Imbalance
 from sizing.units import MIB
 
 ResourceName = Literal[

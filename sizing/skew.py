@@ -14,6 +14,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sizing.imbalance import EVEN, Imbalance
 from sizing.popularity import Floats, RowPopularity
 from sizing.units import MIB
 
@@ -29,20 +30,6 @@ SHUFFLED_REGIONS: Final = 4_096  # of more, two rarely fall into one place
 
 Spread = Literal["hashed", "even"] | float
 """How popularity spreads over regions: rows lie anywhere, all regions are alike, or Zipf's exponent over regions."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imbalance:
-    """The busiest RegionServer's load over the mean: in requests, and in blocks that come from a disk or from S3.
-
-    The page cache answers the hottest rows, so blocks are never spread more unevenly than requests.
-    """
-
-    requests: float = 1.0
-    blocks: float = 1.0
-
-
-EVEN: Final = Imbalance()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

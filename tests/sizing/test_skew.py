@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizing.calculator import plan
+from sizing.imbalance import EVEN, Imbalance
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.queueing import closed_load, network
 from sizing.resource import Disk, Hits, Read, ServingCluster, Timings, bottleneck, resources
-from sizing.skew import EVEN, REMEMBERED_BYTES, Imbalance, RegionLoads, imbalance
+from sizing.skew import REMEMBERED_BYTES, RegionLoads, imbalance
 from tests.sizing.clusters import PINNED, REQUIREMENTS, WORLD, with_workload
 
 ROWS = 100_000

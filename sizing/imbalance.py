@@ -1,0 +1,20 @@
+"""How much more the busiest RegionServer of a cluster has to do than the mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imbalance:
+    """The busiest RegionServer's load over the mean: in requests, and in blocks that come from a disk or from S3.
+
+    The page cache answers the hottest rows, so blocks are never spread more unevenly than requests.
+    """
+
+    requests: float = 1.0
+    blocks: float = 1.0
+
+
+EVEN: Final = Imbalance()
