@@ -34,6 +34,7 @@ __all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
 
 # judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
 LEAST_SHARE: Final = 0.5
+STEP_ERROR: Final = 0.02  # of a time that is counted in steps
 # Steps grow with time, because reads warm a cache fast at first and slowly later; a test holds them against steps a
 # tenth as long.
 FIRST_STEP_SECONDS: Final = 2.0
@@ -177,7 +178,7 @@ class ColdStart:
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
         """The time of the prefetch, exact where it decides: reads lengthen it, and at most double it."""
         alone = self.prefetching.blocks / self.prefetching.blocks_per_second
-        if alone > wanted_seconds or alone <= LEAST_SHARE * wanted_seconds:
+        if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
             return alone
         return self.course.prefetch_seconds
 

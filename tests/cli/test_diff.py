@@ -62,7 +62,7 @@ def test_diff_names_every_kind_of_change_and_its_cost(earlier: Path) -> None:
         "hbase.rs.cacheblocksonwrite",
         "false -> true",
         "Rolling restart",
-        "60 -> 30",
+        "60 -> 160",
         "New cluster",
         "emr-7.11.0 -> emr-7.12.0",
         "Cost of applying all of it",

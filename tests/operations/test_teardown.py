@@ -35,7 +35,7 @@ def test_an_active_cluster_is_flushed_before_it_ends(here: Deployed) -> None:
     assert begun(here)[:5] == [
         "disable every table",
         "flush hbase:meta and hbase:namespace",
-        "silence its notifications",
+        "disable the notifications of its alarms",
         "stop HBase",
         "check that the write-ahead log is empty",
     ]
