@@ -34,7 +34,7 @@ __all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
 
 # judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
 LEAST_SHARE: Final = 0.5
-STEP_ERROR: Final = 0.02  # of a time that is counted in steps
+STEP_ERROR: Final = 0.05  # of a time that is counted in steps
 # Steps grow with time, because reads warm a cache fast at first and slowly later; a test holds them against steps a
 # tenth as long.
 FIRST_STEP_SECONDS: Final = 2.0
