@@ -167,6 +167,7 @@ def _outcome(plan: Plan) -> Rows:
     yield "restart", _restart(restart)
     if plan.hdfs:
         yield "node lost", f"{format_duration(plan.hdfs.recovery_seconds)} until HDFS has all copies again (estimate)"
+    yield from _bad_hours(plan)
 
 
 def _cold(plan: Plan) -> Rows:
@@ -189,6 +190,21 @@ def _mappers(plan: Plan) -> str:
         f"{plan.snapshot.mappers:,} mappers, which need {needed} of YARN memory per node, where the plan leaves"
         f" {format_size(plan.yarn_mib * MIB)}: add task nodes for the copy"
     )
+
+
+def _bad_hours(plan: Plan) -> Rows:
+    lost = plan.bad_hours.lost_node
+    if lost is not None:
+        offline, with_meta = (
+            format_duration(seconds) for seconds in (lost.offline_seconds, lost.offline_with_meta_seconds)
+        )
+        offline = f"{format_percent(lost.rows_fraction)} of rows offline for {offline} (estimate)"
+        afterwards = (
+            f"hit ratio {format_percent(lost.cold_hit_ratio)}, p99 {lost.p99_latency_ms:,.0f} ms once warm again"
+        )
+        text = f"{offline}, or {with_meta} if hbase:meta was there; afterwards {afterwards}"
+        yield "node lost", text
+    yield "load", f"{format_duration(plan.bad_hours.initial_load_seconds)} at least to put all data"
 
 
 def _restart(restart: Restart) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sizing.candidate import Candidate
+from sizing.initial_load import initial_load_seconds
+from sizing.node_loss import LostNode, lost_node
 
 __all__ = ["BadHours", "ColdHours", "bad_hours"]
 
@@ -28,14 +30,23 @@ class ColdHours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadHours:
-    """The bad hours of a cluster; `cold` is None where there is no cache to be cold."""
+    """The bad hours of a cluster; `cold` is None where there is no cache to be cold, `lost_node` of a single node.
+
+    `initial_load_seconds` is a bound for loading all data by puts, by what the network and the log's volume carry.
+    """
 
     cold: ColdHours | None
+    lost_node: LostNode | None
+    initial_load_seconds: float
 
 
 def bad_hours(candidate: Candidate) -> BadHours:
     """Return the bad hours of a candidate with all its nodes."""
-    return BadHours(cold=_cold_hours(candidate))
+    return BadHours(
+        cold=_cold_hours(candidate),
+        lost_node=lost_node(candidate),
+        initial_load_seconds=initial_load_seconds(candidate),
+    )
 
 
 def _cold_hours(candidate: Candidate) -> ColdHours | None:

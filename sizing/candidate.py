@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from sizing.clients import SESSION_TIMEOUT_MS
 from sizing.cluster import Layout, Volume
 from sizing.cold_start import ColdStart
 from sizing.hdfs_load import LONGEST_RECOVERY_SECONDS, HdfsLoad
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
+from sizing.offline import Crash, Offline, offline
 from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
-from sizing.region_server import RegionServer, ServerShare, region_server
+from sizing.region_server import S3_TRIP_SECONDS, RegionServer, ServerShare, region_server
 from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
 from sizing.system_volume import with_disks, writing_server
 from sizing.units import format_duration, format_percent, format_rate, format_size
@@ -183,6 +185,22 @@ class Candidate:
         return cold.course.prefetch_seconds if cold else 0.0
 
     @property
+    def offline(self) -> Offline:
+        """Return how long rows are offline after the crash of one node, whose log and regions the others take over."""
+        server, share = self.region_server, self.share_of(self.count)
+        retains = self.question.mode.has_bucket_cache
+        return offline(
+            Crash(
+                session_seconds=SESSION_TIMEOUT_MS / 1000,
+                retention_seconds=server.restart.retention_window_seconds if retains else 0.0,
+                unflushed_bytes=server.heap_needs.memstore_bytes if share.write_bytes_per_second else 0,
+                regions_of_survivor=share.regions / max(FEWEST_SURVIVORS, self.count - 1),
+                open_region_threads=server.open_region_threads,
+                s3_trip_seconds=S3_TRIP_SECONDS,
+            )
+        )
+
+    @property
     def prefetch_threads(self) -> int:
         """Return `hbase.hfile.thread.prefetch`."""
         return self.region_server.prefetch_threads
@@ -212,7 +230,8 @@ class Candidate:
             *self._writes_missed(),
             *self._recovery_missed(),
         ]
-        return quick or self._p99_missed(limit) or [*self._warm_up_missed(), *self._carried_late()]
+        late = quick or self._p99_missed(limit)
+        return late or [*self._warm_up_missed(), *self._carried_late(), *self._offline_long()]
 
     @property
     def hdfs_load(self) -> HdfsLoad | None:
@@ -290,6 +309,18 @@ class Candidate:
             return []
         reason = f"prefetch takes {format_duration(got)}, the target is {format_duration(wanted)}"
         return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
+
+    def _offline_long(self) -> list[Shortfall]:
+        wanted = self.question.requirements.targets.offline_after_crash_seconds
+        if wanted is None or (got := self.offline.seconds) <= wanted:
+            return []
+        reason = (
+            f"after a crash, rows are offline for {format_duration(got)} (estimate), in which the master waits "
+            f"{format_duration(self.offline.retention_seconds)} for the server; the target is {format_duration(wanted)}"
+        )
+        return [
+            Shortfall(target="offline_after_crash", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")
+        ]
 
     def _carried_late(self) -> list[Shortfall]:
         wanted, cold = self.question.requirements.targets.carries_load_within_seconds, self.cold_start(self.survivors)

@@ -24,7 +24,7 @@ from sizing.memstore import memstore_bytes
 from sizing.opening import open_region_threads
 from sizing.persistence import IndexFormat, Persistence, persistence
 from sizing.release import Release
-from sizing.restart import Restart, restart
+from sizing.restart import Restart, restart, shortened
 from sizing.restart import RestartLoad as RestartOf
 from sizing.units import MIB
 from sizing.workload import Workload
@@ -121,8 +121,16 @@ def region_server(
         open_region_threads=openers,
         s3_connections=pins.s3_connections or s3_connections(threads_that_answer, threads),
         persistence=index,
-        restart=restart(_restart_of(sized_heap, share, openers, release), pins.retain_retries),
+        restart=_restart(restart(_restart_of(sized_heap, share, openers, release), pins.retain_retries), question),
     )
+
+
+def _restart(timing: Restart, question: SizingInputs) -> Restart:
+    """Give up the margin of the retention window where a target is shorter, unless somebody pinned the retries."""
+    most = question.requirements.targets.offline_after_crash_seconds
+    if most is None or question.requirements.pins.retain_retries:
+        return timing
+    return shortened(timing, most)
 
 
 def index_format(release: Release) -> IndexFormat:

@@ -84,6 +84,8 @@ def _changes(question: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relax
     if targets.carries_load_within_seconds is not None:
         text = "a cold cluster that carries its load within {}"
         yield _duration(question, "carries_load_within_seconds", text, _carried_seconds)
+    if targets.offline_after_crash_seconds is not None:
+        yield _offline_after_crash(question)
     if targets.lost_nodes:
         yield _relaxation("no spare node: lost_nodes 0", 0, _served(_with(question, lost_nodes=0)))
     if missed & {"hit_ratio", "budget"}:
@@ -192,6 +194,12 @@ def _duration(
         return None
     got = _tightest(lambda value: _served(_with(question, **{target: value})), wanted, longest, LONGER)
     return _relaxation(text.format(format_duration(got[0])), *got) if got else None
+
+
+def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
+    served = _served(_with(question, offline_after_crash_seconds=None))
+    seconds = served.best.candidate.offline.seconds if served else 0.0
+    return _relaxation(f"rows that are offline for {format_duration(seconds)} after a crash", seconds, served)
 
 
 def _hit_ratio(question: SizingInputs) -> Relaxation | None:

@@ -6,7 +6,7 @@ of 600 never does, so a server that does not come back (a replaced EMR node has 
 regions offline for good.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2
 from typing import Final
 
@@ -30,6 +30,7 @@ RETAIN_WAIT_SECONDS: Final = 0.05
 MOST_RETRIES: Final = 25
 # judgement: an estimate made of four judgements is easily half too short, and the window doubles anyway.
 RETAIN_MARGIN: Final = 1.5
+NO_MARGIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +55,11 @@ class Restart:
     stop = writing the index before the regions close. away = from its death in ZooKeeper to its return, which
     the retention window must cover. late = the rest of the sleep in which the master then is. opening =
     regions open; from HBase 2.6.5 the index is restored meanwhile and each store file waits for it. `seconds`
-    = all of it. `crash_offline_seconds`: regions of a server that never comes back are offline this long,
-    then open elsewhere, uncached. That is the price of retention; without it the three are 0.
-    `wait_for_servers_ms` = how long a master that starts waits for the servers of a full restart.
+    = all of it. `crash_offline_seconds`: the master holds the regions of a server that never comes back for this long,
+    then others open them, uncached. That is the price of retention; `sizing.offline` adds the other phases.
+    Without retention the three are 0.
+    `retain_margin`: how many restarts fit into the window at least. `wait_for_servers_ms` = how long a master that
+    starts waits for the servers of a full restart.
     """
 
     stop_seconds: float
@@ -68,6 +71,7 @@ class Restart:
     opening_seconds: float
     seconds: float
     retain_retries: int
+    retain_margin: float
     retention_window_seconds: float
     crash_offline_seconds: float
     wait_for_servers_ms: int
@@ -128,7 +132,23 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
         opening_seconds=opening,
         seconds=stop + away + late + opening,
         retain_retries=retries,
+        retain_margin=RETAIN_MARGIN,
         retention_window_seconds=retention_window_seconds(retries),
         crash_offline_seconds=retention_window_seconds(retries),
         wait_for_servers_ms=1000 * ceil(RETAIN_MARGIN * away),
+    )
+
+
+def shortened(timing: Restart, most_seconds: float) -> Restart:
+    """Return the window without a margin where the usual one is longer than that; a restart still fits."""
+    if timing.retention_window_seconds <= most_seconds:
+        return timing
+    retries = retain_retries(timing.away_seconds + timing.opening_seconds)
+    window = retention_window_seconds(retries)
+    return replace(
+        timing,
+        retain_retries=retries,
+        retain_margin=NO_MARGIN,
+        retention_window_seconds=window,
+        crash_offline_seconds=window,
     )

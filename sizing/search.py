@@ -303,6 +303,8 @@ class _Points:
             usd[size:] = math.inf
         if tried.misses(HARDER_WITH_MORE_CACHE):
             usd[size:, : speed + 1] = math.inf
+        if tried.misses({"offline_after_crash"}):
+            usd[size:] = math.inf
         if tried.misses({"writes"}):
             usd[:, : speed + 1] = math.inf
         elif tried.misses(HARDER_WITH_LESS):
@@ -313,8 +315,9 @@ class _Points:
 
     def strongest_serves(self) -> bool:
         """Return whether the largest cache that memory allows carries the load, and the smallest is warm in time."""
+        targets = self.search.question.requirements.targets
         return not _missed(self.strongest()) & (HARDER_WITH_LESS | {"memory"}) and not (
-            self.search.question.requirements.targets.warm_up_seconds is not None
+            (targets.warm_up_seconds is not None or targets.offline_after_crash_seconds is not None)
             and _missed(self.grid.candidate(0, self.grid.usd.shape[1] - 1)) & HARDER_WITH_MORE_CACHE
         )
 

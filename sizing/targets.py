@@ -13,6 +13,7 @@ class Targets:
 
     `warm_up_seconds` is how long a cold cluster may take until everything that fits is prefetched, and
     `carries_load_within_seconds` how long until it serves every read that is offered.
+    `offline_after_crash_seconds` is how long the rows of one crashed node may be offline.
     """
 
     hit_ratio: float
@@ -21,3 +22,4 @@ class Targets:
     lost_nodes: int
     budget_usd_per_month: float | None
     carries_load_within_seconds: float | None = None
+    offline_after_crash_seconds: float | None = None

@@ -53,6 +53,7 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     """Yield what a price list does not say: slow restarts, and volumes that are more or less than they seem."""
     yield from _slow_restart(candidate)
     yield from _cold_load(candidate)
+    yield from _long_crash(candidate)
     yield from _wal_service(candidate)
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
@@ -76,6 +77,19 @@ def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
             message=f"a RegionServer with {blocks:,} cached blocks is unavailable for "
             f"{format_duration(restart.away_seconds)} during a restart (estimate), and so are its regions",
             fix="use more and smaller nodes; from HBase 2.6.5 (no EMR release yet) the index is read in the background",
+        )
+
+
+def _long_crash(candidate: Candidate) -> Iterator[Warning]:
+    """Where a crashed node takes its rows offline for long."""
+    seconds = candidate.offline.seconds
+    if seconds > SLOW_RESTART_SECONDS:
+        yield Warning(
+            id="crash-offline-long",
+            severity="warning",
+            message=f"after a crash, the rows of a node are offline for {format_duration(seconds)} (estimate): the"
+            f" master waits {format_duration(candidate.offline.retention_seconds)} for its return",
+            fix="state targets.offline_after_crash, and the plan takes smaller nodes or waits less",
         )
 
 

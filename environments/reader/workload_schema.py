@@ -222,6 +222,7 @@ class TargetsSection(Section):
     p99: Annotated[Duration, bounds.TIME] | None = None
     warm_up: Annotated[Duration, bounds.TIME] | None = None
     carries_load_within: Annotated[Duration, bounds.TIME] | None = None
+    offline_after_crash: Annotated[Duration, bounds.TIME] | None = None
     lost_nodes: Annotated[int, bounds.LOST_NODES] = 1
     budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
 
@@ -232,6 +233,7 @@ class TargetsSection(Section):
             p99_seconds=self.p99,
             warm_up_seconds=self.warm_up,
             carries_load_within_seconds=self.carries_load_within,
+            offline_after_crash_seconds=self.offline_after_crash,
             lost_nodes=self.lost_nodes,
             budget_usd_per_month=self.budget_usd_per_month,
         )

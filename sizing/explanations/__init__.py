@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sizing.candidate import Candidate
 from sizing.explanation import Explanations
+from sizing.explanations.bad_hours import bad_hours_explanations
 from sizing.explanations.cache import cache_explanations, hit_ratio_explanations
 from sizing.explanations.choice import choice_explanations, role_explanations
 from sizing.explanations.cold import cold_explanations
@@ -33,6 +34,7 @@ def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
         **service_explanations(candidate),
         **write_explanations(candidate),
         **cold_explanations(candidate),
+        **bad_hours_explanations(candidate),
         **restart_explanations(candidate),
         **region_explanations(candidate),
         **hdfs_explanations(candidate),

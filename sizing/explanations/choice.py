@@ -24,6 +24,7 @@ MEASURES = {
     "writes": "the cluster would carry {with_one_fewer} of writes, but {needed} are offered",
     "warm_up": "a warm-up would take {with_one_fewer}, but the target is {needed}",
     "carries_load_within": "cold caches would carry the load after {with_one_fewer}, but the target is {needed}",
+    "offline_after_crash": "rows would be offline for {with_one_fewer} after a crash, but the target is {needed}",
     "p99": "the p99 would be {with_one_fewer} (estimate), but the target is {needed}",
     "budget": "the cluster would cost {with_one_fewer}, but the budget is {needed}",
     "recovery": "HDFS would take {with_one_fewer} to copy a lost node's data again, but {needed} is the limit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sizing import persistence, restart
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, explain
-from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, pinned
+from sizing.explanations.quantities import MILLISECONDS, WHOLE, computed, constant, figure, pinned
 from sizing.persistence import index_bytes_per_block
 from sizing.region_server import index_format
 
@@ -71,7 +71,8 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     timing = candidate.region_server.restart
     away = figure(timing.away_seconds, "s", "restart.away_seconds")
     opening = computed(timing.opening_seconds, "s", "sizing.restart.restart")
-    margin = constant(restart, "RETAIN_MARGIN")
+    usual = constant(restart, "RETAIN_MARGIN")
+    margin = figure(timing.retain_margin, "", "restart.retain_margin")
     cache = ", its cache kept" if candidate.cache_mib else ""
     retries = pinned(candidate.question.requirements.pins, "retain_retries") or explain(
         "fewest_retries(margin * (away + opening))",
@@ -86,13 +87,23 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     return {
         "restart.away_seconds": _away(candidate),
         **({"restart.retain_retries": retries} if candidate.cache_mib else {}),
+        "restart.crash_offline_seconds": explain(
+            "wait * (doubled - first)",
+            "The master waits {wait} at first and twice as long each time, {retries} times in all, before it opens the "
+            "regions of a crashed server elsewhere.",
+            MASTER,
+            wait=constant(restart, "RETAIN_WAIT_SECONDS", "s"),
+            retries=figure(timing.retain_retries, "", "restart.retain_retries"),
+            doubled=computed(2.0**timing.retain_retries, "", "two to the power of the retries"),
+            first=WHOLE,
+        ),
         "restart.wait_for_servers_ms": explain(
-            "milliseconds * ceil(margin * away)",
-            "A starting master waits at most {margin} times as long as a server is away ({away}), rounded up to a "
+            "milliseconds * ceil(usual * away)",
+            "A starting master waits at most {usual} times as long as a server is away ({away}), rounded up to a "
             "whole second, for the servers of a full restart.",
             f"{MASTER}: a master waits at most this long for maxtostart servers",
             milliseconds=MILLISECONDS,
-            margin=margin,
+            usual=usual,
             away=away,
         ),
         "restart.seconds": explain(

@@ -1,0 +1,59 @@
+"""Why rows are offline as long as they are after a crash, and how long the data takes to load."""
+
+from __future__ import annotations
+
+from sizing import clients, offline
+from sizing.candidate import Candidate
+from sizing.explanation import Explanation, Quantity, explain
+from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure
+from sizing.initial_load import load_bytes, log_bytes_per_second, network_bytes_per_second
+
+
+def bad_hours_explanations(candidate: Candidate) -> dict[str, Explanation]:
+    """Explain a crash and the initial load."""
+    crash = _crash(candidate) if candidate.count > 1 else {}
+    return {
+        **crash,
+        "bad_hours.initial_load_seconds": explain(
+            "cells / min(log, network)",
+            "All data is {cells} of cells. The volumes of the write-ahead log take {log}, the network {network}.",
+            "a bound, not a forecast: compactions, handlers and the loader itself may be slower",
+            cells=computed(load_bytes(candidate), "B", "sizing.initial_load.load_bytes"),
+            log=computed(log_bytes_per_second(candidate), "B/s", "sizing.initial_load.log_bytes_per_second"),
+            network=computed(
+                network_bytes_per_second(candidate), "B/s", "sizing.initial_load.network_bytes_per_second"
+            ),
+        ),
+    }
+
+
+def _crash(candidate: Candidate) -> dict[str, Explanation]:
+    phases = candidate.offline
+    names = {
+        "session": constant(clients, "SESSION_TIMEOUT_MS", "ms"),
+        "milliseconds": MILLISECONDS,
+        "split": _computed(phases.split_seconds),
+        "retention": figure(phases.retention_seconds, "s", "restart.crash_offline_seconds"),
+        "opening": _computed(phases.opening_seconds),
+    }
+    total = "session / milliseconds + split + retention + opening"
+    sentence = (
+        "ZooKeeper gives a crashed server up after {session}, the master splits its log in {split} and waits "
+        "{retention} for its return, and the others open its regions in {opening}."
+    )
+    source = "an estimate; the speed of the split, {speed}, is a judgement"
+    speed = {"speed": constant(offline, "SPLIT_BYTES_PER_SECOND", "B/s")}
+    return {
+        "bad_hours.lost_node.offline_seconds": explain(total, sentence, source.format_map(speed), **names),
+        "bad_hours.lost_node.offline_with_meta_seconds": explain(
+            f"{total} + meta",
+            sentence + " If hbase:meta was there, {meta} come on top, because the master waits for it first.",
+            source.format_map(speed),
+            **names,
+            meta=_computed(phases.meta_seconds),
+        ),
+    }
+
+
+def _computed(seconds: float) -> Quantity:
+    return computed(seconds, "s", "sizing.offline.offline")
