@@ -30,7 +30,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Check": {
         "lint": "Check a configuration, yours or anybody's, for mistakes.",
         "diff": "Show how each pending change is applied and what it costs.",
-        "render": "Print EMR classifications, hbase-site.xml, table DDL or client settings.",
+        "render": "Print EMR classifications, hbase-site.xml, DDL or client settings.",
         "dashboard": "Preview the dashboards, drawn from recorded metrics.",
     },
     "Deploy": {

@@ -60,6 +60,7 @@ VOLUMES: list[dict[str, object]] = [
     {"purpose": "system", "size": "120 GiB"},
 ]
 PINNED: dict[str, object] = {"type": "r8g.2xlarge", "count": 4, "volumes": VOLUMES}
+BLUE = "clusters.blue"
 CORE = "clusters.blue.core"
 EXISTING = {
     "availability_zone": "us-east-1a",
@@ -103,6 +104,19 @@ CHANGES: dict[str, list[dict[str, object]]] = {
         {"clusters.green": {"role": "replica"}},
     ],
     "discount": [{"discount": 0.3}, {"discount": "28 %"}],
+    "clusters.*.targets.budget_usd_per_month": [{f"{BLUE}.targets": {"budget_usd_per_month": 5000}}],
+    "clusters.*.targets.carries_load_within": [{f"{BLUE}.targets": {"carries_load_within": "2 h"}}],
+    "clusters.*.targets.hit_ratio": [{f"{BLUE}.targets": {"hit_ratio": each}} for each in (0.5, 0.8)],
+    "clusters.*.targets.lost_nodes": [{f"{BLUE}.targets": {"lost_nodes": 1}}],
+    "clusters.*.targets.offline_after_crash": [{f"{BLUE}.targets": {"offline_after_crash": "30 min"}}],
+    "clusters.*.targets.p99": [{f"{BLUE}.targets": {"p99": "1 s"}}],
+    "clusters.*.targets.warm_up": [{f"{BLUE}.targets": {"warm_up": "12 h"}}],
+    "clusters.*.workload.reads.concurrency": [{f"{BLUE}.workload": {"reads": {"concurrency": 10}}}],
+    "clusters.*.workload.reads.kind": [{f"{BLUE}.workload": {"reads": {"per_second": 50, "kind": "scan", "rows": 20}}}],
+    "clusters.*.workload.reads.per_second": [{f"{BLUE}.workload": {"reads": {"per_second": 20}}}],
+    "clusters.*.workload.reads.rows": [
+        {f"{BLUE}.workload": {"reads": {"per_second": 50, "kind": "multi-get", "rows": 2}}}
+    ],
     "name": [{"name": "other"}, {"name": "kept2"}],
     "network.availability_zone": [{"network.availability_zone": f"us-east-1{each}"} for each in "bcdf"],
     "network.route_table": [{"network.route_table": "rtb-0123456789abcdef0"}, {"network": EXISTING}],
@@ -118,6 +132,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "release": [{"release": f"emr-7.{each}.0"} for each in (10, 11, 13, 14)],
     "security.in_transit.pem": [{"security.in_transit": {"pem": "s3://our-data/certificates.zip"}}],
     "security.local_disks": [{"security.local_disks": False}],
+    "snapshots.mappers": [{"snapshots": {"mappers": 20}}],
     "storage.key": [{"storage.key": None}, {"storage.key": KEY.replace("1111", "9999")}],
     "storage.mode": [{"storage.mode": "s3-plain"}, {"storage.mode": "hdfs"}],
     "storage.root": [
@@ -131,6 +146,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "targets.carries_load_within": [{"targets.carries_load_within": each} for each in ("30 min", "2 h")],
     "targets.hit_ratio": [{"targets.hit_ratio": each} for each in (0.5, 0.8, 0.95, 0.99)],
     "targets.lost_nodes": [{"targets.lost_nodes": each} for each in (1, 2)],
+    "targets.offline_after_crash": [{"targets.offline_after_crash": each} for each in ("10 min", "1 h")],
     "targets.p99": [{"targets.p99": each} for each in ("200 ms", "1 s")],
     "targets.warm_up": [{"targets.warm_up": each} for each in ("1 h", "12 h")],
     "workload.block_size": [{"workload.block_size": each} for each in ("16 KiB", "32 KiB", "128 KiB")],
@@ -153,7 +169,9 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     ],
     "workload.regions": [{"workload.regions": each} for each in (20, 400)],
     "workload.row": [{"workload.row": each} for each in ("1 KiB", "100 KiB")],
+    "workload.spread.zipf": [{"workload.spread": {"zipf": 0.5}}, {"workload.spread": "even"}],
     "workload.stored": [{"workload.stored": each} for each in ("50 GiB", "900 GiB", "4 TiB")],
+    "workload.writes.cells_per_put": [{"workload.writes": {"bytes_per_second": "1 MiB", "cells_per_put": 100}}],
     "workload.writes.bytes_per_second": [
         {"workload.writes": {"bytes_per_second": each}} for each in ("1 MiB", "30 MiB")
     ],
