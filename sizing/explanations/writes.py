@@ -160,7 +160,7 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "day_limit_bytes": _day_limit(candidate),
         "blocking_store_files": explain(
             "files",
-            "A store with {files} files is not flushed before a compaction; a store that keeps up has half as many.",
+            "A store with {files} is not flushed before a compaction; a store that keeps up has half as many.",
             f"HBase's default; EMR documents 10. {SELECTION}",
             files=constant(compaction, "BLOCKING_STORE_FILES", "store files"),
         ),

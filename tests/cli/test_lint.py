@@ -215,7 +215,7 @@ def test_a_property_explains_itself_to_programs_too() -> None:
 
 
 def test_explain_says_that_a_property_is_not_set() -> None:
-    assert "= not set for this cluster" in run("explain", "prod", "hbase.hregion.memstore.flush.size").stdout
+    assert "= not set for this cluster" in run("explain", "prod", "hbase.rs.evictblocksonsplit").stdout
 
 
 def test_tables_are_set_as_the_plan_takes_them() -> None:
