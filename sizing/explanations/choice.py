@@ -105,6 +105,13 @@ def _count(result: SearchResult) -> Explanation:
             lost_nodes=setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
             survivors=constant(candidate, "FEWEST_SURVIVORS", "nodes"),
         )
+    if not best.serves:
+        return explain(
+            "tried",
+            "No number of nodes meets your targets; this is the nearest cluster that was tried.",
+            SEARCH,
+            tried=computed(count, "nodes", "sizing.search.search"),
+        )
     fewer = _with_one_node_fewer(best.candidate)
     if isinstance(fewer, Shortfall):
         return _missed(fewer, best)

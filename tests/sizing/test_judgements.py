@@ -329,6 +329,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("hdfs_load.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
     ("hdfs_load.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 6864),
     ("index_file.LARGE", figure("persistence.index_bytes"), 1005039275),
+    ("inputs.LEAST_AMPLIFICATION", term("bad_hours.initial_load_seconds", "network"), 859375000.0),
     ("inputs.UTILISATION", figure("core.volumes.cache.throughput_mib_s", "busy"), 425),
     ("latency.READS", figure("throughput.p99_latency_ms", "plain"), 2663.7583961179657),
     ("latency.SEED", figure("throughput.p99_latency_ms", "plain"), 2663.7583961179657),
