@@ -7,7 +7,7 @@ half, so reads slow the warm-up and the warm-up slows reads, but neither stops t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
@@ -34,7 +34,7 @@ __all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
 
 # judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
 LEAST_SHARE: Final = 0.5
-STEP_ERROR: Final = 0.05  # of a time that is counted in steps
+STEP_ERROR: Final = 0.02  # of a time that is counted in steps
 # Steps grow with time, because reads warm a cache fast at first and slowly later; a test holds them against steps a
 # tenth as long.
 FIRST_STEP_SECONDS: Final = 2.0
@@ -136,10 +136,7 @@ class ColdStart:
         Reads get what prefetch leaves, and half of each resource at least; prefetch gets what those reads leave.
         """
         contests = list(self._contests(hit_ratio))
-        wish = 0.0
-        if prefetches:
-            ends = (contest.capacity / contest.per_block for contest in contests if contest.per_block > 0)
-            wish = min(self.prefetching.blocks_per_second, *ends)
+        wish = self._undisturbed(contests) if prefetches else 0.0
         bound, bottleneck = min(
             (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
             for one in contests
@@ -154,6 +151,11 @@ class ColdStart:
             prefetched_per_second=min(wish, *rest) if prefetches else 0.0,
             bottleneck=bottleneck,
         )
+
+    def _undisturbed(self, contests: Iterable[Contest]) -> float:
+        """Return the blocks a second that prefetch brings where no read is served beside it."""
+        ends = (contest.capacity / contest.per_block for contest in contests if contest.per_block > 0)
+        return min(self.prefetching.blocks_per_second, *ends)
 
     def _contests(self, hit_ratio: float) -> Iterator[Contest]:
         """Every resource; the network is full duplex, so prefetch meets only what arrives."""
@@ -177,7 +179,7 @@ class ColdStart:
 
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
         """The time of the prefetch, exact where it decides: reads lengthen it, and at most double it."""
-        alone = self.prefetching.blocks / self.prefetching.blocks_per_second
+        alone = self.prefetching.blocks / self._undisturbed(self._contests(1.0))
         if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
             return alone
         return self.course.prefetch_seconds
