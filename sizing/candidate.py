@@ -229,9 +229,10 @@ class Candidate:
             *self._load_missed(limit),
             *self._writes_missed(),
             *self._recovery_missed(),
+            *self._offline_long(),
         ]
         late = quick or self._p99_missed(limit)
-        return late or [*self._warm_up_missed(), *self._carried_late(), *self._offline_long()]
+        return late or [*self._warm_up_missed(), *self._carried_late()]
 
     @property
     def hdfs_load(self) -> HdfsLoad | None:

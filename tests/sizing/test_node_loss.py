@@ -66,7 +66,6 @@ def test_a_target_is_met_by_waiting_less() -> None:
     assert timing.retention_window_seconds >= timing.away_seconds + timing.opening_seconds
 
 
-@pytest.mark.thorough
 def test_a_target_is_met_by_smaller_caches_on_more_nodes() -> None:
     usual, quick = (plan(with_targets(REQUIREMENTS, offline_after_crash_seconds=most), WORLD) for most in (None, 200.0))
     assert quick.feasible
@@ -74,7 +73,6 @@ def test_a_target_is_met_by_smaller_caches_on_more_nodes() -> None:
     assert quick.cost.usd_per_month >= usual.cost.usd_per_month
 
 
-@pytest.mark.thorough
 def test_a_target_that_nothing_meets_is_named() -> None:
     sized = plan(with_targets(REQUIREMENTS, offline_after_crash_seconds=10.0), WORLD)
     assert not sized.feasible
