@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from sizing.evaluation import Evaluation
 from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
 from sizing.plan import Alternative, Plan
 from sizing.requirements import Requirements, World
-from sizing.search import Evaluation, search
+from sizing.search import search
 from sizing.units import KIB
 from sizing.workload import Workload
 

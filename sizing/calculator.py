@@ -9,6 +9,7 @@ from typing import Final
 from sizing.bad_hours import bad_hours
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
 from sizing.candidate import Candidate
+from sizing.evaluation import Evaluation, SearchResult, Unevaluated
 from sizing.explanations import explanations
 from sizing.freshness import freshness_warnings
 from sizing.hdfs_load import Hdfs
@@ -31,7 +32,7 @@ from sizing.problem import Infeasible
 from sizing.relaxations import nearest_changes, relaxations
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
-from sizing.search import Evaluation, SearchResult, Unevaluated, search
+from sizing.search import search
 from sizing.snapshot import Copy, eta
 from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd

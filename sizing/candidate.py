@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -10,40 +9,23 @@ from typing import Final
 from sizing.clients import SESSION_TIMEOUT_MS
 from sizing.cluster import Layout, Volume
 from sizing.cold_start import ColdStart
-from sizing.hdfs_load import LONGEST_RECOVERY_SECONDS, HdfsLoad
-from sizing.inputs import UTILISATION, SizingInputs
+from sizing.hdfs_load import HdfsLoad
+from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import NotEnoughMemory
 from sizing.offline import Crash, Offline, offline
 from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
 from sizing.region_server import S3_TRIP_SECONDS, RegionServer, ServerShare, region_server
-from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, bottleneck, ebs_disk, resources
+from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, ebs_disk, resources
 from sizing.system_volume import with_disks, writing_server
-from sizing.units import format_duration, format_percent, format_rate, format_size
 from sizing.writes import Writes, without_writes, write_load
 from sizing.writing_server import WritingServer
 
-__all__ = ["Candidate", "Shortfall"]
+__all__ = ["Candidate"]
 
 MB: Final = 10**6
 FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
-ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortfall:
-    """A target that a candidate misses: `actual` is on the wrong side of `limit`, both in `unit`.
-
-    `bottleneck` is None where memory or disk size is short.
-    """
-
-    target: str
-    reason: str
-    bottleneck: str | None
-    actual: float
-    limit: float
-    unit: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,35 +187,6 @@ class Candidate:
         """Return `hbase.hfile.thread.prefetch`."""
         return self.region_server.prefetch_threads
 
-    def shortfalls(self) -> Sequence[Shortfall]:
-        """Every target missed with the nodes that may be lost gone; empty when the candidate serves.
-
-        The p99, which takes a simulation, is looked at where nothing else is missed, and the course of cold caches,
-        which takes longer still, after it.
-        """
-        try:
-            limit = bottleneck(self.resources(self.survivors))
-        except NotEnoughMemory as error:
-            return [
-                Shortfall(
-                    target="memory",
-                    reason=str(error),
-                    bottleneck=None,
-                    actual=error.page_cache_bytes,
-                    limit=error.least_bytes,
-                    unit="B",
-                )
-            ]
-        quick = [
-            *self._hit_ratio_missed(),
-            *self._load_missed(limit),
-            *self._writes_missed(),
-            *self._recovery_missed(),
-            *self._offline_long(),
-        ]
-        late = quick or self._p99_missed(limit)
-        return late or [*self._warm_up_missed(), *self._carried_late()]
-
     @property
     def hdfs_load(self) -> HdfsLoad | None:
         """Return HDFS with the data of HBase; None where the data is in S3."""
@@ -249,108 +202,3 @@ class Candidate:
             volumes=volume.count,
             regions=workload.regions,
         )
-
-    def _recovery_missed(self) -> list[Shortfall]:
-        load, limit = self.hdfs_load, LONGEST_RECOVERY_SECONDS
-        if load is None or load.recovery_seconds <= limit:
-            return []
-        reason = (
-            f"HDFS takes {format_duration(load.recovery_seconds)} to copy the {format_size(load.node_bytes)} of a lost"
-            f" node again, and {format_duration(limit)} is the limit"
-        )
-        return [
-            Shortfall(
-                target="recovery", reason=reason, bottleneck=None, actual=load.recovery_seconds, limit=limit, unit="s"
-            )
-        ]
-
-    def _hit_ratio_missed(self) -> list[Shortfall]:
-        wanted, got = self.question.requirements.targets.hit_ratio, self.hit_ratio(self.survivors)
-        if got >= wanted - ROUNDING or not self.question.mode.has_bucket_cache:
-            return []
-        caches = f"caches of {self.cache_mib / 1024:,.0f} GiB on {self.survivors} nodes"
-        reason = f"{caches} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"
-        return [
-            Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")
-        ]
-
-    def _load_missed(self, limit: Resource) -> list[Shortfall]:
-        offered, carried = self.question.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
-        if offered is None or offered <= carried:
-            return []
-        reason = (
-            f"{limit.name} saturates at {limit.max_reads_per_second:,.0f} reads/s on {self.survivors} nodes; "
-            f"{offered:,.0f} offered would use it to {offered / limit.max_reads_per_second:.0%}"
-        )
-        return [
-            Shortfall(
-                target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s"
-            )
-        ]
-
-    def _writes_missed(self) -> list[Shortfall]:
-        writes = self.writes(self.survivors)
-        offered, carried = writes.offered_bytes_per_second, UTILISATION * writes.saturation_bytes_per_second
-        if offered <= carried * (1 + ROUNDING):
-            return []
-        reason = (
-            f"{writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of writes on "
-            f"{self.survivors} nodes beside the reads; {format_rate(offered)} are offered"
-        )
-        return [
-            Shortfall(
-                target="writes", reason=reason, bottleneck=writes.bottleneck, actual=carried, limit=offered, unit="B/s"
-            )
-        ]
-
-    def _warm_up_missed(self) -> list[Shortfall]:
-        wanted, cold = self.question.requirements.targets.warm_up_seconds, self.cold_start(self.survivors)
-        got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
-        if wanted is None or got <= wanted:
-            return []
-        reason = f"prefetch takes {format_duration(got)}, the target is {format_duration(wanted)}"
-        return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
-
-    def _offline_long(self) -> list[Shortfall]:
-        wanted = self.question.requirements.targets.offline_after_crash_seconds
-        if wanted is None or (got := self.offline.seconds) <= wanted:
-            return []
-        reason = (
-            f"after a crash, rows are offline for {format_duration(got)} (estimate), in which the master waits "
-            f"{format_duration(self.offline.retention_seconds)} for the server; the target is {format_duration(wanted)}"
-        )
-        return [
-            Shortfall(target="offline_after_crash", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")
-        ]
-
-    def _carried_late(self) -> list[Shortfall]:
-        wanted, cold = self.question.requirements.targets.carries_load_within_seconds, self.cold_start(self.survivors)
-        got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
-        if wanted is None or cold is None or got <= wanted:
-            return []
-        now = cold.served(0.0)
-        reason = (
-            f"with cold caches it serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s, and all "
-            f"of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
-        )
-        return [
-            Shortfall(
-                target="carries_load_within",
-                reason=reason,
-                bottleneck=now.bottleneck,
-                actual=got,
-                limit=wanted,
-                unit="s",
-            )
-        ]
-
-    def _p99_missed(self, limit: Resource) -> list[Shortfall]:
-        wanted = self.question.requirements.targets.p99_seconds
-        if wanted is None:
-            return []
-        reads = self.performance(self.survivors)
-        got = reads.p99_clearly_beyond(wanted) or reads.p99_seconds
-        if got <= wanted:
-            return []
-        reason = f"p99 is {format_duration(got)} (estimate), the target is {format_duration(wanted)}"
-        return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]

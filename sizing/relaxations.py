@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sizing.candidate import Candidate
+from sizing.evaluation import Evaluation, SearchResult
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.resource import bottleneck
-from sizing.search import MOST_NODES, Evaluation, SearchResult, least_p99_seconds, search
+from sizing.search import MOST_NODES, least_p99_seconds, search
 from sizing.units import format_duration, format_percent, format_usd
 from sizing.workload import OpenLoad
 

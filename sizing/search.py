@@ -19,14 +19,15 @@ from typing import Final
 import numpy as np
 
 from sizing.bill import candidate_cost, fixed_usd
-from sizing.candidate import FEWEST_SURVIVORS, Candidate, Shortfall
+from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cost_grid import CostGrid, NodeChoice, cost_grid, least_storage_usd
 from sizing.disks import Storage, storages
+from sizing.evaluation import Evaluation, SearchResult, Unevaluated, budget_missed
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
-from sizing.units import format_usd
+from sizing.shortfalls import shortfalls
 
-__all__ = ["Evaluation", "SearchResult", "Unevaluated", "fewest_nodes", "search"]
+__all__ = ["fewest_nodes", "least_p99_seconds", "search"]
 
 MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
 # judgement: the runner-up only explains the winner, and is not worth more time than the winner itself.
@@ -37,58 +38,6 @@ HARDER_WITH_LESS: Final = frozenset({"hit_ratio", "reads", "p99", "writes", "car
 """Targets that a cluster misses if one with more nodes, a larger cache and faster volumes misses them."""
 HARDER_WITH_MORE_CACHE: Final = frozenset({"warm_up", "offline_after_crash"})
 """Targets that a cluster misses if one with more nodes, a smaller cache and faster volumes misses them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """A candidate with what its cluster costs in a month, and the targets it misses."""
-
-    candidate: Candidate
-    usd_per_month: float
-    shortfalls: Sequence[Shortfall]
-
-    @property
-    def serves(self) -> bool:
-        """Return whether it misses nothing."""
-        return not self.shortfalls
-
-    @property
-    def lacks_memory(self) -> bool:
-        """Return whether it cannot run at all."""
-        return self.misses({"memory"})
-
-    def misses(self, targets: frozenset[str] | set[str]) -> bool:
-        """Return whether it misses one of these targets."""
-        return any(shortfall.target in targets for shortfall in self.shortfalls)
-
-    @property
-    def rank(self) -> tuple[bool, int, float, int]:
-        """Return what runs first, then fewest shortfalls, then the cheapest, then the fewest nodes."""
-        return (self.lacks_memory, len(self.shortfalls), self.usd_per_month, self.candidate.count)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unevaluated:
-    """A type that costs more than the winner even with the fewest nodes that could serve, and was not looked at."""
-
-    instance: InstanceType
-    count: int
-    least_usd_per_month: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """The cheapest candidate that serves, or else the nearest, and the nearest of every other type.
-
-    `evaluated` candidates had everything computed, `pruned` clusters (types and counts) were too dear or too weak to
-    look at.
-    """
-
-    best: Evaluation
-    others: tuple[Evaluation, ...]
-    dearer: tuple[Unevaluated, ...]
-    evaluated: int
-    pruned: int
 
 
 @dataclass(kw_only=True)
@@ -156,8 +105,8 @@ class Search:
     def evaluate(self, candidate: Candidate) -> Evaluation:
         """Return a candidate with its bill and its shortfalls, and remember it if it is the nearest of its type."""
         usd_per_month = candidate_cost(candidate).usd_per_month
-        shortfalls = (*candidate.shortfalls(), *_budget_missed(self.question, usd_per_month))
-        tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=shortfalls)
+        missed = (*shortfalls(candidate), *budget_missed(self.question, usd_per_month))
+        tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
         self.evaluated += 1
         ranking = self.serving if tried.serves else self.nearest
         name = candidate.instance.name
@@ -299,19 +248,17 @@ class _Points:
     def _leave_out(self, tried: Evaluation, size: int, speed: int) -> None:
         usd = self.grid.usd
         usd[size, speed] = math.inf
-        if tried.lacks_memory:
+        if tried.misses({"memory", "offline_after_crash"}):
             usd[size:] = math.inf
         if tried.misses(HARDER_WITH_MORE_CACHE):
             usd[size:, : speed + 1] = math.inf
-        if tried.misses({"offline_after_crash"}):
-            usd[size:] = math.inf
         if tried.misses({"writes"}):
             usd[:, : speed + 1] = math.inf
         elif tried.misses(HARDER_WITH_LESS):
             usd[: self._first_size(lambda row: not self._is_too_weak(row, speed), size + 1), : speed + 1] = math.inf
 
     def _is_too_weak(self, size: int, speed: int) -> bool:
-        return any(shortfall.target in HARDER_WITH_LESS for shortfall in self.grid.candidate(size, speed).shortfalls())
+        return bool(_missed(self.grid.candidate(size, speed)) & HARDER_WITH_LESS)
 
     def strongest_serves(self) -> bool:
         """Return whether the largest cache that memory allows carries the load, and the smallest is warm in time."""
@@ -353,7 +300,7 @@ _Branch = _Counts | _Points
 
 
 def _missed(candidate: Candidate) -> set[str]:
-    return {shortfall.target for shortfall in candidate.shortfalls()}
+    return {shortfall.target for shortfall in shortfalls(candidate)}
 
 
 def search(question: SizingInputs) -> SearchResult:
@@ -391,20 +338,3 @@ def node_counts(question: SizingInputs) -> range:
     fewest = fewest_nodes(question)
     most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
     return range(fewest, max(fewest, most) + 1)
-
-
-def _budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfall]:
-    budget = question.requirements.targets.budget_usd_per_month
-    if budget is None or usd_per_month <= budget:
-        return []
-    reason = f"it costs {format_usd(usd_per_month)} a month, the budget is {format_usd(budget)}"
-    return [
-        Shortfall(
-            target="budget",
-            reason=reason,
-            bottleneck=None,
-            actual=usd_per_month,
-            limit=budget,
-            unit="USD/month",
-        )
-    ]

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from sizing import gp3
-from sizing.candidate import Candidate, Shortfall
+from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
 from sizing.family_advice import advice
 from sizing.page_reads import PIECE_BYTES
+from sizing.shortfalls import Shortfall
 from sizing.units import GIB, KIB, MIB, format_duration, format_size
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200

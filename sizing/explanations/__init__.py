@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sizing.candidate import Candidate
+from sizing.evaluation import SearchResult
 from sizing.explanation import Explanations
 from sizing.explanations.bad_hours import bad_hours_explanations
 from sizing.explanations.cache import cache_explanations, hit_ratio_explanations
@@ -16,7 +17,6 @@ from sizing.explanations.service import service_explanations
 from sizing.explanations.threads import thread_explanations
 from sizing.explanations.volume import volume_explanations
 from sizing.explanations.writes import write_explanations
-from sizing.search import SearchResult
 
 __all__ = ["explanations"]
 

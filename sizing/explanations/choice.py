@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizing import bill, candidate, disks, inputs, search, system_volume
-from sizing.candidate import Candidate, Shortfall
+from sizing.candidate import Candidate
+from sizing.evaluation import Evaluation, SearchResult
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import computed, constant, fact, figure, setting
-from sizing.search import Evaluation, SearchResult, fewest_nodes
+from sizing.search import fewest_nodes
+from sizing.shortfalls import Shortfall
 
 __all__ = ["choice_explanations", "role_explanations"]
 
@@ -64,8 +66,8 @@ def _cheaper(best: Evaluation, rival: Evaluation) -> Explanation:
     names = {
         "lost_nodes": setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
         "rival": computed(rival.candidate.instance.name, "", "sizing.search.search"),
-        "missed": computed(len(best.shortfalls), "targets", "sizing.candidate.Candidate.shortfalls"),
-        "missed_by_rival": computed(len(rival.shortfalls), "targets", "sizing.candidate.Candidate.shortfalls"),
+        "missed": computed(len(best.shortfalls), "targets", "sizing.shortfalls.shortfalls"),
+        "missed_by_rival": computed(len(rival.shortfalls), "targets", "sizing.shortfalls.shortfalls"),
         "price": figure(best.usd_per_month, "USD/month", "cost.usd_per_month"),
         "price_of_rival": computed(rival.usd_per_month, "USD/month", "sizing.bill.candidate_cost"),
     }
@@ -145,8 +147,8 @@ def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
         f"with_one_fewer {symbol} needed",
         "The fewest nodes that meet your targets: with one node fewer, " + MEASURES[shortfall.target] + ".",
         SEARCH,
-        with_one_fewer=computed(shortfall.actual, shortfall.unit, "sizing.candidate.Candidate.shortfalls"),
-        needed=computed(shortfall.limit, shortfall.unit, "sizing.candidate.Candidate.shortfalls"),
+        with_one_fewer=computed(shortfall.actual, shortfall.unit, "sizing.shortfalls.shortfalls"),
+        needed=computed(shortfall.limit, shortfall.unit, "sizing.shortfalls.shortfalls"),
         lost_nodes=setting(best.candidate.question.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes"),
         utilisation=constant(inputs, "UTILISATION", "fraction"),
     )

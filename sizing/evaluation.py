@@ -1,0 +1,84 @@
+"""A candidate with its bill and what it misses, and what a search returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sizing.candidate import Candidate
+from sizing.inputs import SizingInputs
+from sizing.instance import InstanceType
+from sizing.shortfalls import Shortfall
+from sizing.units import format_usd
+
+__all__ = ["Evaluation", "SearchResult", "Unevaluated", "budget_missed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A candidate with what its cluster costs in a month, and the targets it misses."""
+
+    candidate: Candidate
+    usd_per_month: float
+    shortfalls: Sequence[Shortfall]
+
+    @property
+    def serves(self) -> bool:
+        """Return whether it misses nothing."""
+        return not self.shortfalls
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Return whether it cannot run at all."""
+        return self.misses({"memory"})
+
+    def misses(self, targets: frozenset[str] | set[str]) -> bool:
+        """Return whether it misses one of these targets."""
+        return any(shortfall.target in targets for shortfall in self.shortfalls)
+
+    @property
+    def rank(self) -> tuple[bool, int, float, int]:
+        """Return what runs first, then fewest shortfalls, then the cheapest, then the fewest nodes."""
+        return (self.lacks_memory, len(self.shortfalls), self.usd_per_month, self.candidate.count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unevaluated:
+    """A type that costs more than the winner even with the fewest nodes that could serve, and was not looked at."""
+
+    instance: InstanceType
+    count: int
+    least_usd_per_month: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """The cheapest candidate that serves, or else the nearest, and the nearest of every other type.
+
+    `evaluated` candidates had everything computed, `pruned` clusters (types and counts) were too dear or too weak to
+    look at.
+    """
+
+    best: Evaluation
+    others: tuple[Evaluation, ...]
+    dearer: tuple[Unevaluated, ...]
+    evaluated: int
+    pruned: int
+
+
+def budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfall]:
+    """Return the shortfall of a bill that is above the budget."""
+    budget = question.requirements.targets.budget_usd_per_month
+    if budget is None or usd_per_month <= budget:
+        return []
+    reason = f"it costs {format_usd(usd_per_month)} a month, the budget is {format_usd(budget)}"
+    return [
+        Shortfall(
+            target="budget",
+            reason=reason,
+            bottleneck=None,
+            actual=usd_per_month,
+            limit=budget,
+            unit="USD/month",
+        )
+    ]

@@ -1,0 +1,174 @@
+"""The targets that a candidate misses, each with what it reaches and what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sizing.candidate import Candidate
+from sizing.hdfs_load import LONGEST_RECOVERY_SECONDS
+from sizing.inputs import UTILISATION
+from sizing.memory import NotEnoughMemory
+from sizing.resource import Resource, bottleneck
+from sizing.units import format_duration, format_percent, format_rate, format_size
+
+__all__ = ["Shortfall", "shortfalls"]
+
+ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortfall:
+    """A target that a candidate misses: `actual` is on the wrong side of `limit`, both in `unit`.
+
+    `bottleneck` is None where memory or disk size is short.
+    """
+
+    target: str
+    reason: str
+    bottleneck: str | None
+    actual: float
+    limit: float
+    unit: str
+
+
+def shortfalls(candidate: Candidate) -> Sequence[Shortfall]:
+    """Every target missed with the nodes that may be lost gone; empty when the candidate serves.
+
+    The p99, which takes a simulation, is looked at where nothing else is missed, and the course of cold caches,
+    which takes longer still, after it.
+    """
+    try:
+        limit = bottleneck(candidate.resources(candidate.survivors))
+    except NotEnoughMemory as error:
+        return [
+            Shortfall(
+                target="memory",
+                reason=str(error),
+                bottleneck=None,
+                actual=error.page_cache_bytes,
+                limit=error.least_bytes,
+                unit="B",
+            )
+        ]
+    quick = [
+        *_hit_ratio_missed(candidate),
+        *_load_missed(candidate, limit),
+        *_writes_missed(candidate),
+        *_recovery_missed(candidate),
+        *_offline_long(candidate),
+    ]
+    late = quick or _p99_missed(candidate, limit)
+    return late or [*_warm_up_missed(candidate), *_carried_late(candidate)]
+
+
+def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
+    load, limit = candidate.hdfs_load, LONGEST_RECOVERY_SECONDS
+    if load is None or load.recovery_seconds <= limit:
+        return []
+    reason = (
+        f"HDFS takes {format_duration(load.recovery_seconds)} to copy the {format_size(load.node_bytes)} of a lost"
+        f" node again, and {format_duration(limit)} is the limit"
+    )
+    return [
+        Shortfall(
+            target="recovery", reason=reason, bottleneck=None, actual=load.recovery_seconds, limit=limit, unit="s"
+        )
+    ]
+
+
+def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
+    wanted, got = candidate.question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
+    if got >= wanted - ROUNDING or not candidate.question.mode.has_bucket_cache:
+        return []
+    caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {candidate.survivors} nodes"
+    reason = f"{caches} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"
+    return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")]
+
+
+def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
+    offered, carried = candidate.question.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
+    if offered is None or offered <= carried:
+        return []
+    reason = (
+        f"{limit.name} saturates at {limit.max_reads_per_second:,.0f} reads/s on {candidate.survivors} nodes; "
+        f"{offered:,.0f} offered would use it to {offered / limit.max_reads_per_second:.0%}"
+    )
+    return [
+        Shortfall(target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s")
+    ]
+
+
+def _writes_missed(candidate: Candidate) -> list[Shortfall]:
+    writes = candidate.writes(candidate.survivors)
+    offered, carried = writes.offered_bytes_per_second, UTILISATION * writes.saturation_bytes_per_second
+    if offered <= carried * (1 + ROUNDING):
+        return []
+    reason = (
+        f"{writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of writes on "
+        f"{candidate.survivors} nodes beside the reads; {format_rate(offered)} are offered"
+    )
+    return [
+        Shortfall(
+            target="writes", reason=reason, bottleneck=writes.bottleneck, actual=carried, limit=offered, unit="B/s"
+        )
+    ]
+
+
+def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
+    wanted, cold = candidate.question.requirements.targets.warm_up_seconds, candidate.cold_start(candidate.survivors)
+    got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
+    if wanted is None or got <= wanted:
+        return []
+    reason = f"prefetch takes {format_duration(got)}, the target is {format_duration(wanted)}"
+    return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
+
+
+def _offline_long(candidate: Candidate) -> list[Shortfall]:
+    wanted = candidate.question.requirements.targets.offline_after_crash_seconds
+    if wanted is None or (got := candidate.offline.seconds) <= wanted:
+        return []
+    waits = format_duration(candidate.offline.retention_seconds)
+    reason = (
+        f"after a crash, rows are offline for {format_duration(got)} (estimate), in which the master waits "
+        f"{waits} for the server; the target is {format_duration(wanted)}"
+    )
+    return [Shortfall(target="offline_after_crash", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
+
+
+def _carried_late(candidate: Candidate) -> list[Shortfall]:
+    wanted, cold = (
+        candidate.question.requirements.targets.carries_load_within_seconds,
+        candidate.cold_start(candidate.survivors),
+    )
+    got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
+    if wanted is None or cold is None or got <= wanted:
+        return []
+    now = cold.served(0.0)
+    reason = (
+        f"with cold caches it serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s, and all "
+        f"of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
+    )
+    return [
+        Shortfall(
+            target="carries_load_within",
+            reason=reason,
+            bottleneck=now.bottleneck,
+            actual=got,
+            limit=wanted,
+            unit="s",
+        )
+    ]
+
+
+def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
+    wanted = candidate.question.requirements.targets.p99_seconds
+    if wanted is None:
+        return []
+    reads = candidate.performance(candidate.survivors)
+    got = reads.p99_clearly_beyond(wanted) or reads.p99_seconds
+    if got <= wanted:
+        return []
+    reason = f"p99 is {format_duration(got)} (estimate), the target is {format_duration(wanted)}"
+    return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]
