@@ -105,6 +105,7 @@ REAL_ACCOUNT = {
 
 
 @pytest.mark.e2e
+@pytest.mark.thorough
 def test_the_demo_deploys_compares_removes_and_prints_what_the_page_shows() -> None:
     """`make demo` after set-up; stderr is the conversation, stdout the answer."""
     [lines] = [lines for command, lines in sessions(DOCS / "proof.md") if command == "make demo"]

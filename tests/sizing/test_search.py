@@ -146,7 +146,7 @@ def estimated_usd(candidate: Candidate) -> float:
     return candidate.count * (nodes_usd + volumes_usd) + gets * SECONDS_PER_MONTH * prices.usd("s3-get")
 
 
-@pytest.mark.parametrize("seed", quick_where(lambda seed: seed % 10 == 0, range(WORKLOADS)))
+@pytest.mark.parametrize("seed", quick_where(lambda seed: seed == 0, range(WORKLOADS)))
 def test_nothing_that_serves_is_a_hundredth_cheaper(seed: int) -> None:
     question = SizingInputs.new(*workload(seed))
     budget = question.requirements.targets.budget_usd_per_month or float("inf")

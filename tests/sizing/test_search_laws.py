@@ -109,7 +109,7 @@ RELAXATIONS: tuple[Callable[[Document], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("seed", quick_where(lambda seed: seed % 16 == 0, range(WORKLOADS)))
+@pytest.mark.parametrize("seed", quick_where(lambda seed: seed == 0, range(WORKLOADS)))
 def test_asking_for_less_never_costs_more(seed: int, tmp_path: Path) -> None:
     """Read the other way round: no target becomes cheaper by making it stricter."""
     asked = usd_per_month(environment(seed), tmp_path)
