@@ -23,6 +23,7 @@ from sizing.requirements import Requirements
 from sizing.units import GIB, MIB, TIB, format_usd, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
+from tests.sizing.clusters import PINNED, with_workload
 from tests.speed import loops
 
 PROD = read_environment("prod")
@@ -214,9 +215,8 @@ def test_a_closed_load_is_sized_for_its_hit_ratio() -> None:
 def test_a_multi_get_waits_for_the_slowest_of_its_servers() -> None:
     def p99(kind: str, rows: int) -> float:
         reads = Reads(load=OpenLoad(reads_per_second=10), kind=kind, rows=rows)
-        workload = replace(REQUIREMENTS.workload, reads=reads, row_bytes=4096, stored_bytes=TIB)
-        free = replace(REQUIREMENTS.targets, p99_seconds=None, hit_ratio=0.8)
-        return plan(replace(REQUIREMENTS, workload=workload, targets=free), WORLD).throughput.p99_latency_ms
+        same_nodes = with_workload(PINNED, reads=reads, row_bytes=4096, stored_bytes=20 * TIB)
+        return plan(same_nodes, WORLD).throughput.p99_latency_ms
 
     assert p99("multi-get", 50) >= p99("get", 1)
 
