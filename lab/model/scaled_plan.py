@@ -31,7 +31,7 @@ HEAP_FRACTION: Final = (
 SPARE_FRACTION: Final = 0.05
 MORE_BLOCKS: Final = 1.04  # judgement: HBase's own tables and rewritten files also have blocks
 # judgement: a bucket is a thirtieth of each cache then; three servers on 53 MiB each held a fifth less than counted.
-SPARE_OF_SEVERAL: Final = 1.3
+ROOM_FOR_UNEVEN_SIZES: Final = 1.3
 STEPS: Final = 50  # a cache that is too small grows by one fiftieth at a time
 CLIENTS: Final = 4  # judgement: on two cores, so that the lab measures waiting and not the cores
 
@@ -129,4 +129,4 @@ def _cache_mib(demand: CacheDemand, share: float, servers: int = 1) -> int:
     # A good part of a small cache lies in buckets that one size has begun and does not fill.
     while share >= 1 and demand.bucket_cache(cache_mib).blocks_held < MORE_BLOCKS * demand.blocks.count / servers:
         cache_mib += max(1, cache_mib // STEPS)
-    return math.ceil(SPARE_OF_SEVERAL * cache_mib) if share >= 1 and servers > 1 else cache_mib
+    return math.ceil(ROOM_FOR_UNEVEN_SIZES * cache_mib) if share >= 1 else cache_mib
