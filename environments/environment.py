@@ -72,7 +72,7 @@ class Environment:
     clusters: Mapping[str, ClusterChoice]
     alarm_email: str | None
     discount: float
-    """What a savings plan or private pricing takes off EC2's on-demand price of the instances, as a fraction."""
+    """The fraction that a savings plan or private pricing takes off EC2's on-demand price of the instances."""
     overrides: tuple[Override, ...]
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""

@@ -9,7 +9,7 @@ from typing import Final
 INCOMPLETE_UPLOAD_DAYS: Final = 3  # judgement: no upload of a store file takes as long
 
 ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
-"""What CloudFormation puts the account in for; names carry it while the file names no account."""
+"""The placeholder that CloudFormation replaces by the account, in names of a file that states no account."""
 SOME_ACCOUNT: Final = re.compile(rf"[0-9]{{12}}|{re.escape(ACCOUNT_PSEUDO_PARAMETER)}")
 
 

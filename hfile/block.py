@@ -33,7 +33,7 @@ MAGICS: Final = {
 """By the first eight bytes of a block. Source: HBase 2.6.2 BlockType."""
 CHECKSUM_BYTES: Final = 4
 FREE_BYTES: Final = 1 << 20
-"""What a block may hold beyond the size of its file: index blocks have 128 KiB, unless a table says otherwise."""
+"""The bytes that a block may hold beyond its file's size: index blocks have 128 KiB, unless a table says otherwise."""
 
 
 class Checksum(IntEnum):

@@ -34,7 +34,7 @@ ALL_LIVE: Final = None
 UNKNOWN_LIVE: Final = frozenset({"what is live is not known"})
 """Names of live files in place of those: every file, and nobody knows which."""
 Say = Callable[[str, int, int], None]
-"""What is done, how far, of how much; 0 where that is not known."""
+"""A report of progress: the step, how far it has come, and of how much; 0 where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from sizing.problem import OperationFailed, Refused
 
 NAME: Final = "warmbase"
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
-"""What no change set may replace or remove: data, what reads them, and the cluster, whose second would corrupt them."""
+"""No change set may replace or remove these: data, their readers, and the cluster, as a second one corrupts them."""
 POLICY: Final[Mapping[str, Any]] = {
     "Statement": [
         {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},

@@ -18,4 +18,4 @@ COLD_GETS: Final = 95_000
 WARM_GETS: Final = 1_000
 PEAK_GETS: Final = 900_000
 NODE_CACHE_GB: Final = (18, 20)
-"""What the caches of the three nodes of the restart test held (figure 5)."""
+"""The bytes that the caches of the three nodes held in the restart test (figure 5)."""

@@ -40,7 +40,7 @@ ENTRY_BYTES: Final = {
     "its recycler": 32,
     "AtomicBoolean": 16,
 }
-"""What lives on the heap for each cached block of HBase 2.6.2 where references have 8 bytes: ZGC, or 32 GB and more."""
+"""The objects on the heap for a cached block of HBase 2.6.2 with references of 8 bytes: ZGC, or 32 GB and more."""
 REFERENCE_BYTES: Final = 8
 LOAD_FACTOR: Final = 0.75  # of Java's ConcurrentHashMap
 FREE_FRACTION: Final = 0.20  # HBase refuses to start with L1 and memstore above 0.8; the index is not in its sum

@@ -23,7 +23,7 @@ __all__ = [
 
 BITS_PER_BYTE: Final = 7
 FILE_NAME_CHARACTERS: Final = 32
-"""Of a store file's name, which each entry repeats; bulk-loaded files have longer ones."""
+"""The length of a store file's name, which each entry repeats; bulk-loaded files have longer ones."""
 FLAG_BYTES: Final = 2
 """A field of a small number: tag and value."""
 

@@ -24,7 +24,7 @@ __all__ = ["STEP", "Relaxation", "nearest_changes", "relaxations"]
 
 STEP: Final = 1.02  # judgement: nobody states a target to better than 2 %
 EVERYTHING: Final = frozenset({"hit_ratio", "reads"})
-"""What is missed where no type has room for a cache that meets the hit ratio."""
+"""The targets that are missed where no type has room for a cache that meets the hit ratio."""
 LONGER: Final = 1.1  # judgement: nobody states how long a cluster may warm up to better than a tenth
 LEAST_READS_PER_SECOND: Final = 1.0  # judgement: a cluster that serves less is no answer
 LEAST_HIT_RATIO: Final = 0.01  # judgement: a cache with fewer hits is no answer

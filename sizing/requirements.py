@@ -30,9 +30,9 @@ class Requirements:
     targets: Targets
     cluster: ClusterChoice
     new_network: bool = True
-    """Whether interface endpoints are made, and so paid, for it."""
+    """True where warmbase creates the interface endpoints of the network, which cost money."""
     wal_service: bool = False
-    """Whether the write-ahead log lies in EMR's service, and not on the cluster's own HDFS."""
+    """True where EMR's service keeps the write-ahead log, and not the cluster's own HDFS."""
     pins: Pins = NO_PINS
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""

@@ -132,7 +132,7 @@ class Read:
     answer_bytes: int
     runs: float = 1.0
     of_lengths: BlockRead | None = None
-    """What one block takes from the disk, in the mean over blocks of all lengths; None for one of the mean length."""
+    """The bytes and operations of one block, in the mean over all lengths; None for a block of the mean length."""
 
     @property
     def of_disk(self) -> BlockRead:

@@ -45,7 +45,7 @@ class RestartLoad:
     pre_touch: bool
     restores_in_background: bool
     retained: bool = True
-    """Whether the master waits for the server, as it does only where the server has a cache to come back to."""
+    """True where the master waits for the server, because the server has a cache to come back to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What tests share: one synthesis of each environment, and golden files."""
+"""Fixtures that tests share: one synthesis of each environment, and golden files."""
 
 from __future__ import annotations
 

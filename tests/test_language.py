@@ -140,6 +140,16 @@ def test_docstrings_are_sentences(file: Path) -> None:
     assert faults == []
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PROJECT)))
+def test_no_string_below_an_attribute_begins_in_the_middle_of_a_sentence(file: Path) -> None:
+    """Docstrings of tests and strings below fields and constants open as a sentence does, too."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    texts = (
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+    assert [node.value for node in texts if isinstance(node.value, str) and OPENINGS.match(node.value)] == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -29,15 +29,15 @@ class Services:
     encrypted: dict[str, str] = field(default_factory=dict)
     """The key that a writer asked for, by object."""
     states: dict[str, str] = field(default_factory=dict)
-    """Of EMR's clusters; one that is not here is unknown to it."""
+    """The states of EMR's clusters; EMR does not know one that is not here."""
     published: list[dict[str, str]] = field(default_factory=list)
     signed: list[str] = field(default_factory=list)
     faults: list[tuple[str, int, str]] = field(default_factory=list)
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
     bean: dict[str, int] | None = None
+    """The counters of the RegionServer on this node; None while none runs."""
     meta: bool = False
-    """Whether the RegionServer serves hbase:meta."""
-    """What a RegionServer on this node says of itself; None while none runs."""
+    """True where the RegionServer serves hbase:meta."""
     before_put: Callable[[], None] | None = None
     """Called once, before the next write is looked at."""
     lock: threading.Lock = field(default_factory=threading.Lock)

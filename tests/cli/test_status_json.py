@@ -1,4 +1,4 @@
-"""What `warmbase status` adds to a state: the deprecated key of a name, and when standard support of a release ends."""
+"""Keys that `warmbase status` adds to a state: the deprecated key of a name, and when a release's support ends."""
 
 from __future__ import annotations
 

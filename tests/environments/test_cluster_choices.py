@@ -1,4 +1,4 @@
-"""What one cluster, a name and a snapshot may have of their own in an environment file."""
+"""Settings of one cluster, of its name and of snapshots in an environment file."""
 
 from __future__ import annotations
 

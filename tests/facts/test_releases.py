@@ -50,7 +50,7 @@ def test_the_table_says_when_it_was_read() -> None:
 
 
 def test_improvements_are_those_of_newer_releases() -> None:
-    """What is listed for the newest release must not be missing from the table of releases."""
+    """Every improvement that is listed for the newest release belongs to a release of the table."""
     assert improvements_since(newest_release()) == ()
     labels = [improvement.release for improvement in improvements_since(releases()["emr-7.12.0"])]
     assert labels == ["emr-7.13.0", "emr-7.14.0", "emr-7.14.0"]

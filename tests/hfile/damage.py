@@ -18,7 +18,7 @@ from tests.hfile.printed import readable, written
 
 NAME = "damaged"
 TOLD_BYTES = 100
-"""Of a trailer, before zeros."""
+"""The bytes of a trailer that are not zeros."""
 VERSION_BYTES = 4
 
 
@@ -75,7 +75,7 @@ def _original(name: str, data: bytes, *, whole: bool) -> Original:
 
 
 def _headers(data: bytes) -> Iterator[BlockHeader]:
-    """Of each block that lies there whole and does not contradict itself, kind by kind."""
+    """Yield the header of each block that is whole and does not contradict itself, kind by kind."""
     for magic in MAGICS:
         at = data.find(magic)
         while at >= 0:

@@ -1,4 +1,4 @@
-"""What may befall a store file, as strategies of Hypothesis: each gives the damaged file, and says what was done."""
+"""Damage to a store file, as strategies of Hypothesis: each gives the damaged file, and says what was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What HBase's own HFilePrettyPrinter said of a store file, read from the text beside it."""
+"""The output of HBase's own HFilePrettyPrinter for a store file, read from the text beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 FILES = Path(__file__).parent / "files"
 SUFFIXES = {".txt", ".md"}
 UNREAD = {"encrypted", "encrypted-snappy-diff", "prefix-tree-index"}
-"""Of which we read no index: without a key nobody does, and HBase itself cannot read the last one."""
+"""Files whose index we cannot read: nobody can without a key, and HBase itself cannot read the last one."""
 
 
 def written() -> list[Path]:

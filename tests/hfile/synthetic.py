@@ -31,7 +31,7 @@ def varint(number: int) -> bytes:
 
 
 def message(**fields: int | bytes) -> bytes:
-    """Of protobuf: `f3=7` is field 3."""
+    """Return a message of protobuf; `f3=7` is field 3."""
     parts = []
     for name, value in fields.items():
         number = int(name[1:])
@@ -48,7 +48,7 @@ def on_disk_bytes(payload_bytes: int) -> int:
 
 
 def block(magic: bytes, payload: bytes) -> bytes:
-    """Of no codec, with checksums of kind NULL."""
+    """Return a block without a codec, with checksums of kind NULL."""
     data = 33 + len(payload)
     checksums = 4 * math.ceil(data / CHUNK)
     header = magic + struct.pack(">iiqbii", len(payload) + checksums, len(payload), -1, 0, CHUNK, data)
@@ -57,7 +57,7 @@ def block(magic: bytes, payload: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Content:
-    """What a made file has: so many blocks of that payload, of so many cells each."""
+    """The content of a synthetic file: so many blocks of that payload, of so many cells each."""
 
     blocks: int
     payload_bytes: int
@@ -143,7 +143,7 @@ class SyntheticRoot:
 
 
 DELETED_NOW = b"gone"
-"""What stands for the bytes of a file that is not there any more when it is read."""
+"""A stand-in for the bytes of a file that has gone by the time it is read."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Whole:
 
 
 def path(number: int, family: str = "f", table: str = "t", regions: int = 20) -> str:
-    """Of a store file."""
+    """Return the path of a store file."""
     return f"data/default/{table}/{number % regions:032x}/{family}/{number:032x}"
 
 
@@ -189,7 +189,7 @@ def seeded(seed: int) -> dict[str, Content]:
 
 
 def payload_bytes(kind: str, size: int, random: Random) -> int:
-    """Of each block of one file."""
+    """Return the payload of each block of one file."""
     if kind == "uneven":
         return int(66_000 * math.exp(random.gauss(0, 0.5)))
     if kind == "denser when small":

@@ -29,7 +29,7 @@ Entry = tuple[int, int]
 
 
 def checksums(data: bytes, kind: int, chunk_bytes: int) -> bytes:
-    """Of a block's bytes up to them, one after the other."""
+    """Return the checksums of a block's chunks, one after the other."""
     parts = (data[begin : begin + chunk_bytes] for begin in range(0, len(data), chunk_bytes))
     return b"".join(OF_CHUNK[kind](part).to_bytes(4, "big") for part in parts)
 
@@ -55,7 +55,7 @@ def chunks(together: int, parts: Sequence[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What one holds, decompressed; or `stored`, byte for byte, of which its header says `payload_bytes`."""
+    """The content of one block, decompressed; or `stored`, byte for byte, of which its header says `payload_bytes`."""
 
     magic: bytes
     payload: bytes = b""

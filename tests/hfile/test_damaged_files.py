@@ -21,9 +21,9 @@ from tests.hfile.damages import KINDS, Damaged
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
 
 PARTS = range(4)
-"""Of each kind, so that several processes share the work."""
+"""The inputs of each kind come in parts, so that several processes share the work."""
 MEASURED_SHARE = 1 / 20
-"""Of all inputs are watched for memory, which takes several times as long."""
+"""The share of the inputs that are watched for memory, which takes several times as long."""
 MOST_READS = 4
 """Times the file: its end, the index, a header of each block, and some blocks."""
 

@@ -37,7 +37,7 @@ def inspect(root: SyntheticRoot, directory: Path, choice: SamplingOptions | None
     ("roots", "least"), [(40, 36), pytest.param(200, 186, marks=pytest.mark.thorough)], ids=["40", "200"]
 )
 def test_intervals_have_the_truth(roots: int, least: int, tmp_path: Path) -> None:
-    """Of blocks, of what the cache takes, of L1, of cells: each by itself."""
+    """Blocks, cached bytes, L1 and cells each have an interval that holds the truth."""
     hits = dict.fromkeys(("blocks", "cached_bytes", "index_bytes", "cells"), 0)
     for seed in range(roots):
         contents = seeded(seed)
@@ -84,14 +84,14 @@ def test_a_seed_draws_the_same_files_and_another_one_others(tmp_path: Path) -> N
 
 
 def a_list(*names: str, timestamp: int = 1, version: int = 1) -> bytes:
-    """Of live files, as tracker FILE writes it."""
+    """Return a list of live files, as the FILE tracker writes it."""
     entries = b"".join(message(f2=message(f1=name.encode(), f2=1)) for name in names)
     body = message(f1=timestamp) + entries + message(f3=version)
     return struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
 
 
 def a_descriptor(tracker: str) -> bytes:
-    """Of a table with one family."""
+    """Return the descriptor of a table with one family."""
     family = message(f1=b"f", f2=message(f1=b"BLOCKSIZE", f2=b"65536"))
     setting = message(f1=b"hbase.store.file-tracker.impl", f2=tracker.encode())
     return b"PBUF" + message(f1=message(f1=b"default", f2=b"t"), f3=family, f4=setting)
@@ -251,7 +251,7 @@ def test_what_cannot_be_read_counts_as_empty_and_is_said(tmp_path: Path) -> None
 
 
 class Ended(Exception):
-    """What stands for Ctrl-C."""
+    """A stand-in for Ctrl-C, which a test raises."""
 
 
 def test_a_look_that_was_ended_goes_on_and_finds_the_same(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ TITLE: Final = "A cluster with cold caches"
 QUESTION: Final = "How many reads does a cluster with cold caches serve, and how soon does it carry its load?"
 SERVERS: Final = 3
 HANDLERS: Final = 2
-"""Of each server: few, so that their waiting for S3 is the limit, as on a cluster, and not this machine's cores."""
+"""Handlers of each server. They are few, so that waiting for S3 limits the reads, and not this machine's cores."""
 QUEUE: Final = 250
 CLIENTS: Final = 64
 """The number of clients: enough that every handler always has a request."""

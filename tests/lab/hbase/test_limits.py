@@ -28,7 +28,7 @@ SMALL_BYTES = 16 * MIB
 MEMORY_BYTES = 48 * MIB
 SECONDS = 1.0
 SLACK = 0.2
-"""Of a rate over so short a time, on a machine that other tests use as well."""
+"""The error of a rate over so short a time, on a machine that other tests use as well."""
 
 NO_GROUP = groups.unavailable()
 with_group = pytest.mark.skipif(NO_GROUP is not None, reason=NO_GROUP or "")
