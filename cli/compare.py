@@ -59,14 +59,14 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     for mode in plans:
         click.echo(f"{mode}: {mode.summary}")
     for note in {plan.prices for plan in plans.values() if plan.prices.estimate}:
-        click.echo(f"Prices are an {note.described}. For the real ones: {note.refresh}")
+        click.echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
 
 
 CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing
 
 
 def _verdict(plan: Plan) -> str:
-    return "yes" if plan.meets_targets else f"cannot; nearest is {plan.nearest[0]}" if plan.nearest else "no"
+    return "yes" if plan.meets_targets else f"no; nearest: {plan.nearest[0]}" if plan.nearest else "no"
 
 
 def _data_volume(plan: Plan) -> str:

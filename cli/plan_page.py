@@ -91,9 +91,9 @@ def _overrides(overrides: Sequence[Override], width: int) -> Table:
 
 
 def _use(override: Override) -> str:
-    """Say whether the figures of the plan include an override."""
+    """Return whether the figures of the plan follow from an override, in words."""
     is_pin = (override.classification, override.key) in PINNED
-    return "the plan uses it" if is_pin else "no figure of the plan includes it"
+    return "the plan uses it" if is_pin else "no figure of the plan depends on it"
 
 
 def _rows_table(rows: Rows, width: int) -> Table:
@@ -114,8 +114,9 @@ def _paragraphs(rows: Rows, width: int) -> Table:
 
 def _purchases(plan: Plan) -> Rows:
     yield "core", f"{plan.core.count} x {plan.core.instance_type}, each with"
+    purposes = PURPOSES if plan.hdfs is None else PURPOSES | {"system": "YARN and logs"}
     for volume in plan.core.volumes:
-        yield "", f"{_volume(volume)} for {PURPOSES[volume.purpose]}"
+        yield "", f"{_volume(volume)} for {purposes[volume.purpose]}"
     yield "primary", f"{plan.primary.count} x {plan.primary.instance_type}"
     estimate = ", ESTIMATE" if plan.prices.estimate else ""
     yield "price", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold] a month{estimate}"
@@ -141,16 +142,18 @@ def _outcome(plan: Plan) -> Rows:
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
     busiest = load.busiest_server
     if busiest.requests > LITTLE_MORE:
-        times = (
-            f"{format_number(busiest.requests)} times the mean of requests, {format_number(busiest.blocks)} of blocks"
-        )
-        yield "busiest", f"one RegionServer has {times}, because regions are not equally popular"
+        requests, blocks = format_number(busiest.requests), format_number(busiest.blocks)
+        times = f"{requests} times the mean number of requests, and reads {blocks} times the mean number of blocks"
+        yield "busiest", f"one RegionServer serves {times}, because regions are not equally popular"
     if plan.writes.offered_bytes_per_second:
         offered, most = (
             format_rate(rate)
             for rate in (plan.writes.offered_bytes_per_second, plan.writes.saturation_bytes_per_second)
         )
-        yield "writes", f"{offered} of values; HBase begins to block at {most}, by {plan.writes.bottleneck}"
+        yield (
+            "writes",
+            f"{offered} of cell values; HBase begins to block writes at {most}, limited by {plan.writes.bottleneck}",
+        )
     if plan.bucket_cache:
         knee = format_size(plan.hit_ratio.knee_bytes)
         yield "cache", f"{_hit_ratios(plan)}beyond {knee} each TiB adds fewer hits"
@@ -166,7 +169,7 @@ def _outcome(plan: Plan) -> Rows:
     yield "snapshot", f"{export} to export, {restore} to import (estimates), {_mappers(plan)}"
     yield "restart", _restart(restart)
     if plan.hdfs:
-        yield "node lost", f"{format_duration(plan.hdfs.recovery_seconds)} until HDFS has all copies again (estimate)"
+        yield "node lost", f"HDFS has all copies again after {format_duration(plan.hdfs.recovery_seconds)} (estimate)"
     yield from _bad_hours(plan)
 
 
@@ -175,10 +178,11 @@ def _cold(plan: Plan) -> Rows:
     if cold is None:
         return
     if offered is None or cold.carried_seconds == 0:
-        yield "cold", f"{cold.reads_per_second:,.0f} reads/s at first; {cold.bottleneck} is the bottleneck"
+        yield "cold", f"{cold.reads_per_second:,.0f} reads/s while the caches are empty"
         return
     carried = "never all" if cold.carried_seconds is None else f"all after {format_duration(cold.carried_seconds)}"
-    yield "cold", f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s at first ({cold.bottleneck}), {carried}"
+    served = f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s while the caches are empty"
+    yield "cold", f"{served}, limited by {cold.bottleneck}; {carried}"
 
 
 def _mappers(plan: Plan) -> str:
@@ -187,8 +191,8 @@ def _mappers(plan: Plan) -> str:
         return "one mapper per node" if plan.snapshot.mappers == plan.core.count else f"{plan.snapshot.mappers} mappers"
     needed = format_size(plan.snapshot.yarn_mib * MIB)
     return (
-        f"{plan.snapshot.mappers:,} mappers, which need {needed} of YARN memory per node, where the plan leaves"
-        f" {format_size(plan.yarn_mib * MIB)}: add task nodes for the copy"
+        f"{plan.snapshot.mappers:,} mappers, which need {needed} of YARN memory per node; the plan leaves"
+        f" {format_size(plan.yarn_mib * MIB)}, so add task nodes for the copy"
     )
 
 
@@ -198,13 +202,11 @@ def _bad_hours(plan: Plan) -> Rows:
         offline, with_meta = (
             format_duration(seconds) for seconds in (lost.offline_seconds, lost.offline_with_meta_seconds)
         )
-        offline = f"{format_percent(lost.rows_fraction)} of rows offline for {offline} (estimate)"
-        afterwards = (
-            f"hit ratio {format_percent(lost.cold_hit_ratio)}, p99 {lost.p99_latency_ms:,.0f} ms once warm again"
-        )
-        text = f"{offline}, or {with_meta} if hbase:meta was there; afterwards {afterwards}"
-        yield "node lost", text
-    yield "load", f"{format_duration(plan.bad_hours.initial_load_seconds)} at least to put all data"
+        rows = f"{format_percent(lost.rows_fraction)} of rows are offline for {offline} (estimate)"
+        hit_ratio, p99 = format_percent(lost.cold_hit_ratio), f"{lost.p99_latency_ms:,.0f} ms"
+        afterwards = f"then the hit ratio is {hit_ratio}; once the other nodes are warm again, p99 is {p99}"
+        yield "node lost", f"{rows}, or {with_meta} if the node had hbase:meta; {afterwards}"
+    yield "load", f"at least {format_duration(plan.bad_hours.initial_load_seconds)} to load all data with puts"
 
 
 def _restart(restart: Restart) -> str:
@@ -321,7 +323,7 @@ def _alternatives(plan: Plan) -> Rows:
     """Yield the cheapest of the block sizes, and the cheapest codec, because both need a major compaction."""
     best = {alternative.setting: alternative for alternative in reversed(plan.alternatives)}
     for attribute, alternative in best.items():
-        codec = f"{alternative.codec.upper()}, if it shortens the data to 1/{alternative.compression_ratio:g}"
+        codec = f"{alternative.codec.upper()}, if it compresses the data {alternative.compression_ratio:g}:1"
         value = codec if attribute == "COMPRESSION" else format_size(alternative.block_bytes)
         cluster = f"{alternative.count} x {alternative.instance_type}, {format_usd(alternative.usd_per_month)} a month"
         server = (
@@ -329,7 +331,7 @@ def _alternatives(plan: Plan) -> Rows:
             " server"
         )
         saving = f"{format_usd(alternative.saving_usd_per_month)} a month"
-        yield saving, f"{attribute} {value}: {cluster}; {server}; it takes effect with a major compaction"
+        yield saving, f"{attribute} {value}: {cluster}; {server}; takes effect with a major compaction"
 
 
 def _warnings(plan: Plan) -> Rows:

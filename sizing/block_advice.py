@@ -1,7 +1,7 @@
-"""Other block sizes and a codec that would save money, as advice beside the plan for the table as it is.
+"""Other block sizes and a codec that would save money, as advice in addition to the plan for the table as it is.
 
-Each trial is a search of its own, limited to clusters that are cheaper than the plan's, so it ends early where nothing
-is. Store files that were inspected have the blocks that they have, so nothing is tried for them.
+Each trial is a search of its own, limited to clusters that are cheaper than the plan's, so it ends early where none is.
+The blocks of inspected store files are known, so nothing else is tried for them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sizing.units import KIB
 from sizing.workload import Workload
 
 BLOCK_SIZES: Final = tuple(kibibytes * KIB for kibibytes in (8, 16, 32, 64, 128))
-WORTHWHILE_FRACTION: Final = 0.05  # judgement: a major compaction of every table is not worth less than 5 % of the bill
-# judgement: the ratio is not known before a table is compressed; text and JSON shorten by two and more.
+WORTHWHILE_FRACTION: Final = 0.05  # judgement: less than 5 % of the bill is not worth a major compaction of every table
+# judgement: the ratio is not known before a table is compressed; text and JSON shrink to half their size or less.
 ASSUMED_RATIO: Final = 2.0
 ASSUMED_CODEC: Final = "zstd"
 

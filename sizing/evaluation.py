@@ -67,11 +67,11 @@ class SearchResult:
 
 
 def budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfall]:
-    """Return the shortfall of a bill that is above the budget."""
+    """Return the shortfall of a bill that exceeds the budget; empty if it does not."""
     budget = question.requirements.targets.budget_usd_per_month
     if budget is None or usd_per_month <= budget:
         return []
-    reason = f"it costs {format_usd(usd_per_month)} a month, the budget is {format_usd(budget)}"
+    reason = f"it costs {format_usd(usd_per_month)} a month; the budget is {format_usd(budget)}"
     return [
         Shortfall(
             target="budget",

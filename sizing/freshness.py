@@ -1,4 +1,4 @@
-"""Warnings about the age of what a plan rests on: the release, and the prices."""
+"""Warnings about the age of a plan's facts: the release, and the prices."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 __all__ = ["OLD_PRICES", "freshness_warnings"]
 
-OLD_PRICES: Final = timedelta(days=90)  # judgement: AWS lowers some price or adds a family about every quarter
+OLD_PRICES: Final = timedelta(days=90)  # judgement: AWS lowers a price or adds a family about every quarter
+_UPGRADE: Final = "to upgrade a running cluster, launch a replica on that release and promote it"
 
 
 def freshness_warnings(world: World) -> Iterator[Warning]:
-    """Yield what a newer release improves, and on a known day also whether support has ended or prices are old."""
+    """Yield what a newer release improves, and, if the day is known, whether support has ended or prices are old."""
     release = world.release
     if world.improvements:
         newest = world.improvements[-1].release
         yield Warning(
             id="release-newer",
             severity="info",
-            message=f"{newest} {'; '.join(f'{better.text} ({better.source})' for better in world.improvements)}",
-            fix=f"plan with release: {newest}; a running cluster changes its release by a replica that you promote",
+            message=f"{newest} {'; it '.join(f'{better.text} ({better.source})' for better in world.improvements)}",
+            fix=f"set release: {newest}; {_UPGRADE}",
         )
     if world.prices.basis:
         yield Warning(
@@ -39,14 +40,14 @@ def freshness_warnings(world: World) -> Iterator[Warning]:
         yield Warning(
             id="release-past-support",
             severity="warning",
-            message=f"the standard support of {release.label} ended on {release.support_until} or before: AWS fixes no"
-            " defects and no security holes in it any more",
-            fix="use a newer release; a running cluster changes its release by a replica that you promote",
+            message=f"standard support of {release.label} ended on or before {release.support_until}: AWS no longer"
+            " fixes defects or security holes in it",
+            fix=f"set a newer release; {_UPGRADE}",
         )
     if not world.prices.basis and date.fromisoformat(world.prices.as_of) < world.today - OLD_PRICES:
         yield Warning(
             id="prices-old",
             severity="info",
-            message=f"the prices are of {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
+            message=f"the prices date from {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
             fix=f"run {world.prices.note.refresh}",
         )

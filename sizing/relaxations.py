@@ -1,7 +1,7 @@
-"""The best that can be had of each target which a question misses: the value, its cluster and its price.
+"""The best attainable value of each target that a question misses, with its cluster and its price.
 
-Each target is relaxed alone while the others hold. Asking for the value that is named is feasible, and asking for one
-`STEP` less is not.
+Each target is relaxed alone while the others stay as they are. A question with the value that is named is feasible, and
+one with a value stricter by a `STEP` is not.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ STEP: Final = 1.02  # judgement: nobody states a target to better than 2 %
 EVERYTHING: Final = frozenset({"hit_ratio", "reads"})
 """The targets that are missed where no type has room for a cache that meets the hit ratio."""
 LONGER: Final = 1.1  # judgement: nobody states how long a cluster may warm up to better than a tenth
-LEAST_READS_PER_SECOND: Final = 1.0  # judgement: a cluster that serves less is no answer
-LEAST_HIT_RATIO: Final = 0.01  # judgement: a cache with fewer hits is no answer
+LEAST_READS_PER_SECOND: Final = 1.0  # judgement: nobody wants a cluster that serves less
+LEAST_HIT_RATIO: Final = 0.01  # judgement: nobody wants a cache with fewer hits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relaxation:
-    """One changed input with which the question has an answer, and what the search then finds.
+    """One changed input with which the question becomes feasible, and the result of the search with it.
 
-    `value` is that of the target, in its own unit, or the reads a second.
+    `value` is the changed value of the target, in its own unit, or the reads per second.
     """
 
     text: str
@@ -43,34 +43,35 @@ class Relaxation:
 
     @property
     def served(self) -> Evaluation:
-        """Return the cheapest cluster that the changed question has."""
+        """Return the cheapest cluster for the changed question."""
         return self.result.best
 
     def __str__(self) -> str:
         """Return the change with its cluster and price."""
         candidate = self.served.candidate
         cluster = f"{candidate.count} x {candidate.instance.name}"
-        return f"{self.text}: {cluster}, {format_usd(self.served.usd_per_month)} a month"
+        return f"{self.text} ({cluster}, {format_usd(self.served.usd_per_month)} a month)"
 
 
 def nearest_changes(result: SearchResult, changes: tuple[Relaxation, ...]) -> tuple[str, ...]:
-    """Return the single changes that would do, or, where none does alone, what is missed as it stands."""
+    """Return the single changes that would be enough; if none is, return the targets that the best cluster misses."""
     if changes:
         return tuple(str(change) for change in changes)
     return (*_ceiling(result.best), *(shortfall.reason for shortfall in result.best.shortfalls))
 
 
 def relaxations(question: SizingInputs, missed: AbstractSet[str] = EVERYTHING) -> tuple[Relaxation, ...]:
-    """The single changes with which the search succeeds, each as small as it can be; `missed` are targets."""
+    """Return the single changes with which the search succeeds, each as small as possible; `missed` are targets."""
     return tuple(change for change in _changes(question, missed) if change is not None)
 
 
 def _ceiling(best: Evaluation) -> tuple[str, ...]:
-    """Return what ends the load however many nodes there are, where the load is what is missed."""
+    """Return the most reads of any number of nodes, if the load is a target that is missed."""
     if all(shortfall.target != "reads" for shortfall in best.shortfalls):
         return ()
     limit = bottleneck(replace(best.candidate, count=MOST_NODES).resources(MOST_NODES))
-    return (f"at most {UTILISATION * limit.max_reads_per_second:,.0f} reads/s on {MOST_NODES} nodes, by {limit.name}",)
+    reads = f"{UTILISATION * limit.max_reads_per_second:,.0f} reads/s"
+    return (f"at most {reads} on {MOST_NODES} nodes, limited by {limit.name}",)
 
 
 def _changes(question: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxation | None]:
@@ -118,7 +119,7 @@ def _relaxation(text: str, value: float, result: SearchResult | None) -> Relaxat
 def _tightest(
     served_at: Callable[[float], SearchResult | None], infeasible: float, feasible: float, step: float = STEP
 ) -> tuple[float, SearchResult] | None:
-    """Return the value within a step of the tightest with which there is an answer; None where not even the loosest."""
+    """Return the strictest feasible value, to within a step; None where not even the loosest value is feasible."""
     value, served = feasible, served_at(feasible)
     if served is None:
         return None
@@ -149,7 +150,7 @@ def _budget(question: SizingInputs) -> Relaxation | None:
 
 
 def _p99(question: SizingInputs) -> Relaxation | None:
-    """Return the lowest p99 on any nodes, or with a budget the lowest that it buys."""
+    """Return the lowest p99 of any cluster, or the lowest that the budget buys."""
     targets = question.requirements.targets
     without = _served(_with(question, p99_seconds=None))
     if without is None or targets.p99_seconds is None:
@@ -188,7 +189,7 @@ def _carried_seconds(candidate: Candidate) -> float | None:
 def _duration(
     question: SizingInputs, target: str, text: str, seconds: Callable[[Candidate], float | None]
 ) -> Relaxation | None:
-    """Return the shortest duration that can be had of a target that is one."""
+    """Return the shortest attainable duration of a target that is a duration."""
     wanted, without = getattr(question.requirements.targets, target), _served(_with(question, **{target: None}))
     longest = seconds(without.best.candidate) if without else None
     if longest is None or longest <= wanted:
@@ -200,7 +201,7 @@ def _duration(
 def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
     served = _served(_with(question, offline_after_crash_seconds=None))
     seconds = served.best.candidate.offline.seconds if served else 0.0
-    return _relaxation(f"rows that are offline for {format_duration(seconds)} after a crash", seconds, served)
+    return _relaxation(f"rows offline for {format_duration(seconds)} after a crash", seconds, served)
 
 
 def _hit_ratio(question: SizingInputs) -> Relaxation | None:

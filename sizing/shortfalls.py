@@ -1,4 +1,4 @@
-"""The targets that a candidate misses, each with what it reaches and what is asked."""
+"""The targets that a candidate misses, each with the value that it reaches and the value that was asked for."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Shortfall:
 
 
 def shortfalls(candidate: Candidate) -> Sequence[Shortfall]:
-    """Every target missed with the nodes that may be lost gone; empty when the candidate serves.
+    """Return every target that the candidate misses after it has lost `lost_nodes` nodes; empty if it serves.
 
-    The p99, which takes a simulation, is looked at where nothing else is missed, and the course of cold caches,
-    which takes longer still, after it.
+    The p99 takes a simulation, so it is computed only where nothing else is missed. The course of cold caches takes
+    even longer and comes last.
     """
     try:
         limit = bottleneck(candidate.resources(candidate.survivors))
@@ -69,7 +69,7 @@ def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
         return []
     reason = (
         f"HDFS takes {format_duration(load.recovery_seconds)} to copy the {format_size(load.node_bytes)} of a lost"
-        f" node again, and {format_duration(limit)} is the limit"
+        f" node again; the limit is {format_duration(limit)}"
     )
     return [
         Shortfall(
@@ -83,7 +83,7 @@ def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
     if got >= wanted - ROUNDING or not candidate.question.mode.has_bucket_cache:
         return []
     caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {candidate.survivors} nodes"
-    reason = f"{caches} answer {format_percent(got)} of block reads, the target is {format_percent(wanted)}"
+    reason = f"{caches} answer {format_percent(got)} of block reads; the target is {format_percent(wanted)}"
     return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")]
 
 
@@ -93,7 +93,8 @@ def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
         return []
     reason = (
         f"{limit.name} saturates at {limit.max_reads_per_second:,.0f} reads/s on {candidate.survivors} nodes; "
-        f"{offered:,.0f} offered would use it to {offered / limit.max_reads_per_second:.0%}"
+        f"{offered:,.0f} reads/s would use {offered / limit.max_reads_per_second:.0%} of it, and the plan allows "
+        f"{UTILISATION:.0%}"
     )
     return [
         Shortfall(target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s")
@@ -106,8 +107,9 @@ def _writes_missed(candidate: Candidate) -> list[Shortfall]:
     if offered <= carried * (1 + ROUNDING):
         return []
     reason = (
-        f"{writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of writes on "
-        f"{candidate.survivors} nodes beside the reads; {format_rate(offered)} are offered"
+        f"beside the reads, {writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of "
+        f"writes on {candidate.survivors} nodes; {format_rate(offered)} would use "
+        f"{offered / writes.saturation_bytes_per_second:.0%} of it, and the plan allows {UTILISATION:.0%}"
     )
     return [
         Shortfall(
@@ -121,7 +123,7 @@ def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
     got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
     if wanted is None or got <= wanted:
         return []
-    reason = f"prefetch takes {format_duration(got)}, the target is {format_duration(wanted)}"
+    reason = f"prefetch takes {format_duration(got)}; the target is {format_duration(wanted)}"
     return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
 
 
@@ -131,8 +133,8 @@ def _offline_long(candidate: Candidate) -> list[Shortfall]:
         return []
     waits = format_duration(candidate.offline.retention_seconds)
     reason = (
-        f"after a crash, rows are offline for {format_duration(got)} (estimate), in which the master waits "
-        f"{waits} for the server; the target is {format_duration(wanted)}"
+        f"after a crash, rows are offline for {format_duration(got)} (estimate), of which the master waits {waits} for "
+        f"the server to return; the target is {format_duration(wanted)}"
     )
     return [Shortfall(target="offline_after_crash", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
 
@@ -147,8 +149,8 @@ def _carried_late(candidate: Candidate) -> list[Shortfall]:
         return []
     now = cold.served(0.0)
     reason = (
-        f"with cold caches it serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s, and all "
-        f"of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
+        f"with cold caches, the cluster serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s at "
+        f"first, and all of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
     )
     return [
         Shortfall(
@@ -170,5 +172,5 @@ def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
     got = reads.p99_clearly_beyond(wanted) or reads.p99_seconds
     if got <= wanted:
         return []
-    reason = f"p99 is {format_duration(got)} (estimate), the target is {format_duration(wanted)}"
+    reason = f"p99 is {format_duration(got)} (estimate); the target is {format_duration(wanted)}"
     return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]

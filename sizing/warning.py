@@ -1,4 +1,4 @@
-"""Warnings before a deployment: a target that a pinned cluster misses, a volume that is more than it seems."""
+"""Warnings before a deployment, such as a target that a pinned cluster misses, or a volume faster than its instance."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Warning:  # noqa: A001 - the plan's own word; nothing here raises Python's
 
 
 MISSED_TARGET: Final = "target-"
-"""With what the id of a missed target's warning begins."""
+"""The beginning of the id of each warning about a missed target."""
 
 
 def missed_target(shortfall: Shortfall) -> Warning:
-    """Return a target that the cluster misses, of a cluster that somebody else chose."""
+    """Return the warning about a target that a pinned cluster misses."""
     return Warning(
         id=f"{MISSED_TARGET}{shortfall.target.replace('_', '-')}",
         severity="warning",
@@ -51,7 +51,7 @@ def missed_target(shortfall: Shortfall) -> Warning:
 
 
 def warnings(candidate: Candidate) -> Iterator[Warning]:
-    """Yield what a price list does not say: slow restarts, and volumes that are more or less than they seem."""
+    """Yield what a user should know before a deployment: slow restarts, cold caches, crashes, regions and volumes."""
     yield from _slow_restart(candidate)
     yield from _cold_load(candidate)
     yield from _long_crash(candidate)
@@ -82,20 +82,20 @@ def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _long_crash(candidate: Candidate) -> Iterator[Warning]:
-    """Where a crashed node takes its rows offline for long."""
+    """Warn where a crashed node takes its rows offline for a long time."""
     seconds = candidate.offline.seconds
     if seconds > SLOW_RESTART_SECONDS:
         yield Warning(
             id="crash-offline-long",
             severity="warning",
-            message=f"after a crash, the rows of a node are offline for {format_duration(seconds)} (estimate): the"
-            f" master waits {format_duration(candidate.offline.retention_seconds)} for its return",
-            fix="state targets.offline_after_crash, and the plan takes smaller nodes or waits less",
+            message=f"after a crash, the rows of a node are offline for {format_duration(seconds)} (estimate), because"
+            f" the master waits {format_duration(candidate.offline.retention_seconds)} for the node to return",
+            fix="set targets.offline_after_crash; the plan then chooses smaller nodes, or a shorter wait",
         )
 
 
 def _cold_load(candidate: Candidate) -> Iterator[Warning]:
-    """Where cold caches do not carry the load."""
+    """Warn where the cluster does not carry its load with cold caches."""
     cold = candidate.cold
     if cold is None or candidate.question.offered_reads_per_second is None:
         return
@@ -105,10 +105,10 @@ def _cold_load(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="cold-load",
             severity="warning",
-            message=f"with cold caches the cluster serves {now.possible_per_second:,.0f} of"
+            message=f"with cold caches, the cluster serves only {now.possible_per_second:,.0f} of"
             f" {now.offered_per_second:,.0f} reads/s, limited by {now.bottleneck}, and {until} (estimate)",
-            fix="warm a new cluster as a replica before it takes the load, or let clients in step by step;"
-            " targets.carries_load_within bounds this time",
+            fix="warm a new cluster as a replica before it takes the load, or add clients gradually; to limit this"
+            " time, set targets.carries_load_within",
         )
 
 
@@ -117,15 +117,14 @@ def _wal_service(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="wal-service-not-priced",
             severity="warning",
-            message="EMR bills its write-ahead log by hours, GiB written and GiB replayed; no price list has these"
-            " prices, so"
-            " the cost does not include it",
+            message="EMR bills EMR WAL by hours, GiB written and GiB replayed; the price list has none of these prices,"
+            " so the cost does not include EMR WAL",
             fix="look up the price on the Amazon EMR pricing page",
         )
 
 
 def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
-    """Where a slightly smaller block would be read at once."""
+    """Advise a slightly smaller block where one operation would then read it."""
     length = candidate.question.read.cached_length_bytes
     over = length - PIECE_BYTES
     workload = candidate.question.requirements.workload
@@ -140,9 +139,8 @@ def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
         severity="info",
         message=f"a cached block of {length:,} B (mean) is read in two pieces, {PIECE_BYTES // KIB} KiB and the rest:"
         f" {read.ios:.2f} disk operations and {read.bytes / 1000:.1f} kB per block",
-        fix=f"with BLOCKSIZE {smaller_kib * KIB} ({smaller_kib} KiB) nearly every block is one piece; the change"
-        " takes effect with the"
-        " next major compaction",
+        fix=f"set BLOCKSIZE to {smaller_kib * KIB} ({smaller_kib} KiB), with which nearly every block is one piece; the"
+        " change takes effect with the next major compaction",
     )
 
 
@@ -160,14 +158,14 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="regions-few",
             severity="info",
-            message=f"{regions} regions spread unevenly over {servers} RegionServers, so their caches fill unevenly"
-            " too; and a table's only region on a server splits at 256 MiB already",
+            message=f"{regions} regions do not spread evenly over {servers} RegionServers, so the caches fill unevenly,"
+            " too; and if a table has only one region on a server, that region splits at 256 MiB",
             fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
         )
 
 
 def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
-    """Yield what happens to regions that are too large for the limit, or for a compaction."""
+    """Warn of regions that are large enough to split, or too large to compact."""
     regions, release = candidate.question.regions, candidate.question.world.release
     mean = format_size(regions.mean_bytes)
     if regions.mean_bytes >= regions.first_split_bytes:
@@ -177,21 +175,22 @@ def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
             severity="warning",
             message=f"{regions.count:,} regions of {mean} exceed the size at which HBase splits them,"
             f" {format_size(regions.split_bytes)} (HBase varies it by an eighth): they will split{after}",
-            fix="remove the override of hbase.hregion.max.filesize, or state the regions after the splits",
+            fix="remove the override of hbase.hregion.max.filesize, or set workload.regions to the number of regions"
+            " after the splits",
         )
     if regions.mean_bytes > LARGEST_REGION_BYTES:
         yield Warning(
             id="regions-large",
             severity="info",
-            message=f"regions have {mean} each; a compaction rewrites one as a whole, and caches its"
-            " blocks a second time meanwhile; the HBase guide recommends 10 to 50 GB",
+            message=f"regions have {mean} each, and the HBase guide recommends 10 to 50 GB: a major compaction rewrites"
+            " a whole region at once",
             fix=f"presplit the tables into {math.ceil(regions.count * regions.mean_bytes / LARGEST_REGION_BYTES):,}"
             " regions or more",
         )
 
 
 def _families(candidate: Candidate) -> Iterator[Warning]:
-    """Yield what the store files of an inspection suggest, and how sure what they say is."""
+    """Yield the advice that an inspection's store files suggest, and warn where their figures are uncertain."""
     inspection = candidate.question.requirements.workload.inspection
     if inspection is None:
         return
@@ -211,7 +210,7 @@ def _families(candidate: Candidate) -> Iterator[Warning]:
                 severity="warning",
                 message=f"store files of {family.table} {family.name} that could not be read hold an estimated "
                 f"{format_size(family.unread_bytes)}, which the plan does not include",
-                fix="run warmbase inspect to see which files and why, or state stored by hand",
+                fix="run warmbase inspect to see which files and why, or set workload.stored yourself",
             )
     for advised in advice(inspection):
         yield Warning(
@@ -248,7 +247,7 @@ def _beyond_documents(cache: Volume) -> Iterator[Warning]:
 def _beyond_instance(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
     sustained = candidate.instance.ebs_sustained_bytes_per_second
     if cache.throughput_mib_s <= gp3.INCLUDED_MIB_S:
-        return  # no volume has less, and what is included costs nothing
+        return  # every volume has this much, and it costs nothing
     if cache.count * cache.bytes_per_second > sustained:
         yield Warning(
             id="volume-beyond-instance",

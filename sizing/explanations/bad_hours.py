@@ -1,4 +1,4 @@
-"""Why rows are offline as long as they are after a crash, and how long the data takes to load."""
+"""Why a crash takes rows offline for as long as it does, and how long the initial load takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def bad_hours_explanations(candidate: Candidate) -> dict[str, Explanation]:
         **crash,
         "bad_hours.initial_load_seconds": explain(
             "cells / min(log, network)",
-            "All data is {cells} of cells. The volumes of the write-ahead log take {log}, the network {network}.",
+            "To load all data, clients put {cells} of cells. The volumes of the write-ahead log accept {log}, and the"
+            " network carries {network}.",
             "a bound, not a forecast: compactions, handlers and the loader itself may be slower",
             cells=computed(load_bytes(candidate), "B", "sizing.initial_load.load_bytes"),
             log=computed(log_bytes_per_second(candidate), "B/s", "sizing.initial_load.log_bytes_per_second"),
@@ -37,9 +38,10 @@ def _crash(candidate: Candidate) -> dict[str, Explanation]:
         "opening": _computed(phases.opening_seconds),
     }
     total = "session / milliseconds + split + retention + opening"
+    waits = " and waits {retention} for it to return" if phases.retention_seconds else ""
     sentence = (
-        "ZooKeeper gives a crashed server up after {session}, the master splits its log in {split} and waits "
-        "{retention} for its return, and the others open its regions in {opening}."
+        "ZooKeeper gives up a crashed server after {session}. The master splits its log in {split}" + waits + ", and "
+        "the other servers open its regions in {opening}."
     )
     source = "an estimate; the speed of the split, {speed}, is a judgement"
     speed = {"speed": constant(offline, "SPLIT_BYTES_PER_SECOND", "B/s")}
@@ -47,7 +49,8 @@ def _crash(candidate: Candidate) -> dict[str, Explanation]:
         "bad_hours.lost_node.offline_seconds": explain(total, sentence, source.format_map(speed), **names),
         "bad_hours.lost_node.offline_with_meta_seconds": explain(
             f"{total} + meta",
-            sentence + " If hbase:meta was there, {meta} come on top, because the master waits for it first.",
+            sentence
+            + " If the server also had hbase:meta, add {meta}, because the master first brings back hbase:meta.",
             source.format_map(speed),
             **names,
             meta=_computed(phases.meta_seconds),

@@ -47,17 +47,18 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "bucket_cache.writer_threads": explain(
             "threads",
-            "{threads} threads write blocks to the cache: every batch ends with an fsync, and this many threads"
-            " overlap the fsyncs without taking much heap.",
+            "{threads} threads write blocks to the cache. Every batch ends with an fsync, and this many threads overlap"
+            " their fsyncs without using much heap.",
             "judgement",
             threads=constant(bucket_cache, "WRITER_THREADS"),
         ),
         "bucket_cache.writer_queue_length": explain(
             "max(shortest, min(longest, floor(queued / threads / mean_length)))",
-            "The blocks that may wait for each writer thread: {queued} for all threads, at most {longest}, which make"
-            " an fsync cheap, and at least {shortest}. A block that finds the queue full is not cached.",
-            "HBase 2.6.2 BucketCache: a thread drains its whole queue into one batch, so that twice the queue is on"
-            " the heap; the bounds are judgements",
+            "How many blocks may wait for each writer thread. All queues share {queued}. Each has room for at most"
+            " {longest}, a batch that makes an fsync cheap, and for at least {shortest}. HBase does not cache a block"
+            " that finds its queue full.",
+            "HBase 2.6.2 BucketCache: a thread drains its whole queue into one batch, so the heap holds up to twice the"
+            " queue; the bounds are judgements",
             queued=constant(bucket_cache, "QUEUED_BYTES", "B"),
             threads=constant(bucket_cache, "WRITER_THREADS"),
             mean_length=mean_length,
@@ -102,16 +103,16 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
         return explain(
             size,
             "Cache per server: the smallest size that reaches a hit ratio of {target} on {survivors} ({capacity} in "
-            "all), plus {compaction} for the new blocks of one compaction, rounded up to {gibibyte}.",
+            "all), plus {compaction} for the new blocks of one compaction, rounded up to a multiple of {gibibyte}.",
             source,
             functions,
             **names,
         )
     return constraint(
         "cache >= up_to(capacity / survivors + compaction, gibibyte) / mebibyte",
-        "Cache per server: {cache}, for a hit ratio of {hit_ratio} on {survivors}. It is larger than the target of "
-        "{target} needs ({capacity} in all, and {compaction} for one compaction), because another target needs it or "
-        "the S3 requests and the volume speed that it saves cost more than its bytes.",
+        "Cache per server: {cache}, for a hit ratio of {hit_ratio} on {survivors}. The target of {target} needs less "
+        "({capacity} in all, plus {compaction} per server for one compaction). The cache is larger because another "
+        "target needs it, or because it saves more in S3 requests and volume speed than it costs.",
         f"{source}; the search over all sizes",
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
         hit_ratio=computed(
@@ -130,8 +131,8 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
     return explain(
         f"min({rounded.format('everything / survivors + compaction')}, "
         "down_to(volumes * volume * fill / (whole + index_copies * entry / capacity_per_block), gibibyte) / mebibyte)",
-        "Cache per server: what the pinned volume of {volume} holds beside the cache's index, filled to {fill}; no "
-        "more than holds every block ({everything} over {survivors}, and {compaction} for one compaction).",
+        "Cache per server: what fits on the pinned volume of {volume}, filled to {fill}, beside the cache's index, but "
+        "no more than all blocks need ({everything} over {survivors}, plus {compaction} each for one compaction).",
         f"{ALLOCATOR}; HBase checks no free space",
         functions,
         everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),
@@ -151,7 +152,7 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
 
 
 def _whole_gibibytes(demand: CacheDemand, cache_mib: int) -> tuple[str, dict[str, Callable[..., float]]]:
-    """Return the formula that rounds a size up, and its functions; a cache of few buckets needs more than its bytes."""
+    """Return the formula that rounds up a size, and its functions; a cache of few buckets needs more than its bytes."""
     if demand.is_coarse(cache_mib):
         return "least_cache({})", {"least_cache": demand.least_size_mib}
     return "up_to({}, gibibyte) / mebibyte", {}
@@ -168,14 +169,16 @@ def _bucket_sizes(candidate: Candidate) -> Explanation:
         "longest": computed(longest, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
         "claimed": computed(bytes_claimed_per_block(lengths, demand.sizes), "B", CLAIMED),
     }
-    sentence = "The slot sizes that waste least space on these blocks, computed exactly: a block claims {claimed} "
+    sentence = "The bucket sizes that waste the least space on these blocks, computed exactly: a block takes {claimed} "
     if longest <= DEFAULT_BUCKET_SIZES[-1]:
         formula += " and claimed <= claimed_by_default"
-        sentence += "of cache, where HBase's default sizes claim {claimed_by_default}. "
+        sentence += "of cache. With HBase's default sizes it would take {claimed_by_default}. "
         inputs["claimed_by_default"] = computed(bytes_claimed_per_block(lengths, DEFAULT_BUCKET_SIZES), "B", CLAIMED)
     else:
-        sentence += "of cache; HBase's default sizes have no slot for the longest. "
-    sentence += "The largest holds the longest block, {longest}: HBase never caches a block without a slot."
+        sentence += "of cache. HBase's default sizes have no slot for the longest block. "
+    sentence += (
+        "The largest size holds the longest block, {longest}, because HBase never caches a block without a slot."
+    )
     source = f"{ALLOCATOR}: a block takes the smallest size that holds it, and a bucket serves one size"
     return constraint(formula, sentence, source, **inputs)
 
@@ -185,10 +188,11 @@ def _short_list(candidate: Candidate) -> Explanation:
     slots = demand.slots(candidate.cache_mib)
     return constraint(
         "largest >= longest and sizes * bucket <= cache * mebibyte",
-        "The list of slot sizes with which this cache holds the most blocks, {blocks}. A bucket has room for"
-        " {items} blocks of the largest size, {bucket}, and each size needs one, so a short list suits a small cache."
-        " The largest holds the longest block, {longest}: HBase never caches a block without a slot.",
-        f"{ALLOCATOR}: lists of several lengths were tried on its own arithmetic",
+        "The list of bucket sizes with which this cache holds the most blocks, {blocks}. A bucket has room for"
+        " {items} blocks of the largest size ({bucket}), and each size needs a bucket of its own, so a short list suits"
+        " a small cache. The largest size holds the longest block, {longest}, because HBase never caches a block"
+        " without a slot.",
+        f"{ALLOCATOR}: lists of several lengths were tried with its own arithmetic",
         largest=figure(slots.sizes[-1], "B", "bucket_cache.bucket_sizes"),
         longest=computed(demand.blocks.longest_bytes, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
         sizes=figure(len(slots.sizes), "sizes", "bucket_cache.bucket_sizes"),
@@ -209,7 +213,7 @@ def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "hit_ratio.predicted": explain(
             "hit_ratio(max(nothing, usable - compaction) * nodes)",
             "The share of block reads that {nodes} with {cache} of cache each answer from their disks, while each "
-            "compacts one region ({compaction}). {everything} in all would hold every block.",
+            "compacts one region ({compaction}). A cache of {everything} in all would hold every block.",
             "Che, Tung, Wang 2002, at every size that eviction swings through; checked against a replay of HBase's "
             "own eviction",
             {"hit_ratio": PredictedHitRatio(demand)},

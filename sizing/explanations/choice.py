@@ -1,7 +1,7 @@
-"""Why the cluster has nodes of this type, and so many of them.
+"""Why the cluster has core nodes of this type, and why it has this number of them.
 
-Both are results of a search, so the explanation is the comparison that decided: with the nearest other type, and with
-the same type and one node fewer.
+Both are results of a search, so each explanation is the comparison that decided: with the next best type, and with one
+node fewer of the same type.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MEASURES = {
     "offline_after_crash": "rows would be offline for {with_one_fewer} after a crash, but the target is {needed}",
     "p99": "the p99 would be {with_one_fewer} (estimate), but the target is {needed}",
     "budget": "the cluster would cost {with_one_fewer}, but the budget is {needed}",
-    "recovery": "HDFS would take {with_one_fewer} to copy a lost node's data again, but {needed} is the limit",
-    "volume": "each node would need a volume of {with_one_fewer}, and EMR documents at most {needed}",
+    "recovery": "HDFS would take {with_one_fewer} to copy a lost node's data again, but the limit is {needed}",
+    "volume": "each node would need a volume of {with_one_fewer}, but EMR documents {needed} at most",
 }
 """How the shortfall of a cluster with one node fewer reads, by the target that it misses."""
 
@@ -73,19 +73,19 @@ def _cheaper(best: Evaluation, rival: Evaluation) -> Explanation:
     }
     if len(best.shortfalls) < len(rival.shortfalls):
         sentence = (
-            "The only instance type that meets your targets after losing {lost_nodes}; the nearest other, {rival}, "
-            "misses {missed_by_rival}."
+            "The only instance type that meets your targets after losing {lost_nodes}. The next best, {rival}, misses "
+            "{missed_by_rival}."
             if best.serves
-            else "No instance type meets your targets; this one misses {missed}, the nearest other, {rival}, misses "
+            else "No instance type meets your targets. This one misses {missed}; the next best, {rival}, misses "
             "{missed_by_rival}."
         )
         return constraint("missed < missed_by_rival", sentence, SEARCH, **names)
     sentence = (
-        "The cheapest instance type that still meets your targets after losing {lost_nodes}: {price}, where the next, "
-        "{rival}, costs {price_of_rival}."
+        "The cheapest instance type that still meets your targets after losing {lost_nodes}. It costs {price}; the "
+        "next cheapest, {rival}, costs {price_of_rival}."
         if best.serves
-        else "No instance type meets your targets. Of those that miss {missed}, this is the cheapest: {price}, where "
-        "the next, {rival}, costs {price_of_rival}."
+        else "No instance type meets your targets. Of those that miss {missed}, this is the cheapest. It costs "
+        "{price}; the next cheapest, {rival}, costs {price_of_rival}."
     )
     return constraint("missed <= missed_by_rival and price <= price_of_rival", sentence, SEARCH, **names)
 
@@ -100,8 +100,8 @@ def _count(result: SearchResult) -> Explanation:
     if count == fewest_nodes(question):
         return explain(
             "max(fewest, lost_nodes + survivors)",
-            "The fewest core nodes of this mode: {fewest} for the copies in HDFS, and {survivors} left after losing "
-            "{lost_nodes}.",
+            "The fewest core nodes that this mode allows: at least {fewest} for the copies in HDFS, and at least "
+            "{survivors} after losing {lost_nodes}.",
             SEARCH,
             fewest=fact(question.mode.min_core_nodes, "nodes", f"mode {question.mode}"),
             lost_nodes=setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
@@ -110,7 +110,7 @@ def _count(result: SearchResult) -> Explanation:
     if not best.serves:
         return explain(
             "tried",
-            "No number of nodes meets your targets; this is the nearest cluster that was tried.",
+            "No number of nodes meets your targets. This cluster comes nearest of those that were tried.",
             SEARCH,
             tried=computed(count, "nodes", "sizing.search.search"),
         )
@@ -121,7 +121,8 @@ def _count(result: SearchResult) -> Explanation:
         return _missed(fewer.shortfalls[0], best)
     return constraint(
         "price <= price_with_one_fewer",
-        "One node fewer would cost {price_with_one_fewer} and not {price}: it would need more expensive volumes.",
+        "With one node fewer, the cluster would cost {price_with_one_fewer} instead of {price}, because it would need "
+        "more expensive volumes.",
         SEARCH,
         price=figure(best.usd_per_month, "USD/month", "cost.usd_per_month"),
         price_with_one_fewer=computed(fewer.usd_per_month, "USD/month", "sizing.bill.candidate_cost"),
@@ -129,7 +130,7 @@ def _count(result: SearchResult) -> Explanation:
 
 
 def _with_one_node_fewer(chosen: Candidate) -> Evaluation | Shortfall:
-    """The best cluster of the same type with one node fewer, or what ends it where there is no such cluster."""
+    """Return the best cluster of the same type with one node fewer, or the shortfall that rules it out."""
     question = chosen.question
     cluster = question.requirements.cluster
     core = replace(cluster.core, type=chosen.instance.name, count=chosen.count - 1)
@@ -141,7 +142,7 @@ def _with_one_node_fewer(chosen: Candidate) -> Evaluation | Shortfall:
 
 
 def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
-    """Why one node fewer does not do: what such a cluster reaches is on the wrong side of what is needed."""
+    """Explain why one node fewer is not enough: such a cluster misses this limit."""
     symbol = "<" if shortfall.actual < shortfall.limit else ">"
     return constraint(
         f"with_one_fewer {symbol} needed",
@@ -197,17 +198,18 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
     if not mode.keeps_data_in_s3:
         return explain(
             "min(core_nodes, max(copies_of_data, fewest, lost_nodes + spare))",
-            "HDFS keeps {copies_of_data} copies of the data, more if more nodes may be lost, but no more than there"
-            " are nodes.",
-            "data that lies nowhere else; EMR's own default from ten core nodes on",
+            "HDFS keeps {copies_of_data} copies of the data, or more if more nodes may be lost, but no more copies"
+            " than there are nodes.",
+            "the data is stored nowhere else; EMR's own default from ten core nodes on",
             copies_of_data=fact(mode.data_copies, "", f"mode {mode}"),
             **names,
         )
     content = "EMR's temporary files" if chosen.question.requirements.wal_service else "the write-ahead log"
     return explain(
         "min(core_nodes, max(fewest, lost_nodes + spare))",
-        f"HDFS holds {content}: one copy more than the number of nodes that may be lost ({{lost_nodes}}),"
-        " at least {fewest}, but no more than there are nodes.",
-        "the write-ahead log lies in HDFS until it is flushed; EMR's own default is one copy up to three core nodes",
+        f"HDFS stores {content} in one copy more than the number of nodes that may be lost ({{lost_nodes}}), in at"
+        " least {fewest} copies, but in no more copies than there are nodes.",
+        "cells are only in memory and in the write-ahead log until a flush; EMR's own default is one copy up to three"
+        " core nodes",
         **names,
     )

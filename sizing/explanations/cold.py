@@ -1,4 +1,4 @@
-"""Why cold caches warm as they do, and what the cluster serves meanwhile."""
+"""Why cold caches take as long as they do to warm up, and what the cluster serves meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TERMS = {
 
 
 def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """How long cold caches take to fill, and what is served meanwhile; nothing for a cluster without any."""
+    """Explain how long cold caches take to fill, and what is served meanwhile; nothing for a cluster without caches."""
     start = candidate.cold
     if start is None:
         return {}
@@ -32,16 +32,18 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "warm_up.prefetch_seconds": _prefetch_seconds(candidate, start),
         "bad_hours.cold.reads_per_second": explain(
             "min(offered, possible)",
-            "With empty caches every block comes from S3: {possible} of {offered} are possible, limited by {resource}.",
-            "utilisation law at a hit ratio of none, beside a running prefetch",
+            "With empty caches, every block comes from S3, and the cluster can serve {possible}, limited by {resource}."
+            " The load is {offered}.",
+            "utilisation law at a hit ratio of zero, while prefetch runs",
             offered=computed(now.offered_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
             possible=computed(now.possible_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
             resource=figure(now.bottleneck, "", "bad_hours.cold.bottleneck"),
         ),
         "bad_hours.cold.gets_per_second": explain(
             "reads * blocks",
-            "With empty caches, each of {reads} takes {blocks} from S3, a GET for each.",
-            "one GET for each missing block; what S3 is asked for is what is served, not what is offered",
+            "With empty caches, the cluster serves {reads}, and each read fetches {blocks} from S3 with one GET for"
+            " each.",
+            "one GET for each missing block, counted for the reads that are served, not for those that are offered",
             reads=reads,
             blocks=computed(start.read.blocks, "blocks", "sizing.stored_blocks.StoredBlocks.per_read"),
         ),
@@ -50,9 +52,9 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
     if carried_seconds:
         explained["bad_hours.cold.carried_seconds"] = explain(
             "time_until_served(offered)",
-            "{offered} are served from a hit ratio of {least} on, or from a higher one while prefetch uses the same "
-            "disks. The course goes through time step by step: blocks that are read or prefetched in one step are "
-            "hits in the next.",
+            "The cluster serves {offered} once its hit ratio is {least}, or a higher one while prefetch uses the same "
+            "disks. The time comes from a simulation in steps: blocks that are read or prefetched in one step are hits "
+            "in the next.",
             "an estimate: reads and prefetch share disks, network, CPU and S3's requests",
             {"time_until_served": lambda _: carried_seconds},
             offered=computed(now.offered_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
@@ -68,9 +70,9 @@ def _prefetch_seconds(candidate: Candidate, start: ColdStart) -> Explanation:
     delay = start.course.prefetch_seconds - alone.seconds
     return explain(
         f"max({', '.join(seconds)}) + delay",
-        "Each server prefetches {blocks} with {threads}. The slowest step decides: reading from S3 {streams}, the "
-        "network {network}, S3's request limit {requests}, writing to the volume {filling}, the processor "
-        "{processor}. The reads that are served meanwhile add {delay}.",
+        "Each server prefetches {blocks} with {threads}. The slowest of these decides: reading from S3 takes "
+        "{streams}, the network {network}, S3's request limit {requests}, writing to the volume {filling}, and the "
+        "CPU {processor}. The reads that are served meanwhile add {delay}.",
         "checked against Cloudera's 127 minutes for 20 TB; the size of one GET is a judgement",
         blocks=computed(share.cached_blocks, "blocks", "sizing.bucket_cache.CacheDemand.blocks_cached"),
         threads=figure(candidate.prefetch_threads, "threads", "prefetch_threads"),

@@ -1,4 +1,4 @@
-"""Why HDFS is set as it is where it stores the data."""
+"""Why HDFS has the settings that it has where it stores the data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "hdfs.datanode_handlers": pinned(pins, "datanode_handlers")
         or explain(
             "max(default, volumes)",
-            "A handler for each of {volumes} volumes of a node, and at least Hadoop's default of {default}.",
+            "One handler for each of the {volumes} volumes of a node, and at least Hadoop's default of {default}.",
             "judgement",
             default=fewest,
             volumes=figure(load.volumes, "", "core.volumes.data.count"),
@@ -41,7 +41,8 @@ def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "hdfs.transfer_threads": pinned(pins, "transfer_threads")
         or explain(
             "max(least, per_region * ceil(regions / nodes))",
-            "A DataNode moves {least} blocks at the same time, or {per_region} for each region of its server.",
+            "A DataNode may transfer {least} blocks at the same time, or {per_region} for each region of its server if"
+            " that is more.",
             "HBase reference guide, dfs.datanode.max.transfer.threads; the number for each region is a judgement",
             least=constant(hdfs_load, "TRANSFER_THREADS"),
             per_region=constant(hdfs_load, "TRANSFERS_PER_REGION"),
@@ -56,9 +57,10 @@ def _recovery(candidate: Candidate, nodes: Quantity) -> Explanation:
     assert load is not None  # noqa: S101 - the caller has looked
     return explain(
         "(read_and_write * node / (nodes - whole) if nodes - whole >= copies else node) / (share * disks)",
-        "After a node is lost, the others copy its {node} again: each reads and writes its part, with {share} of"
-        " {disks}. The plan allows {longest}, because a second node that is lost meanwhile leaves single copies.",
-        f"HDFS re-replicates what has fewer than {load.copies} copies; the share and the limit are judgements",
+        "After a node is lost, the others copy its {node} again. Each reads and writes its part at {share} of {disks}."
+        " The plan allows at most {longest}, because losing a second node meanwhile would leave some blocks with a"
+        " single copy.",
+        f"HDFS re-replicates blocks with fewer than {load.copies} copies; the share and the limit are judgements",
         read_and_write=fact(2, "", "a read and a write of each byte"),
         node=computed(load.node_bytes, "B", "workload.stored x copies / core.count"),
         nodes=nodes,

@@ -97,7 +97,8 @@ def _on_heap_cache(candidate: Candidate) -> Explanation:
     shared = (
         ""
         if candidate.cache_mib
-        else " Data blocks are in L1 too, so the indexes count on its share for blocks that are read twice, {safe}."
+        else " Data blocks are in L1, too, so the indexes rely on the share of L1 for blocks that are read more than "
+        "once, {safe}."
     )
     return explain(
         "max(smallest, ceil(percents * ceil(slack * indexes_and_blooms / safe) / heap) / percents)",
@@ -121,10 +122,10 @@ def _memstore(candidate: Candidate) -> Explanation:
     return explain(
         "max(smallest, ceil(percents * ceil(max(least, room, min(cells * (cell + entry) * interval, max(regions,"
         " one_region) * flush_size))) / heap) / percents)",
-        "The memstore holds the writes of {interval}, {cells} of {cell} with {entry} of heap beside each, at least"
-        " {least} and no more than {flush_size} for each region, and {room} or more, so that nothing blocks while a"
-        " flush runs, as a share of the heap rounded up to a whole percent,"
-        " at least {smallest}.",
+        "The memstore has room for the writes of {interval} ({cells} of {cell}, each with {entry} more on the heap),"
+        " but for no more than {flush_size} for each region. It has at least {least}, and at least {room} so that no"
+        " write blocks while a flush runs. The share of the heap is rounded up to a whole percent, and at least"
+        " {smallest}.",
         f"{HEAP_CHECK}; the heap of a cell is measured",
         cells=computed(share.cells_per_second, "cells/s", "sizing.memstore.WriteShare.cells_per_second"),
         cell=computed(share.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),

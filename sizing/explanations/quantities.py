@@ -63,7 +63,7 @@ def pinned(pins: Pins, name: str) -> Explanation | None:
         return None
     return explain(
         "stated",
-        "Your override states {stated}, and the plan uses it.",
+        "Your override sets this to {stated}, and the plan uses it.",
         "the environment file",
         stated=setting(value, "", f"overrides.{PINNED_BY[name]}"),
     )

@@ -14,10 +14,12 @@ def region_explanations(candidate: Candidate) -> dict[str, Explanation]:
     workload = requirements.workload
     stored = setting(workload.stored_bytes, "B", "workload.stored")
     count = setting(workload.regions, "regions", "workload.regions")
+    keeps_blocks = candidate.question.world.release.keeps_blocks_on_split
+    why = "" if keeps_blocks else "A split drops cached blocks, so a region splits only after it has grown."
     return {
         "regions.mean_bytes": explain(
             "ceil(stored / regions)",
-            "The mean of {regions} that hold {stored}.",
+            "The mean size of {regions} that hold {stored}.",
             "the environment file, or an inspection",
             stored=stored,
             regions=count,
@@ -25,8 +27,8 @@ def region_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "regions.split_bytes": pinned(requirements.pins, "split_bytes")
         or explain(
             "max(default, up_to(growth * ceil(stored / regions), gibibyte))",
-            "A region splits when it has {growth} times the mean size of {regions} that hold {stored}, and never below"
-            " HBase's default of {default}: a split drops cached blocks, so only growth causes one.",
+            "A region splits when it reaches {growth} times the mean size of {regions} that hold {stored}, and never"
+            f" below HBase's default of {{default}}. {why}",
             "HBase 2.6.2 SteppingSplitPolicy; each region draws its own limit, up to an eighth above or below this one",
             default=constant(region_size, "DEFAULT_SPLIT_BYTES", "B"),
             growth=constant(region_size, "SPLIT_GROWTH"),

@@ -73,11 +73,10 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     opening = computed(timing.opening_seconds, "s", "sizing.restart.restart")
     usual = constant(restart, "RETAIN_MARGIN")
     margin = figure(timing.retain_margin, "", "restart.retain_margin")
-    cache = ", its cache kept" if candidate.cache_mib else ""
     retries = pinned(candidate.question.requirements.pins, "retain_retries") or explain(
         "fewest_retries(margin * (away + opening))",
-        "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} away and "
-        "{opening} to open its regions) before it moves the regions to other servers.",
+        "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} until the "
+        "server is back and {opening} to open its regions) before it moves the regions to other servers.",
         "HBase 2.6 hbase.master.scp.retain.assignment.force; the default of 600 retries never gives up",
         {"fewest_retries": restart.retain_retries},
         margin=margin,
@@ -89,8 +88,10 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
         **({"restart.retain_retries": retries} if candidate.cache_mib else {}),
         "restart.crash_offline_seconds": explain(
             "wait * (doubled - first)",
-            "The master waits {wait} at first and twice as long each time, {retries} times in all, before it opens the "
-            "regions of a crashed server elsewhere.",
+            "The master waits {wait} first and then twice as long each time, {retries} times in all, before it opens "
+            "the regions of a crashed server elsewhere."
+            if timing.retain_retries
+            else "The master does not wait for a crashed server, and opens its regions elsewhere at once.",
             MASTER,
             wait=constant(restart, "RETAIN_WAIT_SECONDS", "s"),
             retries=figure(timing.retain_retries, "", "restart.retain_retries"),
@@ -99,8 +100,8 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "restart.wait_for_servers_ms": explain(
             "milliseconds * ceil(usual * away)",
-            "A starting master waits at most {usual} times as long as a server is away ({away}), rounded up to a "
-            "whole second, for the servers of a full restart.",
+            "In a full restart, the master waits for the servers at most {usual} times as long as one of them is away "
+            "({away}), rounded up to a whole second.",
             f"{MASTER}: a master waits at most this long for maxtostart servers",
             milliseconds=MILLISECONDS,
             usual=usual,
@@ -108,8 +109,10 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "restart.seconds": explain(
             "stop + away + late + opening",
-            f"Restart of one server{cache}: {{stop}} to write the index, {{away}} until it is back, {{late}} until"
-            " the master checks again, and {opening} to open its regions.",
+            "The restart of one server, which keeps its cache, takes {stop} to write the index, {away} until the server"
+            " is back, {late} until the master checks again, and {opening} to open its regions."
+            if candidate.cache_mib
+            else "The restart of one server takes {away} until the server is back, and {opening} to open its regions.",
             "an estimate: index dump and restore measured on HBase 2.6.2, the rest judgements",
             stop=computed(timing.stop_seconds, "s", "sizing.persistence.DUMP_SECONDS_PER_BLOCK x cached blocks"),
             away=away,

@@ -1,4 +1,4 @@
-"""Why the cluster serves what it serves, warms as it warms, and costs what it costs."""
+"""Why the cluster serves the reads that it serves, and why it costs what it costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "throughput.mean_latency_ms": _mean_latency(candidate, reads),
         "throughput.p99_latency_ms": explain(
             "simulated_latency(quantile) * milliseconds",
-            "{quantile} of the reads are faster, in a simulation of {simulated_reads} with a fixed seed: disks take "
+            "{quantile} of the reads are faster in a simulation of {simulated_reads} with a fixed seed. A disk takes "
             "{disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from disks.",
             "an estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
             {"simulated_latency": reads.quantile_seconds},
@@ -38,8 +38,8 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
         **_busiest_server(candidate),
         "s3.prefix_limit_fraction": explain(
             "warm_gets / limit",
-            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that misses"
-            " counts as one GET, whatever the read policy of the S3 client is.",
+            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that is not"
+            " cached counts as one GET, whatever the read policy of the S3 client.",
             "Amazon S3 User Guide, optimizing performance",
             warm_gets=warm_gets,
             limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),
@@ -55,8 +55,8 @@ def _bottleneck(candidate: Candidate) -> Explanation:
     next_limit = min(other.max_reads_per_second for other in resources if other is not limit)
     return constraint(
         "capacity / (per_read * busiest) <= next_limit",
-        "The bottleneck is {resource}: the cluster has {capacity}, of which a read takes {per_read}, and the busiest"
-        " server has {busiest} times the mean to do. The next resource would be used up at {next_limit}.",
+        "The bottleneck is {resource}. The cluster has {capacity}, a read takes {per_read}, and the busiest server"
+        " carries {busiest} times the mean load. The next resource would be used up at {next_limit}.",
         "utilisation law, with sustained limits only",
         resource=computed(limit.name, "", "sizing.resource.bottleneck"),
         capacity=capacity,
@@ -73,24 +73,24 @@ def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
         "regions": setting(workload.regions, "regions", "workload.regions"),
         "spread": setting(workload.spread, "", "workload.spread"),
     }
-    placing = (
-        "The regions are dealt out to the servers at random and evenly by count, {placements}, and the mean is taken."
+    placing = "This is the mean of {placements}, which give every server the same number of regions."
+    source = (
+        "HBase's balancer evens out the number of regions, not their reads; checked against a placement of every row"
     )
-    source = "HBase's balancer evens out the number of regions, not their reads; checked against every row placed"
     return {
         "throughput.busiest_server.requests": explain(
             "busiest(servers)",
-            "The busiest of {servers} has this many times the mean of requests, where reads spread over {regions} as "
-            "stated: {spread}. " + placing,
+            "The busiest of {servers} receives this many times the mean number of requests, where reads spread over "
+            "{regions} as workload.spread says ({spread}). " + placing,
             source,
             {"busiest": lambda servers: imbalance(loads, round(servers)).requests},
             **names,
-            placements=constant(skew, "PLACEMENTS", "times"),
+            placements=constant(skew, "PLACEMENTS", "random placements"),
         ),
         "throughput.busiest_server.blocks": explain(
             "busiest(servers)",
-            "The busiest of {servers} has this many times the mean of blocks from disk or S3. They are spread more "
-            "evenly than requests, because the hottest rows, {remembered} on each server, stay in memory.",
+            "The busiest of {servers} reads this many times the mean number of blocks from disk or S3. Blocks spread "
+            "more evenly than requests, because the hottest rows ({remembered} on each server) stay in memory.",
             source,
             {"busiest": lambda servers: imbalance(loads, round(servers)).blocks},
             **names,
@@ -125,7 +125,7 @@ def _cost(candidate: Candidate) -> Explanation:
     services = sum(line.usd_per_month for line in bill.lines if not line.item.startswith(("core ", "primary ")))
     return explain(
         "core + primary + services",
-        "The sum of the bill's lines at full use, on demand: {core} for core nodes, {primary} for primary nodes, "
+        "The sum of the bill with all nodes running all month: {core} for core nodes, {primary} for primary nodes, and "
         "{services} for S3, CloudWatch, keys and endpoints.",
         candidate.question.world.prices.described,
         core=computed(core, "USD/month", "sizing.bill.candidate_cost"),

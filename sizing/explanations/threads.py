@@ -31,9 +31,9 @@ def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "s3_connections": pinned(pins, "s3_connections")
         or explain(
             "max(default, per_thread * (handlers + prefetch_threads + writing_threads))",
-            "{per_thread} connections for each thread that may read or write S3, at least Hadoop's default of "
+            "{per_thread} connections for each thread that may read or write S3, and at least Hadoop's default of "
             "{default}.",
-            "judgement: a thread may hold a stream beside the one that it reads with",
+            "judgement: a thread may hold a second stream open beside the one that it reads from",
             per_thread=constant(region_server, "S3_CONNECTIONS_PER_THREAD"),
             handlers=figure(candidate.region_server.handlers, "", "handlers"),
             prefetch_threads=figure(candidate.prefetch_threads, "", "prefetch_threads"),
@@ -61,7 +61,7 @@ def _handlers(candidate: Candidate) -> Explanation:
     writers = ""
     if workload.write_bytes_per_second:
         wanted = f"max({wanted} + fewest_writers, ceil({wanted} / (every_handler - for_writes)))"
-        writers = " and {fewest_writers}, or {for_writes} of all, for writes"
+        writers = ", plus at least {fewest_writers} handlers and {for_writes} of all for writes"
         names |= {
             "fewest_writers": constant(call_queues, "FEWEST_WRITERS"),
             "for_writes": constant(call_queues, "WRITE_FRACTION", "fraction"),
@@ -70,9 +70,11 @@ def _handlers(candidate: Candidate) -> Explanation:
     return explain(
         f"max(fewest, min(max(default, step * ceil({wanted} / step)), floor(share_of_heap * heap / answer),"
         " in_memory))",
-        "Enough handlers for {readers} in progress at once on each RegionServer, warm or cold," + writers + ", rounded"
-        " up to a multiple of {step}, and at least HBase's default of {default}. Answers of {answer} may fill"
-        " {share_of_heap} of the heap, and the RAM has room for the buffers of {in_memory} handlers.",
+        "Enough handlers for {readers} in progress at once on each RegionServer, with warm or cold caches"
+        + writers
+        + ", rounded up to a multiple of {step}, and at least HBase's default of {default}. Their answers, {answer}"
+        " each, may fill at most {share_of_heap} of the heap, and the RAM has room for the buffers of {in_memory}"
+        " handlers.",
         "Little's law at the load that the cluster is sized for; HBase Reference Guide for large answers",
         **names,
     )
@@ -81,10 +83,10 @@ def _handlers(candidate: Candidate) -> Explanation:
 def _openers(candidate: Candidate) -> Explanation:
     return explain(
         "max(default, min(most, ceil(regions), floor(gets * trip / servers)))",
-        "All {regions} of a server open at the same time, but at most {most}, and no more than keep the requests of"
-        " {servers} that start together below {gets} for one prefix, at {trip} for each; at least HBase's default of"
-        " {default}.",
-        "opening a region is a chain of requests to S3, for which its thread waits; Amazon S3 User Guide for the rate",
+        "A server opens its {regions} at the same time, but no more than {most}, and no more than keeps {servers} that"
+        " start together below {gets} for one prefix, at {trip} for each request. HBase's default of {default} is the"
+        " minimum.",
+        "a thread that opens a region waits for one request to S3 after another; Amazon S3 User Guide for the rate",
         default=constant(opening, "DEFAULT_THREADS"),
         most=constant(opening, "MOST_THREADS"),
         regions=setting(candidate.share.regions, "regions", "workload.regions, one surviving node's share"),

@@ -83,8 +83,8 @@ def _throughput(candidate: Candidate) -> Explanation:
     return constraint(
         "throughput >= included and "
         "throughput * mebibyte >= (offered / utilisation * bytes_per_read + written) / survivors",
-        "The cheapest throughput with which {survivors} carry {offered} of {bytes_per_read} each at {utilisation} of"
-        " its limit, plus the writes. It is higher if a target needs it, and at least what gp3 includes.",
+        "The cheapest throughput with which {survivors} carry the writes and {offered} of {bytes_per_read} each, with"
+        " reads using at most {utilisation} of it. It is higher if a target needs it, and at least what gp3 includes.",
         PUBLISHED,
         throughput=throughput,
         included=included,
@@ -110,14 +110,14 @@ def _iops(candidate: Candidate) -> Explanation:
     if candidate.question.offered_reads_per_second is None:
         return constraint(
             "iops >= throughput * iops_per_throughput",
-            "EBS sells at least {iops_per_throughput} of throughput.",
+            "EBS requires at least {iops_per_throughput} of throughput.",
             "EBS User Guide, general-purpose volumes",
             **ratio,
         )
     return constraint(
         "iops >= throughput * iops_per_throughput and iops >= offered / utilisation * operations_per_read / survivors",
-        "The cheapest IOPS with which {survivors} carry {offered} of {operations_per_read} each at {utilisation} of "
-        "their limit. EBS sells at least {iops_per_throughput} of throughput.",
+        "The fewest IOPS with which {survivors} carry {offered} of {operations_per_read} each at {utilisation} of "
+        "their limit. EBS requires at least {iops_per_throughput} of throughput.",
         "EBS User Guide, general-purpose volumes",
         operations_per_read=computed(
             disk_ios_per_read(candidate.question.read, _hits(candidate), "ebs"),

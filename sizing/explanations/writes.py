@@ -1,4 +1,4 @@
-"""Why the cluster takes the writes that it takes, and what is set and bought for them."""
+"""Why the cluster carries the writes that it carries, and which settings and volumes they need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizing.writes import blocking_resource
 __all__ = ["write_explanations"]
 
 SELECTION = "HBase 2.6.2 ExploringCompactionPolicy, simulated"
-LEAST = "HBase's own default where that suffices"
+LEAST = "HBase's own default where that is enough"
 
 
 def write_explanations(candidate: Candidate) -> dict[str, Explanation]:
@@ -38,8 +38,8 @@ def _bottleneck(candidate: Candidate) -> Explanation:
     others = [other.max_bytes_per_second for other in resources if other is not limit]
     return constraint(
         "capacity / per_byte <= next_limit",
-        "The bottleneck of writes is {resource}: beside the reads the cluster has {capacity}, of which a byte of values"
-        " takes {per_byte}. The next resource would be used up at {next_limit}.",
+        "The bottleneck of writes is {resource}. The reads leave {capacity}, and a byte of values takes {per_byte}. The"
+        " next resource would be used up at {next_limit}.",
         "utilisation law, with sustained limits only",
         resource=computed(limit.name, "", "sizing.writes.blocking_resource"),
         capacity=Quantity(value=limit.capacity, unit=limit.unit, source="sizing.writes.write_resources"),
@@ -56,8 +56,8 @@ def _amplification(candidate: Candidate) -> Explanation:
     merges = amplification(stored_bytes, server.settings.flush_size_bytes, largest_bytes)
     return explain(
         "merged(store_file, flush_size, largest) + night",
-        "A cell is written by its flush and by the compactions that follow: a flush makes a store file of {store_file},"
-        " and files are merged to {largest}. Files that wait for the night are written {night} more.",
+        "A cell is written by its flush and again by each compaction. A flush makes a store file of {store_file}, and"
+        " compactions merge files up to {largest}. Files that wait for the night are written {night} more.",
         f"{SELECTION}, within 15 %",
         {"merged": amplification},
         store_file=computed(stored_bytes, "B", "sizing.memstore.Memstore.flush_heap_bytes"),
@@ -72,8 +72,8 @@ def _flush_explanations(candidate: Candidate) -> dict[str, Explanation]:
     return {
         "flush_size_bytes": explain(
             "min(most, max(whole, ceil(cells * heap / max(regions, one_region) * shortest / default)) * default)",
-            "A region is flushed at {default}, or with what it takes in {shortest} of faster writes, and at {most} at"
-            " most: more flushes than that make too many small files.",
+            "A region is flushed at {default}. If it receives more than that in {shortest}, it is flushed at a multiple"
+            " of it, up to {most}, because more frequent flushes make too many small files.",
             LEAST,
             most=constant(memstore, "MOST_FLUSH_BYTES", "B"),
             default=constant(memstore, "FLUSH_SIZE_BYTES", "B"),
@@ -85,14 +85,15 @@ def _flush_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "lower_limit": explain(
             "limit",
-            "HBase starts to flush at {limit} of the memstore. What is above takes the writes that arrive meanwhile.",
-            "judgement: HBase's 0.95 leaves next to nothing of a small memstore",
+            "HBase starts to flush when the memstore is {limit} full. The rest takes the writes that arrive during the"
+            " flush.",
+            "judgement: HBase's default of 0.95 leaves hardly any room in a small memstore",
             limit=constant(memstore, "LOWER_LIMIT", "fraction"),
         ),
         "flushers": explain(
             "max(fewest, min(most, ceil(cells / utilisation * seconds / flush)))",
-            "A flush of {flush} takes {seconds}, so {cells} need these threads at {utilisation} of their time; HBase"
-            " has {fewest} by default.",
+            "A flush of {flush} takes {seconds}, so {cells} need this many threads, each busy for {utilisation} of the"
+            " time. HBase's default of {fewest} is the minimum.",
             LEAST,
             fewest=constant(compaction, "FEWEST_FLUSHERS"),
             most=constant(compaction, "MOST_FLUSHERS"),
@@ -116,8 +117,8 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "small_compactions": explain(
             "max(fewest, min(max(fewest, per_core * cores), ceil(cells / utilisation * (amplification - whole) *"
             " seconds))) - whole",
-            "A thread compacts a cell in {seconds}, and {cells} are written {amplification}, once by the flush. One of"
-            " the threads is for large compactions, and takes small ones, too.",
+            "A thread compacts a cell in {seconds}, and each of the {cells} is written {amplification}, the first time"
+            " by its flush. One more thread is for large compactions, and takes small ones, too.",
             LEAST,
             fewest=constant(compaction, "FEWEST_COMPACTIONS"),
             per_core=constant(compaction, "MOST_COMPACTIONS_PER_VCPU"),
@@ -129,8 +130,8 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "compaction_lower_bytes": explain(
             "max(default, up_to(cells / utilisation * (amplification - whole) * key_value, mebibyte))",
-            "HBase holds compactions to this rate while stores have few files: {default} by default, or what the"
-            " writes need at {utilisation} of it.",
+            "HBase limits compactions to this rate while stores have few files. The rate is HBase's default of"
+            " {default}, or higher if the writes need more than {utilisation} of that.",
             LEAST,
             default=constant(compaction, "LOWER_BOUND_BYTES", "B"),
             key_value=computed(server.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
@@ -139,28 +140,29 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "compaction_higher_bytes": explain(
             "factor * lower",
-            "As stores get more files the limit rises to this rate, {factor} times the lower one as in HBase's"
-            " defaults.",
+            "As stores get more files, the limit rises to this rate, which is {factor} times the lower one, as in"
+            " HBase's defaults.",
             LEAST,
             factor=constant(compaction, "HIGHER_BOUND_FACTOR"),
             lower=figure(server.settings.compaction_lower_bytes, "B", "writes.settings.compaction_lower_bytes"),
         ),
         "large_compactions": explain(
             "threads",
-            "{threads} thread compacts what is larger than ten flushes and a half, which by day is little.",
+            "{threads} thread runs the compactions that exceed HBase's default threshold for large ones.",
             LEAST,
             threads=constant(compaction, "LARGE_COMPACTIONS"),
         ),
         "night_bytes": explain(
             "lower",
-            "At night, when HBase would lift its limit, compactions keep to the rate of a quiet day.",
+            "By default, HBase does not limit compactions at night. This limit is the rate of a quiet day.",
             "the cache volume serves reads at night, too",
             lower=figure(server.settings.compaction_lower_bytes, "B", "writes.settings.compaction_lower_bytes"),
         ),
         "day_limit_bytes": _day_limit(candidate),
         "blocking_store_files": explain(
             "files",
-            "A store with {files} is not flushed before a compaction; a store that keeps up has half as many.",
+            "HBase does not flush a store with {files} until a compaction has merged some of them. A store whose"
+            " compactions keep up has fewer.",
             f"HBase's default; EMR documents 10. {SELECTION}",
             files=constant(compaction, "BLOCKING_STORE_FILES", "store files"),
         ),
@@ -171,11 +173,11 @@ def _day_limit(candidate: Candidate) -> Explanation:
     share, files = write_share(candidate.question, candidate.survivors), candidate.writing_server.files
     limit_bytes, night = day_limit(share, files)
     why = (
-        "By day a compaction reads at most {limit}: {least}, or a part of what a region takes in a day, so that a"
-        " store has few files when the night begins."
+        "By day, a compaction reads at most {limit}. That is {least}, or a fifth of what a region receives in a day if"
+        " that is more, so that a store has few files when the night begins."
         if night
-        else "A compaction reads at most {limit} by day, as much as a region may hold: the writes of a day are more"
-        " than one compaction at a time can merge in a night, so none waits for it."
+        else "By day, a compaction reads up to {limit}, enough to merge all files of a region. No compaction waits for"
+        " the night, because one at a time cannot merge the writes of a day in a night."
     )
     return explain(
         "limit",
@@ -195,8 +197,9 @@ def _system_volume(candidate: Candidate) -> dict[str, Explanation]:
     return {
         "core.volumes.system.throughput_mib_s": constraint(
             "throughput >= included and throughput * mebibyte >= min(most - mebibyte, cells * per_cell / utilisation)",
-            "The write-ahead log and the uploads to S3 take {per_cell} of this volume for each of {cells}, at"
-            " {utilisation} of its throughput; {included} are included, and the instance sustains {most}.",
+            "The write-ahead log and the uploads to S3 write {per_cell} to this volume for each cell. The throughput"
+            " carries {cells} at {utilisation} of its limit. It is at least the {included} that gp3 includes, and the"
+            " instance sustains {most} to all its volumes.",
             "judgement: the parts of an upload are written to disk before they are sent",
             throughput=figure(volume.throughput_mib_s, "MiB/s", "core.volumes.system.throughput_mib_s"),
             included=constant(gp3, "INCLUDED_MIB_S", "MiB/s"),
@@ -208,8 +211,8 @@ def _system_volume(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "core.volumes.system.size_gib": constraint(
             "size >= usual",
-            "HDFS, YARN and logs have {usual}, and more where the logs of faster writes need it: a log is deleted up to"
-            " {archived} after no memstore needs it.",
+            "HDFS, YARN and logs get {usual}, and more if faster writes fill more logs: HBase deletes a write-ahead log"
+            " up to {archived} after the last memstore that needs it is flushed.",
             "HBase 2.6.2 TimeToLiveLogCleaner",
             size=figure(volume.size_gib, "GiB", "core.volumes.system.size_gib"),
             usual=constant(system_volume, "SYSTEM_GIB", "GiB"),

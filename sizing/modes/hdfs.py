@@ -13,7 +13,7 @@ HDFS_REPLICATION: Final = 3
 
 HDFS: Final = Mode(
     name="hdfs",
-    summary="data on the nodes' disks, three copies; it ends with the cluster",
+    summary="data on the nodes' disks, in three copies; lost when the cluster ends",
     keeps_data_in_s3=False,
     data_volume="data",
     data_copies=HDFS_REPLICATION,

@@ -67,7 +67,7 @@ def test_with_the_block_size_that_is_advised_a_block_is_read_at_once(cell_bytes:
     workload = replace(REQUIREMENTS.workload, cell_bytes=cell_bytes)
     result = plan(replace(REQUIREMENTS, workload=workload), WORLD)
     [advice] = [warning.fix for warning in result.warnings if warning.id == "block-read-in-pieces"]
-    block_bytes = int(advice.split()[2])
+    block_bytes = int(advice.split()[3])
     before, after = (
         SizingInputs.new(replace(REQUIREMENTS, workload=replace(workload, block_bytes=size)), WORLD).read.of_disk.ios
         for size in (workload.block_bytes, block_bytes)
@@ -227,11 +227,11 @@ def test_infeasible_targets_name_every_change_that_would_do() -> None:
     sized = plan(tight, WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if change.startswith("a p99 of")]
-    eased = parse_duration(change.removeprefix("a p99 of ").partition(":")[0])
+    eased = parse_duration(change.removeprefix("a p99 of ").partition(" (")[0])
     feasible = plan(with_load(TIB, 900, p99_seconds=eased), WORLD)
     assert feasible.feasible
     assert change.endswith(
-        f"{feasible.core.count} x {feasible.core.instance_type}, {format_usd(feasible.cost.usd_per_month)} a month"
+        f"{feasible.core.count} x {feasible.core.instance_type}, {format_usd(feasible.cost.usd_per_month)} a month)"
     )
 
 
@@ -256,7 +256,7 @@ def test_a_budget_that_nothing_meets_is_an_answer() -> None:
     sized = plan(with_load(TIB, 900, budget_usd_per_month=100.0), WORLD)
     assert not sized.feasible
     [change] = [change for change in sized.nearest if change.startswith("a budget of")]
-    budget = float(change.removeprefix("a budget of $").partition(":")[0].replace(",", ""))
+    budget = float(change.removeprefix("a budget of $").partition(" (")[0].replace(",", ""))
     assert plan(with_load(TIB, 900, budget_usd_per_month=budget), WORLD).feasible
 
 

@@ -397,7 +397,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("sampling.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
     ("sampling.LEAST_ERROR", even_total, (2340.0, 2338.72, 2341.28)),
     ("sampling.FEWEST_DEGREES", small_total, (3590.025974025974, 3490.737358964501, 3732.0795515484974)),
-    ("search.MOST_NODES", most_nodes, "91,501 reads/s: 138 x i8g.24xlarge, $1,057,775 a month"),
+    ("search.MOST_NODES", most_nodes, "91,501 reads/s (138 x i8g.24xlarge, $1,057,775 a month)"),
     ("skew.PLACEMENTS", figure("throughput.busiest_server.requests"), 1.567683436336177),
     ("skew.SINGLE", figure("throughput.busiest_server.requests"), 1.567683436336177),
     ("skew.REMEMBERED_BYTES", figure("throughput.busiest_server.blocks"), 1.0260727822196218),
