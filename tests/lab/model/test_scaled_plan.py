@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from configurations.launch import Launch
 from facts.releases import releases
+from lab.model.first_fill import filled_by_chance
 from lab.model.prediction import LabNode, expected, expected_hit_ratio, popularity_of, read_of, swing_of, timings_of
-from lab.model.scaled_plan import ScaledPlan, Small, miniature
-from sizing.allocator import minimum_capacity_bytes
+from lab.model.scaled_plan import SERVERS, ScaledPlan, Small, miniature
+from sizing.allocator import BucketAllocator, minimum_capacity_bytes
+from sizing.block import LengthHistogram
 from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf
 from sizing.resource import Disk, Hits
 from sizing.units import GIB, MIB
@@ -33,13 +36,32 @@ def _small(launch: Launch, size: Small = DATA) -> ScaledPlan:
 
 def test_a_cache_that_holds_all_holds_all_here(small: ScaledPlan) -> None:
     assert small.cached_share == 1.0
-    assert small.bucket_cache.blocks_held >= small.demand.blocks.count
+    assert small.block_capacity >= small.demand.blocks.count
 
 
-@pytest.mark.parametrize("data_mib", [16, 32, 64, 128, 512])
-def test_so_does_one_of_little_data(launches: Callable[[str], Launch], data_mib: int) -> None:
-    small = _small(launches("prod"), Small(memory_bytes=4 * GIB, data_bytes=data_mib * MIB))
-    assert small.bucket_cache.blocks_held >= small.demand.blocks.count
+@pytest.mark.parametrize("servers", SERVERS)
+@pytest.mark.parametrize("data_mib", [16, 48, 128, 512])
+def test_so_does_one_of_little_data_in_any_order(
+    launches: Callable[[str], Launch], data_mib: int, servers: int
+) -> None:
+    """The cache is cut by the sizes that HBase gets, and blocks come in random order until the first eviction."""
+    launch = launches("prod")
+    small = _small(launch, Small(memory_bytes=4 * GIB, data_bytes=data_mib * MIB, servers=servers))
+    blocks, lengths = small.demand.blocks.count / servers, small.demand.blocks.lengths
+    shares = ((length, math.ceil(2 * blocks * count / lengths.blocks)) for length, count in lengths.pairs)
+    allocator = BucketAllocator(capacity_bytes=small.cache_mib * MIB, sizes=launch.plan.cache.bucket_sizes)
+    filled = filled_by_chance(allocator, LengthHistogram.of(shares), orders=60)
+    assert filled.mean - 4 * filled.deviation >= blocks
+
+
+def test_a_list_of_sizes_that_a_coarse_cache_was_planned_with_is_counted_with(
+    launches: Callable[[str], Launch],
+) -> None:
+    launch = launches("prod")
+    sizes = launch.plan.cache.bucket_sizes[::3]
+    cache = replace(launch.plan.cache, bucket_sizes=sizes)
+    plan = replace(launch.plan, bucket_cache=cache)
+    assert _small(replace(launch, plan=plan)).demand.sizes == sizes
 
 
 def test_three_servers_share_what_one_would_have(small: ScaledPlan, launches: Callable[[str], Launch]) -> None:
@@ -48,7 +70,7 @@ def test_three_servers_share_what_one_would_have(small: ScaledPlan, launches: Ca
     assert three.servers * three.heap_mib == pytest.approx(small.heap_mib, abs=three.servers)
     assert three.rows == pytest.approx(small.rows, rel=0.01)
     # Each cache holds a third, with the part of it that buckets begin and do not fill.
-    assert three.bucket_cache.blocks_held >= three.demand.blocks.count / 3
+    assert three.block_capacity >= three.demand.blocks.count / 3
     assert small.cache_mib <= 3 * three.cache_mib <= 1.6 * small.cache_mib
 
 
