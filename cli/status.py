@@ -110,7 +110,7 @@ def _support(state: ClusterState) -> Iterator[str]:
     until = _support_until(state)
     if until is None or until - today() > SUPPORT_WARNING:
         return
-    ends = f"ended on {until} or before" if until < today() else f"ends on {until} at the latest"
+    ends = f"ended on or before {until}" if until < today() else f"ends on or before {until}"
     yield from _entry(
         "support", f"standard support of the release {ends}: launch a replica on {newest_release().label}"
     )

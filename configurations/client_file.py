@@ -1,4 +1,4 @@
-"""An `hbase-site.xml` for the applications that read and write: what they need to outlast what the plan expects."""
+"""An `hbase-site.xml` for applications that read and write, with settings that outlast the outages of the plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sizing.units import format_duration
 WIDTH: Final = 100
 BEFORE: Final = (
     "Merge these properties into the hbase-site.xml of your applications. Copy hbase.zookeeper.quorum from a primary "
-    "node (/etc/hbase/conf). No property keeps a scan of a whole table from evicting the blocks that are read often: "
+    "node (/etc/hbase/conf). No property keeps a scan of a whole table from evicting blocks that are read often, so "
     "call setCacheBlocks(false) on the Scan."
 )
 
@@ -45,30 +45,31 @@ def _properties(settings: ClientSettings, p99_seconds: float) -> tuple[tuple[str
             "hbase.client.retries.number",
             str(settings.retries),
             (
-                f"When a server is lost, its regions are unavailable for {outage} (estimate), most of which the master "
-                f"waits for it before it moves them. The waits between {settings.retries} retries add up to "
-                f"{patience}. For requests that must fail early, lower hbase.client.operation.timeout in that "
+                f"When a server is lost, its regions are unavailable for {outage} (estimate), because the master may "
+                f"wait for it before it moves them. The waits between {settings.retries} retries add up to "
+                f"{patience}. If an application must fail early, lower hbase.client.operation.timeout in that "
                 "application instead."
             ),
         ),
-        ("hbase.client.pause", str(PAUSE_MS), "The first of those waits, in milliseconds; it is HBase's default."),
+        ("hbase.client.pause", str(PAUSE_MS), "The first of those waits, in milliseconds. This is HBase's default."),
         (
             "hbase.client.operation.timeout",
             str(settings.operation_timeout_ms),
-            "A request with all its retries ends after this time; HBase's default is 20 minutes.",
+            "A request with all its retries ends after this time. HBase's default is 20 minutes.",
         ),
         (
             "hbase.rpc.timeout",
             str(settings.rpc_timeout_ms),
             (
-                f"One try ends after this time: {CALL_P99S} times the plan's p99 of {call}, but from "
-                f"{SHORTEST_CALL_SECONDS} to {LONGEST_CALL_SECONDS} s. A server drops calls whose time is over."
+                f"One try ends after this time: {CALL_P99S} times the plan's p99 of {call}, but at least "
+                f"{SHORTEST_CALL_SECONDS} s and at most {LONGEST_CALL_SECONDS} s. A server drops calls whose time is "
+                "over."
             ),
         ),
         (
             "hbase.mapreduce.scan.cacheblocks",
             "false",
-            "Scans of MapReduce jobs leave the cache as it is; it is HBase's default.",
+            "Scans of MapReduce jobs leave the cache as it is. This is HBase's default.",
         ),
     )
 

@@ -1,6 +1,6 @@
 """The metrics of a cluster: everything that is published, and so everything that a dashboard or an alarm can use.
 
-`emr-metrics` is rendered from this list, the program on each node publishes the metrics of `MetricSource.NODE`, and
+`emr-metrics` is rendered from this list. The program on each node publishes the metrics of `MetricSource.NODE`, and
 dashboards and alarms use no others; tests hold each of these against the list. Each metric costs money for each node
 and month, so EMR's agent publishes only metrics that are drawn: three system metrics in place of its 34.
 

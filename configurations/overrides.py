@@ -74,7 +74,7 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
         why = "it is part of the cluster's identity, and not tuning"
         yield Problem(where=override.where, what=what, why=why, fix=f"remove it, and set {decided} instead")
     elif (figure := _planned_figure(override)) is not None:
-        why = f"it states the plan's figure {figure}, and the plan would show another value"
+        why = f"the property states the plan's figure {figure}, and the plan would show a different value"
         yield Problem(where=override.where, what=what, why=why, fix="remove it")
     elif override.classification not in classifications():
         near = get_close_matches(override.classification, sorted(classifications()), n=1)
@@ -88,14 +88,14 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
         override.classification, override.key
     ):
         why = f"{override.key}={override.value} is a placeholder, and a node would use it literally"
-        yield Problem(where=override.where, what=what, why=why, fix="replace it by a value, or remove it")
+        yield Problem(where=override.where, what=what, why=why, fix="replace it with a value, or remove it")
     elif override.classification == "core-site" and override.key in in_hbase_site:
         why = "hbase-site sets the key too, and HBase reads hbase-site last"
         yield Problem(where=override.where, what=what, why=why, fix=f"set it under hbase-site: {override.key}")
 
 
 def _planned_figure(override: Override) -> str | None:
-    """Return the figure of the plan that the property states, None for a pin and for a property that states none."""
+    """Return the figure of the plan that the property states; None for a pin, or for a property without a figure."""
     at = (override.classification, override.key)
     return CATALOGUE[at].figure or None if at in CATALOGUE and at not in PINNED else None
 

@@ -72,7 +72,7 @@ def _role(environment: Environment, plan: Plan) -> str:
 
 
 def _largest_cached_compaction_bytes(plan: Plan) -> int | None:
-    """Return the limit of a plan whose caches hold less than the data, which is where its curve ends."""
+    """Return the largest compaction whose output enters the cache; None where the caches hold all the data."""
     if plan.bucket_cache is None:
         return None
     data_bytes, _ = plan.hit_ratio.curve[-1]

@@ -61,26 +61,25 @@ def _head() -> Iterator[str]:
     )
     yield paragraph(
         "HBase's own `l2CacheHitRatio` cannot show that. It is a mean since the start of each server: a restart resets "
-        "it, after a month nothing moves it, and averaged over servers it describes none of them. So a program on each "
-        "core node, the *publisher*, reads the counters of its RegionServer once a minute and publishes what happened "
-        "in that minute. Dashboards show sums and extremes of these metrics, and alarms query them. "
-        f"`configurations/metrics.py` lists everything that is published, {len(METRICS)} metrics; each is on a "
+        "it, after a month hardly anything changes it, and its average over servers describes none of them. Therefore "
+        "a program on each core node, the *publisher*, reads the counters of its RegionServer once a minute and "
+        "publishes the figures of that minute. Dashboards show sums and extremes of these metrics, and alarms query "
+        f"them. `configurations/metrics.py` lists all {len(METRICS)} metrics that are published; each is on a "
         "dashboard or in an alarm."
     )
     yield paragraph(
         "CloudWatch cannot compute the ratio of each server from the counters that EMR sends. *Metric math* finds "
         "servers by `SEARCH`, but cannot divide one array of series by another, and an alarm may not use `SEARCH`. "
-        "*Metrics Insights* finds servers in alarms too, and such an alarm names the series that breach; but it "
-        "aggregates only, without rates or ratios, so warmbase uses it for its alarms on the publisher's metrics. "
-        "*PromQL* finds servers, computes rates and divides, in graphs and in alarms; but it reads only metrics that "
-        "arrive by OTLP, which EMR's agent does not send (`metrics_destination` is CLOUDWATCH or PROMETHEUS). If EMR "
-        "sends OTLP one day, PromQL can replace the publisher: "
-        "[decision 0005](decisions/0005-metrics-are-named-one-by-one.md)."
+        "*Metrics Insights* finds servers in alarms, too, and its alarms name the series that breach. It only "
+        "aggregates, without rates or ratios, so warmbase uses it for alarms on the publisher's metrics. *PromQL* "
+        "finds servers, computes rates and divides, in graphs and in alarms. It reads only metrics that arrive by "
+        "OTLP, and EMR's agent does not send OTLP (`metrics_destination` is CLOUDWATCH or PROMETHEUS). If it does one "
+        "day, PromQL can replace the publisher ([decision 0005](decisions/0005-metrics-are-named-one-by-one.md))."
     )
     yield paragraph(
-        "A dashboard of yours, made for the published recipe, finds no `l2CacheHitCount` and `l2CacheMissCount` in "
-        "`emr-metrics`: warmbase does not export them, because their sums since the start of a server and the misses "
-        "that HBase counts twice give wrong ratios. Draw `Hits` and `Misses` of the namespace `warmbase` instead."
+        "If you have a dashboard that was made for the published recipe, it does not find `l2CacheHitCount` and "
+        "`l2CacheMissCount`. warmbase does not publish them, because they count since the start of a server and HBase "
+        "counts misses twice, so they give wrong ratios. Draw `Hits` and `Misses` of the namespace `warmbase` instead."
     )
     yield f"![The dashboard of the cache, drawn from recorded counters](pictures/{PICTURE})"
     yield paragraph(

@@ -31,15 +31,15 @@ ASSIGNMENT: Final = (
         key="hbase.master.balancer.stochastic.regionCountCost",
         applied=Applied.LIVE,
         values=Decimal(unit="weight"),
-        reason="the weight of an even number of regions against cached blocks; the cache-aware balancer uses 20. A "
-        "larger weight moves regions away from their cached blocks, so it is left alone: retention brings regions "
-        "home, and an uneven number of regions shows on the dashboard",
+        reason="the weight of an even number of regions against cached blocks; the cache-aware balancer uses 20. "
+        "warmbase does not raise it, because a larger weight moves regions away from their cached blocks: retention "
+        "brings regions back to their servers, and the dashboard shows an uneven number of regions",
     ),
     _primary(
         key="hbase.master.balancer.maxRitPercent",
-        values=Decimal(unit="fraction of all regions, in spite of its name", most=1.0, above=0.0),
-        reason=f"the balancer moves at most {MOVING_FRACTION:.0%} of the regions at the same time, but always one: a "
-        "region that moves leaves its cached blocks behind, and by default any number moves at once",
+        values=Decimal(unit="fraction of all regions, despite its name", most=1.0, above=0.0),
+        reason=f"the balancer moves at most {MOVING_FRACTION:.0%} of the regions at the same time, but at least one. A "
+        "region that moves leaves its cached blocks behind, and by default any number of regions moves at once",
     ),
     _primary(
         key="hbase.master.balancer.stochastic.cacheCost",
@@ -157,15 +157,15 @@ ASSIGNMENT: Final = (
         applied=Applied.LIVE,
         hbase=Span(since=(2, 6, 1)),
         values=Whole(unit="ms", most=LONG),
-        reason=f"the pause between two such batches: in {BACKOFF_MS:,} ms the requests that waited are served",
+        reason=f"the pause between two such batches; in {BACKOFF_MS:,} ms, the requests that waited are served",
         source=f"{HBASE_262}; {HUBSPOT_TABLES}",
     ),
     _core(
         key="hbase.regionserver.executor.openregion.threads",
         values=Whole(unit="threads", least=1),
         figure="open_region_threads",
-        reason="the number of regions that open at the same time; opening one is a chain of S3 requests, for which its "
-        "thread waits, so that threads cost requests and nothing else",
+        reason="the number of regions that open at the same time; a thread that opens a region waits for one S3 "
+        "request after another, so more threads cost only more requests at a time",
     ),
     _core(
         key="hbase.regionserver.executor.closeregion.threads",

@@ -54,8 +54,8 @@ BUCKET_CACHE: Final = (
         key="hbase.bucketcache.writer.queuelength",
         values=Whole(unit="blocks per thread", least=1),
         figure="bucket_cache.writer_queue_length",
-        reason="a block that finds its queue full is not cached, and nothing is logged; HBase counts in blocks, so the "
-        "plan bounds the bytes: twice the queue of every thread is on the heap",
+        reason="a block that finds its queue full is not cached, and nothing is logged. HBase limits the queue in "
+        "blocks, so the plan limits the bytes: the heap holds up to twice the queue of every thread",
     ),
     _core(
         key="hbase.bucketcache.queue.addition.waittime",

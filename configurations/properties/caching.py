@@ -23,7 +23,8 @@ CACHING: Final = (
     _switch(
         key="hbase.rs.prefetchblocksonopen",
         reason="regions fill the cache when they open. Prefetch stops when the cache is full, so a cache that holds "
-        "less than the data starts with whatever opened first, and reads replace the blocks that nobody reads",
+        "less than the data starts with the regions that opened first, and reads then replace the blocks that nobody "
+        "reads",
         source=RECIPE,
     ),
     _core(
@@ -47,8 +48,8 @@ CACHING: Final = (
     _switch(
         key="hbase.rs.cacheblocksonwrite",
         applied=Applied.LIVE,
-        reason="flushed blocks enter the cache at once. They are few beside a cache that holds less than the data, and "
-        "new rows are often read soon",
+        reason="flushed blocks enter the cache at once, because new rows are often read soon; even in a cache that "
+        "holds less than the data, they are few",
         source=RECIPE,
     ),
     _switch(
@@ -61,9 +62,9 @@ CACHING: Final = (
         key="hbase.rs.cachecompactedblocksonwrite.threshold",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
-        reason=f"the output of a larger compaction is not cached: {THRESHOLD_FRACTION:.0%} of a server's cache, where "
-        "the caches hold less than the data, so that one large compaction does not replace the blocks that are read "
-        "often. Where they hold all of it, every output is cached",
+        reason="the output of a larger compaction is not cached. If the caches hold less than the data, this is "
+        f"{THRESHOLD_FRACTION:.0%} of a server's cache, so that one large compaction does not replace blocks that are "
+        "read often. If they hold all the data, every output is cached",
     ),
     _switch(
         key="hfile.block.index.cacheonwrite",

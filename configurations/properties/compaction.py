@@ -34,7 +34,7 @@ _core = partial(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionWindow:
-    """The hours in which large compactions run, and their limit. The plan has the limit by day, and the throughput.
+    """The hours in which large compactions run, and their limit at night. The plan has the limit by day and the rates.
 
     Hours are UTC, as nodes count them, and the window may pass midnight.
     """
@@ -81,9 +81,9 @@ COMPACTION: Final = (
         key="hbase.hstore.compaction.max.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="writes.settings.day_limit_bytes",
-        reason=f"by day a minor compaction reads at most {DAY_LIMIT_BYTES / GIB:.0f} GiB, enough for flushes and a few "
-        "rounds of merging them, or a fifth of what a region takes in a day; where one compaction at a time cannot "
-        "merge a day's writes in a night, none waits for it",
+        reason=f"by day, a minor compaction reads at most {DAY_LIMIT_BYTES / GIB:.0f} GiB, enough for flushes and a "
+        "few rounds of merging them, or a fifth of what a region receives in a day if that is more. Where one "
+        "compaction at a time cannot merge a day's writes in a night, no compaction waits for the night",
     ),
     _core(
         key="hbase.hstore.compaction.max.size.offpeak",
@@ -94,8 +94,8 @@ COMPACTION: Final = (
         key="hbase.hstore.compaction.throughput.offpeak",
         values=Whole(unit="bytes/s", least=1, most=LONG),
         figure="writes.settings.night_bytes",
-        reason="the same rate as on a quiet day: without a limit, compactions at night would take the whole throughput "
-        "of the cache volume",
+        reason="the rate of a quiet day; without a limit, compactions at night would use the whole throughput of the "
+        "cache volume",
     ),
     _core(
         key="hbase.hstore.compaction.throughput.lower.bound",
@@ -116,8 +116,9 @@ COMPACTION: Final = (
         applied=Applied.ROLLING_RESTART,
         values=Whole(unit="store files", least=1),
         figure="writes.settings.blocking_store_files",
-        reason="a store with so many files is not flushed until it is compacted, or until hbase.hstore.blockingWaitTime"
-        " has passed; a store whose compactions keep up has 11 at most. EMR documents a default of 10",
+        reason="a store with more files than this is not flushed until a compaction has merged some, or until"
+        " hbase.hstore.blockingWaitTime has passed. A store whose compactions keep up has 11 at most. EMR documents a"
+        " default of 10",
         source=f"{HBASE_262}; {EMR_HBASE_S3}",
     ),
     _core(
@@ -125,8 +126,7 @@ COMPACTION: Final = (
         applied=Applied.ROLLING_RESTART,
         values=Whole(unit="threads", least=1),
         figure="writes.settings.flushers",
-        reason="the number of regions that are flushed at the same time, with which flushes keep up with the planned"
-        " writes",
+        reason="the number of regions that are flushed at the same time, enough to keep up with the planned writes",
         source=HBASE_262,
     ),
     _core(
@@ -146,7 +146,6 @@ COMPACTION: Final = (
         key="hbase.regionserver.thread.compaction.small",
         values=Whole(unit="threads", least=1),
         figure="writes.settings.small_compactions",
-        reason="the number of small compactions at the same time, with which compactions keep up with the planned"
-        " writes",
+        reason="the number of small compactions at the same time, enough to keep up with the planned writes",
     ),
 )

@@ -50,7 +50,8 @@ HADOOP: Final = (
         groups=PRIMARY,
         values=Whole(unit="threads", least=1),
         figure="hdfs.namenode_handlers",
-        reason="threads that answer DataNodes and clients; with 10, many nodes and many regions wait for each other",
+        reason="threads that answer DataNodes and clients; with the default of 10, many nodes and regions wait for "
+        "each other",
     ),
     _hdfs(
         key="dfs.datanode.handler.count",

@@ -32,14 +32,14 @@ L1_AND_MEMSTORE: Final = (
         values=Decimal(unit="fraction of the memstore", most=1.0, above=0.0),
         figure="writes.settings.lower_limit",
         reason="flushes start at this fraction of the memstore, and the rest takes the writes that arrive meanwhile;"
-        " HBase's 0.95 leaves next to nothing of a small memstore",
+        " HBase's default of 0.95 leaves hardly any room in a small memstore",
     ),
     _core(
         key="hbase.hregion.memstore.flush.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="writes.settings.flush_size_bytes",
-        reason="the heap that a region's writes fill before they are flushed: HBase's default of 128 MiB, or what a"
-        " region takes in a minute, so that fast writes do not make many small files",
+        reason="a region is flushed when its writes fill this much heap: HBase's default of 128 MiB, or a multiple that"
+        " holds a minute of faster writes, so that they do not make many small files",
     ),
     _core(
         key="hbase.hregion.memstore.block.multiplier",

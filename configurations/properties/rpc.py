@@ -91,9 +91,9 @@ RPC: Final = (
     _both(
         key="zookeeper.session.timeout",
         values=Whole(unit="ms", least=1, most=LONG),
-        reason=f"the master declares a RegionServer dead after {SESSION_TIMEOUT_MS / 1000:.0f} s of silence. It is "
-        "EMR's default, stated because the time that regions are unavailable after a crash begins with it; ZooKeeper "
-        "allows at most 20 of its ticks, which are 2 s by default",
+        reason=f"the master declares a RegionServer dead after {SESSION_TIMEOUT_MS / 1000:.0f} s of silence. This is "
+        "EMR's default; warmbase sets it because the plan's outage after a crash begins with it. ZooKeeper allows at "
+        "most 20 of its ticks, which are 2 s by default",
         source=EMR_HBASE_CONFIGURE,
     ),
     _core(

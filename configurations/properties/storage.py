@@ -104,9 +104,10 @@ STORAGE: Final = (
     _site(
         key="fs.s3a.experimental.input.fadvise",
         values=OneOf(names=("sequential", "normal", "random", "default", "adaptive", "whole-file", "vector")),
-        reason="in releases 7.10 to 7.13 the read policy drifts to random, which slows scans and compactions down. The "
-        "plan counts one GET for each block that misses, which the lab measured with either policy; with sequential, a "
-        "read from S3 gives up its connection and took a fifth longer. Override it with random if nothing scans",
+        reason="in releases 7.10 to 7.13, the read policy drifts to random, which slows down scans and compactions. "
+        "The plan counts one GET for each block that is not cached, and the lab measured that with either policy. With "
+        "sequential, a read from S3 closes its connection and took a fifth longer. Override it with random if nothing "
+        "scans",
         source=EMR_HBASE_S3,
     ),
     _core(
@@ -132,8 +133,8 @@ STORAGE: Final = (
         key="hbase.hregion.max.filesize",
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="regions.split_bytes",
-        reason="a larger region splits, and the parent's cached blocks are lost; each region draws its own limit, up "
-        "to an eighth above or below this one",
+        reason="a larger region splits, and before HBase 2.6.3 its cached blocks are lost; each region draws its own "
+        "limit, up to an eighth above or below this one",
         source=f"{EMR_HBASE_S3}; {HBASE_262}",
     ),
     Property(
@@ -144,7 +145,7 @@ STORAGE: Final = (
         hbase=Span(since=(2, 6, 4)),
         applied=Applied.ROLLING_RESTART,
         reason="before a table or a column family is deleted or truncated, HBase takes a snapshot and keeps it for a "
-        "day, so that a mistake can be undone; its store files stay in S3 and cost as much for that day",
+        "day, so that you can undo a mistake; for that day, its store files stay in S3 and you pay for them",
         source=HBASE_264,
     ),
     Property(

@@ -144,7 +144,7 @@ UNTHROTTLED_BALANCER: Final = _bug(
     title="the cache-aware balancer can move any number of regions at once, which causes a burst of reads from S3",
     issue="HBASE-29168",
     fixed=(2, 6, 3),
-    fix="set hbase.master.balancer.maxRitPercent to 0.01, or run balance_switch false and balance in short windows",
+    fix="set hbase.master.balancer.maxRitPercent to 0.01, or turn the balancer off and run it only in short windows",
     meets=_moves_without_limit,
     role="primary",
 )

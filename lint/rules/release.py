@@ -53,7 +53,7 @@ def _release(node: LintedNode) -> Iterator[Violation]:
     id="WB116",
     severity=Severity.WARNING,
     title="release past its standard support",
-    because="AWS fixes no defects and no security holes in it any more",
+    because="AWS no longer fixes defects or security holes in it",
     fix="launch a replica on a newer release, and promote it",
     source="EMR Release Guide, the table of supported lifecycle on the release's page, and emr-standard-support",
 )
@@ -61,7 +61,7 @@ def _past_support(node: LintedNode) -> Iterator[Violation]:
     until = node.release.support_until if node.release else None
     if until and until < today():
         label = node.subject.release_label
-        yield Violation(classification="", message=f"the standard support of {label} ended on {until} or before")
+        yield Violation(classification="", message=f"standard support of {label} ended on or before {until}")
 
 
 HBASE_26: Final = (2, 6, 0)

@@ -19,13 +19,13 @@ SESSION: Final = "zookeeper.session.timeout"
 OPERATION: Final = "hbase.client.operation.timeout"
 RPC: Final = "hbase.rpc.timeout"
 LONGEST_ANSWER_BYTES: Final = 2 * MIB
-"""HBase keeps buffers for this much in each direction of a handler (ByteBuffAllocator)."""
-# judgement: published clusters run 30 to some hundred handlers; beyond a thousand, threads and their buffers cost more
-# memory than they save time.
+"""HBase keeps this much in buffers for each direction of a handler (ByteBuffAllocator)."""
+# judgement: published clusters run 30 to a few hundred handlers; beyond a thousand, threads and their buffers cost more
+# in memory than they gain in time.
 MOST_HANDLERS: Final = 1_000
-# judgement: a busy node may stand still for seconds, while it waits for a disk or for memory, or collects garbage.
+# judgement: a busy node may pause for seconds while it waits for a disk or for memory, or collects garbage.
 SHORTEST_SESSION_MS: Final = 10_000
-# judgement: the first byte from S3 takes up to 0.2 s, and a read may need several, one after the other.
+# judgement: the first byte from S3 takes up to 0.2 s, and a read may need several GETs, one after the other.
 SHORTEST_CALL_MS: Final = 1_000
 CALL_TIMEOUTS: Final = (
     RPC,
@@ -44,8 +44,8 @@ FEWEST_FLUSHES: Final = 4
     id="WB414",
     severity=Severity.ERROR,
     title="-XX:MaxDirectMemorySize below the buffers of the handlers",
-    because="under load the pool grows to 4 MiB for each handler, and then allocation fails with OutOfMemoryError",
-    fix="raise -XX:MaxDirectMemorySize above the pool, with 512 MiB for network clients, or lower the handlers",
+    because="under load, the pool grows to 4 MiB for each handler, and then allocation fails with OutOfMemoryError",
+    fix="raise -XX:MaxDirectMemorySize to the pool plus 512 MiB for network clients, or use fewer handlers",
     source="HBase 2.6.2 ByteBuffAllocator, and an allocation of the whole pool with it",
     proof="a pool fills only under load; HBase's own class, made to allocate all its buffers, throws the error",
 )
@@ -58,13 +58,13 @@ def _direct_below_pool(node: LintedNode) -> Iterator[Violation]:
         at=options.with_flag(DIRECT) or node.setting(HANDLERS),
         classification=EXPORT,
         property=OPTIONS,
-        message=f"the handlers' buffers take up to {pool / MIB:,.1f} MiB, and direct memory ends at "
+        message=f"the handlers' buffers take up to {pool / MIB:,.1f} MiB, but direct memory is limited to "
         f"{direct_mib:,.0f} MiB",
     )
 
 
 def _pool_bytes(node: LintedNode) -> float | None:
-    """Return the size that the pool of buffers can reach; None where there is none, or it is not known."""
+    """Return the size to which the pool of buffers can grow; None where there is no pool, or its size is unknown."""
     handlers = node.number(HANDLERS, 30)
     buffer_bytes = node.number("hbase.server.allocator.buffer.size", POOL_BUFFER_BYTES)
     if not node.switched("hbase.server.allocator.pool.enabled", default=True):
@@ -78,7 +78,7 @@ def _pool_bytes(node: LintedNode) -> float | None:
 
 
 def _direct_mib(node: LintedNode, options: JvmOptions) -> float | None:
-    """Return the limit of direct memory: as stated, or else as large as the heap; None where it is not known."""
+    """Return the limit of direct memory: the stated one, or else the size of the heap; None where it is unknown."""
     if options.direct_mib is not None:
         return options.direct_mib
     if any(DIRECT in setting.value or is_all_placeholder(setting) for setting in options.settings):
@@ -94,7 +94,7 @@ def _direct_mib(node: LintedNode, options: JvmOptions) -> float | None:
     severity=Severity.WARNING,
     title=f"more than {MOST_HANDLERS:,} handlers",
     because="each handler is a thread with 4 MiB of direct memory, and all of them compete for the same few cores",
-    fix="let warmbase plan compute the handlers from reads per second and their time",
+    fix="let warmbase plan compute the number of handlers from the load and the time of a read",
     source="HBase 2.6.2 ByteBuffAllocator; HBase Reference Guide",
     proof=NEEDS_LOAD,
 )
@@ -108,7 +108,7 @@ def _many_handlers(node: LintedNode) -> Iterator[Violation]:
     id="WB416",
     severity=Severity.WARNING,
     title="zookeeper.session.timeout shorter than a pause of a node",
-    because="the master declares a server that pauses dead: its regions move, and their cached blocks stay behind",
+    because="the master declares a server dead when it pauses: its regions move, and their cached blocks stay behind",
     fix="use 30000 ms or more",
     source="HBase Reference Guide, zookeeper.session.timeout",
     proof=NEEDS_LOAD,
@@ -124,7 +124,7 @@ def _short_session(node: LintedNode) -> Iterator[Violation]:
     id="WB417",
     severity=Severity.WARNING,
     title="time-out of a call shorter than a read from S3",
-    because="callers give up while the server works, and try again: load rises, and reads that miss the cache fail",
+    because="clients give up while the server still works, and try again: the load rises, and cache misses fail",
     fix="use 1000 ms or more; the value is in milliseconds",
     source="HBase 2.6.2 RpcServer drops calls whose time is over; S3's documented first byte",
     proof=NEEDS_LOAD,
@@ -141,8 +141,8 @@ def _short_call(node: LintedNode) -> Iterator[Violation]:
     id="WB418",
     severity=Severity.WARNING,
     title="hbase.client.operation.timeout below hbase.rpc.timeout",
-    because="the first call may take all the time of the operation, so a call that hangs is never tried again",
-    fix="make the operation several times as long as one call",
+    because="the first call may use up the time of the operation, so a call that hangs is never tried again",
+    fix="set hbase.client.operation.timeout to several times hbase.rpc.timeout",
     source="HBase Reference Guide, hbase.client.operation.timeout",
     proof=NEEDS_LOAD,
     roles=("primary", "core"),
@@ -153,7 +153,7 @@ def _no_second_try(node: LintedNode) -> Iterator[Violation]:
         return
     if operation_ms < rpc_ms:
         yield Violation(
-            at=at, message=f"an operation ends after {operation_ms:,.0f} ms, one call after {rpc_ms:,.0f} ms"
+            at=at, message=f"an operation ends after {operation_ms:,.0f} ms, but one call after {rpc_ms:,.0f} ms"
         )
 
 
@@ -161,7 +161,7 @@ def _no_second_try(node: LintedNode) -> Iterator[Violation]:
     id="WB419",
     severity=Severity.WARNING,
     title="memstore with room for few flushes",
-    because="HBase flushes small memstores of other regions to make room: files are small, and compactions many",
+    because="to make room, HBase flushes regions before they are full, which makes small files and many compactions",
     fix="raise hbase.regionserver.global.memstore.size or lower hbase.hregion.memstore.flush.size",
     source="HBase 2.6.2 MemStoreFlusher",
     proof=NEEDS_LOAD,
@@ -176,8 +176,8 @@ def _few_flushes(node: LintedNode) -> Iterator[Violation]:
     if 0 < flushes < FEWEST_FLUSHES:
         yield Violation(
             at=at,
-            message=f"the memstores of all regions, {fraction * xmx_mib:,.0f} MiB, have room for {flushes:.1f} flushes "
-            f"of {size / MIB:,.0f} MiB",
+            message=f"all memstores together have {fraction * xmx_mib:,.0f} MiB, room for {flushes:.1f} flushes of "
+            f"{size / MIB:,.0f} MiB",
         )
 
 
@@ -185,7 +185,7 @@ def _few_flushes(node: LintedNode) -> Iterator[Violation]:
     id="WB420",
     severity=Severity.WARNING,
     title="hbase.hstore.blockingStoreFiles at or below the files that start a compaction",
-    because="every compaction that is due delays flushes by up to 90 s, memstores fill, and writes are refused",
+    because="a store that is due for compaction delays its flush by up to 90 s, so memstores fill and refuse writes",
     fix="use 16, HBase's default, or more",
     source="HBase 2.6.2 MemStoreFlusher; hbase.hstore.blockingWaitTime",
     proof=NEEDS_LOAD,

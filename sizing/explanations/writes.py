@@ -161,7 +161,7 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "day_limit_bytes": _day_limit(candidate),
         "blocking_store_files": explain(
             "files",
-            "HBase does not flush a store with {files} until a compaction has merged some of them. A store whose"
+            "HBase does not flush a store with more than {files} until a compaction has merged some. A store whose"
             " compactions keep up has fewer.",
             f"HBase's default; EMR documents 10. {SELECTION}",
             files=constant(compaction, "BLOCKING_STORE_FILES", "store files"),

@@ -42,9 +42,9 @@ def running(label: str) -> ClusterState:
 LAST = releases()["emr-7.12.0"].support_until or date.max
 DAYS = [
     (LAST - SUPPORT_WARNING - timedelta(days=1), None),
-    (LAST - SUPPORT_WARNING, f"ends on {LAST} at the latest"),
-    (LAST, f"ends on {LAST} at the latest"),
-    (LAST + timedelta(days=1), f"ended on {LAST} or before"),
+    (LAST - SUPPORT_WARNING, f"ends on or before {LAST}"),
+    (LAST, f"ends on or before {LAST}"),
+    (LAST + timedelta(days=1), f"ended on or before {LAST}"),
 ]
 
 
@@ -59,7 +59,7 @@ def test_the_end_of_support_is_announced_a_quarter_before(
 
 
 def test_a_release_before_the_table_is_past_its_support() -> None:
-    assert "ended on 2026-11-20 or before" in " ".join(line.strip() for line in support(running("emr-7.5.0")))
+    assert "ended on or before 2026-11-20" in " ".join(line.strip() for line in support(running("emr-7.5.0")))
 
 
 def test_nothing_is_announced_where_nothing_runs() -> None:

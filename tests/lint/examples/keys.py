@@ -104,7 +104,7 @@ KEYS = (
         id="WB116",
         faulty=File(release="emr-7.5.0"),
         at=" ",
-        says="the standard support of emr-7.5.0 ended on 2026-11-20 or before",
+        says="standard support of emr-7.5.0 ended on or before 2026-11-20",
         with_it=("WB301", "WB402"),  # what so old a release lacks
     ),
     Case(

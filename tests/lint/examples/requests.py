@@ -27,7 +27,7 @@ REQUESTS = (
         faulty=direct(787),
         right=direct(788),
         at=f"{EXPORT} {OPTS}",
-        says="the handlers' buffers take up to 787.1 MiB, and direct memory ends at 787 MiB",
+        says="the handlers' buffers take up to 787.1 MiB, but direct memory is limited to 787 MiB",
     ),
     Case(
         id="WB415",
@@ -55,14 +55,14 @@ REQUESTS = (
         faulty=site("hbase.client.operation.timeout", "59999"),
         right=site("hbase.client.operation.timeout", "60000"),
         at="hbase.client.operation.timeout",
-        says="an operation ends after 59,999 ms, one call after 60,000 ms",
+        says="an operation ends after 59,999 ms, but one call after 60,000 ms",
     ),
     Case(
         id="WB419",
         faulty=site("hbase.regionserver.global.memstore.size", "0.03"),
         right=site("hbase.regionserver.global.memstore.size", "0.04"),
         at="hbase.regionserver.global.memstore.size",
-        says="492 MiB, have room for 3.8 flushes of 128 MiB",
+        says="492 MiB, room for 3.8 flushes of 128 MiB",
     ),
     Case(
         id="WB420",
