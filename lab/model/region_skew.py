@@ -23,7 +23,7 @@ def server_shares(shares: Sequence[float], servers: Sequence[int]) -> tuple[floa
 
 
 def skewed_load(node: LabNode, read: Read, shares: Sequence[float], timings: Timings) -> LoadResult:
-    """Return the result of clients whose reads all hit, with a volume for each server and the cores of one machine.
+    """Return the throughput of clients whose reads all hit, with a volume for each server and one machine's cores.
 
     Each server's volume is a station that is visited as often as the server is read.
     """

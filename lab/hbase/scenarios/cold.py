@@ -76,14 +76,14 @@ def run(lab: Experiment) -> ScenarioResult:
         ),
         recorded=(Recording(name="from cold caches", samples=window.samples),),
         limits=(
-            f"Each server has {HANDLERS} handlers, so that S3's latency and not two cores is the limit.",
+            f"Each server has {HANDLERS} handlers, so that S3's latency is the limit, and not this machine's cores.",
             "Every block is equally popular here, and nothing is prefetched.",
         ),
     )
 
 
 def _lab(lab: Experiment, single: Window) -> ColdLab:
-    """Return the lab with the time of a GET: S3's, and this machine's work, which is longer while it is busy."""
+    """Return the lab with the time of a GET: that of S3, and of this machine's own work, which depends on its load."""
     # The mean of a lognormal distribution lies above its median.
     sigma = log(LATENCY.latency_p99_ms / LATENCY.latency_ms) / P99 if LATENCY.latency_p99_ms else 0.0
     return ColdLab(
@@ -96,7 +96,7 @@ def _lab(lab: Experiment, single: Window) -> ColdLab:
 
 
 def _measured(window: Window) -> Course:
-    """Return the blocks that were looked up each second, from when each client can have read one."""
+    """Return the rate of block lookups over time, from the moment at which every client has read one."""
     connected = window.samples[0].cache.lookups + CLIENTS
     samples = [sample for sample in window.samples if sample.cache.lookups >= connected]
     pairs = list(zip(samples, samples[SMOOTHED:], strict=False))
@@ -119,8 +119,8 @@ def _figures(measured: Course, predicted: Course, load: float) -> tuple[Measurem
             unit="reads/s",
             measured=measured.mean_until(COLD_SECONDS),
             predicted=predicted.mean_until(COLD_SECONDS),
-            because="handlers that each wait for S3 at every miss, of which a store file serves one at a time; one "
-            "client alone measured just before how long a miss takes beside that",
+            because="each handler waits for S3 at every miss, and a store file serves one handler at a time; a single "
+            "client measured this machine's own work for a miss just before",
             target=within(0.15),
         ),
         figure(
@@ -128,7 +128,8 @@ def _figures(measured: Course, predicted: Course, load: float) -> tuple[Measurem
             unit="s",
             measured=measured.seconds_to(load),
             predicted=predicted.seconds_to(load),
-            because="the calculator's course: at each hit ratio the reads that the resources allow, which raise it",
+            because="the calculator's course: at each hit ratio, the resources allow a rate of reads, and these reads "
+            "raise the hit ratio",
             target=within(0.15),
         ),
         figure(
@@ -136,7 +137,7 @@ def _figures(measured: Course, predicted: Course, load: float) -> tuple[Measurem
             unit="reads/s",
             measured=measured.mean_until(predicted.seconds_to(load)),
             predicted=predicted.mean_until(predicted.seconds_to(load)),
-            because="over the predicted time",
+            because="the mean over the predicted time",
             target=within(0.15),
         ),
     )
@@ -148,5 +149,5 @@ def _single(window: Window) -> Measurement:
         name="median latency",
         unit="ms",
         measured=window.measured.percentiles_ms["50"],
-        because="this machine's work for a miss, which is added to S3's latency in the prediction",
+        because="this machine's own work for a miss, which the prediction adds to S3's latency",
     )

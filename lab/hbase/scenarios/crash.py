@@ -19,7 +19,7 @@ from lab.model.crash import Crash, offline_seconds
 from sizing.restart import RestartLoad, restart
 
 TITLE: Final = "One of three RegionServers dies"
-QUESTION: Final = "For how long are the regions of a RegionServer offline that dies and does not return?"
+QUESTION: Final = "If a RegionServer dies and does not return, how long are its regions offline?"
 SERVERS: Final = 3
 META: Final = "hbase:meta"
 PREFETCHED_SECONDS: Final = 600.0
@@ -61,7 +61,7 @@ def run(lab: Experiment) -> ScenarioResult:
         outages=tuple(outage for result in results for outage in result.outages),
         limits=(
             "The session time-out and the retries are the lab's; the rules that add them up are the plan's.",
-            "The log that is split here has seconds of writes; a busy server's log has gigabytes.",
+            "The log that is split holds a few seconds of writes; the log of a busy server holds gigabytes.",
         ),
     )
 
@@ -72,7 +72,7 @@ def _cases(lab: Experiment) -> tuple[CrashCase, ...]:
     window = varied({f"{RETAIN}.force.retries": str(retries)}, "the plan's rule for a restart at the lab's scale")
     return (
         CrashCase(name="regions wait for their server", master=window, retries=retries),
-        CrashCase(name="the server with hbase:meta, regions wait", master=window, retries=retries, has_meta=True),
+        CrashCase(name="regions wait, and the server had hbase:meta", master=window, retries=retries, has_meta=True),
         CrashCase(name="regions are assigned at once", master=NOT_RETAINED, retries=None),
     )
 
@@ -117,9 +117,9 @@ def _crash(lab: Experiment, case: CrashCase, homes: Mapping[str, str]) -> Scenar
 
 
 def _return(lab: Experiment, homes: Mapping[str, str]) -> None:
-    """Start the dead server, move its regions back, and open them anew where they are.
+    """Start the dead server, move its regions back, and reopen them there.
 
-    The master waits for the server that a region was closed on last, and a move closes it on the other one.
+    The master waits for the server on which a region was last closed, and a move closes it on the other server.
     """
     bench, cluster = lab.bench, lab.bench.cluster
     bench.store.set(Settings())
@@ -166,11 +166,16 @@ def _figures(
             unit="s",
             measured=median(offline),
             predicted=sum(seconds for _, seconds in phases),
-            because="median over its regions, each read twice a second; the prediction is "
+            because="the median of its regions, each read twice a second; the prediction is "
             + ", ".join(f"{seconds:.1f} s until {what}" for what, seconds in phases),
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
         ),
-        figure(name="seconds offline, longest", unit="s", measured=max(offline), because="its last region to answer"),
+        figure(
+            name="seconds offline, longest",
+            unit="s",
+            measured=max(offline),
+            because="the last of its regions to answer",
+        ),
         figure(
             name="regions offline",
             unit="",

@@ -1,4 +1,4 @@
-"""Three RegionServers whose volumes bind, read evenly and with popular regions: what the busiest one allows."""
+"""Three RegionServers whose volumes are the limit, read evenly and with popular regions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from sizing.queueing import LoadResult
 from sizing.resource import Disk
 from sizing.units import MIB
 
-TITLE: Final = "Nodes that differ"
+TITLE: Final = "Popular regions"
 QUESTION: Final = (
-    "How much less does a cluster serve when some regions are read more than others, its volumes being the limit?"
+    "How much less does a cluster serve if some regions are read more than others, and volumes are the limit?"
 )
 SERVERS: Final = 3
 VOLUME_MIB_S: Final = 8
-"""judgement: some 120 blocks a second from each volume, of which two cores read 2,500 from memory."""
+"""judgement: some 120 blocks a second from each volume; two cores read 2,500 a second from memory."""
 IOPS: Final = 3_000 * VOLUME_MIB_S // 125
 """gp3's own, at the same scale as the throughput."""
 SKEW: Final = 1.0
@@ -75,7 +75,7 @@ class LimitedServer:
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Return both cases, measured alternately, or the reason why no disk can be limited here."""
+    """Return both cases, measured in turn, or the reason why no disk can be limited here."""
     reason = no_volumes() or no_groups()
     if reason is not None:
         return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
@@ -90,8 +90,8 @@ def run(lab: Experiment) -> ScenarioResult:
     return ScenarioResult(
         figures=figures,
         limits=(
-            f"Each volume is limited to {VOLUME_MIB_S} MiB/s, because three of gp3's would be more than two cores use.",
-            "The three servers share the cores of one machine; the volumes are their own.",
+            f"Each volume is limited to {VOLUME_MIB_S} MiB/s, because two cores could not use up three gp3 volumes.",
+            "The three servers share the cores of one machine, but each has its own volume.",
         ),
     )
 
@@ -124,15 +124,15 @@ def _served(lab: Experiment, limited: Sequence[LimitedServer]) -> tuple[Measurem
     even, skewed = ([turn[case] for turn in turns] for case in (0, 1))
     loads = [_predicted(lab, skew) for skew in (0.0, SKEW)]
     return (
-        *_figures("every region read as much", even, *loads[0]),
+        *_figures("every region read equally often", even, *loads[0]),
         *_figures(f"regions read by Zipf's law with exponent {SKEW:g}", skewed, *loads[1]),
         Measurement(
-            case="popular regions against even ones",
+            case="popular regions compared with equal ones",
             name="throughput",
             unit="x",
             measured=mean(item.per_second for item in skewed) / mean(item.per_second for item in even),
             predicted=loads[1][0].reads_per_second / loads[0][0].reads_per_second,
-            because="both cases were read in turn, so that what else the machine did concerned both",
+            because="the two cases took turns, so other work of the machine affected both",
             target=within(0.1),
         ),
     )
@@ -176,8 +176,8 @@ def _figures(case: str, windows: Sequence[ReadWindow], load: LoadResult, busiest
             unit="reads/s",
             measured=mean(item.per_second for item in windows),
             predicted=load.reads_per_second,
-            because=f"mean-value analysis of {CLIENTS} clients and a volume for each server, visited as often as the "
-            f"server is read; mean of {len(windows)} windows",
+            because=f"mean-value analysis of {CLIENTS} clients and one volume per server, which is visited as often as "
+            f"its server is read; mean of {len(windows)} windows",
             target=within(0.1),
         ),
         figure(
@@ -185,18 +185,18 @@ def _figures(case: str, windows: Sequence[ReadWindow], load: LoadResult, busiest
             unit="",
             measured=mean(item.busiest for item in windows),
             predicted=busiest,
-            because="the popularity of regions, summed over those that each server has",
+            because="the popularity of each server's regions, summed",
             target=within(0.05),
         ),
         figure(
             name="cores that the lab leaves idle",
             unit="",
             measured=min(item.spare_cores for item in windows),
-            because="share of all cores that none of the lab's processes used: the cores are not the limit",
+            because="the share of all cores that no process of the lab used; the cores are not the limit",
             target=at_least(LEAST_IDLE),
         ),
         *(
-            figure(name="idle cores", unit="", measured=fraction, because="with all that runs on this machine")
+            figure(name="idle cores", unit="", measured=fraction, because="including everything else on this machine")
             for fraction in sorted(idle)[:1]
         ),
     )
