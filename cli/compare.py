@@ -23,8 +23,8 @@ def compare(environment: str, cluster: str | None, output: str) -> None:
     """Compare the storage modes for one environment.
 
     Each column is the cheapest cluster that meets the targets in one mode: S3 with a disk cache, S3 without a cache,
-    and HDFS. The calculator chooses everything, even where the file pins the cluster. A mode that cannot meet the
-    targets shows the nearest target that it could meet.
+    and HDFS. The calculator chooses everything, even where the file pins the cluster. For a mode that cannot meet the
+    targets, the column shows the nearest target that it could meet.
 
     \b
     Example:

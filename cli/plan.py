@@ -18,12 +18,14 @@ from lint.secret import redacted
 @cluster_option
 @output_option
 @click.option("--explain", is_flag=True, help="Also list the rejected candidates, nearest first, each with the reason.")
-@click.option("--advice/--no-advice", default=True, help="Also try other block sizes and compression, as advice.")
+@click.option(
+    "--advice/--no-advice", default=True, help="Also look for block sizes and compression that would save money."
+)
 def plan(environment: str, cluster: str | None, output: str, *, explain: bool, advice: bool) -> None:
     """Show what to buy, what it does and what it costs.
 
     The plan is the cheapest cluster that meets the targets in the environment file. If the file states instance
-    type, count and volumes of the core nodes, that cluster is evaluated instead.
+    type, count and volumes of the core nodes, warmbase evaluates that cluster instead.
 
     \b
     Example:

@@ -19,7 +19,8 @@ LISTED_CHANGES: Final = 10  # judgement: as many as a person reads; a dry run li
 def prices() -> None:
     """Update the price files from the AWS price list.
 
-    Plans use dated price files in facts/prices/. Other regions are estimated, or cannot be planned.
+    Plans use dated price files in facts/prices/. For a region without files, warmbase estimates the prices, or refuses
+    to plan.
 
     \b
     Example:

@@ -30,8 +30,8 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 def reference(*, page: str, write: bool) -> None:
     """Print a reference page that is generated from the code.
 
-    The pages are Markdown and also lie in docs/. The pages whose names begin with `lab-` are generated from the lab
-    runs in the JSON files beside them, and written together.
+    The pages are Markdown, and docs/ has them, too. The pages whose names begin with `lab-` are generated from the lab
+    runs in the JSON files beside them, and are written together.
 
     \b
     Example:

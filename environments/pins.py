@@ -1,6 +1,6 @@
 """Overrides of properties that state a figure of the plan: each pins the figure, or is refused.
 
-A property that states a figure is never rendered with a value that the plan does not use.
+So no property is rendered with a value other than the plan's figure.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ PLANNED: Final[Mapping[tuple[str, str], str]] = {
     ("yarn-site", "yarn.nodemanager.resource.memory-mb"): FIX,
     ("yarn-site", "yarn.scheduler.maximum-allocation-mb"): FIX,
 }
-"""Properties whose value follows from other inputs, each with what to do instead of an override."""
+"""Properties whose value follows from other inputs, each with the fix that replaces an override."""
 
 
 def pins(overrides: Iterable[Override]) -> Pins:
-    """Return the figures that the overrides pin. The reader has refused values that are no valid numbers."""
+    """Return the figures that the overrides pin. The reader has already refused invalid numbers."""
     figures: dict[str, Any] = {}
     for override in overrides:
         if (pin := PINNED.get((override.classification, override.key))) is not None:

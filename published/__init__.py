@@ -1,1 +1,1 @@
-"""Figures that six published documents state, and what the calculator makes of the inputs they state."""
+"""Figures that six published documents state, and what the calculator computes from their inputs."""

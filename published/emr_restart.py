@@ -31,7 +31,7 @@ def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
         published="~6",
         ours=benchmark.plan.warm_up.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
-        how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node, which reads share",
+        how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node, shared with reads",
         remark="The source takes 24 h to 95 % in one table and 6 h in the other. The 20 GB a node that its graphs show "
         f"would take {format_duration(node_seconds)}.",
     )
@@ -46,8 +46,8 @@ def _persistent_cache(benchmark: Benchmark) -> PublishedFigure:
         ours=_small(benchmark).plan.restart.seconds / 60,
         unit="min",
         how="three nodes with 20 GB of cache each: boot, pre-touch, index, regions of 10 GiB",
-        remark=f"With the benchmark's {benchmark.candidate.cache_mib / 1024:,.0f} GiB of cache a node a restart takes "
-        f"{format_duration(large.seconds)}: two minutes must not be promised at a terabyte.",
+        remark=f"With the benchmark's {benchmark.candidate.cache_mib / 1024:,.0f} GiB of cache a node, a restart takes "
+        f"{format_duration(large.seconds)}. Nobody should promise two minutes for a terabyte.",
     )
 
 
@@ -59,10 +59,10 @@ def _retries(benchmark: Benchmark) -> PublishedFigure:
         published=f"{RETRIES}",
         ours=large.retain_retries,
         unit="retries",
-        how="50 ms x (2^retries - 1) must cover the restart of a full cache, with half as much again",
-        remark=f"{RETRIES} retries are over after {format_duration(retention_window_seconds(RETRIES))}; then the "
-        f"regions go to other servers and the cache is lost. {large.retain_retries} last "
-        f"{format_duration(large.retention_window_seconds)}, and so long the regions of a dead server wait.",
+        how="50 ms x (2^retries - 1) must cover one and a half restarts with a full cache",
+        remark=f"{RETRIES} retries end after {format_duration(retention_window_seconds(RETRIES))}; then the regions "
+        f"move to other servers, and the cache is lost. {large.retain_retries} retries last "
+        f"{format_duration(large.retention_window_seconds)}, and the regions of a dead server wait as long.",
     )
 
 

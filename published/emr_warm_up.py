@@ -55,9 +55,10 @@ def _prefetched(benchmark: Benchmark) -> PublishedFigure:
         published="24",
         ours=filled.prefetch_seconds / SECONDS_PER_HOUR,
         unit="h",
-        how=f"`hbase.rs.prefetchblocksonopen`, all blocks, beside the benchmark's reads; limit: {filled.limit}",
-        remark="With prefetch the volumes could have been full within hours, if S3 is read 64 MiB at a time. With a "
-        f"GET for each block it takes {format_duration(_block_by_block(benchmark))}. How S3 was read is not stated.",
+        how=f"`hbase.rs.prefetchblocksonopen`, all blocks, during the benchmark's reads; limit: {filled.limit}",
+        remark="With prefetch, the volumes could have been full within hours, if S3 is read 64 MiB at a time. With one "
+        f"GET per block, it takes {format_duration(_block_by_block(benchmark))}. The source does not say how S3 was "
+        "read.",
     )
 
 
@@ -94,9 +95,9 @@ def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             ours=ours,
             unit="GETs",
             how=f"{COLD} uncached reads/s x 3,600 s, one GET each",
-            remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second and cannot feed {COLD:.0f} "
+            remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second, too few for {COLD:.0f} "
             f"uncached reads a second, and a row of {blocks:.1f} blocks may take as many GETs. {COLD_GETS:,} in five "
-            f"minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would come near. Only proportions can be used.",
+            f"minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would be near. Only proportions can be used.",
         ),
         arithmetic_figure(
             what="GETs an hour at the peak",

@@ -1,4 +1,4 @@
-"""The proposal of a block cache that can be replaced: what the BucketCache's index takes of the heap."""
+"""The proposal of a pluggable block cache, which states how much heap the index of the BucketCache takes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def results() -> SourceFigures:
                 unit="GB",
                 kind=FigureOrigin.MODEL,
                 how=f"1.6 TB / 64 KiB x {planned} B, with ZGC after a restart",
-                remark=f"Theirs is {INDEX_BYTES / blocks:.0f} B per block, if blocks have HBase's 64 KiB. A running "
-                f"cache holds {live:.0f} B with ZGC, whose pointers have 8 bytes, and less with compressed ones. The "
-                f"calculator plans the {planned} B that the heap holds just after a restart, because a server without "
-                "room for them does not come back. With blocks of 16 KiB it is four times as much.",
+                remark=f"The source's figure is {INDEX_BYTES / blocks:.0f} B per block, if blocks have HBase's 64 KiB. "
+                f"In a running cache, it is {live:.0f} B with ZGC, whose pointers have 8 bytes, and less with "
+                f"compressed pointers. The calculator plans for the {planned} B that the heap holds just after a "
+                "restart, because a server without room for them does not come back. With blocks of 16 KiB, the "
+                "index takes four times as much.",
             ),
         ),
     )

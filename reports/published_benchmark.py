@@ -187,7 +187,7 @@ def _provisioning(benchmark: Benchmark) -> str:
         f"That is {prediction.reads_per_second / before.reads_per_second:.2f} times as much, in "
         f"{1000 * prediction.latency_seconds:,.0f} ms, for {format_usd(bought.usd_per_month_more)} a month more on a "
         f"bill of {format_usd(benchmark.plan.cost.usd_per_month)} ({prices.region}, {prices.as_of}). This holds for "
-        "the first reading only, and minus what the system volume takes from the same limit. It is a hypothesis to "
+        "the first reading only, and the system volume takes its part from the same limit. It is a hypothesis to "
         "test, not a promise."
     )
     reading = _readings([(f"{rate} and {volume.iops:,} IOPS on each cache volume", prediction)])

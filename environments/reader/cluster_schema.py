@@ -217,13 +217,13 @@ class Core(Section):
 
 
 class ClusterWorkload(Section):
-    """The part of the workload in which one cluster differs from the others over the same root."""
+    """The part of the workload that one cluster has of its own; all clusters over the root share the rest."""
 
     reads: Annotated[ReadsSection | None, Field(examples=[{"per_second": 50}])] = None
 
 
 class ClusterSection(Section):
-    """One named cluster over the environment's root. Its own reads and targets replace those of the environment."""
+    """One named cluster over the environment's root. If it has its own reads or targets, they replace the file's."""
 
     role: Literal["active", "replica"] = "active"
     primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch)] = 1

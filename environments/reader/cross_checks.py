@@ -143,7 +143,7 @@ def _types_not_offered(file: RawSection) -> Iterator[Refusal]:
 
 
 def _families_not_offered(file: RawSection) -> Iterator[Refusal]:
-    """The calculator chooses among types that the release lists, so a family without one must not be asked for."""
+    """Refuse a family without a type that the release lists, because the calculator chooses only listed types."""
     release = _release(file)
     listed = {instance.family for instance in instance_types().values() if release and instance.offered_by(release.emr)}
     for at, core in _cores(file):
@@ -166,13 +166,13 @@ FAMILIES: Final = frozenset(instance.family for instance in instance_types().val
 
 
 def _only_ec2(family: str) -> str:
-    """Say that no EMR release is known to list a family; nothing where one does."""
+    """Return a remark that no EMR release is known to list the family; empty where one does."""
     listed = any(instance.emr_since for instance in instance_types().values() if instance.family == family)
     return "" if listed else ": EC2 has it, but EMR is not known to support it"
 
 
 def _how_to_list(family: str, release: Release) -> str:
-    """Say how to find out whether EMR supports a family by now, and what to do then."""
+    """Return how to find out whether EMR supports the family by now, and what to do then."""
     if not _only_ec2(family):
         return ""
     command = f"aws emr list-supported-instance-types --release-label {release.label}"
@@ -209,12 +209,12 @@ def _servers_without_regions(file: RawSection) -> Iterator[Refusal]:
 
 
 def _figures_overridden(file: RawSection) -> Iterator[Refusal]:
-    """Refuse an override that would be printed beside another figure of the plan, and a pin that is no valid number."""
+    """Refuse an override that would contradict a figure of the plan, and a pin that is not a valid number."""
     for classification, properties in file.section("overrides").sections():
         for key, value in properties.values.items():
             at, pin = ("overrides", classification, key), PINNED.get((classification, key))
             if (fix := PLANNED.get((classification, key))) is not None:
-                why = "the calculator chooses this value, and other figures of the plan follow from it"
+                why = "other figures of the plan follow from this value, so the calculator chooses it"
                 yield Refusal(at=at, why=why, fix=fix)
             elif pin is not None and isinstance(value, str) and (refusal := pin.refusal(value)) is not None:
                 yield Refusal(at=at, why=refusal, fix="write such a number; the plan then uses it")

@@ -43,10 +43,10 @@ PEM_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9._=/-]+\.zip$"
 PEM = "s3://BUCKET/KEY.zip, of privateKey.pem, certificateChain.pem and trustedCertificates.pem"
 GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
 CIDR = "an IPv4 network such as 10.0.0.0/16"
-DISCOUNT = "what a savings plan or private pricing takes off EC2's on-demand price, such as 0.28 or 28 %"
-NAME = "a word of lower-case letters, digits and hyphens, a letter first, 21 characters at most"
-# A bucket's name has 63 characters at most, and `warmbase-NAME-root-ACCOUNT-REGION` has 42 beside NAME where the region
-# has 14, as the longest have. Role names (64) and EMR's WAL workspaces (32) would allow 24 and more.
+DISCOUNT = "the part that a savings plan or private pricing takes off EC2's on-demand price, such as 0.28 or 28 %"
+NAME = "a name of at most 21 lower-case letters, digits and hyphens that begins with a letter"
+# The name of a bucket has at most 63 characters, and `warmbase-NAME-root-ACCOUNT-REGION` has 42 besides NAME where the
+# region has 14, like the longest ones. Role names (64) and EMR's WAL workspaces (32) would allow 24 and more.
 NAME_FORM = r"^[a-z][a-z0-9-]{0,20}$"
 WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
 REGION = r"[a-z-]{4,24}-[0-9]"

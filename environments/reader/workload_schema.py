@@ -67,7 +67,7 @@ class PopularitySection(Section):
 
 
 class SpreadSection(Section):
-    """How reads spread over regions, as a zipf exponent over them: what a cluster's reads per region show."""
+    """How reads spread over regions, as a zipf exponent that fits the reads per region of a running cluster."""
 
     zipf: Annotated[float, bounds.ZIPF, Field(examples=[0.6])]
 

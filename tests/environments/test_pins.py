@@ -108,7 +108,7 @@ def test_an_override_of_another_figure_is_refused_with_what_to_do(at: tuple[str,
     [problem] = refused.value.problems
     assert problem.where.endswith(":14")
     assert problem.what == f"overrides.{path}.{key}"
-    assert "the calculator chooses this value" in problem.why
+    assert "so the calculator chooses it" in problem.why
     assert problem.fix == PLANNED[at]
 
 

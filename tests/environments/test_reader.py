@@ -144,7 +144,7 @@ def test_the_published_cluster_is_pinned_as_published() -> None:
 
 # What replaces a line of the good file, and what must be said: line, key, why, fix.
 FAULTS = [
-    ("name: try", "name: Try", ":1  name", "is not a word of lower-case letters", "`name: prod`"),
+    ("name: try", "name: Try", ":1  name", "is not a name of at most 21 lower-case letters", "`name: prod`"),
     ("region: us-east-1", "region: mars-1", ":2  region", "no prices for 'mars-1'", "prices refresh --region mars-1"),
     ("region: us-east-1", "region: us-east-1\naccount: 111122223333", ":3  account", "not text", '"111122223333"'),
     ("name: try", "name: try\ndiscount: 95 %", ":2  discount", "at least 0 and at most 0.9", "use 0.9 or less"),
