@@ -39,7 +39,8 @@ def offline_seconds(crash: Crash) -> tuple[tuple[str, float], ...]:
     rounds = max(1.0, crash.regions / crash.open_region_threads)
     # The mean region opens in the middle of the rounds.
     opening = (rounds + 1) / 2 * S3_TRIPS_PER_REGION * crash.s3_trip_seconds
-    # hbase:meta waits for its server first; until it is open, the master assigns no other region (measured with 2.6.2).
+    # hbase:meta waits for its server first; until it is open, the master assigns no other region. The rule comes from
+    # one run of 2.6.2, of 134 s where this gives 123; a later run, which it did not know, took 127 s.
     meta = window + S3_TRIPS_PER_REGION * crash.s3_trip_seconds if crash.has_meta else 0.0
     return (
         ("ZooKeeper ends its session", detection),
