@@ -13,11 +13,11 @@ __all__ = ["BadHours", "ColdHours", "bad_hours"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdHours:
-    """All nodes with empty caches under the load: after a launch, or after a change of the cache's size.
+    """All nodes with empty caches under the load, as after a launch or a change of the cache's size.
 
-    `reads_per_second` and `gets_per_second` are what is served and asked of S3 at the start, and `bottleneck` is what
-    allows no more. From `least_hit_ratio` on, after `carried_seconds`, every read of an open load is served; None where
-    that never happens and for a closed load. `course` has (hours, hit ratio, reads a second).
+    `reads_per_second` and `gets_per_second` are the rates at the start, and `bottleneck` limits them. An open load is
+    served in full after `carried_seconds`, from `least_hit_ratio` on; both are None if that never happens, and for a
+    closed load. `course` has (hours, hit ratio, reads a second).
     """
 
     reads_per_second: float
@@ -30,7 +30,7 @@ class ColdHours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadHours:
-    """The bad hours of a cluster; `cold` is None where there is no cache to be cold, `lost_node` of a single node.
+    """The bad hours of a cluster; `cold` is None without a cache, and `lost_node` is None for a single node.
 
     `initial_load_seconds` is a bound for loading all data by puts, by what the network and the log's volume carry.
     """

@@ -24,8 +24,8 @@ __all__ = ["BucketCache", "CacheDemand"]
 # judgement: eight threads, each with a few hundred blocks to batch, amortise the fsync that ends every batch
 # without taking the heap that more would (2 x threads x length x block).
 WRITER_THREADS: Final = 8
-# judgement: HBase counts the queue in blocks. 256 MiB wait in all queues, and as much is being written: half a gigabyte
-# of heap, whatever the length of a block.
+# judgement: HBase counts the queue in blocks. 256 MiB wait in all queues, and as many are being written: half a
+# gigabyte of heap, whatever the length of a block.
 QUEUED_BYTES: Final = 256 * MIB
 LONGEST_QUEUE: Final = 256
 SHORTEST_QUEUE: Final = 4  # judgement: blocks of megabytes need no longer batch to make an fsync cheap
@@ -122,7 +122,7 @@ class CacheDemand:
         return least * MIB_PER_GIB
 
     def is_coarse(self, size_mib: int) -> bool:
-        """Return whether a bucket is so large a part of such a cache that its blocks are counted bucket by bucket."""
+        """Return whether a bucket is so large a part of this cache that its blocks must be counted bucket by bucket."""
         return self._coarse.is_coarse(size_mib)
 
     @cached_property
@@ -131,7 +131,7 @@ class CacheDemand:
 
     @property
     def writer_queue_length(self) -> int:
-        """Return `hbase.bucketcache.writer.queuelength`, which the bytes that wait in all queues bound."""
+        """Return `hbase.bucketcache.writer.queuelength`, limited by the bytes that may wait in all queues."""
         blocks = math.floor(QUEUED_BYTES / WRITER_THREADS / self.blocks.cached_bytes)
         return max(SHORTEST_QUEUE, min(LONGEST_QUEUE, blocks))
 
@@ -140,16 +140,16 @@ class CacheDemand:
         return self._coarse.slots(size_mib)
 
     def effective_bytes(self, size_mib: int) -> float:
-        """Return the bytes of a large cache that hold as many blocks as one cache of that size, and at most its size.
+        """Return how many bytes of a large cache hold as many blocks as one cache of this size; at most its size.
 
-        A cache of few buckets holds less than its size promises, one of two or three buckets hardly anything.
+        A cache of few buckets holds less than its size suggests, and one of two or three buckets holds hardly anything.
         """
         if not self.is_coarse(size_mib):
             return float(size_mib * MIB)
         return min(float(size_mib * MIB), self.slots(size_mib).blocks * self.claimed_bytes)
 
     def least_sizes_mib(self, effective_bytes: Floats) -> Floats:
-        """Return the sizes of `least_size_mib`, ascending and each once."""
+        """Return the sizes that `least_size_mib` gives, in ascending order and without repetition."""
         in_proportion = np.unique(np.maximum(1.0, np.ceil(effective_bytes / GIB))) * MIB_PER_GIB
         if not self.is_coarse(int(in_proportion[0])):
             return in_proportion

@@ -33,7 +33,7 @@ ENOUGH_LARGEST_MULTIPLE: Final = 5
 # judgement: largest sizes are bounded in runs of so many, over so many slots: 8 KiB of them within 0.4 % of the optimum
 # in 1 ms, then 1 KiB within 0.2 % in 4 ms. At 10,000 distinct lengths a run costs less than one exact list.
 BOUND_PASSES: Final = ((32, 256), (4, 512))
-# judgement: so many largest sizes are tried: every one for blocks below 800 KiB, then every second, third and so on.
+# judgement: this many largest sizes are tried: every one for blocks below 800 KiB, then every second, third and so on.
 MOST_LARGEST: Final = 16_384
 ROUNDING: Final = 1e-12  # of sums of float64 claims: lists closer than this are equal
 WORTHWHILE: Final = 1 - ROUNDING  # the share of a claim that another must stay below to be preferred
@@ -123,9 +123,10 @@ def bucket_sizes(
 def short_lists(
     histogram: LengthHistogram, counts: Sequence[int], *, must_fit_bytes: int = 0
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the best list of at most so many sizes for each count, with the smallest largest size, so least buckets.
+    """Return the best list of sizes for each count.
 
-    They suit a cache of few buckets, where each size takes one away from the others. Every block fits.
+    The largest size is the smallest that fits every block, so buckets are small. These lists suit a cache of few
+    buckets, where each size takes a bucket away from the others.
     """
     demand = _Demand.of(histogram)
     least = int(_stepped(np.array([max(histogram.largest_bytes, must_fit_bytes)]))[0])

@@ -40,14 +40,14 @@ from sizing.warning import missed_target, warnings
 
 __all__ = ["plan"]
 
-LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch, and no less than a day, shows where it ends
+LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch time, and over a day at least, shows its end
 
 
 def plan(requirements: Requirements, world: World) -> Plan:
-    """The cheapest cluster that meets the targets; of a pinned cluster, what it will do.
+    """Return the plan of the cheapest cluster that meets the targets, or of the pinned cluster.
 
-    A plan that misses a target is returned all the same: `feasible` is false and `nearest` names what would do,
-    or, for a pinned cluster, each miss is a warning. Raises Infeasible where not even memory suffices anywhere.
+    A plan that misses a target is returned, too: `feasible` is false and `nearest` names the nearest feasible targets;
+    for a pinned cluster, each missed target is a warning. Raises Infeasible if no instance type has enough memory.
     """
     question = SizingInputs.new(requirements, world)
     try:
@@ -158,7 +158,7 @@ def _throughput(candidate: Candidate) -> Throughput:
 
 
 def _warm_up(candidate: Candidate) -> WarmUp:
-    """Warm cold caches on all nodes, while they serve what they can. Nothing warms up without a cache."""
+    """Return how cold caches on all nodes warm up while they serve reads; without a cache, nothing warms up."""
     start, servers = candidate.cold, candidate.count
     if start is None:
         return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(servers)),))
@@ -187,9 +187,9 @@ def _s3_requests(candidate: Candidate) -> S3Requests:
 
 
 def _snapshot(candidate: Candidate) -> Snapshot:
-    """One mapper on each node, which is what YARN's share of a node runs, or as many as the environment states.
+    """Return the times of both copies, with one mapper per node or as many as the environment states.
 
-    Into HDFS every byte goes as often as it has copies there.
+    HDFS receives every byte as often as it keeps copies.
     """
     mappers = candidate.question.requirements.snapshot_mappers or candidate.count
     out = Copy(

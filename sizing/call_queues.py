@@ -19,7 +19,7 @@ __all__ = ["CallQueues", "call_queues", "handlers_for"]
 WRITE_FRACTION: Final = 0.1
 FEWEST_WRITERS: Final = 8  # of 16 handlers or more
 MOST_WRITERS_FRACTION: Final = 0.5  # of fewer
-WHOLE: Final = 1.0  # all handlers, of which reads have what is not for writes
+WHOLE: Final = 1.0  # all handlers; reads have those that are not for writes
 SHARED: Final = 0.0
 """The read fraction with which HBase gives reads and writes the same queues."""
 PERCENTS: Final = 100  # the fraction is written with two decimals
@@ -34,14 +34,14 @@ class CallQueues:
 
 
 def handlers_for(readers: int, *, writes: bool) -> int:
-    """Return how many handlers leave so many for reads."""
+    """Return how many handlers there must be so that this many are left for reads."""
     if not writes:
         return readers
     return max(readers + FEWEST_WRITERS, ceil(readers / (WHOLE - WRITE_FRACTION)))
 
 
 def call_queues(handlers: int, pinned: float | None = None, *, writes: bool) -> CallQueues:
-    """Apart where the workload writes, shared where it does not; a pinned read fraction is used as it is."""
+    """Return separate queues if the workload writes, and shared ones if not; a pinned read fraction decides first."""
     if pinned is not None:
         return _queues(handlers, pinned)
     if not writes:

@@ -94,7 +94,7 @@ class Candidate:
         return replace(self.share_of(self.survivors), reads_in_progress=self._reads_in_progress())
 
     def _reads_in_progress(self) -> float:
-        """Reads that one survivor works on at once: the more of a warm cluster and of a cold one."""
+        """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
         warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
         cluster = self._hardware(self.survivors)
         return max(reads_in_progress(self.question, cluster, Hits(ratio=ratio)) for ratio in warmths)
@@ -114,11 +114,11 @@ class Candidate:
             return False
 
     def cluster(self, servers: int) -> ServingCluster:
-        """So many of these nodes, as the queueing model sees them. Raises NotEnoughMemory."""
+        """Return a cluster of this many nodes, as the queueing model sees it. Raises NotEnoughMemory."""
         return replace(self._hardware(servers), handlers=self.region_server.call_queues.read_handlers)
 
     def _hardware(self, servers: int) -> ServingCluster:
-        """So many of these nodes with what their writes leave, before their handlers are known."""
+        """Return this many nodes with the resources that writes leave, before the number of handlers is known."""
         cluster = ServingCluster(
             servers=servers,
             vcpus=self.instance.vcpus,
@@ -130,12 +130,12 @@ class Candidate:
 
     @cached_property
     def writing_server(self) -> WritingServer:
-        """Return one RegionServer as writes use it, with the memstore that the survivors need."""
+        """Return one RegionServer from the point of view of writes, with the memstore that the survivors need."""
         server = writing_server(self.question, self.instance, self.cache_mib, self.survivors)
         return with_disks(server, self.disk, self.layout)
 
     def writes(self, servers: int) -> Writes:
-        """Return the writes that so many nodes carry beside the offered reads."""
+        """Return the writes that this many nodes carry beside the offered reads."""
         offered, reads = self.question.requirements.workload.write_bytes_per_second, self.resources(servers)
         reads_per_second = self.question.offered_reads_per_second or 0.0
         return write_load(self.writing_server, servers, offered, reads, reads_per_second)
@@ -156,13 +156,13 @@ class Candidate:
         return self.cold_start(self.count)
 
     def cold_start(self, servers: int) -> ColdStart | None:
-        """Return so many nodes with empty caches under the workload; None without a cache."""
+        """Return this many nodes with empty caches under the workload; None without a cache."""
         if not self.cache_mib or self.disk is None:
             return None
         return cold_start(self.question, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
 
     def warm_up_seconds(self, servers: int) -> float:
-        """Until so many cold nodes have prefetched what fits, while they serve what they can; 0 without a cache."""
+        """Return how long this many cold nodes take to prefetch what fits while they serve reads; 0 without a cache."""
         cold = self.cold_start(servers)
         return cold.course.prefetch_seconds if cold else 0.0
 

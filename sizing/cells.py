@@ -1,4 +1,4 @@
-"""The cells that clients write: their sizes on each of their ways, and how many of them one RegionServer takes."""
+"""The cells that clients write: their sizes in each place, and how many of them one RegionServer receives."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class CellSizes:
 
     @property
     def log_bytes(self) -> float:
-        """Return one copy of the cell in the write-ahead log."""
+        """Return the bytes of one copy of the cell in the write-ahead log."""
         return self.key_value_bytes + LOG_CELL_BYTES + LOG_EDIT_BYTES / self.per_put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteShare:
-    """One RegionServer's share of the writes: bytes of values a second, spread evenly over its regions.
+    """One RegionServer's share of the writes, in bytes of values a second, which are spread evenly over its regions.
 
     `region_bytes` is what one region stores.
     """
@@ -69,7 +69,7 @@ class WriteShare:
 
     @classmethod
     def of(cls, blocks: StoredBlocks, bytes_per_second: float, regions: float) -> WriteShare:
-        """Return the share of a RegionServer that is written so many bytes a second in so many regions."""
+        """Return the share of a RegionServer that receives this many bytes a second in this many regions."""
         workload = blocks.workload
         return cls(
             cells=CellSizes.of(blocks),

@@ -1,7 +1,8 @@
-"""Settings of clients that outlast what the plan expects of its cluster: a lost server, and a slow answer.
+"""Settings of clients that outlast a lost server and slow answers, as the plan expects them.
 
-A client waits 0.1, 0.2, 0.3, 0.5, 1, 2, 4, 10 and then 20 s between its tries. HBase's default of 15 retries is over
-after two minutes, while the master may wait for a lost server much longer before it moves the regions.
+A client waits 0.1, 0.2, 0.3, 0.5, 1, 2, 4, 10 and then 20 s between its tries. HBase's default of 15 retries ends after
+two minutes, but the master may wait much longer for a lost server before it moves the regions.
+
 Source: HBase 2.6.2 HConstants.RETRY_BACKOFF, ConnectionUtils.getPauseTime.
 """
 
@@ -29,7 +30,7 @@ SECONDS_PER_MINUTE: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """The settings with which a client outlasts `outage_seconds`; `patience_seconds` adds up the waits of its tries."""
+    """The settings with which a client outlasts `outage_seconds`; its waits add up to `patience_seconds`."""
 
     outage_seconds: float
     retries: int
@@ -39,15 +40,15 @@ class ClientSettings:
 
 
 def patience_seconds(retries: int) -> float:
-    """Return the sum of a client's waits between so many retries."""
+    """Return the sum of a client's waits between this many retries."""
     return PAUSE_MS / 1000 * sum(BACKOFF[min(number, len(BACKOFF) - 1)] for number in range(retries))
 
 
 def client_settings(restart: Restart, p99_seconds: float, *, retains: bool) -> ClientSettings:
     """Return the settings of clients that lose no request when a server is lost.
 
-    Its regions are unavailable until ZooKeeper notices, until the master gives up waiting for the server where it
-    `retains` regions, and until they are open elsewhere.
+    Its regions are unavailable until ZooKeeper notices, until the master stops waiting for the server (if it `retains`
+    regions), and until other servers open them.
     """
     window = restart.retention_window_seconds if retains else 0.0
     outage = SESSION_TIMEOUT_MS / 1000 + window + restart.opening_seconds

@@ -37,7 +37,7 @@ class Volume:
         return self.throughput_mib_s * MIB
 
     def beside(self, other: Volume) -> Volume:
-        """The volume, 1 GiB larger where the other has its size: a node knows its disks by their sizes."""
+        """Return the volume, 1 GiB larger if the other has its size: a node identifies its disks by size."""
         return replace(self, size_gib=self.size_gib + 1) if self.size_gib == other.size_gib else self
 
 

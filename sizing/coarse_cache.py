@@ -1,8 +1,8 @@
 """Bucket sizes and blocks of a cache so small that one bucket is a noticeable part of it.
 
-In a large cache blocks grow in proportion to its size. In a small one they do not: each bucket size keeps a bucket to
-itself, and a bucket has room for four of the longest block. Cells of megabytes have buckets of hundreds. So shorter
-lists of sizes are tried on HBase's own allocator, and the list that holds the most blocks is chosen.
+In a large cache, the number of blocks is proportional to its size. In a small cache it is not: each bucket size needs a
+bucket of its own, and a bucket has room for four of the longest blocks, which is megabytes for cells of megabytes. So
+shorter lists of sizes are tried with HBase's own allocation, and the list that holds the most blocks is chosen.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from sizing.block import LengthHistogram
 from sizing.bucket_sizes import short_lists
 from sizing.units import MIB
 
-# judgement: with 14 sizes, 13 of 200 buckets may lie idle, 6 % of the cache; a shorter list is worth a trial.
+# judgement: with 14 sizes, 13 of 200 buckets may be idle, 6 % of the cache, so a shorter list is worth a trial.
 COARSE_BUCKETS: Final = 200
 # judgement: beyond a thousand buckets the allocator and the proportion differ by 1 % at most.
 PROPORTIONAL_BUCKETS: Final = 1_000
-LIST_LENGTHS: Final = (1, 2, 3, 4, 6, 9, 13)  # judgement: one size more matters less the more there are
+LIST_LENGTHS: Final = (1, 2, 3, 4, 6, 9, 13)  # judgement: another size matters less, the more sizes there are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """The bucket sizes of one cache, and how many blocks it holds without one eviction."""
+    """The bucket sizes of one cache, and how many blocks it holds before the first eviction."""
 
     sizes: tuple[int, ...]
     blocks: int

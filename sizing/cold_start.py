@@ -1,8 +1,8 @@
-"""The course of a cluster whose caches are cold: what it serves and how it warms, step by step in time.
+"""The course of a cluster with cold caches: the reads that it serves and how it warms up, step by step in time.
 
 At each hit ratio the resources bound the reads: handlers that wait for S3, S3's own limit, disks, network and CPU.
-Prefetch uses the same disks, network, CPU and requests. Where both together want more than there is, each gets at least
-half, so reads slow the warm-up and the warm-up slows reads, but neither stops the other.
+Prefetch uses the same disks, network, CPU and requests. If they need more than there is, each gets at least half, so
+reads slow down the warm-up and the warm-up slows down reads, but neither stops the other.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
 
 # judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
 LEAST_SHARE: Final = 0.5
-STEP_ERROR: Final = 0.02  # of a time that is counted in steps
-# Steps grow with time, because reads warm a cache fast at first and slowly later; a test holds them against steps a
+STEP_ERROR: Final = 0.02  # the relative error of a time that is counted in steps
+# Steps grow with time, because reads warm a cache quickly at first and slowly later; a test compares them with steps a
 # tenth as long.
 FIRST_STEP_SECONDS: Final = 2.0
 STEP_FRACTION: Final = 0.08
-# judgement: of the final hit ratio; the rest is left out of the course.
+# judgement: the fraction of the final hit ratio that the course leaves out.
 NEARLY_WARM: Final = 1e-4
-LONGEST_HOURS: Final = 24.0  # judgement: whoever waits for more than a day looks at no course
+LONGEST_HOURS: Final = 24.0  # judgement: nobody looks at a course of more than a day
 CURVE_POINTS: Final = 48
 BISECTIONS: Final = 30
 ROUNDING: Final = 1e-9
@@ -50,7 +50,7 @@ LONGER: Final = 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefetching:
-    """The prefetch of a whole cluster: its blocks, how fast it is alone, and the bytes of a block."""
+    """The prefetch of a whole cluster: its blocks, its rate without reads, and the bytes of a block."""
 
     blocks: float
     blocks_per_second: float
@@ -59,7 +59,7 @@ class Prefetching:
     get_bytes: float
 
     def use(self, resource: str) -> float:
-        """Return what one block takes of that resource; writes to a new cache file are merged into long IOs."""
+        """Return how much of a resource one block takes; writes to a new cache file are merged into long IOs."""
         throughputs, iops = zip(*DISK_RESOURCES.values(), strict=True)
         if resource in throughputs:
             return self.slot_bytes
@@ -71,7 +71,7 @@ class Prefetching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """One resource that reads and prefetch share: its capacity, and what a read and a prefetched block take of it."""
+    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take."""
 
     name: str
     capacity: float
@@ -81,7 +81,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Reads offered and possible, and prefetched blocks, each a second; `bottleneck` allows no more reads."""
+    """The offered reads, the possible reads and the prefetched blocks per second; `bottleneck` limits the reads."""
 
     offered_per_second: float
     possible_per_second: float
@@ -101,10 +101,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdCourse:
-    """The course: `points` of (hours, hit ratio, reads a second), and when its two milestones are reached.
+    """The course: `points` of (hours, hit ratio, reads a second), and its two milestones.
 
-    `prefetch_seconds` is when all that fits has been prefetched; `carried_seconds` when every read of an open load is
-    served: None where that never happens, or where the load is closed and so never more than what is served.
+    After `prefetch_seconds`, everything that fits has been prefetched. After `carried_seconds`, every read of an open
+    load is served; None if that never happens, and for a closed load, which never exceeds what is served.
     """
 
     points: tuple[tuple[float, float, float], ...]
@@ -112,7 +112,7 @@ class ColdCourse:
     carried_seconds: float | None
 
     def hit_ratios(self, hours: float, points: int = CURVE_POINTS) -> tuple[tuple[float, float], ...]:
-        """Return the hit ratio at equal distances of time."""
+        """Return the hit ratio at equal intervals of time."""
         at = np.linspace(0.0, hours, points + 1)
         times, ratios, _ = zip(*self.points, strict=True)
         return tuple(zip(at.tolist(), np.interp(at, times, ratios).tolist(), strict=True))
@@ -120,7 +120,7 @@ class ColdCourse:
 
 @dataclass(frozen=True, kw_only=True)
 class ColdStart:
-    """A cluster with empty caches, the load that comes to it, and the prefetch that fills them."""
+    """A cluster with empty caches, its load, and the prefetch that fills the caches."""
 
     cluster: ServingCluster
     read: Read
@@ -131,9 +131,9 @@ class ColdStart:
     prefetching: Prefetching
 
     def served(self, hit_ratio: float, *, prefetches: bool = True) -> Moment:
-        """Return what reads and prefetch get at that hit ratio.
+        """Return the rates of reads and of prefetch at this hit ratio.
 
-        Reads get what prefetch leaves, and half of each resource at least; prefetch gets what those reads leave.
+        Reads get what prefetch leaves, but at least half of each resource; prefetch gets what these reads leave.
         """
         contests = list(self._contests(hit_ratio))
         wish = self._undisturbed(contests) if prefetches else 0.0
@@ -153,12 +153,12 @@ class ColdStart:
         )
 
     def _undisturbed(self, contests: Iterable[Contest]) -> float:
-        """Return the blocks a second that prefetch brings where no read is served beside it."""
+        """Return the blocks a second that prefetch brings while no reads are served."""
         ends = (contest.capacity / contest.per_block for contest in contests if contest.per_block > 0)
         return min(self.prefetching.blocks_per_second, *ends)
 
     def _contests(self, hit_ratio: float) -> Iterator[Contest]:
-        """Every resource; the network is full duplex, so prefetch meets only what arrives."""
+        """Yield every resource; the network is full duplex, so prefetch competes only with incoming data."""
         for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
             per_read = resource.capacity / resource.max_reads_per_second
             if resource.name != "network":
@@ -171,23 +171,23 @@ class ColdStart:
             yield Contest(name="network", capacity=resource.capacity, per_read=per_read, per_block=0.0)
 
     def _offered(self, hit_ratio: float) -> float:
-        """Reads a second that are sent; a client of a closed load waits for its answer before it sends the next."""
+        """Return the reads a second that clients send; in a closed load, each client waits for its answers."""
         if isinstance(self.load, ClosedLoad):
             seconds = seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
             return concurrency(self.load.concurrency, seconds).max_reads_per_second
         return self.load.reads_per_second
 
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
-        """The time of the prefetch, exact where it decides: reads lengthen it, and at most double it."""
+        """Return the time of the prefetch, exact where that decides; reads lengthen it, and at most double it."""
         alone = self.prefetching.blocks / self._undisturbed(self._contests(1.0))
         if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
             return alone
         return self.course.prefetch_seconds
 
     def carried_seconds_against(self, wanted_seconds: float) -> float:
-        """The time until every read is served, exact where it decides; a lower bound where that is too long.
+        """Return the time until every read is served, exact where that decides, and a lower bound if it is too long.
 
-        Nothing warms faster than caches that are offered every read and that prefetch fills undisturbed.
+        No cache warms faster than one that receives every read and that prefetch fills undisturbed.
         """
         if isinstance(self.load, ClosedLoad):
             return 0.0
@@ -206,7 +206,7 @@ class ColdStart:
 
     @cached_property
     def least_hit_ratio(self) -> float | None:
-        """The hit ratio from which every read is served once prefetch is over; None for a closed load or too many."""
+        """Return the hit ratio from which every read is served after prefetch; None for a closed or too large load."""
         if isinstance(self.load, ClosedLoad) or not self._carries(1.0):
             return None
         low, high = -1.0, 1.0
@@ -237,7 +237,7 @@ class _Stepper:
     """One walk through time: the state of the caches, and the milestones that it has passed."""
 
     def __init__(self, start: ColdStart) -> None:
-        """Nothing is cached, and prefetch begins."""
+        """Start with empty caches and a prefetch."""
         self.start = start
         self.warming = Warming(popularity=start.popularity, room=start.room)
         self.warmth, self.seconds, self.prefetch_seconds = Warmth(), 0.0, 0.0
@@ -251,7 +251,7 @@ class _Stepper:
         return self.warmth.prefetched_blocks >= (1 - ROUNDING) * self.start.prefetching.blocks
 
     def advance(self) -> None:
-        """Move on by one step, which ends where prefetch does."""
+        """Go one step further; a step ends at the latest when prefetch ends."""
         step, before, prefetches = max(FIRST_STEP_SECONDS, STEP_FRACTION * self.seconds), self.now, not self.prefetched
         if prefetches:
             rest = self.start.prefetching.blocks - self.warmth.prefetched_blocks

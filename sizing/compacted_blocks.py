@@ -1,7 +1,7 @@
 """How large a compaction may be whose output enters the cache.
 
-A compaction replaces the blocks of its input, so a cache that holds all the data caches its output. A cache that holds
-less would lose blocks that are read often to the output of one large compaction, most of which nobody reads.
+A compaction replaces the blocks of its input, so a cache that holds all the data caches its output. In a cache that
+holds less, the output of one large compaction, most of which nobody reads, would replace blocks that are read often.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 __all__ = ["THRESHOLD_FRACTION", "largest_cached_compaction_bytes"]
 
-# judgement: one compaction replaces at most a tenth of a server's cache, which its reads bring back within minutes.
+# judgement: one compaction replaces at most a tenth of a server's cache, and reads bring that back within minutes.
 THRESHOLD_FRACTION: Final = 0.1
 
 

@@ -1,8 +1,8 @@
-"""The threads and limits with which flushes and compactions keep up with the writes: settings, and so solved for.
+"""The threads and limits with which flushes and compactions keep up with the writes; they cost nothing.
 
-A store with `hbase.hstore.blockingStoreFiles` files is not flushed, and then its region blocks. HBase holds compactions
-to a throughput that rises from a lower to a higher bound with the number of files, counted in bytes of cells that are
-neither encoded nor compressed; it lifts that limit only when flushes already wait.
+HBase does not flush a store with more than `hbase.hstore.blockingStoreFiles` files, and then its region blocks. HBase
+limits compactions to a throughput that rises with the number of files from a lower to a higher bound, in bytes of cells
+that are neither encoded nor compressed. It lifts the limit only when flushes already wait.
 
 Source: HBase 2.6.2 PressureAwareCompactionThroughputController, CompactSplit, ExploringCompactionPolicy.
 """
@@ -22,12 +22,12 @@ from sizing.units import GIB, MIB, SECONDS_PER_HOUR
 
 __all__ = ["WriteSettings", "amplification", "day_limit", "write_settings"]
 
-# The amplification that HBase's own selection gives, simulated for flushes of 2 to 480 MiB and regions of 5 to 30 GiB,
-# is within 15 % of these: a flush, merges by a ratio, and a quarter for each flush that the least size takes.
+# These terms are within 15 % of the amplification of HBase's own selection, simulated for flushes of 2 to 480 MiB and
+# regions of 5 to 30 GiB: a flush, merges by a ratio, and a quarter for each flush below the least size.
 FIRST_WRITES: Final = 0.87
 WRITES_PER_E_FOLD: Final = 0.89
 FLUSHES_OF_A_MERGE: Final = 4
-NIGHT_WRITES: Final = 1  # what waits for the night is written once more
+NIGHT_WRITES: Final = 1  # cells that wait for the night are written once more
 
 LOWER_BOUND_BYTES: Final = 50 * MIB  # hbase.hstore.compaction.throughput.lower.bound, HBase's default
 HIGHER_BOUND_FACTOR: Final = 2  # hbase.hstore.compaction.throughput.higher.bound, the ratio of HBase's defaults
@@ -35,24 +35,24 @@ FEWEST_FLUSHERS: Final = 2  # hbase.hstore.flusher.count, HBase's default
 MOST_FLUSHERS: Final = 16  # judgement: each holds four parts of 64 MiB on the way to S3
 LARGE_COMPACTIONS: Final = 1
 FEWEST_COMPACTIONS: Final = 2  # one small and one large, HBase's default
-MOST_COMPACTIONS_PER_VCPU: Final = 2  # judgement: a third of a compaction's time is a core's; two keep a core busy
-# judgement: enough for flushes of 128 MiB, and for a few rounds of merging them; a larger file waits for the night.
+MOST_COMPACTIONS_PER_VCPU: Final = 2  # judgement: a compaction uses a core a third of the time; two keep it busy
+# judgement: enough for flushes of 128 MiB and a few rounds of merging them; larger files wait for the night.
 DAY_LIMIT_BYTES: Final = 2 * GIB
 NIGHT_SECONDS: Final = 4 * SECONDS_PER_HOUR
 """The hours in which large compactions run, one at a time on a RegionServer."""
 DAY_SECONDS: Final = 24 * SECONDS_PER_HOUR
-# judgement: HBase's selection, simulated, keeps a store at 11 files at most with a fifth of a day's writes as the
-# limit; with a tenth it reaches 15, is called stuck, and merges whatever is smallest, again and again.
+# judgement: in a simulation of HBase's selection, a store has 11 files at most if the limit is a fifth of a day's
+# writes. With a tenth it reaches 15, counts as stuck, and merges the smallest files again and again.
 FILES_OF_A_DAY: Final = 5
-BLOCKING_STORE_FILES: Final = 16  # HBase's default; EMR documents 10, and 11 come about without any trouble
-COPIES_OF_A_REGION: Final = 2  # judgement: the files that one compaction merges hold a cell twice at most
+BLOCKING_STORE_FILES: Final = 16  # HBase's default; EMR documents 10, and stores reach 11 without any trouble
+COPIES_OF_A_REGION: Final = 2  # judgement: the files of one compaction hold a cell at most twice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSettings:
     """The settings of a RegionServer that decide which writes it carries, as they are rendered.
 
-    `amplification` is how often a byte is written to store files with them.
+    `amplification` is how often a byte is written to store files with these settings.
     """
 
     flush_size_bytes: int
@@ -69,7 +69,7 @@ class WriteSettings:
 
     @property
     def compactions(self) -> int:
-        """Return the threads that compact: one for large compactions takes small ones, too."""
+        """Return the number of threads that compact; the one for large compactions takes small ones, too."""
         return self.small_compactions + self.large_compactions
 
 
@@ -88,7 +88,7 @@ def amplification(flush_bytes: float, flush_size_bytes: float, largest_bytes: fl
 def write_settings(
     share: WriteShare, memstore: Memstore, files: FileWriting, vcpus: int, pins: Pins = NO_PINS
 ) -> WriteSettings:
-    """Settings that keep flushes and compactions below the utilisation of all resources; pinned ones stay as stated."""
+    """Return the settings that keep flushes and compactions below the planned utilisation; pins stay as stated."""
     cells, arriving = share.cells, share.cells_per_second / UTILISATION
     flush_cells = memstore.flush_heap_bytes / cells.heap_bytes
     day_limit_bytes, night = day_limit(share, files)
@@ -117,9 +117,9 @@ def write_settings(
 
 
 def day_limit(share: WriteShare, files: FileWriting) -> tuple[int, int]:
-    """Return the largest compaction by day, in whole GiB, and how often the night writes what waits for it.
+    """Return the largest compaction by day, in whole GiB, and how often cells are written again at night.
 
-    Where one compaction at a time cannot take a day's writes in a night, nothing waits for the night.
+    If one compaction at a time cannot merge a day's writes in a night, no cells wait for the night.
     """
     day_cells = share.cells_per_second * DAY_SECONDS
     most = max(DAY_LIMIT_BYTES, GIB * math.ceil(COPIES_OF_A_REGION * share.region_bytes / GIB))

@@ -1,7 +1,7 @@
-"""Every cache size and volume speed of so many nodes of one type, with what such a cluster costs a month.
+"""Every cache size and volume speed of a number of nodes of one type, with the monthly cost of each cluster.
 
-The costs of a whole grid are computed as arrays, in a fraction of a millisecond. Whether a point meets the targets is
-decided by `Candidate`, which takes longer, and only for points that could win.
+The costs of a whole grid are computed as arrays, in a fraction of a millisecond. `Candidate` decides whether a point
+meets the targets. That takes longer, and only happens for points that could win.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Floats = NDArray[np.float64]
 SIZE_STEP: Final = 1.02  # judgement: a cache 2 % too large is at most 1 % of a bill, half of which is nodes
 SPEED_STEP: Final = 1.1  # judgement: a volume a tenth too fast costs each node a dollar or two
 SPEEDS: Final = SPEED_STEP ** np.arange(24.0)
-"""How many times as fast as the load needs a volume may be: up to nine times, for a target of latency or warm-up."""
+"""The speed of a volume as a multiple of what the load needs: up to nine times, for a target of latency or warm-up."""
 ONE: Final = np.ones((1, 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeChoice:
-    """So many core nodes of one type, with one kind of storage."""
+    """A number of core nodes of one type, with one kind of storage."""
 
     question: SizingInputs
     instance: InstanceType
@@ -43,7 +43,7 @@ class NodeChoice:
 
     @property
     def survivors(self) -> int:
-        """Nodes left when the nodes that may be lost are gone."""
+        """Return the number of nodes left after losing as many as may be lost."""
         return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)
 
     @property
@@ -58,7 +58,7 @@ class CostGrid:
     """The clusters of one choice of nodes: rows are cache sizes, ascending; columns are volume speeds, ascending.
 
     `cache_mib` has shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes, speeds). `usd` leaves out
-    what all points of a grid have in common, and is infinite where no volume is sold that carries the offered reads.
+    the cost that all points have in common, and is infinite where no volume on sale carries the offered reads.
     """
 
     nodes: NodeChoice
@@ -81,7 +81,7 @@ class CostGrid:
 
 
 def cost_grid(nodes: NodeChoice) -> CostGrid | None:
-    """Return the grid of so many nodes; None where no volume is large enough or fast enough."""
+    """Return the grid of these nodes; None if no volume is large or fast enough."""
     if nodes.storage in {"pinned", "none"}:
         return CostGrid(nodes=nodes, cache_mib=np.zeros(1), throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":
@@ -103,7 +103,7 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Volumes:
-    """The EBS volumes of a node for each size of cache: how large, how many, and how many reads hit them."""
+    """The EBS volumes of a node for each cache size: their size, their number, and the share of reads that hit them."""
 
     size_gib: Floats
     count: int
@@ -136,14 +136,14 @@ def _provisioned(nodes: NodeChoice, sizes: Floats, volumes: _Volumes, usd: Float
         + size_gib * prices.usd("gp3-gib-month")
     )
     usd = usd + nodes.count * volumes.count * provisioned_usd
-    # A speed beyond what is sold is the fastest again.
+    # A speed that is not on sale becomes the fastest one again.
     again = np.diff(throughput, axis=1, prepend=0) + np.diff(operations, axis=1, prepend=0) == 0
     usd = np.where(again | ~enough[:, None], np.inf, usd)
     return CostGrid(nodes=nodes, cache_mib=sizes, throughput_mib_s=throughput, iops=operations, usd=usd)
 
 
 def _cache_sizes_mib(nodes: NodeChoice) -> Floats:
-    """Return caches for each node from the least that meets the hit ratio to what holds everything; shape (sizes,)."""
+    """Return a node's caches, from the smallest that meets the hit ratio to one that holds all data; shape (sizes,)."""
     demand, survivors = nodes.question.demand, nodes.survivors
     everything = demand.everything_bytes
     least = min(everything, max(demand.capacity_bytes(nodes.question.requirements.targets.hit_ratio), survivors * GIB))
@@ -161,7 +161,7 @@ def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
 
 
 def least_storage_usd(question: SizingInputs, storage: Storage) -> float:
-    """Return what volumes and GETs cost a month at least, on however many nodes."""
+    """Return the least monthly cost of volumes and GETs on any number of nodes."""
     if storage != "gp3":
         return 0.0
     demand, prices = question.demand, question.world.prices

@@ -60,7 +60,7 @@ def storages(question: SizingInputs, instance: InstanceType) -> tuple[Storage, .
 
 
 def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:
-    """Return the volumes of each of so many nodes that share the data."""
+    """Return the volumes of each node, if this many nodes share the data."""
     if storage == "pinned":
         return _pinned(question, question.requirements.cluster.core.volumes or (), servers)
     system = system_volume(question, choice.instance, choice.cache_mib, servers)
@@ -79,7 +79,7 @@ def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, serve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeChoice:
-    """The choices that are left for a node's volumes: how large a cache they hold, and how fast they are."""
+    """The open choices for a node's volumes: the size of the cache that they hold, and their speed."""
 
     instance: InstanceType
     cache_mib: int = 0

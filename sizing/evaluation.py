@@ -1,4 +1,4 @@
-"""A candidate with its bill and what it misses, and what a search returns."""
+"""A candidate with its bill and the targets that it misses, and the result of a search."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Evaluation:
 
     @property
     def serves(self) -> bool:
-        """Return whether it misses nothing."""
+        """Return whether the candidate meets all targets."""
         return not self.shortfalls
 
     @property
     def lacks_memory(self) -> bool:
-        """Return whether it cannot run at all."""
+        """Return whether the nodes lack the memory to run at all."""
         return self.misses({"memory"})
 
     def misses(self, targets: frozenset[str] | set[str]) -> bool:
-        """Return whether it misses one of these targets."""
+        """Return whether the candidate misses one of these targets."""
         return any(shortfall.target in targets for shortfall in self.shortfalls)
 
     @property
     def rank(self) -> tuple[bool, int, float, int]:
-        """Return what runs first, then fewest shortfalls, then the cheapest, then the fewest nodes."""
+        """Return the order of candidates: those that can run, then fewest shortfalls, lowest price, fewest nodes."""
         return (self.lacks_memory, len(self.shortfalls), self.usd_per_month, self.candidate.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unevaluated:
-    """A type that costs more than the winner even with the fewest nodes that could serve, and was not looked at."""
+    """A type that was not evaluated, because even the fewest nodes that could serve cost more than the winner."""
 
     instance: InstanceType
     count: int

@@ -29,10 +29,10 @@ IOPS_PER_MIB_S: Final = 4
 IOPS_PER_GIB: Final = 500
 EMR_DOCUMENTED_GIB: Final = 1_024
 EMR_DOCUMENTED_MIB_S: Final = 1_000
-# judgement: EMR documents 25 volumes for an instance; a DataNode has twelve disks at most in practice, and its node is
-# lost as a whole.
+# judgement: EMR documents 25 volumes for an instance, but a DataNode has twelve disks at most in practice, and all of
+# them are lost with its node.
 EMR_MOST_VOLUMES: Final = 12
-# judgement: a step is a dollar a month; finer ones make plans differ for nothing.
+# judgement: a step costs a dollar a month; with finer steps, plans would differ for no reason.
 THROUGHPUT_STEP_MIB_S: Final = 25
 IOPS_STEP: Final = 500
 MOST_IOPS: Final = 40_000  # judgement: half of what EBS documents; beyond it a second volume is cheaper
@@ -47,15 +47,18 @@ def most_iops(size_gib: int) -> int:
 
 
 def least_gib(iops: Floats | float) -> Floats:
-    """Return the smallest volumes that may be provisioned with so many; what gp3 includes, each has. Shape as iops."""
+    """Return the smallest volumes on which these IOPS can be provisioned; every volume has those that gp3 includes.
+
+    Shape as iops.
+    """
     return np.where(np.asarray(iops) <= INCLUDED_IOPS, 1.0, np.ceil(np.asarray(iops) / IOPS_PER_GIB))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisions:
-    """The most that a volume is provisioned with on an instance that sustains `mib_s` and `iops` to all its EBS.
+    """The most that is provisioned on a volume of an instance that sustains `mib_s` and `iops` to all its EBS volumes.
 
-    The included amounts always may be, and provisioning beyond the instance's own limit buys bursts only.
+    The included amounts are always allowed. Beyond the instance's own limit, provisioning buys only bursts.
     """
 
     mib_s: int
@@ -63,13 +66,13 @@ class Provisions:
 
     @classmethod
     def of(cls, instance: InstanceType) -> Provisions:
-        """Return the limits of the instance, or EMR's where they are lower."""
+        """Return the limits of the instance, or those of EMR if they are lower."""
         iops = max(INCLUDED_IOPS, min(instance.ebs_sustained_iops, MOST_IOPS))
         mib_s = min(instance.ebs_sustained_bytes_per_second // MIB, EMR_DOCUMENTED_MIB_S, iops // IOPS_PER_MIB_S)
         return cls(mib_s=max(INCLUDED_MIB_S, mib_s), iops=iops)
 
     def sufficient(self, mib_s: Floats, iops: Floats) -> tuple[Floats, Floats]:
-        """Return the least throughput and IOPS on sale that give so much, or the most there is; shapes as given."""
+        """Return the least throughput and IOPS on sale that are enough, or else the most on sale; shapes as given."""
         throughput = np.maximum(INCLUDED_MIB_S, THROUGHPUT_STEP_MIB_S * np.ceil(mib_s / THROUGHPUT_STEP_MIB_S))
         throughput = np.minimum(throughput, self.mib_s)
         operations = np.maximum(np.maximum(INCLUDED_IOPS, iops), IOPS_PER_MIB_S * throughput)

@@ -1,4 +1,4 @@
-"""HDFS as the store of the data: how long a lost node's data takes to be copied again, and threads for its daemons."""
+"""HDFS as the store of the data: how long it takes to copy a lost node's data again, and the threads of its daemons."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 from sizing.pins import Pins
 from sizing.units import SECONDS_PER_HOUR
 
-# judgement: until it is over, another lost node leaves one copy of some blocks; in four hours that is rare.
+# judgement: until then, another lost node leaves a single copy of some blocks; within four hours that is rare.
 LONGEST_RECOVERY_SECONDS: Final = 4.0 * SECONDS_PER_HOUR
 RECOVERY_FRACTION: Final = (
-    0.5  # judgement: the other half of every disk serves reads, flushes and compactions meanwhile
+    0.5  # judgement: meanwhile, the other half of every disk serves reads, flushes and compactions
 )
 # judgement: the usual rule of operators for dfs.namenode.handler.count, 20 x ln(nodes).
 NAMENODE_HANDLERS_PER_LN: Final = 20
@@ -38,8 +38,8 @@ class HdfsLoad:
     def recovery_seconds(self) -> float:
         """Return how long it takes until every block of a lost node has all its copies again.
 
-        Every surviving node reads its part of the lost blocks from its disks, and writes as much. With fewer survivors
-        than copies the node that EMR brings in writes them all.
+        Every surviving node reads its part of the lost blocks from its disks, and writes as much. If fewer nodes than
+        copies survive, the node with which EMR replaces the lost one writes all of them.
         """
         survivors = self.nodes - 1
         moved_bytes = 2 * self.node_bytes / survivors if survivors >= self.copies else self.node_bytes
@@ -63,7 +63,7 @@ class HdfsLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hdfs:
-    """The figures of HDFS in a plan whose data it stores."""
+    """The figures of HDFS in a plan in which HDFS stores the data."""
 
     recovery_seconds: float
     namenode_handlers: int
@@ -72,7 +72,7 @@ class Hdfs:
 
     @classmethod
     def of(cls, load: HdfsLoad, pins: Pins) -> Hdfs:
-        """Return the figures for that load, and those that overrides pin."""
+        """Return the figures for this load; overrides may pin some of them."""
         return cls(
             recovery_seconds=load.recovery_seconds,
             namenode_handlers=pins.namenode_handlers or load.namenode_handlers,

@@ -102,9 +102,10 @@ def live_index_bytes(blocks: int, cache_bytes: int, nominal_block_bytes: int) ->
 
 
 def l1_bytes(index_and_bloom_bytes: float, *, data_blocks: bool) -> int:
-    """L1 that keeps the leaf indexes and Bloom chunks of the files that one RegionServer hosts.
+    """Return the size of L1 for the leaf indexes and Bloom chunks of one RegionServer's files.
 
-    Without a BucketCache it takes the data blocks as well, and only its share for blocks read twice is safe from them.
+    Without a BucketCache, L1 also has the data blocks, and only its share for blocks that are read more than once is
+    safe from them.
     """
     return math.ceil(L1_SLACK * index_and_bloom_bytes / (MULTI_FRACTION if data_blocks else 1))
 

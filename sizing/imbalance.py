@@ -1,4 +1,4 @@
-"""How much more the busiest RegionServer of a cluster has to do than the mean."""
+"""How much more the busiest RegionServer of a cluster serves than the mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 class Imbalance:
     """The busiest RegionServer's load over the mean: in requests, and in blocks that come from a disk or from S3.
 
-    The page cache answers the hottest rows, so blocks are never spread more unevenly than requests.
+    Memory answers the hottest rows, so blocks are never spread more unevenly than requests.
     """
 
     requests: float = 1.0

@@ -9,20 +9,20 @@ from sizing.system_volume import hdfs_replication
 
 
 def load_bytes(candidate: Candidate) -> float:
-    """Return the bytes of cells that are put: what is stored, before its codec."""
+    """Return the bytes of cells that clients put: the stored data before compression."""
     workload = candidate.question.requirements.workload
     return workload.stored_bytes * workload.compression_ratio
 
 
 def log_bytes_per_second(candidate: Candidate) -> float:
-    """Return the cells that the logs take in cluster-wide: each is written once for each of its copies in HDFS."""
+    """Return the rate at which all logs accept cells; each cell is written once for each of its copies in HDFS."""
     system: Volume = next(volume for volume in candidate.layout.volumes if volume.purpose == "system")
     copies = hdfs_replication(candidate.question, candidate.count)
     return candidate.count * min(system.bytes_per_second, candidate.instance.ebs_sustained_bytes_per_second) / copies
 
 
 def network_bytes_per_second(candidate: Candidate) -> float:
-    """Return the cells that the network carries: out go the log's other copies, the flush and the compactions."""
+    """Return the rate at which the network carries cells: the log's other copies, the flush and compactions go out."""
     workload = candidate.question.requirements.workload
     copies = hdfs_replication(candidate.question, candidate.count)
     sent = copies - 1 + LEAST_AMPLIFICATION * candidate.question.mode.data_copies / workload.compression_ratio
@@ -30,5 +30,5 @@ def network_bytes_per_second(candidate: Candidate) -> float:
 
 
 def initial_load_seconds(candidate: Candidate) -> float:
-    """Return the time that a load takes at least at the slower of the two."""
+    """Return the least time of a load, at the slower of the two rates."""
     return load_bytes(candidate) / min(log_bytes_per_second(candidate), network_bytes_per_second(candidate))

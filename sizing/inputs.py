@@ -54,7 +54,7 @@ class SizingInputs:
 
     @property
     def written_bytes_per_second(self) -> float:
-        """Return what flushes and compactions at least write to the cache volumes, or to HDFS, cluster-wide."""
+        """Return the least that flushes and compactions write to all cache volumes, or to HDFS."""
         workload, blocks = self.requirements.workload, self.demand.blocks
         cells = workload.write_bytes_per_second / workload.cell_bytes
         stored_bytes = workload.key_value_bytes * blocks.on_disk_bytes / blocks.payload_bytes
@@ -82,7 +82,7 @@ class SizingInputs:
         return Timings(block_cpu_seconds=block_cpu_seconds(self.demand.blocks.payload_bytes, compressed=compressed))
 
     def imbalance(self, servers: int) -> Imbalance:
-        """Return how much more the busiest of so many RegionServers has to do than the mean."""
+        """Return how much more the busiest of this many RegionServers serves than the mean."""
         return imbalance(self.region_loads, servers)
 
     @cached_property
