@@ -102,7 +102,7 @@ def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
 class Draws:
     """The random numbers of one simulation, each of shape (reads,).
 
-    Every path is simulated with the same draws, so that a faster path never has the longer percentile by chance.
+    Every path is simulated with the same numbers, so that a faster path never has the longer percentile by chance.
     """
 
     blocks: Floats
@@ -123,7 +123,7 @@ def draws(seed: int, reads: int) -> Draws:
 
 
 def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
-    """Simulate latencies in seconds, in no order; shape (reads,)."""
+    """Return simulated latencies in seconds, in no order; shape (reads,)."""
     drawn = draws(seed, reads)
     whole = int(path.blocks)
     blocks = whole + (drawn.blocks < path.blocks - whole)
@@ -168,7 +168,7 @@ def _share_below(ascending: Floats, times: Floats) -> Floats:
 
 
 def _waits(waiting: Waiting, drawn: Draws) -> Floats:
-    """Return the queueing time of each read, with the mean given: by inversion, exponential or Beta(1, n - 1)."""
+    """Return the queueing time of each read for this mean, by inversion: exponential or Beta(1, n - 1)."""
     if waiting.mean_seconds <= 0:
         return np.zeros(len(drawn.waits))
     if waiting.closed_servers is None:

@@ -55,7 +55,7 @@ def direct_bytes(handlers: int) -> int:
 
 
 def most_handlers(ram_bytes: int, heap: Heap) -> int:
-    """Return how many handlers have room for their buffers beside that heap; negative where not even the heap fits."""
+    """Return how many handlers have room for their buffers beside this heap; negative if not even the heap fits."""
     spare_bytes = ram_bytes - sum(_parts(heap).values()) - _least_page_cache_bytes(ram_bytes) - NETTY_BYTES
     return math.floor(spare_bytes / (POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES))
 
@@ -80,7 +80,7 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
 
 
 def _parts(heap: Heap) -> dict[str, int]:
-    """The parts of a node's RAM that its handlers do not change."""
+    """The parts of a node's RAM that do not depend on the number of handlers."""
     return {
         "system": SYSTEM_BYTES,
         "daemons": DAEMON_BYTES,

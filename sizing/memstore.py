@@ -1,8 +1,7 @@
 """The memstore of a RegionServer, which holds the cells that clients write until they are flushed.
 
-HBase counts the heap of a cell, and not its bytes alone, against the flush size of its region and against the memstore
-of the RegionServer. At the lower limit of that memstore it flushes the largest region, at the upper limit it blocks
-writes.
+HBase counts the heap of a cell, and not only its bytes, towards the flush size of its region and the memstore of the
+RegionServer. At the lower limit of the memstore, it flushes the largest region; at the upper limit, it blocks writes.
 
 Source: HBase 2.6.2 HRegion.isFlushSize, MemStoreFlusher.
 """
@@ -21,15 +20,15 @@ from sizing.units import GIB, MIB
 __all__ = ["Memstore", "flush_room_bytes", "flush_size_bytes", "memstore_bytes"]
 
 FLUSH_SIZE_BYTES: Final = 128 * MIB  # hbase.hregion.memstore.flush.size, HBase's default
-# judgement: a region that is flushed more than once a minute makes a thousand files and more in a day.
+# judgement: a region that is flushed more than once a minute makes more than a thousand files a day.
 SHORTEST_FLUSH_SECONDS: Final = 60
-# judgement: HBase blocks a region at four flushes; beyond 2 GiB a region's replay after a crash takes minutes.
+# judgement: HBase blocks a region at four flushes; beyond 2 GiB, replaying a region after a crash takes minutes.
 MOST_FLUSH_BYTES: Final = 512 * MIB
 # judgement: flushes every half hour make store files large enough to compact cheaply on S3.
 FLUSH_INTERVAL_SECONDS: Final = 1_800
-MINIMUM_MEMSTORE_BYTES: Final = GIB // 2  # judgement: bursts of a table that is hardly written to
+MINIMUM_MEMSTORE_BYTES: Final = GIB // 2  # judgement: room for bursts of a table that is hardly written to
 FEWEST_REGIONS: Final = 1
-# judgement: HBase's own 0.95 leaves 26 MiB of the smallest memstore for the writes that arrive during a flush.
+# judgement: HBase's default of 0.95 leaves only 26 MiB of the smallest memstore for writes that arrive during a flush.
 LOWER_LIMIT: Final = 0.85
 
 
@@ -44,14 +43,14 @@ class Memstore:
 
     @property
     def room_bytes(self) -> float:
-        """Return what writes may fill while a flush runs: from the lower limit to the one that blocks."""
+        """Return the room for writes while a flush runs: from the lower limit to the upper one, which blocks."""
         return (1 - self.lower_limit) * self.size_bytes
 
     @property
     def flush_heap_bytes(self) -> float:
-        """Return the heap that one flush frees: the flush size, or less where the whole memstore fills first.
+        """Return the heap that one flush frees: the flush size, or less if the whole memstore fills first.
 
-        Regions that fill at the same pace reach the lower limit together, each with its part of it.
+        Regions that fill at the same rate reach the lower limit together, each with an equal part.
         """
         part = self.lower_limit * self.size_bytes / max(self.regions, FEWEST_REGIONS)
         return min(self.flush_size_bytes, part)
@@ -71,9 +70,9 @@ def flush_room_bytes(share: WriteShare, files: FileWriting) -> float:
 
 
 def memstore_bytes(share: WriteShare, files: FileWriting) -> int:
-    """Room for half an hour of one RegionServer's writes, and no more than its regions hold before they are flushed.
+    """Return room for half an hour of one RegionServer's writes, but no more than its regions hold before a flush.
 
-    It is never so small that the writes which arrive during a flush are blocked.
+    It is always large enough that writes are not blocked during a flush.
     """
     most_bytes = max(share.regions, FEWEST_REGIONS) * flush_size_bytes(share)
     wanted_bytes = share.heap_bytes_per_second * FLUSH_INTERVAL_SECONDS

@@ -1,4 +1,4 @@
-"""A RegionServer that is lost for good: how long its rows are offline, and until when its share is cached again."""
+"""A RegionServer that is lost for good: how long its rows are offline, and how long its cache takes to refill."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class LostNode:
 
     `rows_fraction` of the rows is offline for `offline_seconds`: until ZooKeeper gives the server up (`detection`), its
     log is split, the master stops waiting for it (`retention`) and other servers have opened its regions. With
-    `meta_probability` the node had `hbase:meta`: then it is `offline_with_meta_seconds`, and clients find no region
-    that they have not looked up before. `hit_ratio`, `reads_per_second` and `p99_latency_ms` are those of the others
-    once their caches are warm again; at first `cold_hit_ratio` remains. `refill_seconds` is how long a new node takes
-    to prefetch its share.
+    `meta_probability`, the node had `hbase:meta`. Then its rows are offline for `offline_with_meta_seconds`, and
+    clients cannot find a region that they have not looked up before. `hit_ratio`, `reads_per_second` and
+    `p99_latency_ms` are those of the other nodes once their caches are warm again; at first, the hit ratio is
+    `cold_hit_ratio`. `refill_seconds` is how long a new node takes to prefetch its share.
     """
 
     rows_fraction: float
@@ -41,7 +41,7 @@ class LostNode:
 
 
 def lost_node(candidate: Candidate) -> LostNode | None:
-    """Return what a candidate does with one node fewer; None where it has but one."""
+    """Return the figures of a candidate that has lost one node; None for a single node."""
     others = candidate.count - 1
     if others < FEWEST_OTHERS:
         return None

@@ -1,8 +1,8 @@
-"""How long the rows of a RegionServer are offline that crashes and does not return, as a replaced node never does.
+"""How long rows are offline after a RegionServer crashes and does not return, as on a node that EMR replaces.
 
 The lab's crash scenario measures the phases on HBase 2.6.2: ZooKeeper ends the session, the master splits the log and
-waits for the server as long as retention says, and survivors open the regions. If `hbase:meta` was there, the master
-first waits for it in the same way, and assigns nothing else meanwhile.
+waits for the server until the retention window ends, and survivors open the regions. If the server had `hbase:meta`,
+the master first waits for that table in the same way, and assigns nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 from sizing.restart import S3_TRIPS_PER_REGION
 from sizing.units import MIB
 
-# judgement: a log is read from HDFS, sorted by region, written again and replayed: tens of MiB/s for all of that.
+# judgement: the log is read from HDFS, sorted by region, written again and replayed, at tens of MiB/s in all.
 SPLIT_BYTES_PER_SECOND: Final = 20 * MIB
-SPLIT_START_SECONDS: Final = 2.0  # judgement: a log of seconds is split in a second or two
+SPLIT_START_SECONDS: Final = 2.0  # judgement: the log of a few seconds is split in a second or two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crash:
-    """The quantities that decide how long rows are offline: of the dead server, and of one that opens its regions."""
+    """The quantities of the dead server and of the others that decide how long rows are offline."""
 
     session_seconds: float
     retention_seconds: float
@@ -33,7 +33,7 @@ class Crash:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offline:
-    """The phases in which the rows of a server that never comes back are offline."""
+    """The phases during which the rows of a server that never returns are offline."""
 
     detection_seconds: float
     split_seconds: float
@@ -43,12 +43,12 @@ class Offline:
 
     @property
     def seconds(self) -> float:
-        """Return all phases, one after the other, where `hbase:meta` was elsewhere."""
+        """Return the sum of the phases, if `hbase:meta` was elsewhere."""
         return self.detection_seconds + self.split_seconds + self.retention_seconds + self.opening_seconds
 
 
 def offline(crash: Crash) -> Offline:
-    """Return the phases after a crash; `meta_seconds` come on top where `hbase:meta` was on the server."""
+    """Return the phases after a crash; if the server had `hbase:meta`, they last `meta_seconds` longer."""
     trips = S3_TRIPS_PER_REGION * crash.s3_trip_seconds
     return Offline(
         detection_seconds=crash.session_seconds,

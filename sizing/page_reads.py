@@ -42,7 +42,7 @@ FIRST_PAGES: Final = 4
 # clients (75.3 kB for a block of 66 kB, of 69.6 to 78.3 possible).
 MIXED_SHARE: Final = 0.6
 LENGTHS: Final = 4_096  # of which what was found is kept
-# Once Linux reads ahead as much as it ever does, the reads repeat every 32 pages; they do so after half a MiB.
+# Once Linux reads ahead as far as it ever does, which is after half a MiB, the reads repeat every 32 pages.
 STEADY_STEPS: Final = 512 * 1024 // SLOT_STEP_BYTES
 PERIOD_STEPS: Final = MOST_PAGES * PAGE_BYTES // SLOT_STEP_BYTES
 

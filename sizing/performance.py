@@ -86,10 +86,10 @@ def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcp
 
 
 def reads_in_progress(question: SizingInputs, cluster: ServingCluster, hits: Hits) -> float:
-    """Reads that the busiest server works on at once when the cluster carries the load, with room for queues.
+    """Return how many reads the busiest server works on at once under the load, with room for queues.
 
-    By Little's law. Of an open load that is too much, what the hardware and S3 allow; of a closed one, an even share
-    of its requests.
+    By Little's law. For an open load that is too large, it is what the hardware and S3 allow; for a closed load, an
+    even share of its requests.
     """
     load = question.requirements.workload.load
     if isinstance(load, ClosedLoad):
@@ -116,7 +116,7 @@ def _load(question: SizingInputs, handlers: Handlers, stations: QueueingNetwork)
 
 
 def _saturated(stations: QueueingNetwork, handlers: Handlers) -> LoadResult:
-    """Every handler busy or the bottleneck: what is served of a load that is too much (Little's law)."""
+    """Return what is served of a load that is too large, with every handler or the bottleneck busy (Little's law)."""
     busy = handlers.servers * handlers.per_server
     served = min(stations.bottleneck.max_reads_per_second, busy / stations.seconds_alone / handlers.imbalance)
     return LoadResult(

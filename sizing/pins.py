@@ -1,4 +1,4 @@
-"""Figures of a RegionServer that a person states with an override, and that the calculator then uses as they are."""
+"""Figures of a RegionServer that somebody states with an override, and that the calculator then uses as they are."""
 
 from __future__ import annotations
 

@@ -80,10 +80,10 @@ class HitRatio:
 class Throughput:
     """The performance of the warm cluster with all its nodes, and its bottleneck. Percentiles are estimates.
 
-    `reads_per_second` is what it serves of the load: all of an open load below saturation, what the clients of a
-    closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
-    `saturation_reads_per_second` is the bottleneck's own bound, where the busiest RegionServer, which has so many times
-    the mean to do as `busiest_server` says, has used it up.
+    `reads_per_second` is the part of the load that it serves: all of an open load below saturation, or the rate that
+    the clients of a closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
+    `saturation_reads_per_second` is the limit of the bottleneck, at which the busiest RegionServer, which serves
+    `busiest_server` times the mean, has used it up.
     """
 
     reads_per_second: float
@@ -101,9 +101,9 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmUp:
-    """From cold caches, while reads go on: how long prefetch takes, and the curve of (hours, hit ratio).
+    """The warm-up from cold caches while reads go on: the time of the prefetch, and the curve of (hours, hit ratio).
 
-    `limit` is the slowest step of a prefetch that no reads delay.
+    `limit` is the slowest step of a prefetch without reads.
     """
 
     prefetch_seconds: float
@@ -154,7 +154,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """The cheapest cluster for the same load with another block size or codec, and what it saves.
+    """The cheapest cluster for the same load with another block size or codec, and its saving.
 
     `setting` is the attribute of the column family that differs: BLOCKSIZE or COMPRESSION.
     """
@@ -173,10 +173,11 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One cluster as the calculator decides it.
+    """One cluster as the calculator plans it.
 
-    `feasible` is false where no cluster meets the targets; `nearest` then names the best that can be had of each, and
-    the figures are those of the first. A pinned cluster is feasible, and `meets_targets` says whether it meets them.
+    `feasible` is false if no cluster meets the targets; `nearest` then names the best attainable value of each target,
+    and the figures are those of the first cluster. A pinned cluster is feasible, and `meets_targets` says whether it
+    meets them.
     """
 
     environment: str

@@ -46,7 +46,7 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
 
 
 def cache_room(demand: CacheDemand, cache_bytes: float) -> CacheCapacity:
-    """Return how many blocks caches of so many bytes hold, cluster-wide, and where prefetch stops."""
+    """Return how many blocks caches of this many bytes hold in the whole cluster, and how many prefetch brings."""
     slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
     factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
     blocks_after_eviction = (
@@ -58,7 +58,7 @@ def cache_room(demand: CacheDemand, cache_bytes: float) -> CacheCapacity:
 
 
 def cold_start(inputs: SizingInputs, share: ServerShare, cluster: ServingCluster, threads: int) -> ColdStart:
-    """Return the servers with empty caches under the workload, each of them with its share."""
+    """Return the servers with empty caches under the workload, each with its share."""
     demand, servers = inputs.demand, cluster.servers
     alone, blocks = fill_seconds(demand, share, cluster, threads), share.cached_blocks * servers
     return ColdStart(

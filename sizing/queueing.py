@@ -42,7 +42,7 @@ class Overloaded(ValueError):
 class Station:
     """A queue: `demand_seconds` of service per read at one of `copies`, each with `channels` at work.
 
-    The busiest copy has `imbalance` times the mean to do, and every read is taken to meet its queue.
+    The busiest copy serves `imbalance` times the mean, and the model assumes that every read meets its queue.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Station:
 
     @property
     def max_reads_per_second(self) -> float:
-        """Reads a second when every channel of the busiest copy is always busy."""
+        """Return the reads a second when every channel of the busiest copy is always busy."""
         busiest = self.demand_seconds * self.imbalance
         return self.copies * self.channels / busiest if busiest > 0 else inf
 

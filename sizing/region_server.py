@@ -32,7 +32,7 @@ from sizing.workload import Workload
 __all__ = ["RegionServer", "ServerShare", "index_format", "prefetch_threads", "region_server"]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
-# judgement: so that a load that moves a little changes no setting of a running cluster.
+# judgement: small changes of the load then change no setting of a running cluster.
 HANDLER_STEP: Final = 10
 # judgement: answers are built on the heap; all handlers at once may fill a tenth of it. The HBase guide asks for few
 # handlers where answers are large, and has ten for megabytes.
@@ -54,7 +54,7 @@ INFINITE: Final = float("inf")  # the disk of an index that is empty
 class ServerShare:
     """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks.
 
-    `reads_in_progress` is how many reads it works on at once when the cluster carries its load.
+    `reads_in_progress` is how many reads the server works on at once when the cluster carries its load.
     """
 
     cache_bytes: int
@@ -126,7 +126,7 @@ def region_server(
 
 
 def _restart(timing: Restart, question: SizingInputs) -> Restart:
-    """Give up the margin of the retention window where a target is shorter, unless somebody pinned the retries."""
+    """Return the restart without the margin of its retention window if a target requires that and no pin forbids it."""
     most = question.requirements.targets.offline_after_crash_seconds
     if most is None or question.requirements.pins.retain_retries:
         return timing
@@ -144,7 +144,7 @@ def prefetch_threads(instance: InstanceType) -> int:
 
 
 def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads_in_progress: float) -> int:
-    """`hbase.regionserver.handler.count`: what the load keeps busy, as far as answers fit the heap and buffers the RAM.
+    """Return `hbase.regionserver.handler.count`: as many as the load keeps busy, within the heap and the RAM.
 
     A handler that waits for a disk or for S3 uses no CPU, so handlers cost memory and nothing else.
     """

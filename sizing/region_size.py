@@ -1,6 +1,7 @@
 """How large regions are, and at which size HBase splits them.
 
-A split drops the cached blocks of the region that splits, so the limit lies well above the regions that there are.
+Before HBase 2.6.3, a split drops the cached blocks of the region that splits, so the limit is well above the mean
+region.
 Source: HBase 2.6.2 SteppingSplitPolicy and ConstantSizeRegionSplitPolicy (read in the jar): the limit is 10 GiB by
 default, and each region draws its own, up to an eighth above or below it.
 """
@@ -16,7 +17,7 @@ from sizing.workload import Workload
 
 DEFAULT_SPLIT_BYTES: Final = 10 * GIB  # hbase.hregion.max.filesize
 JITTER_FRACTION: Final = 0.125  # hbase.hregion.max.filesize.jitter is 0.25, from an eighth below to an eighth above
-# judgement: a region of 1.75 times the mean does not split, and daughters of a region that grew to the limit are means.
+# judgement: a region of 1.75 times the mean does not split, and the daughters of a region at the limit have mean size.
 SPLIT_GROWTH: Final = 2.0
 
 
@@ -37,5 +38,5 @@ class Regions:
 
     @property
     def first_split_bytes(self) -> float:
-        """Return the size from which on a region may split: the least limit that one draws."""
+        """Return the size from which a region may split: the lowest limit that a region can draw."""
         return self.split_bytes * (1 - JITTER_FRACTION)

@@ -27,10 +27,10 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One EMR release with HBase 2.6. Amazon's own backports are unknown: the gates say what upstream has.
+    """One EMR release with HBase 2.6. Amazon's own backports are unknown, so the gates say what upstream HBase has.
 
-    `support_until` is the last day of standard support. Where the release's page was not read, it is the day of the
-    next release whose page was, so support may end earlier but not later. It is None for a release before HBase 2.6.
+    `support_until` is the last day of standard support. If the release's page was not read, it is the day of the next
+    release whose page was read, so support may end earlier but not later. It is None for a release before HBase 2.6.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Release:
     def snapshots_before_deletion(self) -> bool:
         """Return whether HBase can take a snapshot before a table is deleted: from HBase 2.6.4 on.
 
-        Only a template of `configurations/` asks for it.
+        Only a template of `configurations/` reads this.
         """
         return self.hbase >= (2, 6, 4)
 

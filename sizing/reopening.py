@@ -13,12 +13,12 @@ from sizing.restart import S3_TRIPS_PER_REGION
 
 __all__ = ["BACKOFF_MS", "Reopening", "reopening"]
 
-BACKOFF_MS: Final = 1_000  # judgement: requests that waited for one batch are served before the next one begins
+BACKOFF_MS: Final = 1_000  # judgement: requests that waited for one batch are served before the next batch begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopening:
-    """One change of a table: the most regions that reopen at a time, how many batches there are, and the time."""
+    """One change of a table: the most regions that reopen at a time, the number of batches, and the time."""
 
     most_regions: int
     batches: int
@@ -26,7 +26,7 @@ class Reopening:
 
 
 def reopening(regions: int, servers: int, s3_trip_seconds: float) -> Reopening:
-    """Return how the regions of a table reopen: at most one for each server at a time, which opens it at once."""
+    """Return how the regions of a table reopen: at most one region of each server at a time."""
     batches, waiting, size = 0, regions, 1
     while waiting > 0:
         batches, waiting, size = batches + 1, waiting - size, min(servers, 2 * size)

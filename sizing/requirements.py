@@ -32,7 +32,7 @@ class Requirements:
     new_network: bool = True
     """True where warmbase creates the interface endpoints of the network, which cost money."""
     wal_service: bool = False
-    """True where EMR's service keeps the write-ahead log, and not the cluster's own HDFS."""
+    """True if the EMR WAL service keeps the write-ahead log, instead of the cluster's own HDFS."""
     pins: Pins = NO_PINS
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
@@ -42,7 +42,7 @@ class Requirements:
 class World:
     """The instance types and prices there are, and the release that will run on them.
 
-    `improvements` are those of newer releases. `today` is None where a result must not depend on the day.
+    `improvements` are those of newer releases. `today` is None if the result must not depend on the day.
     """
 
     instance_types: Mapping[str, InstanceType]

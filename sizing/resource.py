@@ -63,9 +63,9 @@ S3_STREAM_BYTES_PER_SECOND: Final = 40e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One thing a read uses up: the cluster has `capacity` of it, in `unit`; a read takes its demand.
+    """One thing that reads use up: the cluster has `capacity` of it, in `unit`, and a read takes its demand.
 
-    The busiest RegionServer has `imbalance` times the mean to do.
+    The busiest RegionServer serves `imbalance` times the mean.
     """
 
     name: ResourceName
@@ -76,7 +76,7 @@ class Resource:
 
     @property
     def max_reads_per_second(self) -> float:
-        """Reads a second when the busiest server has used its share up; infinite when a read needs none of it."""
+        """Return the reads a second at which the busiest server has used up its share; infinite if reads need none."""
         return self.capacity / (self.demand_per_read * self.imbalance) if self.demand_per_read > 0 else inf
 
 
@@ -105,8 +105,8 @@ class EbsLimits:
 class ServingCluster:
     """n equal RegionServers over which reads spread; `disk` is None when there is no BucketCache.
 
-    `handlers` is how many of each server's handlers take reads. `imbalance` says how much more the busiest of the
-    servers has to do than the mean.
+    `handlers` is how many of each server's handlers take reads. `imbalance` says how much more the busiest server
+    serves than the mean.
     """
 
     servers: int
@@ -132,7 +132,7 @@ class Read:
     answer_bytes: int
     runs: float = 1.0
     of_lengths: BlockRead | None = None
-    """The bytes and operations of one block, in the mean over all lengths; None for a block of the mean length."""
+    """The mean bytes and operations of one block over all lengths; None for a block of the mean length."""
 
     @property
     def of_disk(self) -> BlockRead:
@@ -228,12 +228,12 @@ def cpu_seconds_per_read(read: Read, hits: Hits, timings: Timings) -> float:
 
 
 def call_cpu_seconds(read: Read, timings: Timings) -> float:
-    """CPU of a call and of its blocks, wherever they come from."""
+    """Return the CPU of a call and of its blocks, wherever they come from."""
     return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds
 
 
 def get_cpu_seconds(read: Read, hits: Hits, timings: Timings) -> float:
-    """CPU of the GETs of a read's missing blocks."""
+    """Return the CPU of the GETs for a read's missing blocks."""
     return read.blocks * (1 - hits.ratio) * timings.get_cpu_seconds
 
 
@@ -253,7 +253,7 @@ def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timi
 
 
 def _handler_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> tuple[float, float]:
-    """How long a read holds its handler for the request itself, and for its blocks from disk and S3."""
+    """Return how long a read holds its handler for the request itself, and for its blocks from disk and S3."""
     moving = max((_seconds(cluster, resource) for resource in _disk_resources(cluster, read, hits)), default=0.0)
     request = call_cpu_seconds(read, timings) + _seconds(cluster, _network(cluster, read, hits))
     blocks = get_cpu_seconds(read, hits, timings) + moving + delay_seconds(cluster, read, hits, timings)
@@ -261,7 +261,7 @@ def _handler_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: T
 
 
 def _seconds(cluster: ServingCluster, resource: Resource) -> float:
-    """How long one read keeps one server's share of a resource busy."""
+    """Return how long one read keeps one server's share of a resource busy."""
     return cluster.servers * resource.demand_per_read / resource.capacity
 
 
@@ -301,7 +301,7 @@ def bottleneck(limits: Iterable[Resource]) -> Resource:
 def _resource(
     name: ResourceName, cluster: ServingCluster, per_server: float, unit: str, demands: tuple[float, float]
 ) -> Resource:
-    """A resource that every RegionServer has alike: a read takes of it for the request, and for its blocks."""
+    """Return a resource of which every RegionServer has the same amount, used by a read's request and its blocks."""
     demand, (request, blocks) = sum(demands), demands
     busiest = request * cluster.imbalance.requests + blocks * cluster.imbalance.blocks
     return Resource(

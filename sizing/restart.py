@@ -45,21 +45,20 @@ class RestartLoad:
     pre_touch: bool
     restores_in_background: bool
     retained: bool = True
-    """True where the master waits for the server, because the server has a cache to come back to."""
+    """True if the master waits for the server, because the server has a cache to return to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart:
     """One restart in seconds; `retain_retries` is the value for `…retain.assignment.force.retries`.
 
-    stop = writing the index before the regions close. away = from its death in ZooKeeper to its return, which
-    the retention window must cover. late = the rest of the sleep in which the master then is. opening =
-    regions open; from HBase 2.6.5 the index is restored meanwhile and each store file waits for it. `seconds`
-    = all of it. `crash_offline_seconds`: the master holds the regions of a server that never comes back for this long,
-    then others open them, uncached. That is the price of retention; `sizing.offline` adds the other phases.
-    Without retention the three are 0.
-    `retain_margin`: how many restarts fit into the window at least. `wait_for_servers_ms` = how long a master that
-    starts waits for the servers of a full restart.
+    stop = the index is written before the regions close. away = from the server's end in ZooKeeper to its return, which
+    the retention window must cover. late = the rest of the master's current sleep. opening = regions open; from HBase
+    2.6.5 on, the index is restored meanwhile, and each store file waits for it. `seconds` = the sum.
+    `crash_offline_seconds`: the master waits this long for a server that never returns, then others open its regions,
+    uncached. That is the price of retention; `sizing.offline` adds the other phases. Without retention, it is 0.
+    `retain_margin`: how many restarts fit into the window at least. `wait_for_servers_ms` = how long a starting master
+    waits for the servers of a full restart.
     """
 
     stop_seconds: float
@@ -140,7 +139,7 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
 
 
 def shortened(timing: Restart, most_seconds: float) -> Restart:
-    """Return the window without a margin where the usual one is longer than that; a restart still fits."""
+    """Return the restart with a window without margin if the usual window is too long; a restart still fits."""
     if timing.retention_window_seconds <= most_seconds:
         return timing
     retries = retain_retries(timing.away_seconds + timing.opening_seconds)

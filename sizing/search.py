@@ -1,10 +1,10 @@
 """The cheapest cluster that meets the targets, over every instance type, count, cache size and volume speed.
 
-Clusters are tried in the order of their cost, as far as it is known: a type costs at least its nodes and the cheapest
-volumes that hold enough cache, a count of nodes at least its cheapest grid point, and a grid point exactly what its
-bill says. The first that meets the targets is therefore the cheapest. What cannot win is left out by laws, each of
-which a test holds: fewer nodes, a smaller cache or a slower volume never serve more reads, or serve them faster; a
-larger cache never takes less memory, nor less time to warm up.
+Clusters are tried in the order of the least that they can cost. For a type, that is the cost of its nodes and of the
+cheapest volumes that hold enough cache; for a count of nodes, it is that of its cheapest grid point; and for a grid
+point, it is its bill. The first cluster that meets the targets is therefore the cheapest. Laws, each with a test, leave
+out clusters that cannot win: fewer nodes, a smaller cache or a slower volume never serve more reads, or serve them
+faster; a larger cache never takes less memory, nor less time to warm up.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ RUNNER_UP_EVALUATIONS: Final = 300
 ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
 
 HARDER_WITH_LESS: Final = frozenset({"hit_ratio", "reads", "p99", "writes", "carries_load_within"})
-"""Targets that a cluster misses if one with more nodes, a larger cache and faster volumes misses them."""
+"""Targets that a cluster misses if another one with more nodes, a larger cache and faster volumes misses them."""
 HARDER_WITH_MORE_CACHE: Final = frozenset({"warm_up", "offline_after_crash"})
-"""Targets that a cluster misses if one with more nodes, a smaller cache and faster volumes misses them."""
+"""Targets that a cluster misses if another one with more nodes, a smaller cache and faster volumes misses them."""
 
 
 @dataclass(kw_only=True)
 class Search:
-    """The state of one search: what is still to be tried, in the order of what it costs at least."""
+    """The state of one search: the branches that are still to be tried, in the order of their least cost."""
 
     question: SizingInputs
     evaluated: int = 0
@@ -50,7 +50,7 @@ class Search:
     serving: dict[str, Evaluation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Start with every type at the least that its nodes and volumes could cost."""
+        """Start with every type, at the least cost of its nodes and volumes."""
         self.fixed_usd = fixed_usd(self.question)
         self.budget_usd = self.question.requirements.targets.budget_usd_per_month or math.inf
         self.order = itertools.count()
@@ -65,11 +65,11 @@ class Search:
             self.push(branch.least_usd(), branch)
 
     def push(self, usd: float, branch: _Branch) -> None:
-        """Try a branch when all that is cheaper has been tried."""
+        """Try a branch after all cheaper ones."""
         heapq.heappush(self.queue, (usd, next(self.order), branch))
 
     def run(self) -> SearchResult:
-        """Return the winner and the nearest of the others. Raises LookupError where no type has room for the data."""
+        """Return the winner and the nearest of the others. Raises LookupError if no type has room for the data."""
         best = self._cheapest(self.budget_usd)
         while self.queue and not (self.nearest or self.serving):
             heapq.heappop(self.queue)[-1].advance()
@@ -103,7 +103,7 @@ class Search:
         return min(self.serving.values(), key=lambda tried: tried.rank, default=None)
 
     def evaluate(self, candidate: Candidate) -> Evaluation:
-        """Return a candidate with its bill and its shortfalls, and remember it if it is the nearest of its type."""
+        """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
         usd_per_month = candidate_cost(candidate).usd_per_month
         missed = (*shortfalls(candidate), *budget_missed(self.question, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
@@ -149,14 +149,14 @@ class _Counts:
         return len(self.counts)
 
     def least_usd(self) -> float:
-        """Return what the fewest nodes cost at least."""
+        """Return the least cost of the fewest nodes."""
         search, nodes = self.search, self.nodes
         if self.storage not in search.storage_usd:
             search.storage_usd[self.storage] = least_storage_usd(search.question, self.storage)
         return search.fixed_usd + search.storage_usd[self.storage] + (nodes.instances_usd if nodes else math.inf)
 
     def advance(self) -> None:
-        """Leave out the counts that are too few, or else try the fewest nodes."""
+        """Leave out counts that are too small, or else try the fewest nodes."""
         if not self.screened:
             self.screened = True
             if len(self.counts) > 1:
@@ -170,7 +170,7 @@ class _Counts:
             self.search.push(self.least_usd(), self)
 
     def _leave_out_too_few(self) -> None:
-        """Keep the counts from the fewest whose largest cache and fastest volumes carry the load, if any do.
+        """Keep the counts from the smallest whose largest cache and fastest volumes carry the load, if any do.
 
         Counts are tried in strides that double, and then between the last two.
         """
@@ -192,7 +192,7 @@ class _Counts:
         return points is not None and points.strongest_serves()
 
     def _record_strongest(self) -> None:
-        """Remember what even the most nodes miss."""
+        """Remember the targets that even the most nodes miss."""
         if points := self.strongest():
             self.search.evaluate(points.strongest())
 
@@ -225,11 +225,11 @@ class _Points:
         return self.grid.nodes.instance.name
 
     def least_usd(self) -> float:
-        """Return what the cheapest point costs at least."""
+        """Return the least cost of the cheapest point."""
         return self.common_usd + float(self.grid.usd.min())
 
     def advance(self) -> None:
-        """Try the cheapest point, and leave out with it what misses the same targets."""
+        """Try the cheapest point, and leave out the points that miss the same targets."""
         usd = self.grid.usd
         size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
         least = self.least_usd() + ROUNDING_USD
@@ -240,7 +240,7 @@ class _Points:
             self.search.push(self.least_usd(), self)
 
     def _exact_usd(self, size: int, speed: int) -> float:
-        """Return what a point costs; what its grid left out becomes part of what all points have in common."""
+        """Return the cost of a point; the part that its grid left out is added to the cost of all points."""
         exact = candidate_cost(self.grid.candidate(size, speed)).usd_per_month
         self.common_usd = max(self.common_usd, exact - float(self.grid.usd[size, speed]))
         return exact
@@ -261,7 +261,7 @@ class _Points:
         return bool(_missed(self.grid.candidate(size, speed)) & HARDER_WITH_LESS)
 
     def strongest_serves(self) -> bool:
-        """Return whether the largest cache that memory allows carries the load, and the smallest is warm in time."""
+        """Return whether the largest cache in memory carries the load, and the smallest one warms up in time."""
         targets = self.search.question.requirements.targets
         return not _missed(self.strongest()) & (HARDER_WITH_LESS | {"memory"}) and not (
             (targets.warm_up_seconds is not None or targets.offline_after_crash_seconds is not None)
@@ -288,7 +288,7 @@ class _Points:
         return not self.grid.candidate(size, 0).fits_memory
 
     def _first_size(self, holds: Callable[[int], bool], low: int) -> int:
-        """Return the smallest size from `low` on for which a law holds that then holds for all larger ones."""
+        """Return the smallest size from `low` on that obeys a law; all larger sizes then obey it, too."""
         high = len(self.grid.cache_mib)
         while low < high:
             middle = (low + high) // 2
@@ -312,7 +312,7 @@ def search(question: SizingInputs) -> SearchResult:
 
 
 def least_p99_seconds(question: SizingInputs) -> float | None:
-    """Return the lowest p99 of any cluster, whatever it costs; None where none carries the load."""
+    """Return the lowest p99 of any cluster, whatever its cost; None if none carries the load."""
     tried = Search(question=question)
     strongest = (points for branch in tried.branches if (points := branch.strongest()) is not None)
     return min((p99 for points in strongest if (p99 := points.least_p99_seconds()) is not None), default=None)

@@ -1,8 +1,8 @@
 """How much more the busiest RegionServer is read than the mean, because regions are not equally popular.
 
-HBase's balancer gives every server as many regions as the others, give or take one, and knows nothing of their
-popularity. A server with a popular region, or with one region more, is used up first. Regions are placed at random, a
-few hundred times with a fixed seed, and the mean of the busiest server's share is what is planned for.
+HBase's balancer gives every server the same number of regions, give or take one, and does not know their popularity. A
+server with a popular region, or with one region more, is used up first. Regions are placed at random a few hundred
+times, with a fixed seed, and the plan uses the mean of the busiest server's share.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from sizing.imbalance import EVEN, Imbalance
 from sizing.popularity import Floats, RowPopularity
 from sizing.units import MIB
 
-PLACEMENTS: Final = 192  # judgement: the mean of so many is within 2 % of that of any number
+PLACEMENTS: Final = 192  # judgement: the mean of this many is within 2 % of that of any number
 SEED: Final = 20_261
-# judgement: the hottest rows or regions are placed one by one; of the others only sum and variance count.
+# judgement: the hottest rows or regions are placed one by one; of the others, only sum and variance matter.
 SINGLE: Final = 64
 CLASS_RATIO: Final = 1.3  # of ranks, for the variance of the others
-# judgement: the page cache of a node has gigabytes, and the on-heap cache of one without a BucketCache hundreds of MiB:
-# at least this much of what is read all the time stays there, so the hottest rows reach neither disk nor S3 again.
+# judgement: the page cache of a node has gigabytes, and the on-heap cache of a node without a BucketCache has hundreds
+# of MiB. At least this much of the hottest data stays there, so the hottest rows are not read from disk or S3 again.
 REMEMBERED_BYTES: Final = 64 * MIB
 SHUFFLED_REGIONS: Final = 4_096  # of more, two rarely fall into one place
 
 Spread = Literal["hashed", "even"] | float
-"""How popularity spreads over regions: rows lie anywhere, all regions are alike, or Zipf's exponent over regions."""
+"""How popularity spreads over regions: popular rows lie anywhere, all regions are equal, or Zipf's exponent over
+regions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionLoads:
     """The regions of a workload, and how its reads spread over them.
 
-    `row_bytes` is what the blocks of one row take in memory.
+    `row_bytes` is the memory that the blocks of one row take.
     """
 
     regions: int
@@ -48,7 +49,7 @@ class RegionLoads:
 
 @lru_cache(maxsize=4_096)
 def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
-    """Return how much more the busiest of so many servers has to do than the mean."""
+    """Return how much more the busiest of this many servers serves than the mean."""
     if servers == 1:
         return EVEN
     if loads.spread == "even":
@@ -66,9 +67,9 @@ def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """Shares of the reads: of the hottest rows or regions one by one, and of the others their sum and sum of squares.
+    """Shares of the reads: the hottest rows or regions one by one, and the sum and sum of squares of the others.
 
-    `apart` is true of regions, of which no two are in one place.
+    `apart` is true for regions, because no two of them are in one place.
     """
 
     single: Floats
@@ -78,7 +79,7 @@ class _Weights:
 
 
 def _row_weights(loads: RegionLoads, remembered: float) -> _Weights:
-    """Return how reads spread over rows beside those that are remembered."""
+    """Return how reads spread over the rows that do not stay in memory."""
     ranks = loads.popularity.ranks_of(loads.rows)
     single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
     steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
@@ -108,7 +109,7 @@ def _busiest(weights: _Weights, regions: int, servers: int) -> float:
     share, deviation = places / regions, np.sqrt(weights.others_squared * places / regions * (1 - places / regions))
     others = max(1, regions - len(weights.single))
     if weights.apart:
-        # Popular regions take places from others, and places are as many on every server: only weights differ.
+        # Every server has the same number of places, so popular regions take places from others: only weights differ.
         share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / others
         unequal = max(0.0, weights.others_squared - weights.others**2 / others)
         deviation = np.sqrt(unequal * places / regions * (1 - places / regions))
@@ -118,7 +119,7 @@ def _busiest(weights: _Weights, regions: int, servers: int) -> float:
 
 @lru_cache(maxsize=16)
 def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
-    """Return the regions that so many rows lie in, or the places of so many regions; shape (placements, count)."""
+    """Return the regions in which this many rows lie, or the places of this many regions; shape (placements, count)."""
     draw = np.random.default_rng(SEED)
     if apart and regions <= SHUFFLED_REGIONS:
         return np.argsort(draw.random((PLACEMENTS, regions)), axis=1)[:, :count]
@@ -126,5 +127,5 @@ def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
 
 
 def _normals(servers: int) -> Floats:
-    """Return deviates for each server; those of the first servers are the same however many there are."""
+    """Return deviates for each server; those of the first servers do not depend on the number of servers."""
     return np.random.default_rng(SEED).standard_normal((servers, PLACEMENTS)).T

@@ -1,7 +1,7 @@
 """The system volume of a core node: the write-ahead log in HDFS, uploads on their way to S3, YARN, and logs.
 
 It has the size and the rates that gp3 includes, or what the writes need. HBase leaves a log in HDFS until no memstore
-needs it, then moves it to `oldWALs`, where the master deletes it after ten minutes, at the next of its rounds.
+needs it, and then moves it to `oldWALs`. The master deletes it there in its next round after ten minutes.
 
 Source: HBase 2.6.2 AbstractFSWAL, TimeToLiveLogCleaner, HMaster.
 """
@@ -37,13 +37,13 @@ __all__ = [
     "writing_server",
 ]
 
-# judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, twice replicated, and EMR's logs and YARN's
-# local files take as much again.
+# judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, in two copies, and EMR's logs and YARN's local
+# files take as much again.
 SYSTEM_GIB: Final = 64
 RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
 """Sizes by which a node knows its other disks."""
 OTHER_FILES_GIB: Final = 40  # judgement: EMR's logs, YARN's local files, a heap dump, and uploads
-FILL_FRACTION: Final = 0.85  # below the 90 % at which YARN gives up a disk
+FILL_FRACTION: Final = 0.85  # below the 90 % at which YARN marks a disk as unhealthy
 LIVE_LOGS_BYTES: Final = 32 * 128 * MIB  # hbase.regionserver.maxlogs, where the memstore is small
 LOGS_OF_A_MEMSTORE: Final = 2  # AbstractFSWAL.calculateMaxLogFiles
 ARCHIVE_SECONDS: Final = 1_200  # hbase.master.logcleaner.ttl and hbase.master.cleaner.interval, 10 minutes each
@@ -53,24 +53,24 @@ UNLIMITED: Final = Rates(bytes_per_second=math.inf, ios_per_second=math.inf)
 
 
 def hdfs_replication(question: SizingInputs, count: int) -> int:
-    """Copies in HDFS: the mode's own of data, one more than nodes that may be lost of a write-ahead log."""
+    """Return the copies in HDFS: those of the mode for data, and one more than nodes that may be lost for a log."""
     of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
     return min(count, max(question.mode.data_copies, of_log))
 
 
 def distinct_size(size_gib: int) -> int:
-    """The size, or 1 GiB more where another disk of the node has that size: a node knows its disks by their sizes."""
+    """Return the size, or 1 GiB more if another disk of the node has it: a node identifies its disks by size."""
     return size_gib + (size_gib in RESERVED_SIZES_GIB)
 
 
 def write_share(question: SizingInputs, servers: int) -> WriteShare:
-    """Return what each of so many RegionServers is written."""
+    """Return the share of the writes that each of this many RegionServers receives."""
     workload = question.requirements.workload
     return WriteShare.of(question.demand.blocks, workload.write_bytes_per_second / servers, workload.regions / servers)
 
 
 def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWriting:
-    """Return how a thread writes store files: to S3 and the cache, to S3 alone, or to HDFS."""
+    """Return how a thread writes store files: to S3 and the cache, to S3 only, or to HDFS."""
     demand, compresses = question.demand, question.requirements.workload.compressed
     if not question.mode.keeps_data_in_s3:
         return FileWriting(
@@ -85,9 +85,9 @@ def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWr
 def writing_server(
     question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
 ) -> WritingServer:
-    """Return one of so many RegionServers with a memstore of that size, or of the size that its writes need.
+    """Return one of this many RegionServers with a memstore of this size, or of the size that its writes need.
 
-    It has no disks yet, and its log no limit.
+    It has no disks yet, and its log has no limit.
     """
     share, files = write_share(question, servers), file_writing(question, cache_mib, servers)
     memstore = Memstore(
@@ -122,9 +122,9 @@ def with_disks(server: WritingServer, disk: Disk | None, layout: Layout) -> Writ
 
 
 def system_volume(question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int) -> Volume:
-    """The system volume of each of so many nodes, with what gp3 includes where that carries the writes.
+    """Return the system volume of each of this many nodes, with what gp3 includes if that carries the writes.
 
-    Where the instance sustains less than the writes need, the volume has what the instance sustains.
+    If the instance sustains less than the writes need, the volume has what the instance sustains.
     """
     server = writing_server(question, instance, cache_mib, servers)
     cells = write_share(question, servers).cells_per_second
@@ -135,7 +135,7 @@ def system_volume(question: SizingInputs, instance: InstanceType, cache_mib: int
 
 
 def _size_gib(server: WritingServer, cells: float) -> int:
-    """Return the size that holds the logs in use, the logs that wait to be deleted, and everything else."""
+    """Return the size that holds the logs in use, the logs that wait for deletion, and everything else."""
     if server.log is None or not server.log_copies:
         return SYSTEM_GIB
     live = max(LIVE_LOGS_BYTES, LOGS_OF_A_MEMSTORE * server.memstore.size_bytes)

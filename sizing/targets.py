@@ -9,7 +9,7 @@ __all__ = ["Targets"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Targets hold with `lost_nodes` core nodes gone; None is no target.
+    """The targets, which must hold after losing `lost_nodes` core nodes; None is no target.
 
     `warm_up_seconds` is how long a cold cluster may take until everything that fits is prefetched, and
     `carries_load_within_seconds` how long until it serves every read that is offered.

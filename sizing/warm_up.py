@@ -116,9 +116,9 @@ class WarmUpLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warmth:
-    """Block accesses and prefetched blocks since caches were empty, and the hit ratio that they give.
+    """Block accesses and prefetched blocks since caches were empty, and the hit ratio that follows.
 
-    `prefetched` is the share of the blocks nobody has read that prefetch brought and that are still cached.
+    `prefetched` is the share of the blocks not read yet that prefetch brought and that are still cached.
     """
 
     accesses: float = 0.0
@@ -136,11 +136,11 @@ class Warming:
 
     @cached_property
     def most_accesses(self) -> float:
-        """Accesses after which reads alone have filled the caches."""
+        """Return the number of accesses after which reads alone have filled the caches."""
         return characteristic_accesses(self.popularity, self.room.blocks_after_eviction)
 
     def after(self, warmth: Warmth, seconds: float, rates: Callable[[float], tuple[float, float]]) -> Warmth:
-        """Return the state so many seconds later, at the rates of accesses and prefetch in the middle of the step."""
+        """Return the state this many seconds later, at the rates of accesses and prefetch in the middle of the step."""
         middle = self._moved(warmth, seconds / 2, rates(warmth.hit_ratio))
         return self._moved(warmth, seconds, rates(middle.hit_ratio))
 

@@ -1,7 +1,7 @@
 """The resources that writes use up, and the rate at which HBase begins to block them.
 
-Every demand is for one byte of values, with sustained limits only, so the bound that a resource sets is its capacity
-over the demand. Reads find what the offered writes leave, and writes what the offered reads leave.
+Every demand is for one byte of values, with sustained limits only, so the limit of a resource is its capacity divided
+by its demand. Reads get what the offered writes leave, and writes get what the offered reads leave.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["WriteResource", "Writes", "blocking_resource", "without_writes", "wr
 
 # Amazon S3 User Guide, "Optimizing performance": at least 3,500 PUT, COPY, POST or DELETE a second for each prefix.
 S3_PUTS_PER_SECOND_PER_PREFIX: Final = 3_500
-LEAST_FREE_FRACTION: Final = 0.01  # of what writes alone would fill: no share is negative, and reads saturate it
+LEAST_FREE_FRACTION: Final = 0.01  # the share that is left at least, so that none is negative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResource:
-    """One thing that writes use up: the cluster has `capacity` of it beside the reads; a byte takes its demand."""
+    """One thing that writes use up: the reads leave `capacity` of it, and each byte takes its demand."""
 
     name: str
     capacity: float
@@ -33,13 +33,13 @@ class WriteResource:
 
     @property
     def max_bytes_per_second(self) -> float:
-        """Bytes of values a second when this resource is fully used; infinite when writes need none of it."""
+        """Return the bytes of values a second that use up this resource; infinite if writes need none."""
         return self.capacity / self.demand_per_byte if self.demand_per_byte > 0 else inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writes:
-    """The writes that are offered, in bytes of values, and what the cluster carries beside its reads."""
+    """The offered writes, in bytes of values, and the writes that the cluster carries beside its reads."""
 
     offered_bytes_per_second: float
     saturation_bytes_per_second: float
@@ -51,9 +51,9 @@ class Writes:
 def write_resources(
     server: WritingServer, servers: int, reads: Mapping[str, float] | None = None
 ) -> tuple[WriteResource, ...]:
-    """Every resource that writes to so many servers use, in the order in which a cell meets them.
+    """Return every resource that writes to this many servers use, in the order in which a cell reaches them.
 
-    `reads` is what reads use of those that they share, by name.
+    `reads` is how much of a shared resource the reads use, by name.
     """
     used = reads or {}
 
@@ -92,14 +92,14 @@ def write_resources(
 
 
 def blocking_resource(resources: Iterable[WriteResource]) -> WriteResource:
-    """The resource at whose `max_bytes_per_second` HBase begins to block writes, the first of equals."""
+    """Return the resource with the lowest limit, at which HBase begins to block writes; the first of equals."""
     return min(resources, key=lambda resource: resource.max_bytes_per_second)
 
 
 def write_load(
     server: WritingServer, servers: int, bytes_per_second: float, reads: Sequence[Resource], reads_per_second: float
 ) -> Writes:
-    """The offered writes on so many servers that also serve the offered reads, or as many as the writes leave."""
+    """Return the writes on this many servers, which also serve the offered reads, or as many as the writes leave."""
     served = min(reads_per_second, bottleneck(reads).max_reads_per_second)
     used: dict[str, float] = {resource.name: served * resource.demand_per_read for resource in reads}
     used |= {f"instance-{name}": amount for name, amount in used.items() if name.startswith("ebs-")}
@@ -115,7 +115,7 @@ def write_load(
 
 
 def without_writes(cluster: ServingCluster, server: WritingServer, bytes_per_second: float) -> ServingCluster:
-    """The cluster as reads find it: less what so many bytes of values a second take, cluster-wide."""
+    """Return the cluster that is left for reads after this many bytes of values a second in the whole cluster."""
     cells = bytes_per_second / server.cells.value_bytes / cluster.servers
     return replace(
         cluster,
@@ -127,7 +127,7 @@ def without_writes(cluster: ServingCluster, server: WritingServer, bytes_per_sec
 
 
 def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> Disk | None:
-    """Return the disk less the cache's writes, and no more than the instance's EBS has left beside the log."""
+    """Return the disk minus the cache's writes, and no more than the log leaves of the instance's EBS throughput."""
     if disk is None:
         return None
     bytes_per_second = _rest(disk.bytes_per_second, cells * server.disk_bytes)

@@ -1,4 +1,4 @@
-"""One RegionServer as writes use it: what the cell that a client writes takes of each of its resources.
+"""One RegionServer from the point of view of writes: how much of each resource a written cell takes.
 
 A cell goes into the write-ahead log on as many nodes as HDFS keeps copies, into the memstore, and from there into store
 files: once by its flush, and again by each compaction.
@@ -25,20 +25,20 @@ from sizing.resource import PARTIAL_PAGES_PER_FILL, RPC_CPU_SECONDS, Disk, ios_p
 
 __all__ = ["Rates", "WritingServer"]
 
-# Measured with HBase 2.6.2: puts of one cell take 28 µs in the region and its log, in batches of a hundred 7 µs a cell,
-# and 1 ns for each byte.
+# Measured with HBase 2.6.2: a put of one cell takes 28 µs in the region and its log; in batches of a hundred, a cell
+# takes 7 µs, and 1 ns for each byte.
 EDIT_CPU_SECONDS: Final = 21e-6
 PUT_CELL_CPU_SECONDS: Final = 7e-6
 PUT_BYTE_CPU_SECONDS: Final = 1e-9
-CHECKSUM_FRACTION: Final = 4 / 512  # HDFS keeps 4 bytes beside each 512 (dfs.bytes-per-checksum)
-# judgement: half of what EBS takes as one operation, for the log's checksums lie in a second file.
+CHECKSUM_FRACTION: Final = 4 / 512  # HDFS adds 4 bytes to each 512 (dfs.bytes-per-checksum)
+# judgement: half of what EBS takes as one operation, because the log's checksums are in a second file.
 LOG_IO_BYTES: Final = 128 * 1024
-# Measured with this kernel's setting, scaled: of parts that live twice as long as the log's pages may wait in memory,
-# 86 % reach the disk before they are deleted.
+# Measured with this kernel's settings, and scaled: parts exist twice as long as the log's pages may wait in memory, and
+# 86 % of them reach the disk before they are deleted.
 UPLOADS_ON_DISK: Final = 0.86
-# judgement: begin and end of an upload, two of the tracker, and copy and delete when the file goes to the archive.
+# judgement: to begin and end an upload, two for the tracker, and a copy and a delete when the file goes to the archive.
 REQUESTS_PER_FILE: Final = 6
-FILES_PER_FLUSH: Final = 1.5  # a compaction makes one file of three at least, and of one of those again
+FILES_PER_FLUSH: Final = 1.5  # a compaction makes one file of at least three, and a file of these again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,11 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingServer:
-    """One RegionServer as writes use it. A laboratory states what its own machine gives.
+    """One RegionServer from the point of view of writes. The lab states the rates of its own machine.
 
-    `log` is the volume that takes the log and nothing of the data, None where there is none; of the log there are
-    `log_copies` on the cluster's volumes, none where a service has it. `data_copies` is 0 for store files in S3. `disk`
-    holds cache or data; where it is EBS, it shares what the instance sustains to `ebs` with the log.
+    `log` is the volume that holds the log but no data, or None; the cluster's volumes hold `log_copies` of the log,
+    none if a service keeps it. `data_copies` is 0 for store files in S3. `disk` holds the cache or the data; if it is
+    on EBS, it shares the rates of `ebs`, which the instance sustains, with the log.
     """
 
     cells: CellSizes
@@ -73,7 +73,7 @@ class WritingServer:
 
     @property
     def cpu_seconds(self) -> float:
-        """Return the CPU of a cell: its put, its flush and its compactions."""
+        """Return the CPU that a cell takes: its put, its flush and its compactions."""
         cells = self.cells
         call = (RPC_CPU_SECONDS + EDIT_CPU_SECONDS) / cells.per_put
         put = PUT_CELL_CPU_SECONDS + PUT_BYTE_CPU_SECONDS * cells.key_value_bytes
@@ -93,7 +93,7 @@ class WritingServer:
 
     @property
     def network_bytes(self) -> float:
-        """Return the bytes of a cell on the busier direction of the network."""
+        """Return the bytes of a cell in the busier direction of the network."""
         copied = max(0, self.log_copies - 1) * self.cells.log_bytes
         copied += max(0, self.data_copies - 1) * self.settings.amplification * self.cells.stored_bytes
         to_service = 0.0 if self.log_copies else self.cells.log_bytes
@@ -106,13 +106,13 @@ class WritingServer:
 
     @property
     def log_volume_bytes(self) -> float:
-        """Return the bytes of a cell that the volume of the log writes: the copies, and the parts of uploads."""
+        """Return the bytes of a cell that go to the volume of the log: its copies, and the parts of uploads."""
         uploads = UPLOADS_ON_DISK * self.uploaded_bytes
         return uploads + (self.log_bytes if self.log is not None else 0.0)
 
     @property
     def disk_bytes(self) -> float:
-        """Return the bytes of a cell that the disk of cache or data reads and writes."""
+        """Return the bytes of a cell that are read from and written to the disk of cache or data."""
         written, compacted = self.settings.amplification, self.settings.amplification - 1
         if self.data_copies:
             return (written * self.data_copies + compacted) * self.cells.stored_bytes + self.log_bytes
@@ -153,7 +153,7 @@ class WritingServer:
 
     @property
     def compaction_cells_per_second(self) -> float:
-        """Return the cells that compactions rewrite in a second: what threads can do, or HBase's own bound."""
+        """Return the cells that compactions rewrite in a second: as many as threads can, or HBase's own limit."""
         threads = self.settings.compactions / self.files.compaction_seconds(self.cells)
         return min(threads, self.settings.compaction_higher_bytes / self.cells.key_value_bytes)
 

@@ -2,7 +2,7 @@
 
 A new mode needs a module here and its place in `MODES`, a template in `configurations/templates/hbase-site/`, and its
 name in the schema (`environments/reader/schema.py`, from which `environments/schema.json` is generated). A room changes
-only where the mode brings something that no mode has yet: another kind of data volume (`sizing/disks.py`), dashboard
+only if the mode has something that no other mode has: another kind of data volume (`sizing/disks.py`), dashboard
 (`dashboards/boards.py`), notification (`dashboards/composite_alarms.py`) or teardown step
 (`operations/teardown_steps.py`).
 """
