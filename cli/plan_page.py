@@ -61,7 +61,7 @@ def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, expla
 
 
 def _headline(plan: Plan) -> str:
-    verdict = "" if plan.feasible else "  [bold red]misses its targets[/bold red]"
+    verdict = "" if plan.feasible else "  [bold red]misses its targets (nearest cluster)[/bold red]"
     return f"[bold]{plan.environment}[/bold] {plan.cluster}: {plan.mode} on {plan.release}{verdict}"
 
 

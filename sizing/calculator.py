@@ -114,7 +114,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         s3=_s3_requests(candidate),
         snapshot=_snapshot(candidate),
         cost=candidate_cost(candidate),
-        because=explanations(candidate, result),
+        because=explanations(candidate, result, relaxed=bool(nearest) and result.best.serves),
         warnings=(
             *(missed_target(shortfall) for shortfall in missed if pinned),
             *warnings(candidate),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sizing.candidate import Candidate
 from sizing.evaluation import SearchResult
 from sizing.explanation import Explanations
@@ -21,10 +23,19 @@ from sizing.explanations.writes import write_explanations
 __all__ = ["explanations"]
 
 
-def explanations(candidate: Candidate, result: SearchResult) -> Explanations:
-    """Return them by path, `bucket_cache.size_mib` and the rest, in the order in which one reads a plan."""
+def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = False) -> Explanations:
+    """Return the explanations by path, such as `bucket_cache.size_mib`, in the order in which one reads a plan.
+
+    `relaxed` is true where no cluster meets the targets, and the result meets the nearest ones instead.
+    """
+    choice = choice_explanations(candidate, result)
+    if relaxed:
+        choice = {
+            path: replace(why, sentence=why.sentence.replace("your targets", "the nearest feasible targets"))
+            for path, why in choice.items()
+        }
     return {
-        **choice_explanations(candidate, result),
+        **choice,
         **cache_explanations(candidate),
         **hit_ratio_explanations(candidate),
         **volume_explanations(candidate),

@@ -235,6 +235,14 @@ def test_infeasible_targets_name_every_change_that_would_do() -> None:
     )
 
 
+def test_the_reasons_for_the_nearest_cluster_do_not_claim_the_targets() -> None:
+    """A p99 of 1 ms is missed, so the figures are those of the nearest targets, and no reason says otherwise."""
+    because = plan(with_load(TIB, 900, p99_seconds=0.001), WORLD).because
+    assert "the nearest feasible targets" in because["core.instance_type"].sentence
+    assert not [path for path, why in because.items() if "meets your targets" in why.sentence]
+    assert "your targets" in plan(REQUIREMENTS, WORLD).because["core.instance_type"].sentence
+
+
 def test_for_too_few_pinned_nodes_the_plan_names_how_many_it_takes() -> None:
     core = replace(REQUIREMENTS.cluster.core, count=3)
     sized = plan(replace(with_load(40 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=core)), WORLD)
