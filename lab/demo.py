@@ -148,7 +148,7 @@ def _check(selection: str, launch: Launch, output: Path, progress: Progress) -> 
                 where=str(output),
                 what="cfn-lint found errors in the templates",
                 why="\n".join(errors),
-                fix="mend the template that each line names",
+                fix="correct the template that each line names",
             )
         say(f"{templates} templates, no error")
 

@@ -19,7 +19,7 @@ from sizing.problem import OperationFailed, Refused
 
 NAME: Final = "warmbase"
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
-"""No change set may replace or remove these: data, their readers, and the cluster, as a second one corrupts them."""
+"""The types that no change set may replace or remove: data, keys, and the cluster, as a second one corrupts data."""
 POLICY: Final[Mapping[str, Any]] = {
     "Statement": [
         {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},

@@ -1,7 +1,7 @@
 """Applies today's settings and counts to a running cluster, group by group, and restores those that EMR refuses.
 
-EMR restarts the daemons of a group in parts, and takes a whole new list of settings (OVERWRITE): what others had set in
-a group is gone after it. Source: EMR Release Guide, emr-configure-apps-running-cluster.
+EMR restarts the daemons of a group in parts, and replaces its whole list of settings (OVERWRITE), including those that
+others had set. Source: EMR Release Guide, emr-configure-apps-running-cluster.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The steps of a teardown that run on the primary node, each of which verifies its own outcome.
 
-What a writer holds in memory and in its write-ahead log exists nowhere else. So the tables are disabled, hbase:meta is
-flushed, HBase is stopped, and the log is checked to be empty, in the order that the storage mode states.
+The data in a writer's memory and write-ahead log exists nowhere else. So the tables are disabled, hbase:meta is
+flushed, HBase is stopped, and the log must be empty, in the order that the storage mode states.
 """
 
 from __future__ import annotations

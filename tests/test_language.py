@@ -51,7 +51,7 @@ FILLERS = frozenset(
         "wrong",
     ]
 )
-"""Participles and fillers, which say what happened to a thing and not what it is."""
+"""Participles and fillers, which tell what happened to a thing instead of what it is."""
 FORMATS = frozenset({"because", "blocks_held", "found", "launched_at", "stated"})
 """Fields that a person's script reads by name: keys of JSON and of a launch record."""
 PROTOCOLS = frozenset({"connection_made"})

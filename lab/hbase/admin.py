@@ -179,7 +179,7 @@ class Admin:
         self._call("probe", table=table, interval=interval_seconds)
 
     def probed(self) -> dict[str, Any]:
-        """End the probing and return what each region answered: `Prober.java` describes it."""
+        """End the probing and return the answers of each region, as `Prober.java` describes them."""
         return self._call("probed")
 
     def reopen(self, table: str, seconds: float = CALL_SECONDS) -> None:

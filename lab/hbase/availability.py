@@ -1,4 +1,4 @@
-"""When each region of a table answers: one read per region and interval, by threads of the admin process."""
+"""The times at which each region of a table answers, from one read per region and interval by the admin process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTERVAL_SECONDS: Final = 0.5
 
 @dataclass(slots=True, kw_only=True)
 class Probes:
-    """The probing of one table: its outages once it has ended, and how long it took."""
+    """The probing of one table, which knows its outages and its length once it has ended."""
 
     case: str
     outages: tuple[Outage, ...] = ()
@@ -24,7 +24,7 @@ class Probes:
     seconds: float = 0.0
 
     def of_server(self, number: int) -> tuple[Outage, ...]:
-        """Return the outages of the regions that this RegionServer had."""
+        """Return the outages of the regions that were on this RegionServer."""
         return tuple(outage for outage in self.outages if outage.server == number)
 
 

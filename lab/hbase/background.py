@@ -92,8 +92,8 @@ class BackgroundLab:
 def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
     """Start a lab whose RegionServers run as planned, with the environment's table filled.
 
-    Raises OperationFailed when one is up already, or when something does not start: nothing is left running then;
-    InvalidInput where this machine is too small.
+    Raises OperationFailed if a lab is up already, or if something does not start; nothing is left running then. Raises
+    InvalidInput if this machine is too small.
     """
     _refuse_second()
     down()

@@ -116,7 +116,7 @@ class Bench:
         return self.filled[table.name]
 
     def _measured_experiment(self, table: YcsbTable) -> StoreFileBlocks:
-        """Stop the servers, so that the earlier files are deleted, and return the blocks of the table's store files."""
+        """Stop the servers, which deletes the earlier files, and return the blocks of the table's store files."""
         self.cluster.stop_servers()
         blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
         if blocks.files != self._regions:
@@ -135,7 +135,7 @@ class Bench:
     def serve(self, server: LabServer, *, cold: bool) -> float:
         """Start every RegionServer with these settings and wait until all regions are open; return the seconds.
 
-        `cold` removes what their caches hold. S3 answers at once while regions open.
+        `cold` empties their caches first. S3 answers at once while regions open.
         """
         self.store.set(Settings())
         began = time.monotonic()
@@ -228,7 +228,7 @@ class Bench:
             )
 
     def sample(self, seconds: float) -> Sample:
-        """Return all counters as of now. Raises OperationFailed when a server does not answer in time."""
+        """Return the current counters. Raises OperationFailed if a server does not answer in time."""
         return Sample(seconds=seconds, cache=self.cluster.answered(), store=self.store.counters())
 
     @contextmanager
@@ -265,7 +265,7 @@ class Bench:
         return time.monotonic() - began
 
     def wait_until_full(self, blocks: float, seconds: float) -> None:
-        """Wait until so many blocks are cached, but for the few that a prefetch skips, and then until it has ended.
+        """Wait until this many blocks are cached, but for the few that a prefetch skips, and until it has ended.
 
         Raises OperationFailed when time is up.
         """

@@ -122,7 +122,7 @@ class LabCluster:
         return self.place.ports.servers.index(int(name.split(",")[1]))
 
     def start_servers(self, servers: Sequence[LabServer]) -> None:
-        """Start them at the same time, as `start_server` starts one, and the master where it is stopped."""
+        """Start the servers at the same time, as `start_server` starts one, and start the master if it is stopped."""
         for server in servers:
             self._begin_server(server)
         if not self.running["master"].is_alive:
@@ -156,8 +156,8 @@ class LabCluster:
     def stop_servers(self) -> float:
         """End every RegionServer at once, as `systemctl stop` does; return the seconds.
 
-        Where there are several, the master ends first. Otherwise it would wait for the server with hbase:meta, and then
-        for the others, each time in sleeps that double.
+        If there are several, the master ends first. Otherwise it would wait for the server with hbase:meta, and then
+        for the others, each time with sleeps that double.
         """
         if len(self.numbers) > 1 and self.serves:
             self.running["master"].stop(STOP_SECONDS)

@@ -1,4 +1,4 @@
-"""The course of the lab's cluster from cold caches, walked with the calculator's own steps."""
+"""The course of the lab's cluster from cold caches, computed with the calculator's own steps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ColdLab:
 
     @property
     def readers(self) -> float:
-        """Return the handlers of one server that read at once, where a store file serves one of them at a time.
+        """Return how many handlers of one server read at once, if a store file serves one of them at a time.
 
         S3A locks a file's stream for a positioned read. With handlers and files alike, a closed network of f files
         with n readers has n f / (n + f - 1) of them at work (balanced, by mean-value analysis).
@@ -53,12 +53,12 @@ class Course:
         return float(np.mean(np.interp(at, self.seconds, self.per_second)))
 
     def seconds_to(self, per_second: float) -> float:
-        """Return when so many reads a second are served; infinite where they never are."""
+        """Return the time at which this many reads a second are served; infinite if they never are."""
         return next((at for at, rate in zip(self.seconds, self.per_second, strict=True) if rate >= per_second), inf)
 
 
 def cold_course(lab: ColdLab, disk: Disk) -> Course:
-    """Return the reads a second that the calculator predicts, where clients always ask for more."""
+    """Return the reads a second that the calculator predicts, if clients always ask for more."""
     miniature = lab.miniature
     blocks = popularity_of(miniature, UNIFORM).total_blocks
     start = ColdStart(
@@ -83,7 +83,7 @@ def cold_course(lab: ColdLab, disk: Disk) -> Course:
         prefetching=Prefetching(blocks=0.0, blocks_per_second=1.0, s3_bytes=0.0, slot_bytes=0.0, get_bytes=1.0),
     )
     hours, ratios, per_second = zip(*start.course.points, strict=True)
-    # The course begins where so many blocks are cached.
+    # The course begins with this many cached blocks.
     begun = float(np.interp(lab.cached_blocks / blocks, ratios, hours))
     first = float(np.interp(begun, hours, per_second))
     later = [

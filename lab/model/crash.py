@@ -7,8 +7,8 @@ from typing import Final
 
 from sizing.restart import S3_TRIPS_PER_REGION, retention_window_seconds
 
-# ZooKeeper's client pings after a third of the session time-out without traffic (ClientCnxn), so that at a crash the
-# last message is from 0 to a third of it old.
+# ZooKeeper's client pings after a third of the session time-out without traffic (ClientCnxn), so the last message
+# before a crash is at most a third of the time-out old.
 PING_FRACTION: Final = 1 / 3
 TICK_SECONDS: Final = 3.0  # ZooKeeper ends sessions once in each tick; QuorumPeerConfig.tickTime
 # judgement: a ServerCrashProcedure that splits a small log takes a second or two on the lab's two cores.

@@ -11,13 +11,13 @@ from sizing.resource import DISK_RESOURCES, Hits, Read, ServingCluster, Timings,
 
 
 def region_shares(regions: int, skew: float) -> tuple[float, ...]:
-    """Return the share of reads of each region, the first most, by Zipf's law with that exponent."""
+    """Return each region's share of the reads, the largest first, by Zipf's law with this exponent."""
     weights = [(region + 1) ** -skew for region in range(regions)]
     return tuple(weight / sum(weights) for weight in weights)
 
 
 def server_shares(shares: Sequence[float], servers: Sequence[int]) -> tuple[float, ...]:
-    """Return the share of reads of each server; `servers` has the number of each region's server."""
+    """Return each server's share of the reads; `servers` has the number of each region's server."""
     regions = list(zip(shares, servers, strict=True))
     return tuple(sum(share for share, home in regions if home == server) for server in sorted(set(servers)))
 

@@ -48,7 +48,7 @@ class Small:
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledPlan:
-    """The plan's RegionServers in small, one or three, and what their blocks ask of a cache.
+    """The plan's RegionServers at a small scale, one or three, and the demand of their blocks for cache.
 
     `cached_share` is the plan's cache over what would hold all of its data, without the room for a compaction.
     `heap_mib` and `cache_mib` are those of each RegionServer.

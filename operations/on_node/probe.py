@@ -1,6 +1,6 @@
 """Prints the state of a core node as one JSON document. Systems Manager runs it as root. Python 3.9.
 
-It changes nothing. A fact that it cannot read is null and never an error, because a missing fact is an answer too.
+It changes nothing. A fact that it cannot read is null and never an error, because a missing fact is an answer, too.
 """
 
 from __future__ import annotations

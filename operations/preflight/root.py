@@ -63,7 +63,7 @@ def _bucket_region(aws: Aws, bucket: str) -> str | None:
 def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
     """Check that no other cluster writes to the root.
 
-    EMR knows clusters of other tools, which claim nothing; the claim knows clusters of other accounts.
+    EMR knows the clusters of other tools, which claim nothing, and the claim knows the clusters of other accounts.
     """
     environment = context.environment
     active = environment.active.name

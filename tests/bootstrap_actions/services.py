@@ -29,13 +29,13 @@ class Services:
     encrypted: dict[str, str] = field(default_factory=dict)
     """The key that a writer asked for, by object."""
     states: dict[str, str] = field(default_factory=dict)
-    """The states of EMR's clusters; EMR does not know one that is not here."""
+    """The states of EMR's clusters; EMR knows no other cluster."""
     published: list[dict[str, str]] = field(default_factory=list)
     signed: list[str] = field(default_factory=list)
     faults: list[tuple[str, int, str]] = field(default_factory=list)
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
     bean: dict[str, int] | None = None
-    """The counters of the RegionServer on this node; None while none runs."""
+    """The counters of the RegionServer on this node; None while no RegionServer runs."""
     meta: bool = False
     """True where the RegionServer serves hbase:meta."""
     before_put: Callable[[], None] | None = None

@@ -1,4 +1,4 @@
-"""The file for clients: properties that HBase has, each with its reason, in well-formed XML."""
+"""The file for clients is well-formed XML with properties that HBase has, each with its reason."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def test_only_what_counts_servers_takes_silence_for_a_fault(launches: Launches) 
 
 
 def test_a_cold_cache_notifies_unless_it_warms_up_or_a_server_is_missing(launches: Launches) -> None:
-    """The rule is evaluated as Python: its words are the same but for their case."""
+    """The rule is evaluated as Python, because its words differ only in their case."""
     plan = launches("prod").plan
     [rule] = [call.rule for call in composite_alarms(plan, BUCKET) if call.name.endswith("call-cache")]
     text = re.sub(r'ALARM\("warmbase-prod-blue-([\w-]+)"\)', r'("\1" in firing)', str(rule))

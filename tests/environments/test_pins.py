@@ -131,7 +131,7 @@ def test_a_pin_that_is_no_valid_number_is_refused(key: str, text: str, why: str,
 
 
 def test_every_property_that_states_a_figure_is_a_pin_or_has_advice() -> None:
-    """A new property that states a figure belongs into one of the two tables of environments/pins.py."""
+    """A new property that states a figure must be in one of the two tables of environments/pins.py."""
     stating = {at for at, entry in CATALOGUE.items() if entry.figure}
     assert stating <= {*PINNED, *PLANNED}
 

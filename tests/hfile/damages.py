@@ -1,4 +1,4 @@
-"""Damage to a store file, as strategies of Hypothesis: each gives the damaged file, and says what was done."""
+"""Damage to a store file, as strategies of Hypothesis: each returns the damaged file and describes the damage."""
 
 from __future__ import annotations
 

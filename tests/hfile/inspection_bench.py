@@ -1,10 +1,10 @@
 """`python -m tests.hfile.inspection_bench`: the speed of inspecting store files in S3, beside HBase's printer.
 
 In one run, on this machine: a root of real store files in the lab's S3 server, behind a proxy that adds the same
-latency to each request and counts them. We read it with as many threads as `warmbase inspect`; `hbase hfile -m` is a
-JVM for each file, as its users run it; and one JVM that is warm goes over the same files, one after the other, for that
-is all that HBase's printer can. It takes the lab's software (`warmbase lab setup`), 3 GiB of disk and some three
-minutes; all of it is on loopback, and gone at the end.
+latency to each request and counts them. We read it with as many threads as `warmbase inspect`. `hbase hfile -m` starts
+a JVM for each file, as its users run it. One warm JVM reads the same files one after the other, because HBase's printer
+can do no more. The benchmark needs the lab's software (`warmbase lab setup`), 3 GiB of disk and some three minutes;
+everything is on loopback, and is deleted at the end.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ THREADS: Final = SamplingOptions().threads
 SAMPLE: Final = SamplingOptions().depth
 JVM_FILES: Final = 5
 PASSES: Final = 3
-"""Passes of the warm JVM, of which the last is timed."""
+"""The number of passes of the warm JVM; only the last one is timed."""
 OURS: Final = ("ours, opened", "ours, with leaves and a block")
 PRINTER: Final = "org.apache.hadoop.hbase.io.hfile.HFilePrettyPrinter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """The time that so many files took, and for one file the readers' CPU time, its requests and its bytes."""
+    """The time that this many files took, and the CPU time, the requests and the bytes of one file."""
 
     what: str
     files: int
@@ -140,7 +140,7 @@ class InspectionBench:
         return ReadShare(what=what, size_bytes=stored.size_bytes, read_bytes=window.bytes_down, gets=window.gets)
 
     def _timed(self, what: str, files: int, run: Callable[[], float | None], passes: int = 1) -> Timed:
-        """`run` may know better how long it took."""
+        """`run` may return a better measurement of its time."""
         before, cpu, began = self.sample.store.counters(), _cpu_seconds(), time.monotonic()
         seconds = run() or time.monotonic() - began
         window, readings = self.sample.store.counters() - before, files * passes

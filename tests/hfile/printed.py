@@ -10,7 +10,7 @@ from pathlib import Path
 FILES = Path(__file__).parent / "files"
 SUFFIXES = {".txt", ".md"}
 UNREAD = {"encrypted", "encrypted-snappy-diff", "prefix-tree-index"}
-"""Files whose index we cannot read: nobody can without a key, and HBase itself cannot read the last one."""
+"""Files whose index we cannot read: nobody can read them without a key, and HBase itself cannot read the last one."""
 
 
 def written() -> list[Path]:

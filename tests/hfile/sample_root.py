@@ -1,7 +1,7 @@
 """An HBase root of real store files in the lab's S3 server, on which readers of store files are measured.
 
-HBase's own writer makes one file of each shape, and the root's files are copies of these; beside them are two large
-ones. JVMs have the flags that let them start soonest here.
+HBase's own writer makes one file of each shape. The root's files are copies of these, and two large ones. The JVMs have
+the flags with which they start fastest here.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def block(magic: bytes, payload: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a synthetic file: so many blocks of that payload, of so many cells each."""
+    """The content of a synthetic file: a number of blocks with this payload, each with a number of cells."""
 
     blocks: int
     payload_bytes: int
@@ -143,7 +143,7 @@ class SyntheticRoot:
 
 
 DELETED_NOW = b"gone"
-"""A stand-in for the bytes of a file that has gone by the time it is read."""
+"""A stand-in for the bytes of a file that is deleted before it is read."""
 
 
 @dataclass(frozen=True)

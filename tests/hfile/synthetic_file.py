@@ -55,7 +55,7 @@ def chunks(together: int, parts: Sequence[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The content of one block, decompressed; or `stored`, byte for byte, of which its header says `payload_bytes`."""
+    """The content of one block, decompressed; or `stored`, byte for byte, whose header states `payload_bytes`."""
 
     magic: bytes
     payload: bytes = b""

@@ -1,4 +1,4 @@
-"""Configurations that AWS publishes, linted for the releases that people would use them with.
+"""Configurations that AWS publishes, linted for the releases with which people would use them.
 
 The first page is the guide to migrating HBase in GitHub aws/aws-emr-best-practices at d5f6db7 (2026-08-19),
 website/docs/migration/ad-hoc-query/hbase-workloads.md: what it tells to set for bulk loads and their logs.

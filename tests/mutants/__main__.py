@@ -30,7 +30,7 @@ SURVIVED_CODE = 3
 
 
 class UnbegunTestsError(Exception):
-    """The tests of a mutant could not be collected or set up, which names no test that notices it."""
+    """The tests of a mutant could not be collected or set up, so no test is known to notice it."""
 
 
 @dataclass(frozen=True, slots=True)

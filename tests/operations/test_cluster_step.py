@@ -32,7 +32,7 @@ def primary(here: Deployed) -> PrimaryShell:
 
 
 def waits(here: Deployed, name: str) -> str:
-    """Add a step of that name, which waits where another one runs; returns its id."""
+    """Add a step of this name, which waits while another one runs, and return its id."""
     step: StepConfigTypeDef = {"Name": name, "HadoopJarStep": {"Jar": "command-runner.jar", "Args": []}}
     return here.aws.emr.add_job_flow_steps(JobFlowId=here.cluster_id, Steps=[step])["StepIds"][0]
 

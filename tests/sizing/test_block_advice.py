@@ -1,4 +1,4 @@
-"""Advice about blocks is a plan that serves, is and is cheaper by 5 %."""
+"""Each piece of advice about blocks is a feasible plan that is cheaper by 5 % or more."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL_ROWS = with_workload(
     write_bytes_per_second=0,
     reads=Reads(load=OpenLoad(reads_per_second=100_000)),
 )
-"""100,000 reads a second of rows of 1 KiB, which blocks of 64 KiB read 64 times too much for."""
+"""100,000 reads a second of rows of 1 KiB, for which blocks of 64 KiB read 64 times too much."""
 
 
 def advised(requirements: Requirements) -> tuple[Alternative, ...]:

@@ -147,7 +147,7 @@ def test_more_data_never_costs_less(
     stored_gib: int, more: float, reads_per_second: float, popularity: RowPopularity
 ) -> None:
     def cost(stored_bytes: int) -> float | None:
-        # Of more rows the hottest is read less, so servers differ less: the law holds where regions are alike.
+        # With more rows, the hottest one is read less, so servers differ less: the law holds only if regions are alike.
         requirements = with_load(stored_bytes, reads_per_second)
         workload = replace(requirements.workload, popularity=popularity, spread="even")
         sized = planned(replace(requirements, workload=workload))
@@ -255,7 +255,7 @@ def test_for_too_few_pinned_nodes_the_plan_names_how_many_it_takes() -> None:
 
 @pytest.mark.speed
 def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
-    """In a running process: 2.5 loops as measured, which was 0.14 s of a processor, for every size of every type."""
+    """A replan in a running process took 2.5 loops, which was 0.14 s of a processor, for every size of every type."""
     plan(REQUIREMENTS, WORLD)
     assert loops(lambda: plan(REQUIREMENTS, WORLD), attempts=20) < 5.0
 

@@ -1,4 +1,4 @@
-"""Caches of few buckets: large cells in small data sets have a plan, and the blocks it counts on fit."""
+"""Large cells in small data sets, whose caches have few buckets, have a plan, and its blocks fit into the caches."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_smallest_cache_that_holds_enough_is_the_smallest(cell_bytes: int, g
 
 @pytest.mark.parametrize(("cell_bytes", "gib", "least"), [(MIB, 5, 0.93), (2 * MIB, 20, 0.97), (256 * KIB, 1, 0.92)])
 def test_a_short_list_holds_more_than_fourteen_sizes(cell_bytes: int, gib: int, least: float) -> None:
-    """Fourteen sizes hold 71, 80 and 72 % of what the proportion promises."""
+    """Fourteen sizes hold 71, 80 and 72 % of the blocks that are proportional to the cache's size."""
     small = caches(cell_bytes)
     reference = BucketAllocator(capacity_bytes=TIB, sizes=small.sizes).block_capacity(small.lengths)
     fourteen = BucketAllocator(capacity_bytes=gib * GIB, sizes=small.sizes).block_capacity(small.lengths)

@@ -1,4 +1,4 @@
-"""A cold cluster serves no more than it can, warms while it serves, and ends where a simulation block by block ends."""
+"""A cold cluster serves no more than it can, and warms while it serves, just as in a simulation block by block."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_what_a_target_is_held_against_decides_as_the_course_does(start: ColdSta
 
 
 def simulated(start: ColdStart, seconds: int) -> list[tuple[float, float]]:
-    """Return (hit ratio, reads/s) by seconds: blocks one by one, rates worked out here and not by the calculator."""
+    """Return (hit ratio, reads/s) by seconds, block by block, with rates that the calculator did not compute."""
     cluster, read = start.cluster, start.read
     disk = cluster.disk
     assert disk is not None

@@ -1,4 +1,4 @@
-"""A cache that holds all the data caches what compactions write; a smaller one is not replaced by one of them."""
+"""A cache that holds all the data caches the output of compactions; no single compaction replaces a smaller cache."""
 
 from __future__ import annotations
 

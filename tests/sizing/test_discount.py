@@ -1,4 +1,4 @@
-"""A discount is taken off EC2's price of instances, and off nothing else."""
+"""A discount is taken off EC2's price of instances, and off no other price."""
 
 from __future__ import annotations
 

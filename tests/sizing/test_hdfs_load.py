@@ -1,4 +1,4 @@
-"""HDFS mode: a node holds no more than the others copy again in hours, and nothing is said of a retention it lacks."""
+"""In mode hdfs, a node holds no more than the others can copy in hours, and no retention window is shown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_pinned_cluster_that_recovers_too_slowly_is_warned_of() -> None:
 
 @given(nodes=st.integers(3, 200), copies=st.integers(2, 3), gib=st.integers(1, 20_000), mib_s=st.integers(100, 2_000))
 def test_more_nodes_recover_sooner(nodes: int, copies: int, gib: int, mib_s: int) -> None:
-    """The same data on one node more: each holds less, and one more copies."""
+    """With one node more for the same data, each node holds less, and more nodes copy."""
 
     def seconds(count: int) -> float:
         return HdfsLoad(

@@ -150,7 +150,7 @@ def writing(resource: str, case: str = "written") -> Callable[[], object]:
 
 
 def write_capacity(resource: str, case: str = "written") -> Callable[[], object]:
-    """The amount of a resource that writes find."""
+    """The amount of a resource that is left for writes."""
     return lambda: next(item.capacity for item in planned(case).writes.resources if item.name == resource)
 
 
@@ -213,7 +213,7 @@ def lists_in_caches() -> list[int]:
 
 
 def coarse_blocks(gib: int) -> Callable[[], object]:
-    """Return the blocks of a cache of so many GiB, in bytes of a large cache."""
+    """Return the blocks of a cache of this many GiB, in bytes of a large cache."""
     return lambda: large_cells().effective_bytes(gib * 1024)
 
 

@@ -1,4 +1,4 @@
-"""Opener threads shorten a restart, and never ask S3 for more than it promises."""
+"""Opener threads shorten a restart, and never send S3 more requests than its limit."""
 
 from __future__ import annotations
 

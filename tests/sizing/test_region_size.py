@@ -1,4 +1,4 @@
-"""Regions as they are planned do not split; regions over a pinned limit are said to."""
+"""Planned regions do not split, and the plan warns of regions that exceed a pinned limit."""
 
 from __future__ import annotations
 

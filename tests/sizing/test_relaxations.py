@@ -1,4 +1,4 @@
-"""A question without an answer is told the best that can be had: the value named is feasible, a step less is not."""
+"""The best attainable value of a missed target is feasible, and a value stricter by a step is not."""
 
 from __future__ import annotations
 

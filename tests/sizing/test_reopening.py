@@ -1,4 +1,4 @@
-"""A change of a table reopens every region once, and never more of them at a time than there are servers."""
+"""A change of a table reopens every region once, and never more regions at a time than there are servers."""
 
 from __future__ import annotations
 

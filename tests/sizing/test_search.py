@@ -1,4 +1,4 @@
-"""The search finds what an exhaustive search finds, over sizes and speeds that it shares with nothing."""
+"""The search finds the cluster that an exhaustive search finds, which has its own sizes and speeds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ALLOWANCE_USD = 2.0  # of the bill's estimate below, which leaves out nothing la
 
 @pytest.fixture(autouse=True)
 def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave few enough counts that everything can be tried."""
+    """Limit the number of nodes, so that an exhaustive search can try every cluster."""
     monkeypatch.setattr(search, "MOST_NODES", MOST_NODES)
 
 

@@ -1,4 +1,4 @@
-"""Laws of the bill, through `warmbase plan --output json`: less asked never costs more, and more never less."""
+"""Laws of the bill, through `warmbase plan --output json`: asking for less never costs more, for more never less."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ RELAXATIONS: tuple[Callable[[Document], None], ...] = (
 
 @pytest.mark.parametrize("seed", quick_where(lambda seed: seed == 0, range(WORKLOADS)))
 def test_asking_for_less_never_costs_more(seed: int, tmp_path: Path) -> None:
-    """Read the other way round: no target becomes cheaper by making it stricter."""
+    """The laws also hold the other way round: a stricter target never makes a plan cheaper."""
     asked = usd_per_month(environment(seed), tmp_path)
     if asked is None:
         return

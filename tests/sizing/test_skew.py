@@ -1,4 +1,4 @@
-"""Servers differ as regions differ: the busiest one's share against placements of every row, and against queues."""
+"""Servers differ because regions do: the busiest one's share agrees with placements of every row, and with queues."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_busiest_is_above_the_mean_and_no_more_than_all(loads: RegionLoads, 
 
 
 def imbalance_of(loads: RegionLoads, servers: int) -> float:
-    """Return how many servers' worth of reads so many servers carry: a further one never takes any away."""
+    """Return how many servers' worth of reads this many servers carry; another server never makes it less."""
     return servers / imbalance(loads, servers).requests
 
 
@@ -119,7 +119,7 @@ SETTLED_SECONDS, SECONDS = 80.0, 110.0
 def simulated(servers: int, exponent: float, seed: int) -> float:
     """Return the reads a second of clients in a closed loop, with a first-come queue at each server's volume.
 
-    At first every server is busy; after some time most clients wait for the busiest. Only then is counted.
+    At first every server is busy; after some time, most clients wait for the busiest one. Counting begins only then.
     """
     draw, regions = Random(seed), 22 * servers
     weights = [(rank + 1) ** -exponent for rank in range(regions)]

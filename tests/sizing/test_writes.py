@@ -1,4 +1,4 @@
-"""Writes are a load: each plan's writes stay below the bounds of their resources, and fewer never cost more."""
+"""The writes of each plan stay below the limits of their resources, and fewer writes never cost more."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class OwnCpu:
         self._last = self._now()
 
     def cores(self) -> float:
-        """Return how many cores they used in the mean since the last call."""
+        """Return the mean number of cores that they have used since the last call."""
         (seconds, used), self._last = self._last, self._now()
         return (self._last[1] - used) / (self._last[0] - seconds)
 

@@ -32,7 +32,7 @@ SETTLING_SECONDS: Final = 240.0
 TURNOVERS: Final = 6.0
 """The number of times that the table's blocks are read, until a cache with any list of sizes is in its steady state.
 
-Two were too few where a prefetch had filled the two sizes of the default list in other proportions than reads do.
+Two were too few if a prefetch had filled the two sizes of the default list in other proportions than reads do.
 """
 # Amazon's best-practice page for HBase on S3, and HBase's defaults for the rest.
 EMR_DEFAULTS: Final[Mapping[str, str | None]] = {

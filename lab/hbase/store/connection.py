@@ -61,7 +61,7 @@ class Proxied:
 class Connection:
     """A client's connection, and the one to the server that serves it.
 
-    Pipelined requests wait, unread, until the one before is answered: an answer has its own delay.
+    Pipelined requests wait, unread, until the request before them is answered, because each answer has its own delay.
     """
 
     def __init__(self, proxied: Proxied, client: Stream) -> None:
@@ -120,7 +120,7 @@ class Connection:
         return not request.ends_connection
 
     async def _answer(self, request: RequestHead, server: Stream) -> bool:
-        """Pass the answer to a request on, and return whether it ends the connection."""
+        """Pass on the answer to a request, and return whether it ends the connection."""
         while True:
             head = await server.reader.readuntil(END_OF_HEAD)
             response = Response.of(head, request.method)
@@ -169,7 +169,7 @@ async def _slices(pieces: AsyncIterator[bytes], rate: float) -> AsyncIterator[by
     async for piece in pieces:
         for start in range(0, len(piece), size):
             data = piece[start : start + size]
-            # A late wake-up is made good, a pause of the sender is not.
+            # The next slice makes up for a late wake-up, but not for a pause of the sender.
             due = max(due, clock() - SLICE_SECONDS) + len(data) / rate
             await asyncio.sleep(due - clock())
             yield data

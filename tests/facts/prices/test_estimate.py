@@ -1,4 +1,4 @@
-"""A region without a price list is priced from samples, and nothing of it passes for a list price."""
+"""A region without a price list is priced from samples, and no estimate is presented as a list price."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_ten_regions_and_more_can_be_planned_without_credentials() -> None:
 
 
 def test_the_samples_agree_with_the_price_list_of_us_east_1() -> None:
-    """The same source would not do for other regions if it differed where both are known."""
+    """The source would not be good enough for other regions if it differed where both prices are known."""
     sampled = estimated_prices("us-east-1", BASE)
     for name, price in sampled.compute.items():
         assert price.ec2_usd_per_hour == pytest.approx(BASE.compute[name].ec2_usd_per_hour)
@@ -50,7 +50,7 @@ def test_every_figure_is_marked(region: str) -> None:
 
 
 def test_sizes_of_a_family_keep_their_proportion() -> None:
-    """Sampled apart from the size that the estimate rests on: r8g.48xlarge costs 13.64352 in eu-central-1."""
+    """The estimate has another size of r8g as its sample: r8g.48xlarge costs 13.64352 in eu-central-1."""
     table = price_table("eu-central-1").compute
     assert table["r8g.24xlarge"].ec2_usd_per_hour == pytest.approx(13.64352 / 2, rel=1e-4)
     assert table["r8gd.4xlarge"].ec2_usd_per_hour == pytest.approx(1.41248, rel=1e-4)

@@ -1,4 +1,4 @@
-"""Outages of regions are read from the prober's answer, and a chart of them ends where it must."""
+"""The outages of regions come from the prober's answer, and their chart ends when probing ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answers:
         self.calls.append(call)
 
     def probed(self) -> object:
-        """Return two regions, of which one was offline twice, the second time until the end."""
+        """Return two regions; one of them was offline twice, the second time until the end."""
         return {
             "seconds": 60.0,
             "regions": [

@@ -170,7 +170,7 @@ def test_every_attribute_that_emrs_agent_is_requested_for_is_there(experiment: E
 
 
 def test_a_prefetch_that_resumes_behind_cached_blocks_warns_of_checksums_or_ends(experiment: Experiment) -> None:
-    """HBase's prefetch passes cached blocks and then expects the next one to be as long as the first that it passed."""
+    """HBase's prefetch skips cached blocks, and then expects a block to be as long as the first that it skipped."""
     bench, cluster = experiment.filled().bench, experiment.bench.cluster
     bench.serve(LabServer(varied=COLD), cold=True)
     bench.ycsb.run(experiment.table, YcsbLoad(seconds=5.0, threads=2, target_per_second=60.0, seed=3))
@@ -195,7 +195,7 @@ ENDED = re.compile(r"Prefetch path=\S+/usertable/\S+/(\w+), offset=(\d+), end=\d
 
 
 def resumed(root: LocalRoot, stored: FileEntry, cached: set[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
-    """Yield the first place of this file, if any, where a prefetch expects another length than the block has."""
+    """Yield the first place of this file, if any, where a prefetch expects a different length from the block's."""
     readable, name = root.readable(stored), stored.path.rpartition("/")[2]
     entries = data_blocks(readable, opened(readable))
     blocks, end = list[tuple[int, int]](), 0

@@ -1,4 +1,4 @@
-"""A cold cluster of the lab serves what its handlers can wait for, and more the warmer it is."""
+"""The handlers of a cold lab limit its reads, because they wait for S3; the warmer it is, the more it serves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_handlers_that_wait_for_s3_are_the_limit_at_first(cold: ColdLab) -> None
 
 
 def test_the_time_to_warm_is_that_of_the_misses(cold: ColdLab) -> None:
-    """After A reads of n equal blocks, n (1 - exp(-A / n)) were misses; each takes its time of the handlers."""
+    """After A reads of n equal blocks, n (1 - exp(-A / n)) were misses, and each of them occupies a handler."""
     course, blocks = cold_course(cold, DISK), cold.miniature.demand.blocks.count
     misses_per_second = course.per_second[0]
     # Three times the load is carried when a third of the reads miss, after two thirds of the blocks were read.

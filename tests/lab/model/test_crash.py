@@ -1,4 +1,4 @@
-"""The time for which a dead server's regions are offline follows the settings that decide it."""
+"""The time for which a dead server's regions are offline follows from the settings that decide it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster whose regions are not equally popular serves what its busiest server allows, as a simulation of it does."""
+"""A cluster with popular regions serves as much as its busiest server allows, and so does a simulation of it."""
 
 from __future__ import annotations
 
