@@ -15,7 +15,7 @@ from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
 from sizing.plan import Alternative, Plan
 from sizing.requirements import Requirements, World
-from sizing.search import search
+from sizing.search import cheapest_serving
 from sizing.units import KIB
 from sizing.workload import Workload
 
@@ -35,7 +35,7 @@ def alternatives(requirements: Requirements, world: World, sized: Plan) -> tuple
     cheaper = []
     for setting, workload in _trials(requirements.workload):
         best = _cheapest(replace(requirements, workload=workload, targets=targets), world)
-        if best is not None and best.serves:
+        if best is not None:
             cheaper.append(_alternative(setting, workload, best, sized.cost.usd_per_month))
     return tuple(sorted(cheaper, key=lambda alternative: alternative.usd_per_month))
 
@@ -53,8 +53,8 @@ def _trials(workload: Workload) -> Iterator[tuple[str, Workload]]:
 
 def _cheapest(requirements: Requirements, world: World) -> Evaluation | None:
     try:
-        return search(SizingInputs.new(requirements, world)).best
-    except (NotEnoughMemory, LookupError):
+        return cheapest_serving(SizingInputs.new(requirements, world))
+    except NotEnoughMemory:
         return None
 
 

@@ -105,6 +105,15 @@ class CacheDemand:
         sizes, ratios = np.array(points).T
         return sizes, ratios
 
+    def corners(self, wanted: float) -> tuple[Floats, Floats]:
+        """Return cluster-wide caches from one of that hit ratio to one of all data, and their hit ratios.
+
+        Between two of them the estimated ratio is a straight line. Shape (corners,), without room for compactions.
+        """
+        least, (sizes, _) = self.capacity_bytes(wanted), self._chords
+        sizes = np.array([least, *sizes[sizes > least], self.everything_bytes])
+        return sizes, np.where(sizes >= self.everything_bytes, 1.0, np.interp(sizes, *self._chords))
+
     def size_mib(self, wanted: float, servers: int) -> int:
         """Cache for each of `servers` that together give at least that hit ratio; whole GiB.
 

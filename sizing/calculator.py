@@ -55,11 +55,11 @@ def plan(requirements: Requirements, world: World) -> Plan:
         if result.best.serves or requirements.cluster.core.pinned:
             return _plan(result, nearest=())
         changes = relaxations(question, {shortfall.target for shortfall in result.best.shortfalls})
-        return _plan(changes[0].result if changes else result, nearest=nearest_changes(result, changes))
+        return _plan(changes[0].search.run() if changes else result, nearest=nearest_changes(result, changes))
     except (NotEnoughMemory, LookupError) as error:
         changes = relaxations(question)
         if changes:
-            return _plan(changes[0].result, nearest=tuple(str(change) for change in changes))
+            return _plan(changes[0].search.run(), nearest=tuple(str(change) for change in changes))
         raise _no_room(requirements, str(error)) from None
 
 

@@ -182,7 +182,7 @@ class ColdStart:
         alone = self.prefetching.blocks / self._undisturbed(self._contests(1.0))
         if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
             return alone
-        return self.course.prefetch_seconds
+        return self._prefetched.prefetch_seconds
 
     def carried_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time until every read is served, exact where that decides, and a lower bound if it is too long.
@@ -219,12 +219,18 @@ class ColdStart:
         return self.served(hit_ratio, prefetches=False).carries
 
     @cached_property
+    def _prefetched(self) -> _Stepper:
+        """Step through time until prefetch has ended."""
+        stepper = _Stepper(self)
+        while not stepper.prefetched:
+            stepper.advance()
+        return stepper
+
+    @cached_property
     def course(self) -> ColdCourse:
         """Step through time until the caches are as warm as they get, or for a day."""
-        stepper = _Stepper(self)
-        while not stepper.prefetched or (
-            stepper.seconds < LONGEST_HOURS * SECONDS_PER_HOUR and stepper.warmth.hit_ratio < 1 - NEARLY_WARM
-        ):
+        stepper = self._prefetched
+        while stepper.seconds < LONGEST_HOURS * SECONDS_PER_HOUR and stepper.warmth.hit_ratio < 1 - NEARLY_WARM:
             stepper.advance()
         return ColdCourse(
             points=tuple(stepper.points),

@@ -164,10 +164,8 @@ def least_storage_usd(question: SizingInputs, storage: Storage) -> float:
     """Return the least monthly cost of volumes and GETs on any number of nodes."""
     if storage != "gp3":
         return 0.0
-    demand, prices = question.demand, question.world.prices
-    least = demand.capacity_bytes(question.requirements.targets.hit_ratio)
-    totals = np.linspace(least, demand.everything_bytes, 200) / MIB
-    misses = 1 - np.minimum(1.0, demand.estimated_hit_ratios(totals + demand.compaction_bytes / MIB, 1))
-    gets = (question.offered_reads_per_second or 0.0) * question.read.blocks * misses * SECONDS_PER_MONTH
-    usd = totals * MIB / GIB * prices.usd("gp3-gib-month") + gets * prices.usd("s3-get")
-    return float(usd.min())
+    prices = question.world.prices
+    sizes, hit_ratios = question.demand.corners(question.requirements.targets.hit_ratio)
+    gets = (question.offered_reads_per_second or 0.0) * question.read.blocks * (1 - hit_ratios) * SECONDS_PER_MONTH
+    # Both costs are straight lines between two corners, so their sum is lowest at one of them.
+    return float((sizes / GIB * prices.usd("gp3-gib-month") + gets * prices.usd("s3-get")).min())

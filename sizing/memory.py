@@ -56,8 +56,9 @@ def direct_bytes(handlers: int) -> int:
 
 def most_handlers(ram_bytes: int, heap: Heap) -> int:
     """Return how many handlers have room for their buffers beside this heap; negative if not even the heap fits."""
-    spare_bytes = ram_bytes - sum(_parts(heap).values()) - _least_page_cache_bytes(ram_bytes) - NETTY_BYTES
-    return math.floor(spare_bytes / (POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES))
+    spare_bytes = ram_bytes - sum(_parts(heap).values()) - _least_page_cache_bytes(ram_bytes)
+    pool_bytes = math.floor(spare_bytes / MIB) * MIB - NETTY_BYTES
+    return math.floor(pool_bytes / (POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES))
 
 
 def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
@@ -80,7 +81,7 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
 
 
 def _parts(heap: Heap) -> dict[str, int]:
-    """The parts of a node's RAM that do not depend on the number of handlers."""
+    """The parts of a node's RAM that its handlers do not change."""
     return {
         "system": SYSTEM_BYTES,
         "daemons": DAEMON_BYTES,

@@ -16,11 +16,9 @@ from sizing.candidate import Candidate
 from sizing.evaluation import Evaluation, SearchResult
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.resource import bottleneck
-from sizing.search import MOST_NODES, least_p99_seconds, search
+from sizing.search import MOST_NODES, Search, cheapest_serving, least_p99_seconds
 from sizing.units import format_duration, format_percent, format_usd
 from sizing.workload import OpenLoad
-
-__all__ = ["STEP", "Relaxation", "nearest_changes", "relaxations"]
 
 STEP: Final = 1.02  # judgement: nobody states a target to better than 2 %
 EVERYTHING: Final = frozenset({"hit_ratio", "reads"})
@@ -32,19 +30,15 @@ LEAST_HIT_RATIO: Final = 0.01  # judgement: nobody wants a cache with fewer hits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relaxation:
-    """One changed input with which the question becomes feasible, and the result of the search with it.
+    """One changed input with which the question becomes feasible, with the search for it and the cheapest cluster.
 
     `value` is the changed value of the target, in its own unit, or the reads per second.
     """
 
     text: str
     value: float
-    result: SearchResult
-
-    @property
-    def served(self) -> Evaluation:
-        """Return the cheapest cluster for the changed question."""
-        return self.result.best
+    search: Search
+    served: Evaluation
 
     def __str__(self) -> str:
         """Return the change with its cluster and price."""
@@ -89,7 +83,7 @@ def _changes(question: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relax
     if targets.offline_after_crash_seconds is not None:
         yield _offline_after_crash(question)
     if targets.lost_nodes:
-        yield _relaxation("no spare node: lost_nodes 0", 0, _served(_with(question, lost_nodes=0)))
+        yield _relaxed(_with(question, lost_nodes=0), lambda _: ("no spare node: lost_nodes 0", 0))
     if missed & {"hit_ratio", "budget"}:
         yield _hit_ratio(question)
     if "reads" in missed:
@@ -104,71 +98,89 @@ def _with(question: SizingInputs, **targets: float | None) -> SizingInputs:
     )
 
 
-def _served(question: SizingInputs) -> SearchResult | None:
-    try:
-        result = search(question)
-    except LookupError:
+def _relaxed(question: SizingInputs, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
+    """Return a question without one of its targets, described by its answer as a text and a value."""
+    search = Search(question=question)
+    served = search.cheapest_serving()
+    if served is None:
         return None
-    return result if result.best.serves else None
-
-
-def _relaxation(text: str, value: float, result: SearchResult | None) -> Relaxation | None:
-    return Relaxation(text=text, value=value, result=result) if result else None
+    text, value = described(served)
+    return Relaxation(text=text, value=value, search=search, served=served)
 
 
 def _tightest(
-    served_at: Callable[[float], SearchResult | None], infeasible: float, feasible: float, step: float = STEP
-) -> tuple[float, SearchResult] | None:
-    """Return the strictest feasible value, to within a step; None where not even the loosest value is feasible."""
-    value, served = feasible, served_at(feasible)
-    if served is None:
-        return None
-    while max(value, infeasible) / min(value, infeasible) > step:
-        middle = math.sqrt(value * infeasible)
-        tried = served_at(middle)
-        if tried is None:
-            infeasible = middle
+    question_at: Callable[[float], SizingInputs],
+    text: Callable[[float], str],
+    between: tuple[float, float],
+    step: float = STEP,
+) -> Relaxation | None:
+    """Return the strictest feasible value, to within a step; None where not even the loosest value is feasible.
+
+    It lies `between` an infeasible value and the loosest one.
+    """
+
+    def relaxed(value: float) -> Relaxation | None:
+        return _relaxed(question_at(value), lambda _: (text(value), value))
+
+    infeasible, feasible = between
+    tightest = relaxed(feasible)
+    while tightest and max(tightest.value, infeasible) / min(tightest.value, infeasible) > step:
+        middle = math.sqrt(tightest.value * infeasible)
+        if tried := relaxed(middle):
+            tightest = tried
         else:
-            value, served = middle, tried
-    return value, served
+            infeasible = middle
+    return tightest
 
 
 def _pinned_count(question: SizingInputs) -> Relaxation | None:
     cluster = question.requirements.cluster
-    if cluster.core.count is None:
+    pinned_count = cluster.core.count
+    if pinned_count is None:
         return None
     freed = replace(cluster, core=replace(cluster.core, count=None))
-    served = _served(replace(question, requirements=replace(question.requirements, cluster=freed)))
-    count = served.best.candidate.count if served else 0
-    return _relaxation(f"{count} nodes instead of {cluster.core.count}", count, served)
+
+    def described(served: Evaluation) -> tuple[str, float]:
+        return f"{served.candidate.count} nodes instead of {pinned_count}", served.candidate.count
+
+    return _relaxed(replace(question, requirements=replace(question.requirements, cluster=freed)), described)
 
 
 def _budget(question: SizingInputs) -> Relaxation | None:
-    served = _served(_with(question, budget_usd_per_month=None))
-    usd_per_month = math.ceil(served.best.usd_per_month) if served else 0
-    return _relaxation(f"a budget of {format_usd(usd_per_month)}", usd_per_month, served)
+    def described(served: Evaluation) -> tuple[str, float]:
+        usd_per_month = math.ceil(served.usd_per_month)
+        return f"a budget of {format_usd(usd_per_month)}", usd_per_month
+
+    return _relaxed(_with(question, budget_usd_per_month=None), described)
+
+
+def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
+    def described(served: Evaluation) -> tuple[str, float]:
+        seconds = served.candidate.offline.seconds
+        return f"rows offline for {format_duration(seconds)} after a crash", seconds
+
+    return _relaxed(_with(question, offline_after_crash_seconds=None), described)
 
 
 def _p99(question: SizingInputs) -> Relaxation | None:
     """Return the lowest p99 of any cluster, or the lowest that the budget buys."""
-    targets = question.requirements.targets
-    without = _served(_with(question, p99_seconds=None))
-    if without is None or targets.p99_seconds is None:
+    wanted = question.requirements.targets.p99_seconds
+    without = cheapest_serving(_with(question, p99_seconds=None))
+    if without is None or wanted is None:
         return None
-    candidate = without.best.candidate
-    slowest = _rounded_up(candidate.performance(candidate.survivors).p99_seconds)
-    fastest = _rounded_up(least_p99_seconds(question) or slowest)
 
-    def served_at(p99_seconds: float) -> SearchResult | None:
-        return _served(_with(question, p99_seconds=p99_seconds))
+    def question_at(p99_seconds: float) -> SizingInputs:
+        return _with(question, p99_seconds=_rounded_up(p99_seconds))
 
-    if served := served_at(fastest):
-        return _relaxation(f"a p99 of {format_duration(fastest)}", fastest, served)
-    got = _tightest(served_at, max(targets.p99_seconds, fastest), slowest)
-    if got is None:
-        return None
-    p99_seconds = _rounded_up(got[0])
-    return _relaxation(f"a p99 of {format_duration(p99_seconds)}", p99_seconds, got[1])
+    def text(p99_seconds: float) -> str:
+        return f"a p99 of {format_duration(_rounded_up(p99_seconds))}"
+
+    slowest = without.candidate.performance(without.candidate.survivors).p99_seconds
+    fastest = least_p99_seconds(question) or slowest
+    tightest = _relaxed(question_at(fastest), lambda _: (text(fastest), fastest)) or _tightest(
+        question_at, text, (max(wanted, fastest), slowest)
+    )
+    return replace(tightest, value=_rounded_up(tightest.value)) if tightest else None
 
 
 def _rounded_up(seconds: float) -> float:
@@ -190,24 +202,28 @@ def _duration(
     question: SizingInputs, target: str, text: str, seconds: Callable[[Candidate], float | None]
 ) -> Relaxation | None:
     """Return the shortest attainable duration of a target that is a duration."""
-    wanted, without = getattr(question.requirements.targets, target), _served(_with(question, **{target: None}))
-    longest = seconds(without.best.candidate) if without else None
+    wanted, without = (
+        getattr(question.requirements.targets, target),
+        cheapest_serving(_with(question, **{target: None})),
+    )
+    longest = seconds(without.candidate) if without else None
     if longest is None or longest <= wanted:
         return None
-    got = _tightest(lambda value: _served(_with(question, **{target: value})), wanted, longest, LONGER)
-    return _relaxation(text.format(format_duration(got[0])), *got) if got else None
-
-
-def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
-    served = _served(_with(question, offline_after_crash_seconds=None))
-    seconds = served.best.candidate.offline.seconds if served else 0.0
-    return _relaxation(f"rows offline for {format_duration(seconds)} after a crash", seconds, served)
+    return _tightest(
+        lambda value: _with(question, **{target: value}),
+        lambda value: text.format(format_duration(value)),
+        (wanted, longest),
+        LONGER,
+    )
 
 
 def _hit_ratio(question: SizingInputs) -> Relaxation | None:
     wanted = question.requirements.targets.hit_ratio
-    got = _tightest(lambda ratio: _served(_with(question, hit_ratio=ratio)), wanted, min(wanted, LEAST_HIT_RATIO))
-    return _relaxation(f"a hit ratio of {format_percent(got[0])}", *got) if got else None
+    return _tightest(
+        lambda ratio: _with(question, hit_ratio=ratio),
+        lambda ratio: f"a hit ratio of {format_percent(ratio)}",
+        (wanted, min(wanted, LEAST_HIT_RATIO)),
+    )
 
 
 def _fewer_reads(question: SizingInputs) -> Relaxation | None:
@@ -215,10 +231,10 @@ def _fewer_reads(question: SizingInputs) -> Relaxation | None:
     if offered is None:
         return None
 
-    def served_at(reads_per_second: float) -> SearchResult | None:
+    def question_at(reads_per_second: float) -> SizingInputs:
         reads = replace(workload.reads, load=OpenLoad(reads_per_second=reads_per_second))
         lower = replace(question.requirements, workload=replace(workload, reads=reads))
-        return _served(replace(question, requirements=lower))
+        return replace(question, requirements=lower)
 
-    got = _tightest(served_at, offered, min(offered, LEAST_READS_PER_SECOND))
-    return _relaxation(f"{got[0]:,.0f} reads/s", *got) if got else None
+    least = min(offered, LEAST_READS_PER_SECOND)
+    return _tightest(question_at, lambda reads: f"{reads:,.0f} reads/s", (offered, least))

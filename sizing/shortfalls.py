@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,8 @@ from sizing.units import format_duration, format_percent, format_rate, format_si
 __all__ = ["Shortfall", "shortfalls"]
 
 ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
+COLD_TARGETS: Final = frozenset({"warm_up", "carries_load_within"})
+"""The targets that are checked on a cluster with empty caches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +36,11 @@ class Shortfall:
     unit: str
 
 
-def shortfalls(candidate: Candidate) -> Sequence[Shortfall]:
+def shortfalls(candidate: Candidate, cold: AbstractSet[str] = COLD_TARGETS) -> Sequence[Shortfall]:
     """Return every target that the candidate misses after it has lost `lost_nodes` nodes; empty if it serves.
 
     The p99 takes a simulation, so it is computed only where nothing else is missed. The course of cold caches takes
-    even longer and comes last.
+    even longer and comes last: of the targets that it decides, only those in `cold` are checked.
     """
     try:
         limit = bottleneck(candidate.resources(candidate.survivors))
@@ -60,7 +63,9 @@ def shortfalls(candidate: Candidate) -> Sequence[Shortfall]:
         *_offline_long(candidate),
     ]
     late = quick or _p99_missed(candidate, limit)
-    return late or [*_warm_up_missed(candidate), *_carried_late(candidate)]
+    warm_up = _warm_up_missed(candidate) if not late and "warm_up" in cold else []
+    carried = _carried_late(candidate) if not late and "carries_load_within" in cold else []
+    return [*late, *warm_up, *carried]
 
 
 def _recovery_missed(candidate: Candidate) -> list[Shortfall]:

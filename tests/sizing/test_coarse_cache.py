@@ -78,7 +78,7 @@ def test_any_cell_and_any_store_have_a_plan_or_a_change_that_would_serve(
         sized.cache.blocks_held
     )
     if sized.hit_ratio.predicted == 1:
-        assert sized.cache.blocks_held * 5 >= float(blocks) * (1 - 1e-9)
+        assert sized.cache.blocks_held * sized.core.count >= float(blocks) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(("cell_bytes", "stored_bytes"), [(256 * KIB, 100 * MIB), (2 * MIB, 2 * GIB), (15 * MIB, GIB)])

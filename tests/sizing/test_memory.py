@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.heap import FREE_FRACTION, Heap, HeapNeeds, heap, live_index_bytes, within_heap_limit
-from sizing.memory import PAGE_CACHE_FRACTION, NotEnoughMemory, direct_bytes, split_memory
+from sizing.memory import PAGE_CACHE_FRACTION, NotEnoughMemory, direct_bytes, most_handlers, split_memory
 from sizing.units import GIB, MIB
 
 NEEDS = st.builds(
@@ -49,6 +49,18 @@ def test_a_byte_less_than_a_tenth_for_the_page_cache_is_not_enough() -> None:
     assert split_memory(least, heap_gib, handlers).parts["page_cache"] == least - others
     with pytest.raises(NotEnoughMemory):
         split_memory(least - 1, heap_gib, handlers)
+
+
+@given(
+    ram_mib=st.integers(min_value=16 * 1024, max_value=1024 * 1024), heap_gib=st.integers(min_value=4, max_value=256)
+)
+def test_as_many_handlers_as_have_room_fit_and_one_more_does_not(ram_mib: int, heap_gib: int) -> None:
+    ram_bytes, heap_of = ram_mib * MIB, of_gib(heap_gib)
+    handlers = most_handlers(ram_bytes, heap_of)
+    if handlers >= 0:
+        assert split_memory(ram_bytes, heap_of, handlers)
+    with pytest.raises(NotEnoughMemory):
+        split_memory(ram_bytes, heap_of, max(0, handlers + 1))
 
 
 def test_a_heap_that_leaves_too_little_page_cache_says_how_much_is_missing() -> None:
