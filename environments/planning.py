@@ -83,7 +83,7 @@ def infeasible(source: str, plan: Plan) -> Infeasible:
         where=source,
         what="no cluster meets the targets",
         why=nearest,
-        fix=f"relax the targets: {'; or '.join(plan.nearest)}",
+        fix=f"relax the requirements: {'; or '.join(plan.nearest)}",
     )
 
 

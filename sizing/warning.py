@@ -158,8 +158,9 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="regions-few",
             severity="info",
-            message=f"{regions} regions do not spread evenly over {servers} RegionServers, so the caches fill unevenly,"
-            " too; and if a table has only one region on a server, that region splits at 256 MiB",
+            message=f"{regions} {'region does' if regions == 1 else 'regions do'} not spread evenly over {servers}"
+            " RegionServers, so the caches fill unevenly, too; and if a table has only one region on a server, that"
+            " region splits at 256 MiB",
             fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
         )
 

@@ -44,7 +44,7 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "persistence.chunk_blocks": explain(
             "blocks",
-            "The index is written in chunks of {blocks}; each chunk lies on the heap while it is written.",
+            "The index is written in chunks of {blocks}; each chunk is on the heap while it is written.",
             "measured on HBase 2.6.2; the default of ten million blocks would take ten times the heap",
             blocks=constant(persistence, "CHUNK_BLOCKS", "blocks"),
         ),

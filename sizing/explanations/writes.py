@@ -117,8 +117,8 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
         "small_compactions": explain(
             "max(fewest, min(max(fewest, per_core * cores), ceil(cells / utilisation * (amplification - whole) *"
             " seconds))) - whole",
-            "A thread compacts a cell in {seconds}, and each of the {cells} is written {amplification}, the first time"
-            " by its flush. One more thread is for large compactions, and takes small ones, too.",
+            "A thread compacts a cell in {seconds}, and {cells} are each written {amplification}, the first time by"
+            " their flush. One more thread is for large compactions, and takes small ones, too.",
             LEAST,
             fewest=constant(compaction, "FEWEST_COMPACTIONS"),
             per_core=constant(compaction, "MOST_COMPACTIONS_PER_VCPU"),

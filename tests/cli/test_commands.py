@@ -161,7 +161,7 @@ def test_an_answer_that_is_no_ends_with_3_and_is_still_printed(tmp_path: Path) -
     result = run("plan", str(file), "--output", "json")
     assert result.returncode == 3
     assert json.loads(result.stdout)["feasible"] is False
-    assert re.search(r"relax the targets: a budget of \$\d", result.stderr)
+    assert re.search(r"relax the requirements: a budget of \$\d", result.stderr)
 
 
 @pytest.mark.parametrize("arguments", [("plan", "prod"), ("render", "prod"), ("--help",)], ids=" ".join)

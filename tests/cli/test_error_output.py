@@ -108,7 +108,7 @@ def test_a_plan_that_misses_its_targets_is_one_document(run: Run, tmp_path: Path
     code, out, err = run("plan", str(file), "--output", "json")
     plan = json.loads(out)
     assert (code, plan["feasible"], plan["error"]["kind"]) == (3, False, "infeasible")
-    assert plan["error"]["problems"][0]["fix"] == "relax the targets: " + "; or ".join(plan["nearest"])
+    assert plan["error"]["problems"][0]["fix"] == "relax the requirements: " + "; or ".join(plan["nearest"])
     assert err.startswith(str(file))
 
 
