@@ -28,7 +28,7 @@ HARDER_WITH_LESS: Final = frozenset({"hit_ratio", "reads", "p99", "writes", "car
 HARDER_WITH_MORE_CACHE: Final = frozenset({"warm_up"})
 """Targets that a cluster misses if another one with more nodes, a smaller cache and faster volumes misses them."""
 WHATEVER_THE_SPEED: Final = frozenset({"memory", "offline_after_crash"})
-"""Targets that a cluster misses if another one with more nodes and a smaller cache misses them, whatever its volumes."""
+"""Targets that a cluster misses, whatever its volumes, if one with more nodes and a smaller cache misses them."""
 
 
 @dataclass(kw_only=True, eq=False)

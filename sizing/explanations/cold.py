@@ -52,9 +52,9 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
     if carried_seconds:
         explained["bad_hours.cold.carried_seconds"] = explain(
             "time_until_served(offered)",
-            "The cluster serves {offered} once its hit ratio reaches {least}, or a higher value while prefetch uses the "
-            "same disks. The time comes from a simulation in steps: blocks that are read or prefetched in one step are "
-            "hits in the next.",
+            "The cluster serves {offered} once its hit ratio reaches {least}, or a higher value while prefetch uses "
+            "the same disks. The time comes from a simulation in steps: blocks that are read or prefetched in one step "
+            "are hits in the next.",
             "an estimate: reads and prefetch share disks, network, CPU and S3's requests",
             {"time_until_served": lambda _: carried_seconds},
             offered=computed(now.offered_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
