@@ -13,8 +13,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from cli import explain
 from cli.main import COMMANDS, warmbase
 from configurations.properties import CATALOGUE
+from environments.environment import Environment
+from environments.planning import plan_of
+from sizing.cluster import ClusterChoice
+from sizing.plan import Plan
 from tests.command import PROCESS, PROJECT, run, run_process
 from tests.shipped import ENVIRONMENTS
 from tests.speed import loops_of_children
@@ -210,6 +215,20 @@ def test_every_command_has_its_line_of_help_and_an_example(name: str) -> None:
     assert f"warmbase {name}" in command.help.partition("Example:")[2]
 
 
+@pytest.fixture
+def one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a plan once for all that is explained of it."""
+    plans: dict[str, Plan] = {}
+
+    def plan_of_first(environment: Environment, cluster: ClusterChoice) -> Plan:
+        if environment.name not in plans:
+            plans[environment.name] = plan_of(environment, cluster)
+        return plans[environment.name]
+
+    monkeypatch.setattr(explain, "plan_of", plan_of_first)
+
+
+@pytest.mark.usefixtures("one_plan")
 def test_explain_of_every_rendered_property_gives_value_reason_and_source() -> None:
     """Each command is invoked in this process, because a start takes as long as the answer."""
     runner, described = CliRunner(), 0
@@ -223,6 +242,7 @@ def test_explain_of_every_rendered_property_gives_value_reason_and_source() -> N
     assert described >= 15
 
 
+@pytest.mark.usefixtures("one_plan")
 def test_explain_shows_formula_inputs_and_source_of_every_figure_with_a_reason() -> None:
     runner = CliRunner()
     for path, explanation in json.loads(run("plan", "prod", "--output", "json").stdout)["because"].items():

@@ -37,7 +37,7 @@ PROJECT = Path(__file__).parents[2]
 TAGS = "tags: {'local-aws:bootstrap': claim, 'local-aws:step': run}\n"
 SECONDS = 240
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,6 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     assert [each for each in left if each.startswith("warmbase-whole-")] == ["warmbase-whole-storage"]
 
 
-@pytest.mark.thorough
 def test_a_deployment_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
     """Every step of the enumeration is ended three times: never a second cluster, nor one without its claim."""
     here = account(local, tmp_path, "cut")
@@ -216,7 +215,6 @@ def _named(here: Account, identity: str, name: str) -> bool:
     return bool(here.aws.emr.describe_cluster(ClusterId=identity)["Cluster"]["Name"] == name)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("step", ["cluster", "record"])
 def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: LocalAws, tmp_path: Path) -> None:
     here = account(local, tmp_path, f"kill{step}"[:15])
@@ -255,7 +253,6 @@ def deployed(local: LocalAws, directory: Path, name: str) -> tuple[Account, Envi
     return here, found.environment, mine
 
 
-@pytest.mark.thorough
 def test_a_teardown_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
     here, environment, mine = deployed(local, tmp_path, "end")
     steps = len(list(teardown(here.aws, environment, "blue", None)))
@@ -278,7 +275,6 @@ REFUSALS = {
 }
 
 
-@pytest.mark.thorough
 def test_a_teardown_refuses_at_the_first_step_that_would_lose_something(
     local: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +289,6 @@ def test_a_teardown_refuses_at_the_first_step_that_would_lose_something(
         assert here.holder() == mine
 
 
-@pytest.mark.thorough
 def test_data_on_nodes_are_not_given_up_without_a_verified_export(local: LocalAws, tmp_path: Path) -> None:
     here = account(local, tmp_path, "nodes")
     here.edit("tags:", "storage: {mode: hdfs}\ntags:")
