@@ -78,7 +78,7 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     severity=Severity.WARNING,
     title="cache spread over several files",
     because="HBase does not stripe files: it fills the first before the second, so while the cache is "
-    "part full, warm-up and reads use one volume",
+    "partly full, warm-up and reads use one volume",
     fix="use one volume with the throughput that you need, or stripe below one file",
     source="HBase 2.6.2 FileIOEngine, BucketAllocator",
     proof=NEEDS_LOAD,
@@ -118,8 +118,8 @@ def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
     id="WB214",
     severity=Severity.WARNING,
     title="cache that nearly fills its volume",
-    because="YARN marks a disk that is over 90 % full as unhealthy, and EMR then replaces the node with "
-    "its cache after 45 minutes",
+    because="YARN marks a disk that is over 90 % full as unhealthy, and EMR replaces the node after 45 minutes, "
+    "so its cache is lost",
     fix="enlarge the volume",
     source="EMR Management Guide, emr-plan-node-replacement",
     proof=NEEDS_LOAD,

@@ -205,7 +205,7 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting(TIMEOUT),
             property=TIMEOUT,
-            message="the first RegionServers to report get the regions of all: the master waits "
+            message="the first RegionServers to report get the regions of the others: the master waits "
             f"{format_duration(waits)}, but a restart takes {format_duration(away)} (estimate)",
         )
 

@@ -99,7 +99,7 @@ RESTART = (
         faulty=File(site={TIMEOUT: "99000"}),
         right=File(site={TIMEOUT: "100000"}),
         at=TIMEOUT,
-        says="the first RegionServers to report get the regions of all",
+        says="the first RegionServers to report get the regions of the others",
     ),
     Case(
         id="WB313",
