@@ -109,7 +109,7 @@ class BucketAllocator:
         return fewest
 
     def fits(self, claims: dict[int, int]) -> bool:
-        """Return whether so many blocks of each size are held together without an eviction."""
+        """Return whether the cache holds this many blocks of each size at once, without an eviction."""
         used = sum(slot * blocks for slot, blocks in claims.items())
         extra = sum(max(0, -(-blocks // self.items(slot)) - 1) for slot, blocks in claims.items())
         return used <= self.accept_bytes and len(self.sizes) + extra <= self.buckets
@@ -151,7 +151,7 @@ def _problem(what: str, why: str, fix: str) -> Problem:
 
 
 def _shares(claims: dict[int, int], blocks: int) -> dict[int, int]:
-    """Return so many blocks shared over the sizes in proportion to the claims, each share rounded up."""
+    """Return this many blocks divided among the sizes in proportion to the claims, each share rounded up."""
     total = sum(claims.values())
     return {slot: -(-blocks * claim // total) for slot, claim in claims.items()}
 

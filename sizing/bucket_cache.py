@@ -74,7 +74,7 @@ class CacheDemand:
         return cls(blocks=blocks, sizes=sizes, swing=swing)
 
     def with_measured_blocks(self, lengths: LengthHistogram) -> CacheDemand:
-        """The same bucket sizes for blocks of which every one was looked at: so many, of those cached lengths."""
+        """Return the same bucket sizes for blocks that were all read: their number, and their cached lengths."""
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=self.sizes)
         return CacheDemand(
             blocks=replace(self.blocks, count=lengths.blocks, lengths=lengths),
@@ -124,7 +124,7 @@ class CacheDemand:
         return self.least_size_mib(self.capacity_bytes(wanted) / servers + self.compaction_bytes)
 
     def least_size_mib(self, effective_bytes: float) -> int:
-        """Return the smallest cache, in whole GiB, that holds as many blocks as so many bytes of a large cache."""
+        """Return the smallest cache, in whole GiB, that holds as many blocks as this many bytes of a large cache."""
         least = max(1, math.ceil(effective_bytes / GIB))
         while self.effective_bytes(least * MIB_PER_GIB) < effective_bytes * NEARLY:
             least += 1
@@ -197,7 +197,7 @@ class CacheDemand:
         return np.where(total >= self.everything_bytes, 1.0, np.interp(total, *self._chords))
 
     def hit_ratio(self, total_bytes: float) -> float:
-        """Share of block reads that warm caches answer, of so many useful bytes cluster-wide."""
+        """Return the share of block reads that warm caches with this many useful bytes in all answer."""
         return hit_ratio(self.blocks.popularity, self.swing.scaled(total_bytes / REFERENCE_BYTES))
 
     def blocks_cached(self, size_mib: int, servers: int) -> int:

@@ -54,7 +54,7 @@ class _Demand:
         return cls(slots=slots, blocks_below=below)
 
     def coarse(self, slots: int) -> _Demand:
-        """Count every block in the least of at most so many slots, so that no list claims more."""
+        """Count every block in the smallest slot of its group, in at most `slots` groups; no claim is too large."""
         begins = np.unique(np.linspace(0, len(self.slots), slots, endpoint=False).astype(np.int64))
         below = np.concatenate((self.blocks_below[begins], self.blocks_below[-1:]))
         return _Demand(slots=self.slots[begins], blocks_below=below)
@@ -157,7 +157,7 @@ def _search(demand: _Demand, largest: Integers, k: int) -> tuple[int, ...]:
 
 
 def _coarse_bound(coarse: _Demand, largest: Integers, sizes: int) -> float:
-    """Return a claim that no list of so many sizes and any of these largest undercuts."""
+    """Return a claim below which no list of this many sizes with any of these largest sizes can be."""
     column = largest[:, None]
     claims = _claims(np.broadcast_to(coarse.slots, (len(largest), len(coarse.slots))), column)
     closing = _claims(column, column)
@@ -165,7 +165,7 @@ def _coarse_bound(coarse: _Demand, largest: Integers, sizes: int) -> float:
 
 
 def _cheapest(demand: _Demand, accept: Partition, largest: int, sizes: int) -> tuple[float, tuple[int, ...]]:
-    """Return the least claim of a list with that largest and at most so many sizes, and that list.
+    """Return the least claim of a list with this largest size and at most this many sizes, and the list itself.
 
     The best list for the accept factor alone is the answer when no class lacks buckets under it.
     """

@@ -85,7 +85,7 @@ class Candidate:
         )
 
     def share_of(self, servers: int) -> ServerShare:
-        """Return what each of so many nodes carries."""
+        """Return the share of the data and the load that each of this many nodes carries."""
         return ServerShare.of(self.question.demand, self.cache_mib, servers)
 
     @cached_property
@@ -141,12 +141,12 @@ class Candidate:
         return write_load(self.writing_server, servers, offered, reads, reads_per_second)
 
     def resources(self, servers: int) -> tuple[Resource, ...]:
-        """Return what a read needs of each resource when so many nodes are warm."""
+        """Return what a read needs of each resource of this many warm nodes."""
         hits = Hits(ratio=self.hit_ratio(servers))
         return resources(self.cluster(servers), self.question.read, hits, self.question.timings)
 
     def performance(self, servers: int) -> Performance:
-        """Return what the workload gets from so many warm nodes."""
+        """Return the performance of this many warm nodes under the workload."""
         hits = Hits(ratio=self.hit_ratio(servers))
         return performance(self.question, self.cluster(servers), hits, self.instance.vcpus)
 

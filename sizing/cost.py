@@ -17,7 +17,7 @@ S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,07
 NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
 # judgement: S3A uploads a store file in parts of its default size.
 PUT_BYTES: Final = 64 * MIB
-REQUEST_METRICS: Final = 16  # S3 publishes so many request metrics for a filter, at the price of custom ones
+REQUEST_METRICS: Final = 16  # S3 publishes this many request metrics for a filter, at the price of custom ones
 FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand in us-east-1"}
 BillRow = tuple[str, float, str, str]
 """An item, its amount, the name of its price, and the amount as people read it."""

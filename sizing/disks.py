@@ -95,7 +95,7 @@ def hdfs_volumes(question: SizingInputs, servers: int) -> tuple[int, int]:
 
 
 def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
-    """Say why so many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
+    """Return why this many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
     if question.mode.data_volume == "data":
         node_gib = _hdfs_node_gib(question, servers)
         size_gib, most_gib, hits = node_gib, gp3.EMR_DOCUMENTED_GIB * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
@@ -157,7 +157,7 @@ def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:
 
 
 def volume_load(question: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
-    """Bytes and operations a second that each of so many volumes must carry."""
+    """Return the bytes and operations a second that each of this many volumes must carry."""
     reads_per_second = (question.offered_reads_per_second or 0.0) / volumes / UTILISATION
     bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)
     ios_per_second = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")

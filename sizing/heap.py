@@ -67,7 +67,7 @@ class HeapNeeds:
 
     @property
     def total_bytes(self) -> int:
-        """All of it, without what stays free."""
+        """Return the sum of the needs, without the part that stays free."""
         fixed_bytes = self.index_bytes + self.write_queue_bytes + self.persist_chunk_bytes
         return self.l1_bytes + self.memstore_bytes + fixed_bytes
 

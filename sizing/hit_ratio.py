@@ -77,7 +77,7 @@ class OccupancyRange:
         )
 
     def scaled(self, factor: float) -> OccupancyRange:
-        """Return the same cache so many times as large."""
+        """Return the same cache this many times as large."""
         return replace(
             self,
             full_blocks=self.full_blocks * factor,
@@ -132,7 +132,7 @@ def hit_ratio_curve(
 
 
 def misses(popularity: Popularity, swing: OccupancyRange, reads: float) -> Misses:
-    """Return what still misses after so many block reads of a cache that was empty and is filled by reads alone.
+    """Return the share of reads that still miss after this many block reads of an empty cache that only reads fill.
 
     Until the cache is full every miss is cold; then the warm miss ratio holds, and cold misses are part of it.
     """
@@ -179,7 +179,7 @@ def _lru(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floa
 
 
 def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
-    """Che's miss ratio of LRU caches that hold exactly so many blocks (0 to all); shape as sizes.
+    """Return Che's miss ratio of LRU caches that hold exactly these numbers of blocks (0 to all); shape as sizes.
 
     The characteristic time T solves blocks held = sum of 1 - e^-wT. That sum is concave in T, so Newton's method
     from a shorter time rises to T and never passes it.

@@ -41,7 +41,7 @@ FIRST_PAGES: Final = 4
 # judgement: of reads, those between whose pieces others read the file: fitted to a disk's counters under HBase with 64
 # clients (75.3 kB for a block of 66 kB, of 69.6 to 78.3 possible).
 MIXED_SHARE: Final = 0.6
-LENGTHS: Final = 4_096  # of which what was found is kept
+LENGTHS: Final = 4_096  # whose results are cached
 # Once Linux reads ahead as far as it ever does, which is after half a MiB, the reads repeat every 32 pages.
 STEADY_STEPS: Final = 512 * 1024 // SLOT_STEP_BYTES
 PERIOD_STEPS: Final = MOST_PAGES * PAGE_BYTES // SLOT_STEP_BYTES
@@ -102,7 +102,7 @@ def _of_steps(steps: int) -> BlockRead:
 
 
 def _read(start: int, length_bytes: int, *, mixed: bool) -> tuple[int, int]:
-    """Pages and IOs of a block that starts so many bytes behind a page's beginning."""
+    """The pages and IOs of a block that starts this many bytes after the beginning of a page."""
     pages = ios = 0
     for position in range(0, length_bytes, PIECE_BYTES):
         piece_end = start + min(length_bytes, position + PIECE_BYTES)

@@ -32,7 +32,7 @@ NO_DISK = Spread(median_seconds=0.0, sigma=0.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Performance:
-    """The load that so many nodes carry; with `overloaded`, what they can of an open load that is too much."""
+    """Return the load that this many nodes carry; with `overloaded`, what they can of a too large open load."""
 
     load: LoadResult
     overloaded: bool

@@ -34,13 +34,13 @@ class RowPopularity(Protocol):
     """How reads spread over rows, hottest first."""
 
     def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
-        """Share of all reads that go to so many of the hottest of so many rows."""
+        """Return the share of all reads that go to the hottest rows, for this number of them among all rows."""
 
     def breaks(self, rows: float) -> Sequence[float]:
         """Ranks at which popularity drops at once."""
 
     def ranks_of(self, rows: float) -> float:
-        """How many ranks reads are drawn from where so many rows are stored."""
+        """Return how many ranks reads are drawn from, if this many rows are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Flo
 
 
 def _merged(weights: Floats, shares: Floats, blocks: float) -> Popularity:
-    """So many blocks of these weights in these shares; weights within 2 % of each other made one class."""
+    """Return this many blocks of these weights in these shares; weights within 2 % of each other are one class."""
     likely = shares * blocks > NEGLIGIBLE_BLOCKS
     weights, shares = weights[likely], shares[likely]
     with np.errstate(divide="ignore"):

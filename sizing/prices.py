@@ -95,7 +95,7 @@ class PriceTable:
 
     @property
     def described(self) -> str:
-        """Say of which day the prices are, and whether EMR's fee is a list price."""
+        """Return the source of the prices in words: date or basis of the estimate, discount, and EMR fee."""
         less = f", less {format_percent(self.discount)} on EC2 instances" if self.discount else ""
         if self.basis:
             return f"ESTIMATE: {self.basis}{less}"

@@ -111,7 +111,7 @@ class Drifted(WarmbaseError):
 
 
 class Refused(WarmbaseError):
-    """The operation would lose data, a cache or a cluster, or allow two writers; nothing of it was done."""
+    """The operation would lose data, a cache or a cluster, or allow two writers, so nothing was done."""
 
     exit_code = 3
     kind = "refused"

@@ -92,7 +92,7 @@ def retain_retries(seconds: float) -> int:
 
 
 def restore_seconds(blocks: float) -> float:
-    """Time to read the index of so many cached blocks back."""
+    """Return the time to read back the index of this many cached blocks."""
     return blocks * RESTORE_SECONDS_PER_LEVEL * log2(max(2.0, blocks))
 
 

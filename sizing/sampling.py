@@ -50,7 +50,7 @@ class Estimate:
 
 
 def strata(sizes: Sequence[int], count: int) -> tuple[Stratum, ...]:
-    """Strata of which about `count` members are drawn in all: the largest for certain, others from equal bytes."""
+    """The strata from which about `count` members are drawn: the largest for certain, others from equal bytes."""
     order = sorted(range(len(sizes)), key=lambda member: (-sizes[member], member))
     if count >= len(order):
         return (Stratum(tuple(order), len(order)),) if order else ()
@@ -102,7 +102,7 @@ def estimate(sizes: Sequence[int], strata: Sequence[Stratum], sample: Mapping[in
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One stratum of which not all was seen: its bytes and ratio, and deviations from it for each byte."""
+    """One stratum that was read only in part: its bytes and ratio, and the deviations from the ratio for each byte."""
 
     size_bytes: int
     members: int

@@ -61,7 +61,7 @@ class Search:
         heapq.heappush(self.queue, (branch.least_usd(), next(self.order), branch))
 
     def points(self, nodes: NodeChoice) -> GridPoints | None:
-        """Return the clusters of so many nodes; None where no volume is large enough or fast enough."""
+        """Return the clusters of this many nodes; None if no volume is large or fast enough."""
         return GridPoints.of(nodes, self.fixed_usd, self.evaluate)
 
     def run(self) -> SearchResult:
@@ -232,12 +232,12 @@ def _instances(question: SizingInputs) -> Sequence[InstanceType]:
 
 
 def fewest_nodes(question: SizingInputs) -> int:
-    """The fewest core nodes of which as many may be lost as the targets say."""
+    """Return the fewest core nodes that meet `lost_nodes` and the mode's own minimum."""
     return max(question.mode.min_core_nodes, question.requirements.targets.lost_nodes + FEWEST_SURVIVORS)
 
 
 def node_counts(question: SizingInputs) -> range:
-    """Counts from which so many nodes may be lost, and at which every survivor has a region to serve."""
+    """Return the counts that can lose this many nodes and still have a region for every survivor."""
     core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
     if core.count is not None:
         return range(core.count, core.count + 1)

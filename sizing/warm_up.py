@@ -96,7 +96,7 @@ class CacheCapacity:
 
     @classmethod
     def of(cls, *, slots: float, blocks_after_eviction: float) -> "CacheCapacity":
-        """The room of a cache with so many slots, of which eviction leaves `blocks_after_eviction` in use."""
+        """Return the room of a cache with this many slots; eviction leaves `blocks_after_eviction` of them in use."""
         return cls(blocks_after_eviction=blocks_after_eviction, prefetch_stops_blocks=PREFETCH_STOPS_FRACTION * slots)
 
 
@@ -208,7 +208,7 @@ def curve(popularity: Popularity, room: CacheCapacity, course: WarmUpLoad) -> tu
 
 
 def characteristic_accesses(popularity: Popularity, blocks_after_eviction: float) -> float:
-    """Accesses after which so many different blocks have been read: Che's characteristic time; infinite for all."""
+    """Return the accesses after which this many blocks have been read: Che's characteristic time; infinite for all."""
     if blocks_after_eviction >= popularity.total_blocks:
         return inf
     uncached = float(popularity.blocks.sum()) - blocks_after_eviction
@@ -230,7 +230,7 @@ def hours_to(ratio: float, drawn: tuple[tuple[float, float], ...]) -> float | No
 
 
 def _unread(popularity: Popularity, accesses: float) -> Floats:
-    """Blocks of each class that so many accesses have not read; shape (classes,)."""
+    """Return the blocks of each class that this many accesses have not read; shape (classes,)."""
     unread: Floats = popularity.blocks * np.exp(-popularity.weights * accesses)
     return unread
 
