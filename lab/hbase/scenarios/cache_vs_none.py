@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, performance_figures, within
+from lab.hbase.interleaving import IN_TURN, Turns, in_turn
 from lab.hbase.overlay import varied
 from lab.hbase.result import Measurement
 from lab.model.scaled_plan import CLIENTS
@@ -33,31 +35,38 @@ ONE_CLIENT: Final = 1
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Reads without a cache, S3 answering at once and after its latency, then with it warm."""
+    """Reads without a cache, S3 answering at once, then in turn without a cache and with a warm one, at its latency."""
     bench = lab.bench
     lab = lab.filled()
     bench.serve(LabServer(varied=NONE), cold=True)
-    control = _warmed_up(lab, threads=ONE_CLIENT)
-    bench.store.set(bench.latency)
-    none = bench.measure(lab.table, lab.load())
-    bench.serve(LabServer(varied=NONE | SEQUENTIAL), cold=True)
-    bench.store.set(bench.latency)
-    sequential = _warmed_up(lab)
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_still(PREFETCHED_SECONDS)
-    bench.store.set(bench.latency)
-    warm = _warmed_up(lab)
+    at_once = _warmed_up(lab, threads=ONE_CLIENT)
+    sequential = _read(lab, LabServer(varied=NONE | SEQUENTIAL))
+    turns = in_turn(partial(_read, lab, LabServer(varied=NONE)), [partial(_warm, lab)])
     return ScenarioResult(
         figures=(
-            *_figures("no cache, S3 at once", control, lab),
-            *_figures("no cache, S3 as far as it is", none, lab),
-            *_figures("no cache, read policy as rendered (sequential)", sequential, lab),
-            *_warm_figures(warm, none),
+            *_figures("no cache, S3 at once", (at_once,), lab),
+            *_figures("no cache, S3 as far as it is", turns.controls, lab),
+            *_figures("no cache, read policy as rendered (sequential)", (sequential,), lab),
+            *_warm_figures(turns),
         ),
         limits=(
             "Without added latency, a GET takes the CPU time of the S3 server, its proxy and S3A on the same cores.",
         ),
     )
+
+
+def _read(lab: Experiment, server: LabServer) -> Window:
+    """A window of reads of a server that was started so, at S3's latency."""
+    lab.bench.serve(server, cold=False)
+    lab.bench.store.set(lab.bench.latency)
+    return _warmed_up(lab)
+
+
+def _warm(lab: Experiment) -> Window:
+    lab.bench.serve(LabServer(), cold=False)
+    lab.bench.wait_until_still(PREFETCHED_SECONDS)
+    lab.bench.store.set(lab.bench.latency)
+    return _warmed_up(lab)
 
 
 def _warmed_up(lab: Experiment, threads: int = CLIENTS) -> Window:
@@ -66,14 +75,15 @@ def _warmed_up(lab: Experiment, threads: int = CLIENTS) -> Window:
     return lab.bench.measure(lab.table, lab.load(threads=threads))
 
 
-def _warm_figures(warm: Window, none: Window) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case="warm cache")
+def _warm_figures(turns: Turns[Window]) -> tuple[Measurement, ...]:
+    figure, windows = partial(Measurement, case="warm cache"), turns.of(0)
+    warm, none = gets_per_1000_reads(windows), gets_per_1000_reads(turns.controls)
     return (
-        *performance_figures("warm cache", warm, "every read hits the BucketCache"),
+        *performance_figures("warm cache", windows[-1], "every read hits the BucketCache"),
         figure(
             name="GETs per 1,000 reads",
             unit="",
-            measured=warm.gets_per_1000_reads,
+            measured=warm,
             predicted=0.0,
             because="every block is cached",
             target=at_most(PER_THOUSAND),
@@ -81,28 +91,34 @@ def _warm_figures(warm: Window, none: Window) -> tuple[Measurement, ...]:
         figure(
             name="GETs saved",
             unit="",
-            measured=1 - warm.gets_per_1000_reads / none.gets_per_1000_reads,
+            measured=1 - warm / none,
             because="as a share of the GETs that the same reads need without a cache",
             target=at_least(FEWER),
         ),
         figure(
             name="throughput against no cache",
             unit="x",
-            measured=warm.measured.operations_per_second / none.measured.operations_per_second,
-            because="on this machine with this latency; only the GETs per read carry over to a cluster",
+            measured=turns.ratio(0, lambda window: window.measured.operations_per_second),
+            because=f"{IN_TURN}. The ratio is that of this machine and this latency; only the GETs per read carry "
+            "over to a cluster",
         ),
     )
 
 
-def _figures(case: str, window: Window, lab: Experiment) -> tuple[Measurement, ...]:
+def gets_per_1000_reads(windows: Sequence[Window]) -> float:
+    """Return the GETs of all windows over their reads."""
+    return 1000 * sum(window.gets for window in windows) / max(1.0, sum(window.measured.reads for window in windows))
+
+
+def _figures(case: str, windows: Sequence[Window], lab: Experiment) -> tuple[Measurement, ...]:
     blocks = lab.miniature.demand.blocks.per_read
     gets = Measurement(
         case=case,
         name="GETs per 1,000 reads",
         unit="",
-        measured=window.gets_per_1000_reads,
+        measured=gets_per_1000_reads(windows),
         predicted=1000 * blocks,
         because=f"{blocks:.2f} blocks for each read, one GET for each block",
         target=within(0.05),
     )
-    return (*performance_figures(case, window, "every block from S3"), gets)
+    return (*performance_figures(case, windows[-1], "every block from S3"), gets)

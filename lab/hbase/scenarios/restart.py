@@ -10,9 +10,10 @@ from typing import Final
 from lab.hbase.bench import FRESH_SECONDS, Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, fill, over_time, within
+from lab.hbase.interleaving import IN_TURN, in_turn
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
-from lab.hbase.recording import Recording
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.recording import Recording, Sample
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
 from lab.hbase.scenarios.index import restored
 from sizing.restart import RestartLoad, restart
 
@@ -54,19 +55,41 @@ CASES: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartResult:
+    """A restart's counts of blocks and its windows; a control has the last window only."""
+
+    after: Window
+    first: Window | None = None
+    cached: int = 0
+    recovered: int = 0
+    away: float = 0.0
+    samples: tuple[Sample, ...] = ()
+
+    @property
+    def per_second(self) -> float:
+        """Return the reads a second of the last window."""
+        return self.after.measured.operations_per_second
+
+
 def run(lab: Experiment) -> ScenarioResult:
-    """Return each case after the same warm minute."""
+    """Return each case in turn with a server that has filled its cache by prefetch, and at last one that forgets."""
     lab = lab.filled()
-    table, bench = lab.table, lab.bench
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_still(PREFETCHED_SECONDS)
-    bench.measure(table, lab.load())
-    before = bench.measure(table, lab.load())
-    restarts = [_restarted(lab, case, before) for case in CASES]
+    turns = in_turn(partial(_unrestarted, lab), [partial(_restarted, lab, case) for case in CASES[:-1]])
+    forgetful = _restarted(lab, CASES[-1])
+    results = [*turns.rounds[0], forgetful]
+    ratios = [turns.ratio(number, lambda result: result.per_second) for number in range(len(CASES) - 1)]
+    ratios.append(forgetful.per_second / turns.controls[-1].per_second)
     return ScenarioResult(
-        figures=tuple(figure for item in restarts for figure in item.figures),
-        charts=tuple(chart for item in restarts for chart in item.charts),
-        recorded=tuple(recording for item in restarts for recording in item.recorded),
+        figures=tuple(
+            figure
+            for case, result, ratio in zip(CASES, results, ratios, strict=True)
+            for figure in _figures(lab, case, result, (turns.controls[0].per_second, ratio))
+        ),
+        charts=tuple(_chart(case, result) for case, result in zip(CASES, results, strict=True)),
+        recorded=tuple(
+            Recording(name=case.name, samples=result.samples) for case, result in zip(CASES, results, strict=True)
+        ),
         limits=(
             "The index is written more often here than in the plan: a crash of a real server loses more of it.",
             "The file system's page cache survives a killed process; it would not survive a power failure.",
@@ -74,13 +97,27 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _restarted(lab: Experiment, case: RestartCase, before: Window) -> ScenarioResult:
+def _chart(case: RestartCase, result: RestartResult) -> Chart:
+    points = fill(result.samples, result.cached)
+    return over_time(f"Cached share after: {case.name}", "share of the blocks", [("measured", points)])
+
+
+def _unrestarted(lab: Experiment) -> RestartResult:
+    """Return the reads of a server that began with an empty cache and has filled it, after as long a time of reads."""
+    bench = lab.bench
+    bench.serve(LabServer(), cold=True)
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.store.set(bench.latency)
+    bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
+    return RestartResult(after=bench.measure(lab.table, lab.load()))
+
+
+def _restarted(lab: Experiment, case: RestartCase) -> RestartResult:
     bench = lab.bench
     # Long enough that the index contains every cached block.
     time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     cached = bench.sample(0.0).cache.l2_blocks
     bench.store.set(bench.latency)
-    table = lab.table
     with bench.sampled() as samples:
         time.sleep(FRESH_SECONDS)
         away = _away(lab, case)
@@ -89,14 +126,10 @@ def _restarted(lab: Experiment, case: RestartCase, before: Window) -> ScenarioRe
             if case.keeps
             else bench.sample(0.0).cache.l2_blocks
         )
-        first = bench.measure(table, lab.load(seconds=FIRST_MINUTE_SECONDS))
-    after = bench.measure(table, lab.load())
-    return ScenarioResult(
-        figures=_figures(lab, case, (cached, recovered, away), (before, first, after)),
-        charts=(
-            over_time(f"Cached share after: {case.name}", "share of the blocks", [("measured", fill(samples, cached))]),
-        ),
-        recorded=(Recording(name=case.name, samples=tuple(samples)),),
+        first = bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
+    after = bench.measure(lab.table, lab.load())
+    return RestartResult(
+        cached=cached, recovered=recovered, away=away, first=first, after=after, samples=tuple(samples)
     )
 
 
@@ -114,9 +147,9 @@ def _away(lab: Experiment, case: RestartCase) -> float:
 
 
 def _figures(
-    lab: Experiment, case: RestartCase, counted: tuple[int, int, float], windows: tuple[Window, Window, Window]
+    lab: Experiment, case: RestartCase, result: RestartResult, against: tuple[float, float]
 ) -> tuple[Measurement, ...]:
-    cached, recovered, away = counted
+    cached, recovered, away = result.cached, result.recovered, result.away
     return (
         Measurement(
             case=case.name,
@@ -146,13 +179,12 @@ def _figures(
             "restoring the index and opening regions",
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
         ),
-        *_reading_figures(case, *windows),
+        *_reading_figures(case, result.first or result.after, *against),
     )
 
 
-def _reading_figures(case: RestartCase, before: Window, first: Window, after: Window) -> tuple[Measurement, ...]:
+def _reading_figures(case: RestartCase, first: Window, usual: float, ratio: float) -> tuple[Measurement, ...]:
     figure = partial(Measurement, case=case.name)
-    usual = before.measured.operations_per_second
     return (
         figure(
             name="hit ratio in the first minute",
@@ -177,8 +209,11 @@ def _reading_figures(case: RestartCase, before: Window, first: Window, after: Wi
         figure(
             name="throughput against before, after it",
             unit="x",
-            measured=after.measured.operations_per_second / usual,
-            because="the same reads with a warm JVM",
+            measured=ratio,
+            because=f"the same reads with a warm JVM; {IN_TURN}. The control is a server that filled its cache by "
+            "prefetch"
+            if case.keeps
+            else "the same reads with a warm JVM, over the last control",
             target=at_least(AS_FAST) if case.keeps else None,
         ),
     )

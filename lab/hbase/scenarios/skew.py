@@ -12,6 +12,7 @@ from typing import Final
 from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, within
+from lab.hbase.interleaving import IN_TURN, in_turn
 from lab.hbase.limits.groups import ControlGroups, DiskLimits
 from lab.hbase.limits.groups import unavailable as no_groups
 from lab.hbase.limits.machine import OwnCpu
@@ -37,7 +38,6 @@ IOPS: Final = 3_000 * VOLUME_MIB_S // 125
 SKEW: Final = 1.0
 CLIENTS: Final = 48
 """The number of clients: enough that every volume has a queue in most moments."""
-ROUNDS: Final = 2
 BESIDE_HEAP_BYTES: Final = 640 * MIB
 # judgement: the JVM and its jars take half of it; with less, they are read from disk repeatedly.
 PAGE_CACHE_BYTES: Final = 160 * MIB
@@ -120,19 +120,18 @@ def _served(lab: Experiment, limited: Sequence[LimitedServer]) -> tuple[Measurem
             one.group.limit_memory(one.group.anonymous_bytes + PAGE_CACHE_BYTES)
             stack.enter_context(uncached(one.volume.mount_point / "cache" / "blocks"))
             one.group.limit_disk(one.volume, DiskLimits.of_volume(VOLUME_MIB_S * MIB, IOPS))
-        turns = [[_read(lab, skew) for skew in (0.0, SKEW)] for _ in range(ROUNDS)]
-    even, skewed = ([turn[case] for turn in turns] for case in (0, 1))
+        turns = in_turn(partial(_read, lab, 0.0), [partial(_read, lab, SKEW)])
     loads = [_predicted(lab, skew) for skew in (0.0, SKEW)]
     return (
-        *_figures("every region read equally often", even, *loads[0]),
-        *_figures(f"regions read by Zipf's law with exponent {SKEW:g}", skewed, *loads[1]),
+        *_figures("every region read equally often", turns.controls, *loads[0]),
+        *_figures(f"regions read by Zipf's law with exponent {SKEW:g}", turns.of(0), *loads[1]),
         Measurement(
             case="popular regions compared with equal ones",
             name="throughput",
             unit="x",
-            measured=mean(item.per_second for item in skewed) / mean(item.per_second for item in even),
+            measured=turns.ratio(0, lambda item: item.per_second),
             predicted=loads[1][0].reads_per_second / loads[0][0].reads_per_second,
-            because="the two cases took turns, so other work of the machine affected both",
+            because=IN_TURN,
             target=within(0.1),
         ),
     )

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from statistics import mean
 from typing import Final
 
 from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures, within
+from lab.hbase.interleaving import IN_TURN, ROUNDS, in_turn
 from lab.hbase.limits.groups import ControlGroups, DiskLimits
 from lab.hbase.limits.groups import unavailable as no_groups
 from lab.hbase.limits.volume import LimitedVolume, Traffic
@@ -86,7 +89,10 @@ def run(lab: Experiment) -> ScenarioResult:
 def _served(
     lab: Experiment, volume: LimitedVolume, group: ControlGroups, cases: tuple[tuple[str, int], ...]
 ) -> tuple[Measurement, ...]:
-    """Return a server on that volume, its cache full; then each throughput, nothing answered by the page cache."""
+    """Return a server on that volume, its cache full, with each throughput, nothing answered by the page cache.
+
+    The first is the control of the others.
+    """
     bench, mount = lab.bench, volume.mount_point
     group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
     bench.cluster.start_server(LabServer(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
@@ -94,17 +100,38 @@ def _served(
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.measure(lab.table, lab.quick(lab.seconds))
     group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
-    figures: tuple[Measurement, ...] = ()
+    control, *others = [partial(_read, lab, volume, group, mib_s) for _, mib_s in cases]
     with uncached(mount / "cache" / "blocks"):
-        for name, mib_s in cases:
-            limits = DiskLimits.of_volume(mib_s * MIB, _iops(lab))
-            group.limit_disk(volume, limits)
-            bench.measure(lab.table, lab.quick(lab.seconds / 3))
-            before = volume.traffic
-            window = bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=WINDOWS * lab.seconds))
-            usage = _device_usage(window, (before, volume.traffic), limits)
-            figures += _figures(lab, name, window, usage, _expected(lab, mib_s))
-    return figures
+        turns = in_turn(control, others, ROUNDS if others else 0)
+    reads = (turns.controls, *(turns.of(number) for number in range(len(others))))
+    loads = [_expected(lab, mib_s) for _, mib_s in cases]
+    figures = [_figures(lab, name, of, load) for (name, _), of, load in zip(cases, reads, loads, strict=True)]
+    ratios = [
+        _ratio(f"{name}, against {cases[0][0]}", turns.ratio(number, lambda read: read.per_second), load, loads[0])
+        for number, ((name, _), load) in enumerate(zip(cases[1:], loads[1:], strict=True))
+    ]
+    return (*chain.from_iterable(figures), *ratios)
+
+
+def _read(lab: Experiment, volume: LimitedVolume, group: ControlGroups, mib_s: int) -> DeviceRead:
+    limits = DiskLimits.of_volume(mib_s * MIB, _iops(lab))
+    group.limit_disk(volume, limits)
+    lab.bench.measure(lab.table, lab.quick(lab.seconds / 3))
+    before = volume.traffic
+    window = lab.bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=WINDOWS * lab.seconds))
+    return DeviceRead(window=window, usage=_device_usage(window, (before, volume.traffic), limits))
+
+
+def _ratio(case: str, measured: float, load: Expected, control: Expected) -> Measurement:
+    return Measurement(
+        case=case,
+        name="throughput",
+        unit="x",
+        measured=measured,
+        predicted=load.load.reads_per_second / control.load.reads_per_second,
+        because=IN_TURN,
+        target=within(0.1),
+    )
 
 
 def steady_per_second(samples: Sequence[Sample], seconds: float) -> float:
@@ -156,6 +183,19 @@ class DeviceUsage:
     limit: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRead:
+    """A window of reads, and what it used of the device."""
+
+    window: Window
+    usage: DeviceUsage
+
+    @property
+    def per_second(self) -> float:
+        """Return the reads a second while all clients were connected."""
+        return steady_per_second(self.window.samples, self.window.load.seconds)
+
+
 def _device_usage(window: Window, traffic: tuple[Traffic, Traffic], limits: DiskLimits) -> DeviceUsage:
     before, after = traffic
     seconds = window.measured.reads / window.measured.operations_per_second
@@ -170,18 +210,17 @@ def _device_usage(window: Window, traffic: tuple[Traffic, Traffic], limits: Disk
     return DeviceUsage(bytes_per_second=bytes_per_second, reads_per_second=reads_per_second, limit=limit)
 
 
-def _figures(
-    lab: Experiment, case: str, window: Window, usage: DeviceUsage, predicted: Expected
-) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case=case)
+def _figures(lab: Experiment, case: str, reads: Sequence[DeviceRead], predicted: Expected) -> tuple[Measurement, ...]:
+    figure, window, usage = partial(Measurement, case=case), reads[-1].window, reads[-1].usage
     return (
         figure(
             name="throughput",
             unit="reads/s",
-            measured=steady_per_second(window.samples, window.load.seconds),
+            measured=mean(read.per_second for read in reads),
             predicted=predicted.load.reads_per_second,
-            because=f"mean-value analysis, {CLIENTS} clients; the page cache answers no read. Measured by the server's"
-            f" own count, from {CONNECTED_SECONDS:.0f} s after its first read on, when every client is connected",
+            because=f"mean-value analysis, {CLIENTS} clients; the page cache answers no read. Mean of {len(reads)} "
+            f"windows by the server's own count, from {CONNECTED_SECONDS:.0f} s after its first read on, when every "
+            "client is connected",
             target=within(0.1),
         ),
         figure(
