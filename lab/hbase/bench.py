@@ -91,10 +91,11 @@ class Bench:
     latency: Settings
     filled: dict[str, StoreFileBlocks] = field(default_factory=dict)
 
-    def table(self, table: YcsbTable, family: TableFamily) -> StoreFileBlocks:
+    def table(self, table: YcsbTable, family: TableFamily, regions: int | None = None) -> StoreFileBlocks:
         """Fill the table and compact it to one file for each region; return its blocks.
 
-        At once when it is there already. Raises OperationFailed where it is not stored in so many files.
+        It has as many regions as the scaled plan, where no number is stated. A table that is there already is left as
+        it is. Raises OperationFailed where it is not stored in so many files.
         """
         if table.name in self.filled:
             return self.filled[table.name]
@@ -108,29 +109,26 @@ class Bench:
         self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
         self.store.set(Settings())
         self.serve(LabServer(varied=LOADING), cold=True)
-        self.admin.create(TableDefinition(name=table.name, families=(family,), regions=self._regions))
+        regions = regions or self.cluster.miniature.regions
+        self.admin.create(TableDefinition(name=table.name, families=(family,), regions=regions))
         self.ycsb.fill(table)
         self.admin.flush(table.name)
         self.admin.major_compact(table.name)
-        self.filled[table.name] = self._measured_experiment(table)
+        self.filled[table.name] = self._measured_experiment(table, regions)
         return self.filled[table.name]
 
-    def _measured_experiment(self, table: YcsbTable) -> StoreFileBlocks:
+    def _measured_experiment(self, table: YcsbTable, regions: int) -> StoreFileBlocks:
         """Stop the servers, which deletes the earlier files, and return the blocks of the table's store files."""
         self.cluster.stop_servers()
         blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)
-        if blocks.files != self._regions:
+        if blocks.files != regions:
             raise OperationFailed.of(
                 where=table.name,
-                what=f"has {blocks.files} store files in {self._regions} regions after a major compaction",
+                what=f"has {blocks.files} store files in {regions} regions after a major compaction",
                 why="one store file per region was expected",
                 fix="run the scenario again; if it happens again, read the RegionServer's log",
             )
         return blocks
-
-    @property
-    def _regions(self) -> int:
-        return self.cluster.miniature.regions
 
     def serve(self, server: LabServer, *, cold: bool) -> float:
         """Start every RegionServer with these settings and wait until all regions are open; return the seconds.

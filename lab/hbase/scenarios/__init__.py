@@ -29,6 +29,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "oversubscribed": "scenarios.oversubscribed",
     "compressed": "scenarios.compressed",
     "index": "scenarios.index",
+    "writes": "scenarios.writes",
     "skew": "scenarios.skew",
     "cold": "scenarios.cold",
     "crash": "scenarios.crash",

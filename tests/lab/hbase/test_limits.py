@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.hbase.limits import groups, machine, volume
+from lab.hbase.limits import buffered, groups, machine, volume
+from lab.hbase.limits.buffered import limited_writes
 from lab.hbase.limits.groups import ControlGroups, DiskLimits
 from lab.hbase.limits.layout import GroupLayout, layout_of, pass_on_controllers
 from lab.hbase.limits.machine import IdleCpu, OwnCpu
@@ -171,6 +172,26 @@ def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVol
     before = disk.traffic
     assert read_bytes_by(group, disk.mount_point / "small") / SECONDS > 2 * limit
     assert disk.traffic.read_bytes - before.read_bytes == pytest.approx(SMALL_BYTES, rel=SLACK)
+
+
+@pytest.mark.lab
+def test_buffered_writes_of_any_process_are_as_slow_as_the_volume(volumes: None, tmp_path: Path) -> None:
+    """The page cache takes as much as may be dirty, and then each writer waits for the device."""
+    assert volumes is None
+    if reason := buffered.unavailable():
+        pytest.skip(reason)
+    rate, seconds, piece = 8 * MIB, 4.0, bytes(64 << 10)
+    with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "log", size_bytes=VOLUME_BYTES) as limited:
+        with limited_writes(limited, rate), (limited.mount_point / "file").open("wb", buffering=0) as file:
+            count, before, ends = 0, limited.traffic, time.monotonic() + seconds
+            while time.monotonic() < ends:
+                count += file.write(piece)
+            device_bytes = limited.traffic.written_bytes - before.written_bytes
+        assert device_bytes / seconds == pytest.approx(rate, rel=SLACK)
+        assert device_bytes <= count <= device_bytes + 1.5 * buffered.DIRTY_BYTES
+        began = time.monotonic()
+        (limited.mount_point / "unlimited").write_bytes(bytes(int(seconds) * rate))
+        assert time.monotonic() - began < seconds / 2
 
 
 @pytest.mark.lab

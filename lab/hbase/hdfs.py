@@ -1,0 +1,76 @@
+"""A small HDFS for a write-ahead log: a NameNode, and a DataNode whose files may lie on a limited volume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from configurations.node_files import hbase_site_xml
+from emr.classification import Classification
+from lab.hbase.cluster import LabCluster
+from lab.hbase.jmx import bean
+from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
+from lab.hbase.paths import HOST, free_ports
+from lab.hbase.process import Command, RunningProcess, start
+
+HEAP_MIB: Final = 128
+"""A NameNode or DataNode with a heap of this size takes 180 MB."""
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 20.0
+STATE: Final = "Hadoop:service=NameNode,name=FSNamesystemState"
+NAME_NODE: Final = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+DATA_NODE: Final = "org.apache.hadoop.hdfs.server.datanode.DataNode"
+
+
+@contextmanager
+def running_hdfs(cluster: LabCluster, volume: Path) -> Iterator[str]:
+    """Run an HDFS of one copy while the block lasts, its blocks below `volume`; yield its URI."""
+    ports = free_ports()
+    namenode, page = f"{HOST}:{ports.master}", ports.master_info
+    properties = {
+        "fs.defaultFS": f"hdfs://{namenode}",
+        "dfs.replication": "1",
+        "dfs.namenode.rpc-address": namenode,
+        "dfs.namenode.http-address": f"{HOST}:{page}",
+        "dfs.namenode.name.dir": str(cluster.place.scratch / "names"),
+        "dfs.datanode.data.dir": str(volume / "hdfs"),
+        "dfs.datanode.address": f"{HOST}:{ports.servers[0]}",
+        "dfs.datanode.http.address": f"{HOST}:{ports.servers[1]}",
+        "dfs.datanode.ipc.address": f"{HOST}:{ports.servers[2]}",
+    }
+    _write_site(cluster.place.configuration("hdfs"), properties)
+    processes: list[RunningProcess] = []
+    try:
+        formatting = _start(cluster, "hdfs-format", NAME_NODE, "-format", "-nonInteractive", "-force")
+        formatting.wait_for_end(START_SECONDS)
+        processes.append(_start(cluster, "namenode", NAME_NODE))
+        processes.append(_start(cluster, "datanode", DATA_NODE))
+        processes[0].wait_until(lambda: bean(page, STATE).get("NumLiveDataNodes") == 1, START_SECONDS, "a DataNode")
+        yield f"hdfs://{namenode}"
+    finally:
+        for process in reversed(processes):
+            process.stop(STOP_SECONDS)
+
+
+def _write_site(directory: Path, properties: dict[str, str]) -> None:
+    for pages in ("hdfs", "datanode", "static"):
+        # Both servers look for the directories of their web pages, which the jars do not contain.
+        (directory / "webapps" / pages).mkdir(parents=True, exist_ok=True)
+    for name in ("core-site", "hdfs-site"):
+        text = hbase_site_xml([Classification(name="hbase-site", properties=properties)])
+        (directory / f"{name}.xml").write_text(text, encoding="utf-8")
+    (directory / CLIENT_LOGGING).write_text(logging_file({}, to_file=False), encoding="utf-8")
+
+
+def _start(cluster: LabCluster, name: str, *main: str) -> RunningProcess:
+    place = cluster.place
+    logging = f"-Dlog4j2.configurationFile={place.configuration('hdfs') / CLIENT_LOGGING}"
+    java = Java(
+        software=cluster.software,
+        configuration=place.configuration("hdfs"),
+        scratch=place.scratch,
+        flags=(f"-Xmx{HEAP_MIB}m", "-XX:+UseSerialGC", *FIRST_TIER, logging),
+    )
+    return start(Command(name=name, arguments=java.arguments(*main), directory=place.root, output=place.output(name)))

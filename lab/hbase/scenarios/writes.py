@@ -1,0 +1,278 @@
+"""Writes whose log lies on a limited volume: the rate at which HBase blocks, and what flushes and compactions write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from math import inf
+from statistics import mean
+from typing import Final
+
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, family_of, within
+from lab.hbase.hdfs import running_hdfs
+from lab.hbase.interleaving import IN_TURN, in_turn
+from lab.hbase.limits.buffered import limited_writes
+from lab.hbase.limits.buffered import unavailable as no_limits
+from lab.hbase.limits.volume import LimitedVolume
+from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.overlay import SCALE, varied
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.write_counters import WriteWindow, write_counters
+from lab.hbase.ycsb import YcsbTable
+from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
+from lab.model.writes import WritingLab, write_limit, writing_server
+from sizing.units import GIB, MIB
+from sizing.writes import WriteResource
+from sizing.writing_server import Rates, WritingServer
+
+TITLE: Final = "Writes"
+QUESTION: Final = "At which rate does HBase block writes, and what do its log, flushes and compactions write?"
+CELL_BYTES: Final = 2_000
+"""Long enough that a slow volume is full before two cores are busy."""
+DATA_BYTES: Final = 128 * MIB
+REGIONS: Final = 4
+FLUSH_BYTES: Final = 4 * MIB
+"""The flush size: a region of 32 MiB is to it what one of 1 GiB is to HBase's default."""
+VOLUMES_MIB_S: Final = (1, 2)
+"""judgement: some 500 and 1,000 cells a second; at 3,000, two cores are the limit, with S3's server on them, too."""
+CLIENTS: Final = 32
+SETTLING_SECONDS: Final = 20.0
+"""Seconds until the pages that may be dirty are, and the first flushes have been compacted."""
+WINDOWS: Final = 2
+"""A window of writes, in multiples of a window of reads, so that each region is flushed several times."""
+VOLUME_BYTES: Final = 8 * GIB
+TOLERANCE: Final = 0.15
+NEARLY: Final = 0.9
+"""The least use of a resource that is called the bottleneck."""
+ENDING_SECONDS: Final = 15.0
+CARRIED: Final = 0.8
+"""The part of the predicted rate that must be carried without blocking."""
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Return writes on volumes of two rates in turn, or the reason why no volume can be limited here."""
+    reason = no_volumes() or no_limits()
+    if reason is not None:
+        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. A log would go to the page cache.",))
+    small = _of_cells(lab)
+    table = YcsbTable(name="writes", rows=small.rows, value_bytes=CELL_BYTES)
+    lab = replace(lab, table=table, miniature=small)
+    lab.bench.table(table, family_of(table, small), REGIONS)
+    place = lab.bench.cluster.place
+    with ExitStack() as stack:
+        volume = stack.enter_context(
+            LimitedVolume(directory=place.root / "images", mount_point=place.volumes / "log", size_bytes=VOLUME_BYTES)
+        )
+        uri = stack.enter_context(running_hdfs(lab.bench.cluster, volume.mount_point))
+        stack.callback(lab.bench.cluster.stop_servers)
+        server = _server(uri)
+        lab.bench.serve(server, cold=True)
+        model = writing_server(
+            WritingLab(
+                miniature=small,
+                properties=lab.bench.cluster.site(server).properties,
+                regions=REGIONS,
+                vcpus=lab.cores,
+            )
+        )
+        figures = _figures(lab, volume, model)
+    return ScenarioResult(figures=figures)
+
+
+def _of_cells(lab: Experiment) -> ScaledPlan:
+    """Return less data in longer cells, uncompressed."""
+    workload = replace(
+        lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"
+    )
+    small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=DATA_BYTES)
+    demand = miniature_demand(workload, lab.release, small)
+    return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
+
+
+def _server(uri: str) -> LabServer:
+    settings = {
+        "hbase.wal.dir": f"{uri}/wal",
+        "dfs.replication": "1",
+        # The asynchronous writer of HBase 2.6.2 as built for Hadoop 2 does not find the classes of Hadoop 3.
+        "hbase.wal.provider": "filesystem",
+        "hbase.wal.meta_provider": "filesystem",
+        "hbase.hregion.memstore.flush.size": str(FLUSH_BYTES),
+        "hbase.hstore.compaction.max.size.offpeak": None,
+        "hbase.offpeak.start.hour": None,
+        "hbase.offpeak.end.hour": None,
+    }
+    return LabServer(varied=varied(settings, f"a log in HDFS, {SCALE}, and no night"))
+
+
+def _figures(lab: Experiment, volume: LimitedVolume, model: WritingServer) -> tuple[Measurement, ...]:
+    """Write without pause on each volume in turn, then at a rate that the last one should carry."""
+    limits = [write_limit(model, Rates(bytes_per_second=rate * MIB, ios_per_second=inf)) for rate in VOLUMES_MIB_S]
+    slow, fast = (partial(_written, lab, volume, rate) for rate in VOLUMES_MIB_S)
+    turns = in_turn(slow, [fast])
+    offered = CARRIED * limits[-1].max_bytes_per_second / CELL_BYTES
+    carried = _written(lab, volume, VOLUMES_MIB_S[-1], offered)
+    every = (*turns.controls, *turns.of(0))
+    return (
+        *(
+            figure
+            for rate, limit, windows in zip(VOLUMES_MIB_S, limits, (turns.controls, turns.of(0)), strict=True)
+            for figure in _rate_figures(rate, limit, windows)
+        ),
+        Measurement(
+            case=f"{VOLUMES_MIB_S[-1]} MiB/s against {VOLUMES_MIB_S[0]} MiB/s",
+            name="cells written",
+            unit="x",
+            measured=turns.ratio(0, lambda window: window.per_second),
+            predicted=limits[-1].max_bytes_per_second / limits[0].max_bytes_per_second,
+            because=IN_TURN,
+            target=within(TOLERANCE),
+        ),
+        Measurement(
+            case=f"{CARRIED:.0%} of the rate that {VOLUMES_MIB_S[-1]} MiB/s should allow",
+            name="cells written",
+            unit="cells/s",
+            measured=carried.per_second,
+            predicted=offered,
+            because="what was offered; no write should wait for the volume",
+            target=within(0.05),
+        ),
+        *_log_figures(model, every),
+        *_store_file_figures(model, every),
+    )
+
+
+def _written(
+    lab: Experiment, volume: LimitedVolume, mib_per_second: int, cells_per_second: float | None = None
+) -> WriteWindow:
+    """Return a window of writes on a volume of that rate, once its dirty pages are as many as they may be."""
+    bench, seconds = lab.bench, WINDOWS * lab.seconds
+    load = lab.load(
+        seconds=SETTLING_SECONDS + seconds + ENDING_SECONDS,
+        threads=CLIENTS,
+        reads=0.0,
+        updates=1.0,
+        target_per_second=cells_per_second,
+    )
+    with limited_writes(volume, mib_per_second * MIB):
+        clients = bench.ycsb.start(lab.table, load)
+        first = write_counters(bench.cluster, volume).log_edits
+        bench.wait_until(lambda _: write_counters(bench.cluster, volume).log_edits > first, SETTLING_SECONDS)
+        time.sleep(SETTLING_SECONDS)
+        before, began = write_counters(bench.cluster, volume), time.monotonic()
+        time.sleep(seconds)
+        after, ended = write_counters(bench.cluster, volume), time.monotonic()
+        clients.kill()
+    window = WriteWindow(seconds=ended - began, counts=after - before)
+    bench.say(f"  {mib_per_second} MiB/s: {window.per_second:,.0f} cells/s")
+    return window
+
+
+def _rate_figures(mib_per_second: int, limit: WriteResource, windows: Sequence[WriteWindow]) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=f"log on {mib_per_second} MiB/s")
+    used = mean(window.counts.device_bytes / window.seconds for window in windows) / (mib_per_second * MIB)
+    return (
+        figure(
+            name="cells written before HBase blocks",
+            unit="cells/s",
+            measured=mean(window.per_second for window in windows),
+            predicted=limit.max_bytes_per_second / CELL_BYTES,
+            because=f"the calculator's smallest resource of writes; {CLIENTS} clients write as fast as they are "
+            f"answered, and each cell is one edit of the log; mean of {len(windows)} windows",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="bottleneck",
+            unit="",
+            measured="log-throughput" if used >= NEARLY else "another",
+            predicted=limit.name,
+            because="the volume's own counter was at least nine tenths of its limit",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+        figure(
+            name="use of the volume",
+            unit="",
+            measured=used,
+            because="bytes that its device wrote, over its limit",
+        ),
+        figure(
+            name="writes blocked by memstore or store files",
+            unit="",
+            measured=float(sum(window.counts.blocked_requests for window in windows)),
+            predicted=0.0,
+            because="HBase's `blockedRequestCount`: the log is the limit, and flushes and compactions keep up",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+    )
+
+
+def _log_figures(model: WritingServer, windows: Sequence[WriteWindow]) -> tuple[Measurement, ...]:
+    cells = sum(window.counts.log_edits for window in windows)
+    figure = partial(Measurement, case="the log", unit="B")
+    return (
+        figure(
+            name="of the log for a cell",
+            measured=sum(window.counts.log_bytes for window in windows) / cells,
+            predicted=model.cells.log_bytes,
+            because="HBase's `writtenBytes` over its edits",
+            target=within(0.05),
+        ),
+        figure(
+            name="of the volume for a cell",
+            measured=sum(window.counts.device_bytes for window in windows) / cells,
+            predicted=model.log_bytes,
+            because="one copy of the log with HDFS's checksums",
+            target=within(TOLERANCE),
+        ),
+    )
+
+
+def _store_file_figures(model: WritingServer, windows: Sequence[WriteWindow]) -> tuple[Measurement, ...]:
+    counts = [window.counts for window in windows]
+    flushes, flushed = sum(item.flushes for item in counts), sum(item.flushed_bytes for item in counts)
+    cells, seconds = sum(item.log_edits for item in counts), sum(window.seconds for window in windows)
+    figure = partial(Measurement, case="store files")
+    return (
+        figure(
+            name="cells of a flush",
+            unit="",
+            measured=sum(item.flushed_heap_bytes for item in counts) / flushes / model.cells.key_value_bytes,
+            predicted=model.flush_cells,
+            because="the flush size over the heap of a cell; measured by the bytes of the flushed cells",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="flushes",
+            unit="a minute",
+            measured=60 * flushes / seconds,
+            predicted=60 * cells / model.flush_cells / seconds,
+            because="the cells that were written, over those of a flush",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="store file of a cell",
+            unit="B",
+            measured=flushed / (sum(item.flushed_heap_bytes for item in counts) / model.cells.key_value_bytes),
+            predicted=model.cells.stored_bytes,
+            because="bytes of the files of flushes, over the cells in them",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="write amplification",
+            unit="x",
+            measured=1 + sum(item.compacted_bytes for item in counts) / flushed,
+            predicted=model.settings.amplification,
+            because="bytes of all store files over those of flushes; the calculator's rule is for regions that have "
+            "been written to for long, of which the largest file is the region",
+        ),
+        figure(
+            name="read by compactions",
+            unit="x",
+            measured=sum(item.compacted_input_bytes for item in counts) / flushed,
+            predicted=model.settings.amplification - 1,
+            because="bytes of the files that compactions read, over those of flushes",
+        ),
+    )
