@@ -1,4 +1,4 @@
-"""Where the HBase root lies: a prefix of a bucket, made by the storage stack or there before."""
+"""The place of the HBase root: a prefix of a bucket that the storage stack creates or that exists already."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 INCOMPLETE_UPLOAD_DAYS: Final = 3  # judgement: no upload of a store file takes as long
 
 ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
-"""The placeholder that CloudFormation replaces by the account, in names of a file that states no account."""
+"""The placeholder that CloudFormation replaces with the account, in the names of a file that states no account."""
 SOME_ACCOUNT: Final = re.compile(rf"[0-9]{{12}}|{re.escape(ACCOUNT_PSEUDO_PARAMETER)}")
 
 
@@ -32,7 +32,7 @@ class Root:
         return f"s3://{self.bucket}/{self.prefix}/"
 
     def bucket_in(self, account: str) -> str:
-        """Return the bucket, in that account where the file names none."""
+        """Return the name of the bucket, with this account if the file states none."""
         return self.bucket.replace(ACCOUNT_PSEUDO_PARAMETER, account)
 
     @property
@@ -52,7 +52,7 @@ class Root:
         return (self.prefix, *marks, f"{self.prefix}/*")
 
     def overlaps(self, other: Root) -> bool:
-        """Return whether one lies in the other, or both are the same."""
+        """Return whether one root is inside the other, or both are the same."""
         mine, theirs = self.url, other.url
         if ACCOUNT_PSEUDO_PARAMETER in mine + theirs:
             # A file that names no account may be deployed in any.

@@ -29,7 +29,7 @@ threads as it has connections ask side by side."""
 
 
 SHORT: Final = Config(connect_timeout=5, read_timeout=20)
-"""Seconds. What is asked of S3 is small, and who ends a command is not to wait for a network that is dead."""
+"""The time-outs, in seconds; requests to S3 are small, and nobody who ends a command should wait for a dead network."""
 
 
 class Aws:

@@ -19,7 +19,7 @@ MOST_QUERIES: Final = 500  # of one request: CloudWatch API Reference, GetMetric
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCache:
-    """One RegionServer's over the window; None where nothing was published of it. `at` is of the newest figure."""
+    """The figures of one RegionServer over the window; None if none were published. `at` is the time of the newest."""
 
     instance: str
     at: datetime

@@ -1,4 +1,4 @@
-"""One stack, changed by a change set of the CDK command line that is looked at before it is executed."""
+"""One stack, changed by a change set of the CDK command line that is checked before it is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claim of a root: who holds it, whether that cluster still runs, and how somebody says that the root is free.
+"""The claim of a root: which cluster has it, whether that cluster still runs, and how you release it.
 
 The object is written by a primary of the cluster that holds it (`bootstrap-actions/programs/claim_root.py`).
 """
@@ -21,7 +21,7 @@ from operations.description import LIVES
 from sizing.problem import OperationFailed, Refused
 
 NOBODY: Final = "nobody"
-"""The cluster of a claim by which somebody has said that the root is free; the node's program knows it, too."""
+"""The cluster in a claim that was released; the node's program knows this value, too."""
 HOLDING: Final = LIVES | {"TERMINATING"}
 """States of a cluster that may still write."""
 FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
@@ -45,7 +45,7 @@ class Claim:
 
 
 def claim_of(aws: Aws, root: Root) -> Claim | None:
-    """The claim that stands; None where nobody has claimed the root. Raises OperationFailed where nobody can tell."""
+    """Return the current claim; None if no cluster has claimed the root. Raises OperationFailed if that is unknown."""
     bucket = root.bucket_in(aws.account)
     with translated(f"could not read the claim s3://{bucket}/{root.claim_key}", "check that the bucket exists"):
         try:
@@ -77,7 +77,7 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
 
 
 def state_of(aws: Aws, cluster: str) -> str | None:
-    """Return what EMR says; None where it knows none of that id. Raises OperationFailed where it does not answer."""
+    """Return EMR's description; None if it does not know this id. Raises OperationFailed if it does not answer."""
     with translated(f"could not ask EMR whether {cluster} is running", "run the same command again"):
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])

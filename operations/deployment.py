@@ -1,4 +1,4 @@
-"""An environment, deployed: looked at, proposed, and then done step by step, each of which can be ended and done again.
+"""The deployment of an environment: it is checked and proposed, and then runs step by step; each step can be repeated.
 
 What is deployed is what the CDK command line synthesises. A cluster is launched by its stack once, read back, written
 down and protected; from then on it is tuned, and its stack changes what lies around it.

@@ -1,4 +1,4 @@
-"""A root bucket that was there before: what the dashboard and the bill need of it, and what is set when asked to."""
+"""An existing root bucket: the settings that dashboard and bill need, and that warmbase sets on request."""
 
 from __future__ import annotations
 

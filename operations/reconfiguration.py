@@ -34,7 +34,7 @@ STOPPED: Final = frozenset({"SUSPENDED", "ARRESTED"})
 ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"})
 # judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
 PUBLISHED_SECONDS: Final = 300.0
-SURVIVING_FRACTION: Final = 0.9  # judgement: of what a cache held; regions that moved meanwhile take some of it along
+SURVIVING_FRACTION: Final = 0.9  # judgement: regions that moved meanwhile take some of the cached blocks away
 NO_REASON: Final = "EMR gave no reason"
 MASTER_WAITS: Final = "a master that restarts while a RegionServer is away may wait for hbase:meta forever"
 READ_GROUP_LOG: Final = (
@@ -173,7 +173,7 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
 def _rolled_back(
     groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say
 ) -> OperationFailed:
-    """Return what EMR says; a group that it stopped at is given the settings it had."""
+    """Return EMR's reason; a group at which EMR stopped gets its previous settings again."""
     why = after.why or NO_REASON
     if after.state not in STOPPED:
         return OperationFailed.of(

@@ -6,7 +6,7 @@ from sizing.units import format_number, format_rate, format_size
 
 
 def amount_text(value: float, unit: str) -> str:
-    """Return what a resource has, or a read needs of it."""
+    """Return the amount that a resource has, or that a read needs."""
     if unit == "B/s":
         return format_rate(value)
     if unit == "B":

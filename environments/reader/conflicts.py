@@ -1,4 +1,4 @@
-"""Two files of one name, or over one root: both would deploy the same stacks, or each a cluster that writes to it."""
+"""Two files with one name, which would deploy the same stacks, or over one root, to which two clusters would write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages about an environment file: how values are quoted, and why and how to mend what pydantic refuses."""
+"""Messages about an environment file: values in quotes, and the reason and fix for what pydantic refuses."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
 
 
 def _not_text(value: object, written: str) -> tuple[str, str]:
-    """A scalar that YAML takes for something else; advice repeats what was written, not what YAML made of it."""
+    """A scalar that YAML reads as something else; advice repeats the text of the file, not YAML's value."""
     read_as = READ_AS.get(type(value), "as something else")
     short = quoted(written)[1:-1]
     return f"{short} is not text, because YAML reads it {read_as}", f'write it in quotes: "{short}"'
@@ -149,7 +149,7 @@ def _place(schema: type[BaseModel], path: YamlPath) -> _Place:
 
 
 def _variants(annotation: object) -> Iterator[object]:
-    """The types that an annotation allows, without what is said about them."""
+    """The types that an annotation allows, without their metadata."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _variants(get_args(annotation)[0])

@@ -34,7 +34,7 @@ from sizing.modes import MODES
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
 # No part begins with a dot: HBase takes `a/./b` and `c/../a/b` for `a/b`, and a root must have one name.
 ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_=-][A-Za-z0-9._=-]*/)+)$"
-ROOT = "`new`, or s3://BUCKET/PREFIX/ of letters, digits and . _ = - with a slash at its end, no part with a dot first"
+ROOT = "`new`, or s3://BUCKET/PREFIX/ with letters, digits and . _ = -, a slash at its end, and no dot after a slash"
 KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
 KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
 OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
@@ -69,7 +69,7 @@ def _check_release(label: str) -> str:
 
 
 def _network(cidr: str) -> str:
-    """Written as its own first address, which is what EC2 keeps."""
+    """Refuse a network that is not written with its own first address, which is how EC2 stores it."""
     try:
         network = IPv4Network(cidr, strict=False)
     except ValueError:
@@ -121,7 +121,7 @@ class Storage(Section):
     wal: Literal["hdfs", "emr-wal"] = "hdfs"
 
     def build(self, name: str, account: str | None, region: str) -> Root:
-        """The root: a bucket of ours, whose name is its own, or the one that there is."""
+        """The root: a new bucket with warmbase's own name, or an existing one."""
         if self.root == "new":
             return Root(bucket=f"warmbase-{name}-root-{account or ACCOUNT_PSEUDO_PARAMETER}-{region}", prefix="hbase")
         bucket, _, prefix = self.root.removeprefix("s3://").rstrip("/").partition("/")
@@ -169,13 +169,13 @@ class AccessSection(Section):
 
 
 class InTransit(Section):
-    """Certificates by which nodes encrypt what they send each other."""
+    """The certificates with which nodes encrypt the traffic between them."""
 
     pem: Annotated[str, Field(pattern=PEM_FORM, examples=["s3://our-keys/hbase.zip"], description=PEM)]
 
 
 class Security(Section):
-    """Encryption beside that of S3, which is always on."""
+    """Encryption besides that of S3, which is always on."""
 
     in_transit: Annotated[InTransit | None, Field(examples=[{"pem": "s3://our-keys/hbase.zip"}])] = None
     local_disks: bool = True

@@ -152,7 +152,7 @@ def stop_together(processes: Sequence[RunningProcess], seconds: float) -> float:
 def began(process_id: int) -> int:
     """When a process began, in the kernel's clock; 0 where there is none, or only what is left of it.
 
-    A process id is given again; with this it is known for good.
+    Process ids are reused; together with this time, an id is unique.
     """
     try:
         fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

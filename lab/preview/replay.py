@@ -3,7 +3,7 @@
 Its id is the placeholder of dashboards and alarms, so that these find it as they are.
 
 A recorded second is played as twelve, so that a minute has five samples; nothing else is changed. What nodes publish is
-reckoned by the node's own program, of which this is no second one.
+computed by the node's own program, and not by a second one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from lab.hbase.result import Measurement
 from lab.model.scaled_plan import CLIENTS
 
 TITLE: Final = "No cache against a warm one"
-QUESTION: Final = "What does a read cost when every block comes from S3, and what when the cache is warm?"
+QUESTION: Final = "What does a read cost when every block comes from S3, and when the cache is warm?"
 NONE: Final = varied(
     {
         "hbase.bucketcache.ioengine": None,
