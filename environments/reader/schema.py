@@ -69,7 +69,7 @@ def _check_release(label: str) -> str:
 
 
 def _network(cidr: str) -> str:
-    """Refuse a network that is not written with its own first address, which is how EC2 stores it."""
+    """Return the network. Raises a refusal if it is not written with its own first address, as EC2 stores it."""
     try:
         network = IPv4Network(cidr, strict=False)
     except ValueError:
