@@ -121,7 +121,7 @@ class Storage(Section):
     wal: Literal["hdfs", "emr-wal"] = "hdfs"
 
     def build(self, name: str, account: str | None, region: str) -> Root:
-        """The root: a new bucket with warmbase's own name, or an existing one."""
+        """Return the root: a new bucket with warmbase's own name, or an existing one."""
         if self.root == "new":
             return Root(bucket=f"warmbase-{name}-root-{account or ACCOUNT_PSEUDO_PARAMETER}-{region}", prefix="hbase")
         bucket, _, prefix = self.root.removeprefix("s3://").rstrip("/").partition("/")
