@@ -21,7 +21,7 @@ from lab.hbase.limits.volume import LimitedVolume
 from lab.hbase.limits.volume import unavailable as no_volumes
 from lab.hbase.overlay import SCALE, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.write_counters import WriteWindow, write_counters
+from lab.hbase.write_counters import WriteCounters, WriteWindow, write_counters
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from lab.model.writes import WritingLab, write_limit, writing_server
@@ -112,10 +112,12 @@ def _figures(lab: Experiment, volume: LimitedVolume, model: WritingServer) -> tu
     """Write without pause on each volume in turn, then at a rate that the last one should carry."""
     limits = [write_limit(model, Rates(bytes_per_second=rate * MIB, ios_per_second=inf)) for rate in VOLUMES_MIB_S]
     slow, fast = (partial(_written, lab, volume, rate) for rate in VOLUMES_MIB_S)
+    begun, before = time.monotonic(), write_counters(lab.bench.cluster, volume)
     turns = in_turn(slow, [fast])
     offered = CARRIED * limits[-1].max_bytes_per_second / CELL_BYTES
     carried = _written(lab, volume, VOLUMES_MIB_S[-1], offered)
-    every = (*turns.controls, *turns.of(0))
+    counts = write_counters(lab.bench.cluster, volume) - before
+    whole = WriteWindow(seconds=time.monotonic() - begun, counts=counts)
     return (
         *(
             figure
@@ -140,8 +142,8 @@ def _figures(lab: Experiment, volume: LimitedVolume, model: WritingServer) -> tu
             because="what was offered; no write should wait for the volume",
             target=within(0.05),
         ),
-        *_log_figures(model, every),
-        *_store_file_figures(model, every),
+        *_log_figures(model, whole.counts),
+        *_store_file_figures(model, whole),
     )
 
 
@@ -209,20 +211,19 @@ def _rate_figures(mib_per_second: int, limit: WriteResource, windows: Sequence[W
     )
 
 
-def _log_figures(model: WritingServer, windows: Sequence[WriteWindow]) -> tuple[Measurement, ...]:
-    cells = sum(window.counts.log_edits for window in windows)
+def _log_figures(model: WritingServer, counts: WriteCounters) -> tuple[Measurement, ...]:
     figure = partial(Measurement, case="the log", unit="B")
     return (
         figure(
             name="of the log for a cell",
-            measured=sum(window.counts.log_bytes for window in windows) / cells,
+            measured=counts.log_bytes / counts.log_edits,
             predicted=model.cells.log_bytes,
             because="HBase's `writtenBytes` over its edits",
             target=within(0.05),
         ),
         figure(
             name="of the volume for a cell",
-            measured=sum(window.counts.device_bytes for window in windows) / cells,
+            measured=counts.device_bytes / counts.log_edits,
             predicted=model.log_bytes,
             because="one copy of the log with HDFS's checksums",
             target=within(TOLERANCE),
@@ -230,16 +231,15 @@ def _log_figures(model: WritingServer, windows: Sequence[WriteWindow]) -> tuple[
     )
 
 
-def _store_file_figures(model: WritingServer, windows: Sequence[WriteWindow]) -> tuple[Measurement, ...]:
-    counts = [window.counts for window in windows]
-    flushes, flushed = sum(item.flushes for item in counts), sum(item.flushed_bytes for item in counts)
-    cells, seconds = sum(item.log_edits for item in counts), sum(window.seconds for window in windows)
+def _store_file_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
+    counts, minutes = whole.counts, whole.seconds / 60
+    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
     figure = partial(Measurement, case="store files")
     return (
         figure(
             name="cells of a flush",
             unit="",
-            measured=sum(item.flushed_heap_bytes for item in counts) / flushes / model.cells.key_value_bytes,
+            measured=flushed_cells / counts.flushes,
             predicted=model.flush_cells,
             because="the flush size over the heap of a cell; measured by the bytes of the flushed cells",
             target=within(TOLERANCE),
@@ -247,15 +247,15 @@ def _store_file_figures(model: WritingServer, windows: Sequence[WriteWindow]) ->
         figure(
             name="flushes",
             unit="a minute",
-            measured=60 * flushes / seconds,
-            predicted=60 * cells / model.flush_cells / seconds,
+            measured=counts.flushes / minutes,
+            predicted=counts.log_edits / model.flush_cells / minutes,
             because="the cells that were written, over those of a flush",
             target=within(TOLERANCE),
         ),
         figure(
             name="store file of a cell",
             unit="B",
-            measured=flushed / (sum(item.flushed_heap_bytes for item in counts) / model.cells.key_value_bytes),
+            measured=counts.flushed_bytes / flushed_cells,
             predicted=model.cells.stored_bytes,
             because="bytes of the files of flushes, over the cells in them",
             target=within(TOLERANCE),
@@ -263,7 +263,7 @@ def _store_file_figures(model: WritingServer, windows: Sequence[WriteWindow]) ->
         figure(
             name="write amplification",
             unit="x",
-            measured=1 + sum(item.compacted_bytes for item in counts) / flushed,
+            measured=1 + counts.compacted_bytes / counts.flushed_bytes,
             predicted=model.settings.amplification,
             because="bytes of all store files over those of flushes; the calculator's rule is for regions that have "
             "been written to for long, of which the largest file is the region",
@@ -271,7 +271,7 @@ def _store_file_figures(model: WritingServer, windows: Sequence[WriteWindow]) ->
         figure(
             name="read by compactions",
             unit="x",
-            measured=sum(item.compacted_input_bytes for item in counts) / flushed,
+            measured=counts.compacted_input_bytes / counts.flushed_bytes,
             predicted=model.settings.amplification - 1,
             because="bytes of the files that compactions read, over those of flushes",
         ),
