@@ -27,6 +27,8 @@ PREFETCHED_SECONDS: Final = 600.0
 SYSTEM_REGIONS: Final = 2  # hbase:meta and hbase:namespace
 RESTORED_FRACTION: Final = 0.995
 AS_FAST: Final = 0.97
+BEST_OF: Final = 3
+"""The windows after each start, of which the best counts, for the control as for the cases."""
 FORGETFUL: Final = varied(
     {"hbase.bucketcache.persistent.path": None, "hbase.rs.prefetchblocksonopen": "false"},
     "without persistence, and without prefetch, which would hide the loss, for comparison",
@@ -109,7 +111,13 @@ def _unrestarted(lab: Experiment) -> RestartResult:
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.store.set(bench.latency)
     bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
-    return RestartResult(after=bench.measure(lab.table, lab.load()))
+    return RestartResult(after=_best(lab))
+
+
+def _best(lab: Experiment) -> Window:
+    """Return the best of several windows, because other work on this machine comes and goes within seconds."""
+    windows = (lab.bench.measure(lab.table, lab.load()) for _ in range(BEST_OF))
+    return max(windows, key=lambda window: window.measured.operations_per_second)
 
 
 def _restarted(lab: Experiment, case: RestartCase) -> RestartResult:
@@ -127,7 +135,7 @@ def _restarted(lab: Experiment, case: RestartCase) -> RestartResult:
             else bench.sample(0.0).cache.l2_blocks
         )
         first = bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
-    after = bench.measure(lab.table, lab.load())
+    after = _best(lab)
     return RestartResult(
         cached=cached, recovered=recovered, away=away, first=first, after=after, samples=tuple(samples)
     )
@@ -210,8 +218,8 @@ def _reading_figures(case: RestartCase, first: Window, usual: float, ratio: floa
             name="throughput against before, after it",
             unit="x",
             measured=ratio,
-            because=f"the same reads with a warm JVM; {IN_TURN}. The control is a server that filled its cache by "
-            "prefetch"
+            because=f"the same reads with a warm JVM, the best of {BEST_OF}; {IN_TURN}. The control is a "
+            "server that filled its cache by prefetch"
             if case.keeps
             else "the same reads with a warm JVM, over the last control",
             target=at_least(AS_FAST) if case.keeps else None,
