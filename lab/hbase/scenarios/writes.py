@@ -80,7 +80,21 @@ def run(lab: Experiment) -> ScenarioResult:
             )
         )
         figures = _figures(lab, volume, model)
-    return ScenarioResult(figures=figures)
+    return ScenarioResult(
+        figures=figures,
+        limits=(
+            "The log has one copy here. Parts of uploads lie elsewhere, and the network is this machine's.",
+            (
+                "`hbase.hstore.compaction.min.size` is 128 MiB whatever the flush size, so that HBase merges the small "
+                "regions of the lab as soon as they have three files. The figures of compactions are therefore above "
+                "the calculator's, whose rule is for regions of gigabytes."
+            ),
+            (
+                "The log is written by HBase's `filesystem` provider: the asynchronous one of HBase 2.6.2 as built for "
+                "Hadoop 2 does not run on Hadoop 3."
+            ),
+        ),
+    )
 
 
 def _of_cells(lab: Experiment) -> ScaledPlan:
