@@ -12,7 +12,7 @@ from environments.pins import PINNED
 from lint.secret import redacted
 from reports.amounts import amount_text
 from sizing.cluster import Volume
-from sizing.plan import Plan
+from sizing.plan import Plan, Throughput
 from sizing.problem import fix_line
 from sizing.restart import Restart
 from sizing.units import (
@@ -139,6 +139,8 @@ def _outcome(plan: Plan) -> Rows:
         "in flight",
         f"{format_number(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
     )
+    if plan.peak:
+        yield "peak hour", _peak(plan, plan.peak)
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
     busiest = load.busiest_server
     if busiest.requests > LITTLE_MORE:
@@ -171,6 +173,19 @@ def _outcome(plan: Plan) -> Rows:
     if plan.hdfs:
         yield "node lost", f"HDFS has all copies again after {format_duration(plan.hdfs.recovery_seconds)} (estimate)"
     yield from _bad_hours(plan)
+
+
+def _peak(plan: Plan, peak: Throughput) -> str:
+    """Return the peak hour's load, latency and utilisation beside those of the mean hour."""
+    mean, rate = plan.throughput, f"{peak.reads_per_second:,.0f}/s"
+    if peak.offered_reads_per_second is not None:
+        rate = f"{rate} of {peak.offered_reads_per_second:,.0f} offered"
+    used = f"{format_percent(peak.utilisation_fraction)} of {peak.bottleneck} used"
+    return (
+        f"{rate}, {format_number(peak.mean_latency_ms)} ms on average, p99 {peak.p99_latency_ms:,.0f} ms (estimate); "
+        f"{used} (mean hour: {format_percent(mean.utilisation_fraction)}); the hit ratio stays "
+        f"{format_percent(plan.hit_ratio.predicted)}"
+    )
 
 
 def _cold(plan: Plan) -> Rows:

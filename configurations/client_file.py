@@ -28,7 +28,7 @@ BEFORE: Final = (
 def client_site_xml(launch: Launch) -> str:
     """Return the properties of clients, each below a comment with its reason."""
     plan = launch.plan
-    p99_seconds = plan.throughput.p99_latency_ms / 1000
+    p99_seconds = plan.busiest_hour.p99_latency_ms / 1000
     settings = client_settings(plan.restart, p99_seconds, retains=plan.mode.has_bucket_cache)
     properties = "".join(
         f"{_comment(reason)}  <property>\n    <name>{key}</name>\n    <value>{escape(value)}</value>\n  </property>\n"

@@ -98,7 +98,7 @@ def _core_node_missing(plan: Plan) -> Alarm:
 def _gets_above_plan(plan: Plan, root_bucket: str) -> Alarm:
     """Return the alarm on the cluster's own misses where it has a cache, else on the root's request metrics."""
     resource = next(resource for resource in plan.throughput.resources if resource.name == "s3-requests")
-    warm = plan.throughput.reads_per_second * resource.demand_per_read
+    warm = plan.busiest_hour.reads_per_second * resource.demand_per_read
     allowed = max(MIN_GETS_PER_SECOND, GETS_MARGIN * warm)
     why = f"The plan expects {warm:,.0f}, because every read goes to S3 without a cache."
     watched: Exact | str = of_root("GetRequests", root_bucket)
@@ -256,7 +256,7 @@ def _of_room(plan: Plan) -> Iterator[Alarm]:
 
 
 def _of_reads(plan: Plan) -> Iterator[Alarm]:
-    allowed = max(MIN_P99_MS, math.ceil(P99_MARGIN * plan.throughput.p99_latency_ms))
+    allowed = max(MIN_P99_MS, math.ceil(P99_MARGIN * plan.busiest_hour.p99_latency_ms))
     yield alarm_above(
         name="gets-slow",
         watched=_of_nodes("GetP99", "MAX"),

@@ -54,7 +54,7 @@ def _latency(plan: Plan) -> Graph:
         lines=(GraphLine(of=search(metric("GetP99"), "Maximum", MINUTE), id="p99"),),
         unit="ms",
         marks=(
-            Mark(value=round(plan.throughput.p99_latency_ms, 1), label="planned p99, with waiting time (estimate)"),
+            Mark(value=round(plan.busiest_hour.p99_latency_ms, 1), label="planned p99, with waiting time (estimate)"),
         ),
     )
 

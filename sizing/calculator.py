@@ -15,6 +15,7 @@ from sizing.freshness import freshness_warnings
 from sizing.hdfs_load import Hdfs
 from sizing.inputs import SizingInputs
 from sizing.memory import YARN_MIB, NotEnoughMemory
+from sizing.performance import Performance
 from sizing.plan import (
     CoreGroup,
     HitRatio,
@@ -106,7 +107,8 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         bucket_cache=candidate.question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         persistence=server.persistence,
         hit_ratio=_hit_ratio(candidate),
-        throughput=_throughput(candidate),
+        throughput=_throughput(candidate, candidate.question, candidate.performance(candidate.count)),
+        peak=_peak(candidate),
         writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
         bad_hours=bad_hours(candidate),
@@ -138,14 +140,21 @@ def _hit_ratio(candidate: Candidate) -> HitRatio:
     return HitRatio(predicted=candidate.hit_ratio(candidate.count), curve=curve.points, knee_bytes=curve.knee_bytes)
 
 
-def _throughput(candidate: Candidate) -> Throughput:
+def _peak(candidate: Candidate) -> Throughput | None:
+    question = candidate.question.at_peak
+    if question is candidate.question:
+        return None
+    return _throughput(candidate, question, candidate.peak_performance(candidate.count))
+
+
+def _throughput(candidate: Candidate, question: SizingInputs, got: Performance) -> Throughput:
     limits = candidate.resources(candidate.count)
     limit = bottleneck(limits)
-    got = candidate.performance(candidate.count)
     return Throughput(
         reads_per_second=got.load.reads_per_second,
-        offered_reads_per_second=candidate.question.offered_reads_per_second,
+        offered_reads_per_second=question.offered_reads_per_second,
         saturation_reads_per_second=limit.max_reads_per_second,
+        utilisation_fraction=got.load.reads_per_second / limit.max_reads_per_second,
         bottleneck=limit.name,
         concurrency=got.load.concurrency,
         mean_latency_ms=1000 * got.load.latency_seconds,

@@ -97,7 +97,7 @@ class Candidate:
         """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
         warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
         cluster = self._hardware(self.survivors)
-        return max(reads_in_progress(self.question, cluster, Hits(ratio=ratio)) for ratio in warmths)
+        return max(reads_in_progress(self.question.at_peak, cluster, Hits(ratio=ratio)) for ratio in warmths)
 
     @cached_property
     def region_server(self) -> RegionServer:
@@ -135,9 +135,9 @@ class Candidate:
         return with_disks(server, self.disk, self.layout)
 
     def writes(self, servers: int) -> Writes:
-        """Return the writes that this many nodes carry beside the offered reads."""
+        """Return the writes that this many nodes carry beside the reads of the peak hour."""
         offered, reads = self.question.requirements.workload.write_bytes_per_second, self.resources(servers)
-        reads_per_second = self.question.offered_reads_per_second or 0.0
+        reads_per_second = self.question.at_peak.offered_reads_per_second or 0.0
         return write_load(self.writing_server, servers, offered, reads, reads_per_second)
 
     def resources(self, servers: int) -> tuple[Resource, ...]:
@@ -146,9 +146,16 @@ class Candidate:
         return resources(self.cluster(servers), self.question.read, hits, self.question.timings)
 
     def performance(self, servers: int) -> Performance:
-        """Return the performance of this many warm nodes under the workload."""
+        """Return the performance of this many warm nodes at the mean load."""
+        return self._performance(self.question, servers)
+
+    def peak_performance(self, servers: int) -> Performance:
+        """Return the performance of this many warm nodes in the peak hour."""
+        return self._performance(self.question.at_peak, servers)
+
+    def _performance(self, question: SizingInputs, servers: int) -> Performance:
         hits = Hits(ratio=self.hit_ratio(servers))
-        return performance(self.question, self.cluster(servers), hits, self.instance.vcpus)
+        return performance(question, self.cluster(servers), hits, self.instance.vcpus)
 
     @cached_property
     def cold(self) -> ColdStart | None:

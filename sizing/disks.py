@@ -158,7 +158,7 @@ def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:
 
 def volume_load(question: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
     """Return the bytes and operations a second that each of this many volumes must carry."""
-    reads_per_second = (question.offered_reads_per_second or 0.0) / volumes / UTILISATION
+    reads_per_second = (question.at_peak.offered_reads_per_second or 0.0) / volumes / UTILISATION
     bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)
     ios_per_second = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")
     return bytes_per_second + question.written_bytes_per_second / volumes, ios_per_second

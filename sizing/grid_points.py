@@ -109,7 +109,7 @@ class GridPoints:
         strongest = self.strongest(self.fastest)
         if not strongest.fits_memory:
             return None
-        p99_seconds = strongest.performance(strongest.survivors).p99_seconds
+        p99_seconds = strongest.peak_performance(strongest.survivors).p99_seconds
         return p99_seconds if math.isfinite(p99_seconds) else None
 
     @property

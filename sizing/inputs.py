@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -97,9 +97,18 @@ class SizingInputs:
             row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes,
         )
 
+    @cached_property
+    def at_peak(self) -> SizingInputs:
+        """Return the same question for the peak hour, which decides capacity; money follows from the mean load."""
+        workload = self.requirements.workload
+        if not isinstance(workload.load, OpenLoad) or workload.load.at_peak is workload.load:
+            return self
+        reads = replace(workload.reads, load=workload.load.at_peak)
+        return replace(self, requirements=replace(self.requirements, workload=replace(workload, reads=reads)))
+
     @property
     def offered_reads_per_second(self) -> float | None:
-        """Return the open load, or None for a closed one."""
+        """Return the mean rate of an open load, or None for a closed one."""
         load = self.requirements.workload.load
         return load.reads_per_second if isinstance(load, OpenLoad) else None
 

@@ -78,17 +78,19 @@ class HitRatio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    """The performance of the warm cluster with all its nodes, and its bottleneck. Percentiles are estimates.
+    """The performance of the warm cluster with all its nodes at one load, and its bottleneck.
 
     `reads_per_second` is the part of the load that it serves: all of an open load below saturation, or the rate that
-    the clients of a closed load get. Little's law holds: reads_per_second x mean_latency_ms / 1000 = concurrency.
+    the clients of a closed load get. Percentiles are estimates. Little's law holds:
+    reads_per_second x mean_latency_ms / 1000 = concurrency.
     `saturation_reads_per_second` is the limit of the bottleneck, at which the busiest RegionServer, which serves
-    `busiest_server` times the mean, has used it up.
+    `busiest_server` times the mean, has used it up; `utilisation_fraction` is the part of that limit in use.
     """
 
     reads_per_second: float
     offered_reads_per_second: float | None
     saturation_reads_per_second: float
+    utilisation_fraction: float
     bottleneck: str
     concurrency: float
     mean_latency_ms: float
@@ -209,6 +211,9 @@ class Plan:
     persistence: Persistence
     hit_ratio: HitRatio
     throughput: Throughput
+    """The performance at the mean load, from which the bill follows."""
+    peak: Throughput | None
+    """The performance in the peak hour, for which the cluster is sized; None where no peak is stated."""
     writes: Writes
     warm_up: WarmUp
     bad_hours: BadHours
@@ -237,6 +242,11 @@ class Plan:
             if value is None:
                 raise LookupError(f"the plan has no figure {path}")
         return value
+
+    @property
+    def busiest_hour(self) -> Throughput:
+        """Return the performance in the peak hour, or at the mean load where no peak is stated."""
+        return self.peak or self.throughput
 
     @property
     def cache(self) -> BucketCache:

@@ -175,7 +175,7 @@ def _p99(question: SizingInputs) -> Relaxation | None:
     def text(p99_seconds: float) -> str:
         return f"a p99 of {format_duration(_rounded_up(p99_seconds))}"
 
-    slowest = without.candidate.performance(without.candidate.survivors).p99_seconds
+    slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
     fastest = least_p99_seconds(question) or slowest
     tightest = _relaxed(question_at(fastest), lambda _: (text(fastest), fastest)) or _tightest(
         question_at, text, (max(wanted, fastest), slowest)
@@ -227,14 +227,18 @@ def _hit_ratio(question: SizingInputs) -> Relaxation | None:
 
 
 def _fewer_reads(question: SizingInputs) -> Relaxation | None:
-    offered, workload = question.offered_reads_per_second, question.requirements.workload
-    if offered is None:
+    offered, workload = question.at_peak.offered_reads_per_second, question.requirements.workload
+    mean = question.offered_reads_per_second
+    if offered is None or mean is None:
         return None
+    text = "reads/s" if mean == offered else "reads/s in the peak hour"
 
     def question_at(reads_per_second: float) -> SizingInputs:
-        reads = replace(workload.reads, load=OpenLoad(reads_per_second=reads_per_second))
+        peak = None if mean == offered else reads_per_second
+        load = OpenLoad(reads_per_second=min(mean, reads_per_second), peak_reads_per_second=peak)
+        reads = replace(workload.reads, load=load)
         lower = replace(question.requirements, workload=replace(workload, reads=reads))
         return replace(question, requirements=lower)
 
     least = min(offered, LEAST_READS_PER_SECOND)
-    return _tightest(question_at, lambda reads: f"{reads:,.0f} reads/s", (offered, least))
+    return _tightest(question_at, lambda reads: f"{reads:,.0f} {text}", (offered, least))

@@ -93,7 +93,7 @@ def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
 
 
 def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
-    offered, carried = candidate.question.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
+    offered, carried = candidate.question.at_peak.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
     if offered is None or offered <= carried:
         return []
     reason = (
@@ -173,7 +173,7 @@ def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
     wanted = candidate.question.requirements.targets.p99_seconds
     if wanted is None:
         return []
-    reads = candidate.performance(candidate.survivors)
+    reads = candidate.peak_performance(candidate.survivors)
     got = reads.p99_clearly_beyond(wanted) or reads.p99_seconds
     if got <= wanted:
         return []

@@ -25,9 +25,22 @@ ENCODED_KEY_FRACTION: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_D
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenLoad:
-    """Reads arrive at their own pace, whatever the answer takes: a service with many users."""
+    """Reads arrive at their own pace, whatever the answer takes: a service with many users.
+
+    `reads_per_second` is the mean of a month; `peak_reads_per_second` is the rate of the busiest hour, if it is known.
+    """
 
     reads_per_second: float
+    peak_reads_per_second: float | None = None
+    of_peak: bool = False
+    """True for a load that is the peak of another one."""
+
+    @property
+    def at_peak(self) -> OpenLoad:
+        """Return the load of the busiest hour; the load itself if it has no peak."""
+        if self.peak_reads_per_second is None:
+            return self
+        return OpenLoad(reads_per_second=self.peak_reads_per_second, of_peak=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,23 @@ def _one_load(section: RawSection) -> Iterator[Refusal]:
         )
 
 
+def _peak_is_above_mean(section: RawSection) -> Iterator[Refusal]:
+    """The busiest hour of an open load has at least its mean rate."""
+    mean, peak = section.number("per_second"), section.number("peak_per_second")
+    if section.gives("peak_per_second") and section.gives("concurrency"):
+        yield Refusal(
+            at=("peak_per_second",),
+            why="a closed load (concurrency) has no peak, because its rate follows from the answers",
+            fix="state the load with per_second, or remove peak_per_second",
+        )
+    elif mean is not None and peak is not None and peak < mean:
+        yield Refusal(
+            at=("peak_per_second",),
+            why=f"a peak of {peak:g} reads/s is below the mean of {mean:g}",
+            fix="per_second is the mean of a month; peak_per_second is the rate of the busiest hour",
+        )
+
+
 def _a_get_is_of_one_row(section: RawSection) -> Iterator[Refusal]:
     """Several rows are a multi-get or a scan."""
     rows = section.whole("rows", 1)
@@ -106,11 +123,15 @@ def _a_get_is_of_one_row(section: RawSection) -> Iterator[Refusal]:
 
 
 class ReadsSection(Section):
-    """Open load (`per_second`) or closed load (`concurrency`), never both."""
+    """Open load (`per_second`) or closed load (`concurrency`), never both.
 
-    rules: ClassVar[tuple[Rule, ...]] = (_one_load, _a_get_is_of_one_row)
+    The cluster is sized for `peak_per_second`, the rate of the busiest hour; `per_second` is the mean that is billed.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (_one_load, _peak_is_above_mean, _a_get_is_of_one_row)
 
     per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[900])] = None
+    peak_per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[1600])] = None
     concurrency: Annotated[Annotated[int, bounds.CONCURRENCY] | None, Field(examples=[1000])] = None
     kind: Literal["get", "multi-get", "scan"] = "get"
     rows: Annotated[int, bounds.ROWS] = 1
@@ -119,7 +140,7 @@ class ReadsSection(Section):
         """Return the section as the type that the calculator uses."""
         load: Load = ClosedLoad(concurrency=self.concurrency or 1)
         if self.per_second is not None:
-            load = OpenLoad(reads_per_second=self.per_second)
+            load = OpenLoad(reads_per_second=self.per_second, peak_reads_per_second=self.peak_per_second)
         return ReadsOf(load=load, kind=self.kind, rows=self.rows)
 
 

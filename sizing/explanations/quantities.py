@@ -7,8 +7,10 @@ from typing import Final
 
 from sizing.explanation import UNIT, Explanation, Quantity, explain
 from sizing.formula import Value
+from sizing.inputs import SizingInputs
 from sizing.pins import PINNED_BY, Pins
 from sizing.units import GIB, MIB
+from sizing.workload import ClosedLoad
 
 __all__ = [
     "GIBIBYTE",
@@ -20,6 +22,7 @@ __all__ = [
     "constant",
     "fact",
     "figure",
+    "offered_reads",
     "pinned",
     "setting",
 ]
@@ -39,6 +42,14 @@ def constant(module: ModuleType, name: str, unit: str = "") -> Quantity:
 def setting(value: Value, unit: str, key: str) -> Quantity:
     """Return a value that the environment file states under that key."""
     return Quantity(value=value, unit=unit, source=f"environment file: {key}")
+
+
+def offered_reads(question: SizingInputs) -> Quantity:
+    """Return the load that the environment file states: the requests in flight, or the mean or peak rate of reads."""
+    load, reads = question.requirements.workload.load, "workload.reads"
+    if isinstance(load, ClosedLoad):
+        return setting(load.concurrency, "requests in flight", f"{reads}.concurrency")
+    return setting(load.reads_per_second, "reads/s", f"{reads}.{'peak_' if load.of_peak else ''}per_second")
 
 
 def figure(value: Value, unit: str, path: str) -> Quantity:

@@ -6,23 +6,56 @@ from sizing import latency, resource, skew
 from sizing.bill import candidate_cost, gets_per_second
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, constraint, explain
-from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, setting
+from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure, offered_reads, setting
+from sizing.inputs import SizingInputs
 from sizing.performance import Performance
 from sizing.resource import bottleneck
 from sizing.skew import imbalance
-from sizing.workload import OpenLoad
 
 __all__ = ["service_explanations"]
 
 
 def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain bottleneck, latency, requests and cost."""
-    reads = candidate.performance(candidate.count)
     warm_gets = computed(gets_per_second(candidate), "GETs/s", "sizing.bill.gets_per_second")
     return {
         "throughput.bottleneck": _bottleneck(candidate),
-        "throughput.mean_latency_ms": _mean_latency(candidate, reads),
-        "throughput.p99_latency_ms": explain(
+        **_load("throughput", candidate, candidate.question, candidate.performance(candidate.count)),
+        **_peak(candidate),
+        **_busiest_server(candidate),
+        "s3.prefix_limit_fraction": explain(
+            "warm_gets / limit",
+            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that is not"
+            " cached counts as one GET, whatever the read policy of the S3 client.",
+            "Amazon S3 User Guide, optimizing performance",
+            warm_gets=warm_gets,
+            limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),
+        ),
+        "cost.usd_per_month": _cost(candidate),
+    }
+
+
+def _peak(candidate: Candidate) -> dict[str, Explanation]:
+    question = candidate.question.at_peak
+    if question is candidate.question:
+        return {}
+    return _load("peak", candidate, question, candidate.peak_performance(candidate.count))
+
+
+def _load(path: str, candidate: Candidate, question: SizingInputs, reads: Performance) -> dict[str, Explanation]:
+    """Explain the figures of one rate of reads, the mean one or that of the peak hour, below a path."""
+    limit = bottleneck(candidate.resources(candidate.count))
+    return {
+        f"{path}.utilisation_fraction": explain(
+            "served / limit",
+            "The cluster serves {served}, and its bottleneck ({resource}) is used up at {limit}.",
+            "utilisation law, with sustained limits only",
+            served=computed(reads.load.reads_per_second, "reads/s", "sizing.performance.performance"),
+            limit=figure(limit.max_reads_per_second, "reads/s", f"{path}.saturation_reads_per_second"),
+            resource=figure(limit.name, "", f"{path}.bottleneck"),
+        ),
+        f"{path}.mean_latency_ms": _mean_latency(question, reads),
+        f"{path}.p99_latency_ms": explain(
             "simulated_latency(quantile) * milliseconds",
             "{quantile} of the reads are faster in a simulation of {simulated_reads} with a fixed seed. A disk takes "
             "{disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from disks.",
@@ -35,16 +68,6 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
             first_byte=constant(resource, "S3_FIRST_BYTE_SECONDS", "s"),
             milliseconds=MILLISECONDS,
         ),
-        **_busiest_server(candidate),
-        "s3.prefix_limit_fraction": explain(
-            "warm_gets / limit",
-            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that is not"
-            " cached counts as one GET, whatever the read policy of the S3 client.",
-            "Amazon S3 User Guide, optimizing performance",
-            warm_gets=warm_gets,
-            limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),
-        ),
-        "cost.usd_per_month": _cost(candidate),
     }
 
 
@@ -99,13 +122,7 @@ def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
     }
 
 
-def _mean_latency(candidate: Candidate, reads: Performance) -> Explanation:
-    load = candidate.question.requirements.workload.load
-    offered = (
-        setting(load.reads_per_second, "reads/s", "workload.reads.per_second")
-        if isinstance(load, OpenLoad)
-        else setting(load.concurrency, "requests in flight", "workload.reads.concurrency")
-    )
+def _mean_latency(question: SizingInputs, reads: Performance) -> Explanation:
     return explain(
         "(alone + waiting) * milliseconds",
         "A read of {blocks} takes {alone} when nothing else runs, and waits {waiting} under a load of {load}.",
@@ -113,8 +130,8 @@ def _mean_latency(candidate: Candidate, reads: Performance) -> Explanation:
         alone=computed(reads.load.seconds_alone, "s", "sizing.resource.seconds_alone"),
         waiting=computed(reads.load.waiting_seconds, "s", "sizing.queueing"),
         milliseconds=MILLISECONDS,
-        blocks=computed(candidate.question.read.blocks, "blocks", "sizing.stored_blocks.StoredBlocks.per_read"),
-        load=offered,
+        blocks=computed(question.read.blocks, "blocks", "sizing.stored_blocks.StoredBlocks.per_read"),
+        load=offered_reads(question),
     )
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from sizing import disks, gp3, inputs, persistence
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, constraint, explain
-from sizing.explanations.quantities import GIBIBYTE, MEBIBYTE, WHOLE, computed, constant, fact, figure, setting
+from sizing.explanations.quantities import (
+    GIBIBYTE,
+    MEBIBYTE,
+    WHOLE,
+    computed,
+    constant,
+    fact,
+    figure,
+    offered_reads,
+    setting,
+)
 from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
 from sizing.system_volume import distinct_size
 
@@ -135,7 +145,7 @@ def _hits(candidate: Candidate) -> Hits:
 
 def _load(candidate: Candidate) -> dict[str, Quantity]:
     return {
-        "offered": setting(candidate.question.offered_reads_per_second or 0.0, "reads/s", "workload.reads.per_second"),
+        "offered": offered_reads(candidate.question.at_peak),
         "utilisation": constant(inputs, "UTILISATION", "fraction"),
         "survivors": figure(candidate.survivors, "nodes", "region_servers_to_start"),
     }

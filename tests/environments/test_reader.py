@@ -161,6 +161,8 @@ FAULTS = [
     ("  cell: 1 KiB\n", "", ":5  workload.cell", "required", "add it"),
     ("  cell: 1 KiB", "  cell: 1 KiB\n  regons: 4", ":8  workload.regons", "unknown key", "did you mean 'regions'?"),
     ("  row: 10 KiB", "  row: 1 B", ":8  workload.row", "cannot hold a cell of 1 KiB", "all its cells"),
+    ("per_second: 100", "per_second: 100, peak_per_second: 90", "peak_per_second", "below the mean", "per_second is"),
+    ("per_second: 100", "concurrency: 9, peak_per_second: 90", "peak_per_second", "has no peak", "remove peak"),
     ("per_second: 100", "per_second: 100, concurrency: 9", ":9  workload.reads", "both are given", "keep per_second"),
     ("per_second: 100", "kind: get", ":9  workload.reads", "neither is given", "keep per_second"),
     ("per_second: 100", "per_second: 100, rows: 5", ":9  workload.reads", "a get of 5 rows", "multi-get"),

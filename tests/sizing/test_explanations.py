@@ -89,6 +89,7 @@ CASES: dict[str, Requirements] = {
     "p99 that nothing meets": with_targets(RELAXED, p99_seconds=0.001),
     "budget that nothing meets": with_targets(RELAXED, budget_usd_per_month=100.0),
     "load that nothing carries": with_workload(RELAXED, reads=Reads(load=OpenLoad(reads_per_second=10**6))),
+    "peak hour": with_workload(RELAXED, reads=Reads(load=OpenLoad(reads_per_second=900, peak_reads_per_second=2_000))),
     "warm-up": with_targets(RELAXED, warm_up_seconds=1_800.0),
     "little data": with_workload(RELAXED, stored_bytes=20 * GIB),
     "much data": with_workload(RELAXED, stored_bytes=90 * TIB, regions=3_000),

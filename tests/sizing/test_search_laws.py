@@ -21,6 +21,9 @@ WORKLOADS = int(os.environ.get("SEARCHES", "48"))
 """`SEARCHES=500 pytest tests/sizing/test_search_laws.py` tries ten times as many."""
 SLACK = 1.01  # a step of cache sizes and volume speeds
 
+PEAK_EVERY = 3
+"""Every third workload has a peak hour."""
+
 Document = dict[str, Any]
 
 
@@ -36,7 +39,7 @@ def environment(seed: int) -> Document:
     if rng.random() < 0.3:
         targets["budget_usd_per_month"] = rng.choice([2_000, 6_000, 20_000])
     families = rng.sample(["r8g", "r8gd", "i8g", "m8g", "i4i", "r7g"], rng.choice([2, 3, 4]))
-    return {
+    document: Document = {
         "name": "law",
         "region": "us-east-1",
         "release": "emr-7.12.0",
@@ -53,6 +56,10 @@ def environment(seed: int) -> Document:
         "targets": targets,
         "clusters": {"blue": {"role": "active", "primaries": 3, "core": {"families": families}}},
     }
+    if seed % PEAK_EVERY == 0:
+        reads = document["workload"]["reads"]
+        reads["peak_per_second"] = rng.uniform(1.1, 3.0) * reads["per_second"]
+    return document
 
 
 def usd_per_month(document: Document, folder: Path) -> float | None:
@@ -97,6 +104,16 @@ def fewer_reads(document: Document) -> None:
     document["workload"]["reads"]["per_second"] = round(0.7 * document["workload"]["reads"]["per_second"])
 
 
+def no_peak(document: Document) -> None:
+    document["workload"]["reads"].pop("peak_per_second", None)
+
+
+def lower_peak(document: Document) -> None:
+    reads = document["workload"]["reads"]
+    if "peak_per_second" in reads:
+        reads["peak_per_second"] = (reads["peak_per_second"] + reads["per_second"]) / 2
+
+
 RELAXATIONS: tuple[Callable[[Document], None], ...] = (
     lower_hit_ratio,
     no_p99,
@@ -106,6 +123,8 @@ RELAXATIONS: tuple[Callable[[Document], None], ...] = (
     another_family,
     less_data,
     fewer_reads,
+    no_peak,
+    lower_peak,
 )
 
 

@@ -1,0 +1,108 @@
+"""The peak hour decides the capacity of a cluster, and the mean load decides its monthly charges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sizing.calculator import plan
+from sizing.inputs import UTILISATION, SizingInputs
+from sizing.modes import S3_PLAIN
+from sizing.plan import Plan
+from sizing.requirements import Requirements
+from sizing.search import search
+from sizing.units import HOURS_PER_MONTH
+from sizing.warning import MISSED_TARGET
+from sizing.workload import OpenLoad
+from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_core, with_targets, with_workload
+
+MEAN = 900.0
+SLACK = 1.01  # a step of cache sizes and volume speeds
+FEW_TYPES = with_core(RELAXED, type="r8g.xlarge")
+
+
+def with_peak(requirements: Requirements, peak: float | None, mean: float = MEAN) -> Requirements:
+    load = OpenLoad(reads_per_second=mean, peak_reads_per_second=peak)
+    return with_workload(requirements, reads=replace(requirements.workload.reads, load=load))
+
+
+def usd(requirements: Requirements) -> float:
+    return search(SizingInputs.new(requirements, WORLD)).best.usd_per_month
+
+
+def bought(sized: Plan) -> tuple[object, ...]:
+    return sized.core, sized.cost, sized.handlers, sized.heap, sized.bucket_cache, sized.bad_hours, sized.warm_up
+
+
+@given(peaks=st.tuples(st.floats(1, 4), st.floats(1, 4)).map(sorted), hit_ratio=st.sampled_from([0.5, 0.9, 0.97]))
+@settings(max_examples=4, deadline=None)
+def test_a_higher_peak_never_costs_less(peaks: list[float], hit_ratio: float) -> None:
+    wanted = with_targets(FEW_TYPES, hit_ratio=hit_ratio)
+    lower, higher = (usd(with_peak(wanted, factor * MEAN)) for factor in peaks)
+    assert lower <= SLACK * higher
+
+
+@pytest.mark.parametrize("mean", [50.0, 1_700.0])
+def test_a_peak_at_the_mean_changes_nothing(mean: float) -> None:
+    without, level = (plan(with_peak(FEW_TYPES, peak, mean), WORLD) for peak in (None, mean))
+    assert bought(level) == bought(without)
+    assert without.peak is None
+    assert level.peak == level.throughput == without.throughput
+
+
+def test_a_peak_buys_the_nodes_of_its_rate_and_the_requests_of_the_mean() -> None:
+    """Without a cache, every block that is read is a GET, so the bill shows which rate it follows from."""
+    plain = replace(RELAXED, mode=S3_PLAIN)
+    mean, peaking, steady = (plan(with_peak(plain, *load), WORLD) for load in ((None, 100), (200, 100), (None, 200)))
+    assert peaking.core == steady.core
+    assert peaking.handlers == steady.handlers > mean.handlers
+    assert peaking.s3.gets_per_hour_warm == pytest.approx(mean.s3.gets_per_hour_warm)
+    assert peaking.throughput.offered_reads_per_second == 100
+    assert peaking.peak is not None
+    assert peaking.peak.offered_reads_per_second == 200
+    saved = steady.cost.usd_per_month - peaking.cost.usd_per_month
+    gets = (steady.s3.gets_per_hour_warm - mean.s3.gets_per_hour_warm) * HOURS_PER_MONTH
+    assert saved == pytest.approx(gets * WORLD.prices.usd("s3-get"), rel=1e-3)
+
+
+def test_survivors_carry_the_peak() -> None:
+    wanted = with_peak(with_targets(FEW_TYPES, p99_seconds=0.25), 2_500)
+    candidate = search(SizingInputs.new(wanted, WORLD)).best.candidate
+    after_loss = candidate.resources(candidate.survivors)
+    assert min(limit.max_reads_per_second for limit in after_loss) * UTILISATION >= 2_500
+    assert candidate.peak_performance(candidate.survivors).p99_seconds <= 0.25
+    assert (
+        candidate.share.reads_in_progress
+        > 3
+        * search(SizingInputs.new(with_peak(FEW_TYPES, None), WORLD)).best.candidate.share.reads_in_progress
+        / candidate.count
+    )
+
+
+def test_utilisation_and_latency_are_higher_in_the_peak_hour() -> None:
+    sized = plan(with_peak(FEW_TYPES, 2_500), WORLD)
+    assert sized.peak is not None
+    assert sized.busiest_hour is sized.peak
+    assert sized.throughput.utilisation_fraction < sized.peak.utilisation_fraction < 1
+    assert sized.peak.p99_latency_ms >= sized.throughput.p99_latency_ms
+    assert sized.peak.utilisation_fraction == pytest.approx(
+        sized.peak.reads_per_second / sized.peak.saturation_reads_per_second
+    )
+
+
+def test_a_pinned_cluster_that_carries_only_the_mean_misses_its_target() -> None:
+    pinned = with_targets(PINNED, hit_ratio=0.3)
+    assert plan(with_peak(pinned, None, mean=300), WORLD).meets_targets
+    sized = plan(with_peak(pinned, 50_000, mean=300), WORLD)
+    assert not sized.meets_targets
+    assert any(warning.id.startswith(MISSED_TARGET) and "reads" in warning.id for warning in sized.warnings)
+
+
+def test_what_to_relax_is_the_peak() -> None:
+    """Where S3 limits the reads, no cluster serves the peak, and the nearest question lowers it."""
+    sized = plan(with_peak(replace(RELAXED, mode=S3_PLAIN), 1_000_000), WORLD)
+    assert not sized.feasible
+    assert any("reads/s in the peak hour" in change for change in sized.nearest)
