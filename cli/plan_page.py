@@ -221,6 +221,15 @@ def _bad_hours(plan: Plan) -> Rows:
         hit_ratio, p99 = format_percent(lost.cold_hit_ratio), f"{lost.p99_latency_ms:,.0f} ms"
         afterwards = f"then the hit ratio is {hit_ratio}; once the other nodes are warm again, p99 is {p99}"
         yield "node lost", f"{rows}, or {with_meta} if the node had hbase:meta; {afterwards}"
+    new = plan.bad_hours.replaced_node
+    if new is not None:
+        regions = format_duration(new.launch_seconds + new.regions_seconds)
+        while_cold = (
+            f"until then the hit ratio is {format_percent(new.hit_ratio)}, p99 {new.p99_latency_ms:,.0f} ms, and the "
+            f"cluster serves {new.reads_per_second:,.0f} reads/s"
+        )
+        warm = f", and a warm cache {format_duration(new.warm_seconds)} later; {while_cold}" if new.warm_seconds else ""
+        yield "replaced", f"EMR's new node has its regions after {regions} at most (ESTIMATE){warm}"
     yield "load", f"at least {format_duration(plan.bad_hours.initial_load_seconds)} to load all data with puts"
 
 

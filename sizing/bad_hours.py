@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sizing.candidate import Candidate
 from sizing.initial_load import initial_load_seconds
 from sizing.node_loss import LostNode, lost_node
+from sizing.node_replacement import ReplacedNode, replaced_node
 
 __all__ = ["BadHours", "ColdHours", "bad_hours"]
 
@@ -30,13 +31,14 @@ class ColdHours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadHours:
-    """The bad hours of a cluster; `cold` is None without a cache, and `lost_node` is None for a single node.
+    """The bad hours of a cluster; `cold` is None without a cache, the figures of a node are None for a single node.
 
     `initial_load_seconds` is a bound for loading all data by puts, by what the network and the log's volume carry.
     """
 
     cold: ColdHours | None
     lost_node: LostNode | None
+    replaced_node: ReplacedNode | None
     initial_load_seconds: float
 
 
@@ -45,6 +47,7 @@ def bad_hours(candidate: Candidate) -> BadHours:
     return BadHours(
         cold=_cold_hours(candidate),
         lost_node=lost_node(candidate),
+        replaced_node=replaced_node(candidate),
         initial_load_seconds=initial_load_seconds(candidate),
     )
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from sizing import clients, offline
+from sizing import clients, node_replacement, offline
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, explain
 from sizing.explanations.quantities import MILLISECONDS, computed, constant, figure
 from sizing.initial_load import load_bytes, log_bytes_per_second, network_bytes_per_second
+from sizing.node_replacement import warm_seconds
 
 
 def bad_hours_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain a crash and the initial load."""
-    crash = _crash(candidate) if candidate.count > 1 else {}
+    crash = {**_crash(candidate), **_replacement(candidate)} if candidate.count > 1 else {}
     return {
         **crash,
         "bad_hours.initial_load_seconds": explain(
@@ -55,6 +56,21 @@ def _crash(candidate: Candidate) -> dict[str, Explanation]:
             **names,
             meta=_computed(phases.meta_seconds),
         ),
+    }
+
+
+def _replacement(candidate: Candidate) -> dict[str, Explanation]:
+    return {
+        "bad_hours.replaced_node.seconds": explain(
+            "launch + runs * balancer + warm",
+            "EMR has a new node ready {launch} after the loss. HBase's balancer runs every {balancer} and spreads its "
+            "moves over as long. The new node then prefetches its share beside its reads in {warm}.",
+            "an estimate; AWS publishes no time for the replacement of a node",
+            launch=constant(node_replacement, "REPLACEMENT_SECONDS", "s"),
+            balancer=constant(node_replacement, "BALANCER_SECONDS", "s"),
+            runs=Quantity(value=2, source="one period until the balancer runs, and one for its moves"),
+            warm=computed(warm_seconds(candidate), "s", "sizing.node_replacement.warm_seconds"),
+        )
     }
 
 

@@ -343,6 +343,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("memory.JVM_FRACTION", figure("memory.parts.page_cache"), 11716578508),
     ("memory.NETTY_BYTES", figure("memory.parts.direct"), 1114636288),
     ("memory.PAGE_CACHE_FRACTION", largest_heap_mib, 19184),
+    ("node_replacement.REPLACEMENT_SECONDS", figure("bad_hours.replaced_node.launch_seconds"), 600.0),
     ("offline.SPLIT_BYTES_PER_SECOND", figure("bad_hours.lost_node.split_seconds"), 64.0470588684082),
     ("offline.SPLIT_START_SECONDS", figure("bad_hours.lost_node.split_seconds"), 64.0470588684082),
     ("page_reads.MIXED_SHARE", demand("ebs-throughput"), 926045.7717751586),

@@ -1,0 +1,84 @@
+"""A core node that EMR replaces: when it has its regions, when its cache is warm, and the service meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sizing.candidate import Candidate
+from sizing.cold_start import ColdStart
+from sizing.performance import performance
+from sizing.prefetching import cold_start
+from sizing.resource import Hits
+
+__all__ = ["ReplacedNode", "cold_node", "replaced_node", "warm_seconds"]
+
+# judgement: AWS publishes no time. EMR notices that an instance is gone, launches another one, runs the bootstrap
+# actions and installs Hadoop and HBase, which takes about as long as the launch of a cluster. This is an ESTIMATE.
+REPLACEMENT_SECONDS: Final = 600.0
+BALANCER_SECONDS: Final = 300.0
+"""The default of `hbase.balancer.period`, and of the time over which one run spreads its moves."""
+FEWEST_NODES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedNode:
+    """EMR replaces a lost core node with an empty one; times are estimates, one after the other.
+
+    The new node runs after `launch_seconds`. At most `regions_seconds` later, the balancer has moved `regions` to it,
+    and after another `warm_seconds` it has prefetched its share beside the load; `seconds` is the sum. While its cache
+    is empty, the cluster has `hit_ratio` and `p99_latency_ms`, and serves `reads_per_second`.
+    """
+
+    launch_seconds: float
+    regions_seconds: float
+    warm_seconds: float
+    seconds: float
+    regions: float
+    hit_ratio: float
+    reads_per_second: float
+    p99_latency_ms: float
+
+
+def replaced_node(candidate: Candidate) -> ReplacedNode | None:
+    """Return the figures of a candidate whose lost node EMR replaces; None for a single node."""
+    if candidate.count < FEWEST_NODES:
+        return None
+    nodes, regions_seconds, warm = candidate.count, 2 * BALANCER_SECONDS, warm_seconds(candidate)
+    hit_ratio = candidate.hit_ratio(nodes)
+    if candidate.question.mode.keeps_data_in_s3:
+        hit_ratio *= (nodes - 1) / nodes
+    reads = performance(
+        candidate.question, candidate.cluster(nodes), Hits(ratio=hit_ratio), vcpus=candidate.instance.vcpus
+    )
+    served = candidate.performance(nodes).load.reads_per_second
+    if (cold := cold_node(candidate)) is not None:
+        served = ((nodes - 1) * served + min(served, cold.served(0.0).reads_per_second)) / nodes
+    return ReplacedNode(
+        launch_seconds=REPLACEMENT_SECONDS,
+        regions_seconds=regions_seconds,
+        warm_seconds=warm,
+        seconds=REPLACEMENT_SECONDS + regions_seconds + warm,
+        regions=candidate.question.requirements.workload.regions / nodes,
+        hit_ratio=hit_ratio,
+        reads_per_second=served,
+        p99_latency_ms=reads.percentiles.p99_ms,
+    )
+
+
+def warm_seconds(candidate: Candidate) -> float:
+    """Return how long a single cold node takes to prefetch its share beside its reads; 0 without a cache."""
+    cold = cold_node(candidate)
+    return cold.course.prefetch_seconds if cold else 0.0
+
+
+def cold_node(candidate: Candidate) -> ColdStart | None:
+    """Return a cluster in which every node warms up like a single one; None without a cache.
+
+    A single cold node has S3's request limit for itself, so each node of this cluster has a limit of its own.
+    """
+    if not candidate.cache_mib or candidate.disk is None:
+        return None
+    cluster = candidate.cluster(candidate.count)
+    alone = replace(cluster, s3_prefixes=cluster.s3_prefixes * cluster.servers)
+    return cold_start(candidate.question, candidate.share_of(candidate.count), alone, candidate.prefetch_threads)

@@ -1,0 +1,48 @@
+"""A node that EMR replaces waits for its launch, for the balancer and for its cache."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sizing.calculator import plan
+from sizing.modes import HDFS, S3_PLAIN
+from tests.sizing.clusters import RELAXED, REQUIREMENTS, WORLD, with_core, with_targets, with_workload
+
+PROD = with_core(REQUIREMENTS, type="r8g.xlarge", count=11)
+
+
+def test_the_phases_of_the_shipped_cluster_follow_each_other() -> None:
+    sized = plan(PROD, WORLD)
+    new, lost = sized.bad_hours.replaced_node, sized.bad_hours.lost_node
+    assert new is not None
+    assert lost is not None
+    assert (new.launch_seconds, new.regions_seconds) == (600, 600)
+    assert new.seconds == pytest.approx(1_200 + new.warm_seconds)
+    assert new.regions == pytest.approx(240 / 11)
+    # Reads slow the prefetch down; here the volume limits it, so one node takes as long as all of them.
+    assert lost.refill_seconds <= new.warm_seconds * 1.02
+    assert new.warm_seconds == pytest.approx(sized.warm_up.prefetch_seconds, rel=0.01)
+    assert new.hit_ratio == pytest.approx(lost.cold_hit_ratio)
+    assert new.p99_latency_ms > lost.p99_latency_ms
+    # S3's limit binds the cold cluster as a whole, and a single cold node has it for itself.
+    assert sized.bad_hours.cold is not None
+    assert 10 / 11 * 900 + 1.4 * sized.bad_hours.cold.reads_per_second / 11 < new.reads_per_second <= 900
+
+
+@pytest.mark.parametrize("mode", [HDFS, S3_PLAIN])
+def test_nothing_warms_up_without_a_cache(mode: object) -> None:
+    sized = plan(replace(RELAXED, mode=mode), WORLD)  # type: ignore[arg-type]
+    new = sized.bad_hours.replaced_node
+    assert new is not None
+    assert new.warm_seconds == 0
+    assert new.hit_ratio == (1 if mode is HDFS else 0)
+    assert new.reads_per_second == sized.throughput.reads_per_second
+
+
+def test_a_single_node_has_nobody_to_serve_meanwhile() -> None:
+    little = with_workload(with_targets(RELAXED, lost_nodes=0), stored_bytes=2**34, regions=1)
+    sized = plan(with_core(little, count=1), WORLD)
+    assert sized.core.count == 1
+    assert sized.bad_hours.replaced_node is None
