@@ -11,7 +11,7 @@ from configurations.client_file import client_site_xml
 from configurations.launch import Launch, launch_of
 from configurations.node_files import hbase_site_xml
 from configurations.planned_spec import planned_spec
-from configurations.table_ddl import table_ddl
+from configurations.table_ddl import initial_load, table_ddl
 from emr.codecs.api import write_classifications, write_run_job_flow
 from environments.reader import read_environment
 from lint.deployable import refuse_errors
@@ -24,11 +24,12 @@ from lint.secret import redacted
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["emr", "hbase-site", "run-job-flow", "table-ddl", "client"]),
+    type=click.Choice(["emr", "hbase-site", "run-job-flow", "table-ddl", "initial-load", "client"]),
     default="emr",
     show_default=True,
     help="emr: JSON for the EMR API. hbase-site: an hbase-site.xml. run-job-flow: the whole cluster as JSON for"
-    " RunJobFlow. table-ddl: an HBase shell script that configures the tables. client: an hbase-site.xml for the"
+    " RunJobFlow. table-ddl: an HBase shell script that configures the tables. initial-load: one that sets"
+    " them for their initial load, and back. client: an hbase-site.xml for the"
     " applications that use the cluster.",
 )
 @click.option(
@@ -65,6 +66,8 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
 def _text(launch: Launch, form: str, group: str) -> str:
     if form == "table-ddl":
         return table_ddl(launch)
+    if form == "initial-load":
+        return initial_load(launch)
     if form == "client":
         return client_site_xml(launch)
     if form == "run-job-flow":

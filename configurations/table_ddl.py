@@ -70,6 +70,26 @@ def table_ddl(launch: Launch) -> str:
     return f"{text}\n"
 
 
+def initial_load(launch: Launch) -> str:
+    """Return a script, for `hbase shell -n`, that sets the tables for their initial load, and the way back."""
+    settings = launch.plan.bad_hours.initial_load_settings
+    text = (
+        templates()
+        .get_template("initial-load.rb.j2")
+        .render(
+            environment=launch.environment.name,
+            tables=tuple(_tables(launch.environment.workload, launch.plan.core.count)),
+            inspected=launch.environment.workload.inspection is not None,
+            attributes=[setting for setting in settings if setting.usual is not None],
+            configuration=[setting for setting in settings if setting.usual is None],
+            cached=launch.plan.mode.has_bucket_cache,
+            batch=launch.plan.core.count,
+            batch_key=BATCH_KEY,
+        )
+    )
+    return f"{text}\n"
+
+
 def advised_block_bytes(workload: Workload) -> int:
     """Return the block size for a few rows, so that reading one row reads little else; scans take larger blocks.
 

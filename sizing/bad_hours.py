@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sizing.candidate import Candidate
-from sizing.initial_load import initial_load_seconds
+from sizing.initial_load import LoadSetting, initial_load_seconds, initial_load_settings
 from sizing.node_loss import LostNode, lost_node
 from sizing.node_replacement import ReplacedNode, replaced_node
 
@@ -34,12 +34,14 @@ class BadHours:
     """The bad hours of a cluster; `cold` is None without a cache, the figures of a node are None for a single node.
 
     `initial_load_seconds` is a bound for loading all data by puts, by what the network and the log's volume carry.
+    `initial_load_settings` are the settings of the tables meanwhile.
     """
 
     cold: ColdHours | None
     lost_node: LostNode | None
     replaced_node: ReplacedNode | None
     initial_load_seconds: float
+    initial_load_settings: tuple[LoadSetting, ...]
 
 
 def bad_hours(candidate: Candidate) -> BadHours:
@@ -49,6 +51,7 @@ def bad_hours(candidate: Candidate) -> BadHours:
         lost_node=lost_node(candidate),
         replaced_node=replaced_node(candidate),
         initial_load_seconds=initial_load_seconds(candidate),
+        initial_load_settings=initial_load_settings(candidate.question.mode),
     )
 
 

@@ -1,11 +1,79 @@
-"""How long it takes to load all data by puts, bounded by the network and by the volume of the write-ahead log."""
+"""The initial load of all data: how long puts take at least, and how to set the tables meanwhile."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
 
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.inputs import LEAST_AMPLIFICATION
+from sizing.modes import Mode
 from sizing.system_volume import hdfs_replication
+
+COMPACTED_FILES: Final = 10  # the default of hbase.hstore.compaction.max: a compaction merges as many as it may
+BLOCKING_FILES: Final = 200  # judgement: a load may leave many files, which one major compaction merges afterwards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSetting:
+    """A setting of a table while it is loaded.
+
+    `usual` is the value to set again afterwards; None for a key of the configuration, which is removed from the table.
+    """
+
+    key: str
+    value: str
+    usual: str | None
+    reason: str
+
+
+LOAD_SETTINGS: Final = (
+    LoadSetting(
+        key="DURABILITY",
+        value="SKIP_WAL",
+        usual="USE_DEFAULT",
+        reason="puts do not wait for the write-ahead log; after a crash of a server, start the load again",
+    ),
+    LoadSetting(
+        key="SPLIT_ENABLED",
+        value="false",
+        usual="true",
+        reason="a table that has all its regions from the start need not split during the load",
+    ),
+    LoadSetting(
+        key="hbase.hstore.compaction.min",
+        value=str(COMPACTED_FILES),
+        usual=None,
+        reason="compactions merge more files at a time, so the load rewrites its data less often",
+    ),
+    LoadSetting(
+        key="hbase.hstore.blockingStoreFiles",
+        value=str(BLOCKING_FILES),
+        usual=None,
+        reason="puts do not wait for compactions",
+    ),
+    LoadSetting(
+        key="hbase.hregion.majorcompaction",
+        value="0",
+        usual=None,
+        reason="no periodic major compaction begins during the load",
+    ),
+)
+CACHE_SETTINGS: Final = (
+    LoadSetting(
+        key="hbase.rs.cacheblocksonwrite",
+        value="false",
+        usual=None,
+        reason="flushed blocks do not fill the cache, because compactions soon replace their files",
+    ),
+    LoadSetting(
+        key="hbase.rs.prefetchblocksonopen",
+        value="false",
+        usual=None,
+        reason="files are not read back from S3 during the load; the way back reopens regions, and prefetches them",
+    ),
+)
 
 
 def load_bytes(candidate: Candidate) -> float:
@@ -32,3 +100,8 @@ def network_bytes_per_second(candidate: Candidate) -> float:
 def initial_load_seconds(candidate: Candidate) -> float:
     """Return the least time of a load, at the slower of the two rates."""
     return load_bytes(candidate) / min(log_bytes_per_second(candidate), network_bytes_per_second(candidate))
+
+
+def initial_load_settings(mode: Mode) -> tuple[LoadSetting, ...]:
+    """Return what to set on each table while it is loaded; nothing is cached in a mode without a cache."""
+    return (*LOAD_SETTINGS, *(CACHE_SETTINGS if mode.has_bucket_cache else ()))

@@ -454,6 +454,7 @@ def test_a_judgement_has_its_consequence(constant: str, consequence: Callable[[]
 
 
 NO_FIGURE = {
+    "initial_load.BLOCKING_FILES": "a setting of a table during its load; test_initial_load_script holds it",
     "cost_grid.SIZE_STEP": "how finely sizes are searched; test_search holds the winner against an exhaustive search",
     "cost_grid.SPEED_STEP": "how finely speeds are searched; test_search holds the winner against an exhaustive search",
     "search.RUNNER_UP_EVALUATIONS": "how long the runner-up is looked for, which only explains the winner",
