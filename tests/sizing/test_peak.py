@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizing.calculator import plan
+from sizing.disks import volume_load
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.modes import S3_PLAIN
 from sizing.plan import Plan
 from sizing.requirements import Requirements
+from sizing.resource import Hits
 from sizing.search import search
 from sizing.units import HOURS_PER_MONTH
 from sizing.warning import MISSED_TARGET
@@ -105,4 +107,20 @@ def test_what_to_relax_is_the_peak() -> None:
     """Where S3 limits the reads, no cluster serves the peak, and the nearest question lowers it."""
     sized = plan(with_peak(replace(RELAXED, mode=S3_PLAIN), 1_000_000), WORLD)
     assert not sized.feasible
+    assert sized.peak is not None
     assert any("reads/s in the peak hour" in change for change in sized.nearest)
+
+
+def test_volumes_are_provisioned_for_the_peak() -> None:
+    peaking, steady = (SizingInputs.new(with_peak(RELAXED, *load), WORLD) for load in ((2_500, MEAN), (None, 2_500)))
+    assert volume_load(peaking, 8, Hits(ratio=0.9)) == volume_load(steady, 8, Hits(ratio=0.9))
+
+
+def test_the_p99_is_that_of_the_peak() -> None:
+    pinned = with_targets(PINNED, hit_ratio=0.3)
+    sized = plan(with_peak(pinned, 500, mean=10), WORLD)
+    assert sized.peak is not None
+    between = (sized.throughput.p99_latency_ms + sized.peak.p99_latency_ms) / 2000
+    wanted = with_targets(with_peak(pinned, 500, mean=10), p99_seconds=between, lost_nodes=0)
+    missed = [warning.id for warning in plan(wanted, WORLD).warnings if warning.id.startswith(MISSED_TARGET)]
+    assert missed == ["target-p99"]
