@@ -43,7 +43,6 @@ test: setup
 	@source .ci/parts; \
 	part pytest $(PYTEST) -m "not lab and not speed and not bench and not thorough" $(ARGS); \
 	part bats node_modules/bats/bin/bats tests/bootstrap_actions; \
-	part speed $(BIN)/pytest -q -m speed; \
 	finish
 
 test-all: setup

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 STEPS = 5_000_000
+LOOP_SECONDS = 0.06  # about what a loop takes
 
 
 def loops(work: Callable[[], object], attempts: int = 10) -> float:
@@ -23,8 +24,16 @@ def loops_of_children(work: Callable[[], object], attempts: int) -> float:
 
 
 def _loops(work: Callable[[], object], clock: Callable[[], float], attempts: int) -> float:
-    pairs = [(_seconds(work, clock), _seconds(_loop, time.process_time)) for _ in range(attempts)]
+    pairs = [(_least_seconds(work, clock), _seconds(_loop, time.process_time)) for _ in range(attempts)]
     return min(mine for mine, _ in pairs) / min(loop for _, loop in pairs)
+
+
+def _least_seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    """Return the least of as many times as fit the time of a loop, because short work is disturbed more easily."""
+    seconds = [_seconds(work, clock)]
+    while sum(seconds) < LOOP_SECONDS:
+        seconds.append(_seconds(work, clock))
+    return min(seconds)
 
 
 def _seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:

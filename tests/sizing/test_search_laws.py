@@ -59,6 +59,12 @@ def environment(seed: int) -> Document:
     if seed % PEAK_EVERY == 0:
         reads = document["workload"]["reads"]
         reads["peak_per_second"] = rng.uniform(1.1, 3.0) * reads["per_second"]
+    if rng.random() < 0.4:
+        document["workload"]["writes"] = {"bytes_per_second": f"{round(10 ** rng.uniform(1, 5))} KiB"}
+    if rng.random() < 0.2:
+        targets["offline_after_crash"] = f"{rng.choice([5, 10, 20])} min"
+    if rng.random() < 0.2:
+        targets["carries_load_within"] = f"{rng.choice([1, 4, 12])} h"
     return document
 
 
@@ -66,7 +72,7 @@ def usd_per_month(document: Document, folder: Path) -> float | None:
     """Return the bill of the plan; None where no cluster meets the targets."""
     file = folder / "law.yaml"
     file.write_text(yaml.safe_dump(document))
-    result = CliRunner().invoke(warmbase, ["plan", str(file), "--output", "json"])
+    result = CliRunner().invoke(warmbase, ["plan", str(file), "--no-advice", "--output", "json"])
     assert result.exit_code == 0 or isinstance(result.exception, Infeasible), result.output
     plan = json.loads(result.stdout)
     return float(plan["cost"]["usd_per_month"]) if plan["meets_targets"] else None
@@ -114,6 +120,17 @@ def lower_peak(document: Document) -> None:
         reads["peak_per_second"] = (reads["peak_per_second"] + reads["per_second"]) / 2
 
 
+def fewer_writes(document: Document) -> None:
+    writes = document["workload"].get("writes")
+    if writes:
+        writes["bytes_per_second"] = f"{0.7 * float(writes['bytes_per_second'].split()[0]):.1f} KiB"
+
+
+def no_limit_to_bad_hours(document: Document) -> None:
+    document["targets"].pop("offline_after_crash", None)
+    document["targets"].pop("carries_load_within", None)
+
+
 RELAXATIONS: tuple[Callable[[Document], None], ...] = (
     lower_hit_ratio,
     no_p99,
@@ -125,10 +142,12 @@ RELAXATIONS: tuple[Callable[[Document], None], ...] = (
     fewer_reads,
     no_peak,
     lower_peak,
+    fewer_writes,
+    no_limit_to_bad_hours,
 )
 
 
-@pytest.mark.parametrize("seed", quick_where(lambda seed: seed == 0, range(WORKLOADS)))
+@pytest.mark.parametrize("seed", quick_where(lambda seed: seed in {0, 2}, range(WORKLOADS)))
 def test_asking_for_less_never_costs_more(seed: int, tmp_path: Path) -> None:
     """The laws also hold the other way round: a stricter target never makes a plan cheaper."""
     asked = usd_per_month(environment(seed), tmp_path)
