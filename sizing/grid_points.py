@@ -10,8 +10,8 @@ import bisect
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 
@@ -19,16 +19,28 @@ from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cost_grid import CostGrid, NodeChoice, cost_grid
 from sizing.evaluation import Evaluation
-from sizing.shortfalls import shortfalls
+from sizing.resource import DISK_RESOURCES
+from sizing.shortfalls import COLD_TARGETS, Shortfall, shortfalls
 
 ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
 
-HARDER_WITH_LESS: Final = frozenset({"hit_ratio", "reads", "p99", "writes", "carries_load_within"})
-"""Targets that a cluster misses if another one with more nodes, a larger cache and faster volumes misses them."""
-HARDER_WITH_MORE_CACHE: Final = frozenset({"warm_up"})
-"""Targets that a cluster misses if another one with more nodes, a smaller cache and faster volumes misses them."""
+Cure = Literal["larger cache", "smaller cache", "another cache", "no cache"]
+SMALLER_CACHE: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
+"""Targets that a cluster may meet with a smaller cache, but never with a larger one."""
+NO_CACHE: Final = frozenset({"writes", "recovery"})
+"""Targets that no other cache helps to meet, unless a disk binds."""
 WHATEVER_THE_SPEED: Final = frozenset({"memory", "offline_after_crash"})
-"""Targets that a cluster misses, whatever its volumes, if one with more nodes and a smaller cache misses them."""
+"""Targets that do not depend on the speed of the volumes."""
+LESS_WITH_A_LARGER_CACHE: Final = frozenset(
+    [
+        "handlers",
+        "instance-ebs-throughput",
+        "instance-ebs-iops",
+        *(name for names in DISK_RESOURCES.values() for name in names),
+    ]
+)
+"""The resources of which a larger cache needs less for reads, but also leaves less, because its index takes memory."""
+FINEST_FRACTION: Final = 0.1  # judgement: caches that serve beside many writes are more than a tenth of all sizes
 
 
 @dataclass(kw_only=True, eq=False)
@@ -75,34 +87,58 @@ class GridPoints:
     def _leave_out(self, tried: Evaluation, size: int, speed: int) -> None:
         usd = self.grid.usd
         usd[size, speed] = math.inf
-        if tried.misses(HARDER_WITH_LESS | HARDER_WITH_MORE_CACHE) and not self.screened:
+        missed = [shortfall for shortfall in tried.shortfalls if shortfall.target != "budget"]
+        cures = {cure(shortfall) for shortfall in missed}
+        if missed and not self.screened:
             self.screened = True
             usd[:, : bisect.bisect_left(range(usd.shape[1]), 1, key=self.any_serves)] = math.inf
-        if tried.misses(HARDER_WITH_LESS - {"writes"}):
-            usd[: self._first_size(lambda row: not self._misses(HARDER_WITH_LESS, row, speed)), : speed + 1] = math.inf
-        if tried.misses(WHATEVER_THE_SPEED):
-            usd[self._first_size(lambda row: self._misses(WHATEVER_THE_SPEED, row, speed)) :] = math.inf
-        if tried.misses(HARDER_WITH_MORE_CACHE):
-            large = self._first_size(lambda row: self._misses(HARDER_WITH_MORE_CACHE, row, speed))
-            usd[large:, : speed + 1] = math.inf
-        if tried.misses({"writes"}):
-            usd[:, : speed + 1] = math.inf
-
-    def _misses(self, targets: AbstractSet[str], size: int, speed: int) -> bool:
-        return _missed(self.grid.candidate(size, speed), targets)
+        if any(shortfall.target in WHATEVER_THE_SPEED for shortfall in missed):
+            usd[self._first_size(lambda row: self._misses(row, speed, WHATEVER_THE_SPEED)) :] = math.inf
+        if "smaller cache" in cures:
+            usd[self._first_size(lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
+        if "larger cache" in cures:
+            usd[: self._first_size(lambda row: "larger cache" not in self._cures(row, speed)), : speed + 1] = math.inf
+        usd[slice(None) if "no cache" in cures else size, : speed + 1] = math.inf
 
     def any_serves(self, speed: int) -> bool:
-        """Return whether some cache on volumes of this speed meets all targets but the budget.
-
-        If any does, the smallest that is large enough for the reads does, because it warms up first.
-        """
-        if _missed(self.strongest(speed), HARDER_WITH_LESS | {"memory"}):
+        """Return whether some cache on volumes of this speed meets all targets but the budget."""
+        if not self._serves_reads_alone(speed):
             return False
-        targets = self.grid.nodes.question.requirements.targets
-        if targets.warm_up_seconds is None and targets.offline_after_crash_seconds is None:
+        return self._any_serves(range(len(self.grid.cache_mib)), speed)
+
+    def _serves_reads_alone(self, speed: int) -> bool:
+        """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
+        candidate = self.strongest(speed)
+        question = candidate.question
+        workload = replace(question.requirements.workload, write_bytes_per_second=0)
+        reads = replace(question, requirements=replace(question.requirements, workload=workload))
+        missed = shortfalls(replace(candidate, question=reads), cold=frozenset())
+        return all(
+            shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
+            for shortfall in missed
+        )
+
+    def _any_serves(self, sizes: range, speed: int) -> bool:
+        """Bisect the sizes; where both halves may serve, down to a tenth of all sizes."""
+        if not sizes:
+            return False
+        middle = len(sizes) // 2
+        cures = self._cures(sizes[middle], speed, cold=COLD_TARGETS)
+        if not cures:
             return True
-        smallest = self._first_size(lambda size: not self._misses(HARDER_WITH_LESS, size, speed))
-        return not shortfalls(self.grid.candidate(smallest, speed))
+        if "no cache" in cures or cures >= {"larger cache", "smaller cache"}:
+            return False
+        if cures == {"another cache"} and len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
+            return False
+        larger = "smaller cache" not in cures and self._any_serves(sizes[middle + 1 :], speed)
+        return larger or ("larger cache" not in cures and self._any_serves(sizes[:middle], speed))
+
+    def _cures(self, size: int, speed: int, cold: AbstractSet[str] = frozenset({"warm_up"})) -> set[Cure]:
+        return {cure(shortfall) for shortfall in shortfalls(self.grid.candidate(size, speed), cold)}
+
+    def _misses(self, size: int, speed: int, targets: AbstractSet[str]) -> bool:
+        missed = shortfalls(self.grid.candidate(size, speed), cold=frozenset())
+        return any(shortfall.target in targets for shortfall in missed)
 
     def least_p99_seconds(self) -> float | None:
         """Return the p99 of the strongest cluster; None where it does not carry the load."""
@@ -132,6 +168,16 @@ class GridPoints:
         return bisect.bisect_left(range(len(self.grid.cache_mib)), 1, key=holds)
 
 
-def _missed(candidate: Candidate, targets: AbstractSet[str]) -> bool:
-    """Return whether a candidate misses one of these targets."""
-    return any(shortfall.target in targets for shortfall in shortfalls(candidate, cold=targets))
+def cure(shortfall: Shortfall) -> Cure:
+    """Return what may meet a target on such nodes, as faster volumes always may.
+
+    A larger cache answers more reads, but its index takes memory from the buffers of handlers, and from the memstore:
+    smaller flushes then write more to the disks. So where handlers or disks bind, either may help.
+    """
+    if shortfall.target in SMALLER_CACHE:
+        return "smaller cache"
+    if shortfall.bottleneck == "handlers" or (
+        shortfall.target in {"reads", "writes"} and shortfall.bottleneck in LESS_WITH_A_LARGER_CACHE
+    ):
+        return "another cache"
+    return "no cache" if shortfall.target in NO_CACHE else "larger cache"

@@ -177,7 +177,7 @@ def written(seed: int) -> SizingInputs:
     """Return a question with writes, of which what a cluster costs beside its grid is a good part, by seed."""
     rng = random.Random(seed)
     requirements, world = workload(seed)
-    changed = replace(requirements.workload, write_bytes_per_second=10 ** rng.uniform(4, 8))
+    changed = replace(requirements.workload, write_bytes_per_second=round(10 ** rng.uniform(4, 8)))
     targets = replace(
         requirements.targets,
         p99_seconds=None,
