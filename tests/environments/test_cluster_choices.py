@@ -90,5 +90,5 @@ def test_the_longest_name_fits_every_resource_of_every_region(write: Write) -> N
         assert len(filled_in) - len(environment.region) + longest <= 63
     assert len(environment.wal_workspace) <= 32
     assert len(f"{emr_cluster_name(name, 'a' * 12)}-") + longest <= 64, "a role's name"
-    with pytest.raises(InvalidInput, match="21 characters"):
+    with pytest.raises(InvalidInput, match="at most 21 lower-case letters"):
         read_environment(str(write(GOOD, ("name: try", f"name: {name}2"))))
