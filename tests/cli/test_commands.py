@@ -282,8 +282,8 @@ def test_compare_sets_three_modes_side_by_side() -> None:
 
 @pytest.mark.speed
 def test_plan_is_quick() -> None:
-    """The whole process takes 8.9 loops, which was half a second on an idle processor."""
-    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 16
+    """The whole process, advice included, takes 21 loops, which were 1.3 s; a plan may take 2 s of a processor."""
+    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 32
 
 
 @pytest.mark.parametrize(
