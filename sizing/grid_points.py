@@ -1,7 +1,7 @@
 """The points of one grid of clusters, tried from the cheapest up, without those that a law rules out.
 
-A smaller cache or a slower volume never serves more reads, and never serves them faster. A larger cache never takes
-less memory, and never less time to warm up.
+Slower volumes never carry more, and a smaller cache never has more hits. A larger cache never takes less memory, and
+never less time to warm up.
 """
 
 from __future__ import annotations
