@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from cli.plan_outcome import Rows, outcome
 from environments.override import Override
 from environments.pins import PINNED
 from lint.secret import redacted
 from reports.amounts import amount_text
 from sizing.cluster import Volume
-from sizing.plan import Plan, Throughput
+from sizing.plan import Plan
 from sizing.problem import fix_line
-from sizing.restart import Restart
 from sizing.units import (
     GIB,
     MIB,
-    SECONDS_PER_HOUR,
     format_duration,
-    format_number,
     format_percent,
     format_rate,
     format_size,
@@ -28,10 +26,7 @@ from sizing.units import (
 )
 
 PAGE_COLUMNS = 80
-LITTLE_MORE = 1.1
-USUAL_HIT_RATIOS = (0.8, 0.9, 0.95)
 PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and logs"}
-Rows = Iterable[tuple[str, ...]]
 
 
 def print_plan(plan: Plan, overrides: Sequence[Override] = (), *, explain: bool = False) -> None:
@@ -70,7 +65,7 @@ def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
     warnings = {"Watch": _rows_table(_warnings(plan), width)} if plan.warnings or plan.nearest else {}
     return {
         "Buy": _rows_table(_purchases(plan), width),
-        "What it does": _rows_table(_outcome(plan), width),
+        "What it does": _rows_table(outcome(plan), width),
         "Each RegionServer": _rows_table(_region_server(plan), width),
         "Why": _paragraphs(_whys(plan), width),
         "What limits it": _limits(plan, width),
@@ -125,136 +120,6 @@ def _purchases(plan: Plan) -> Rows:
 def _volume(volume: Volume) -> str:
     many = f"{volume.count} x " if volume.count > 1 else ""
     return f"{many}{volume.size_gib:,} GiB {volume.type}, {volume.iops:,} IOPS, {volume.throughput_mib_s:,} MiB/s"
-
-
-def _outcome(plan: Plan) -> Rows:
-    load, restart = plan.throughput, plan.restart
-    offered = "" if load.offered_reads_per_second is None else f" of {load.offered_reads_per_second:,.0f} offered"
-    latency = f"{format_number(load.mean_latency_ms)} ms"
-    percentiles = f"p50 {load.p50_latency_ms:,.0f}, p95 {load.p95_latency_ms:,.0f}, p99 {load.p99_latency_ms:,.0f} ms"
-    yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads come from local disks once warm"
-    yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, {latency} on average"
-    yield "latency", f"{percentiles} (estimates)"
-    yield (
-        "in flight",
-        f"{format_number(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
-    )
-    if plan.peak:
-        yield "peak hour", _peak(plan, plan.peak)
-    yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
-    busiest = load.busiest_server
-    if busiest.requests > LITTLE_MORE:
-        requests, blocks = format_number(busiest.requests), format_number(busiest.blocks)
-        times = f"{requests} times the mean number of requests, and reads {blocks} times the mean number of blocks"
-        yield "busiest", f"one RegionServer serves {times}, because regions are not equally popular"
-    if plan.writes.offered_bytes_per_second:
-        offered, most = (
-            format_rate(rate)
-            for rate in (plan.writes.offered_bytes_per_second, plan.writes.saturation_bytes_per_second)
-        )
-        yield (
-            "writes",
-            f"{offered} of cell values; HBase begins to block writes at {most}, limited by {plan.writes.bottleneck}",
-        )
-    if plan.bucket_cache:
-        knee = format_size(plan.hit_ratio.knee_bytes)
-        yield "cache", f"{_hit_ratios(plan)}beyond {knee} each TiB adds fewer hits"
-        yield (
-            "warm-up",
-            f"{format_duration(plan.warm_up.prefetch_seconds)} by prefetch, limited by {plan.warm_up.limit}",
-        )
-        yield from _cold(plan)
-    yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} while cold, {_gets(plan.s3.gets_per_hour_warm)} once warm"
-    export, restore = (
-        format_duration(seconds) for seconds in (plan.snapshot.export_seconds, plan.snapshot.restore_seconds)
-    )
-    yield "snapshot", f"{export} to export, {restore} to import (estimates), {_mappers(plan)}"
-    yield "restart", _restart(restart)
-    if plan.hdfs:
-        yield "node lost", f"HDFS has all copies again after {format_duration(plan.hdfs.recovery_seconds)} (estimate)"
-    yield from _bad_hours(plan)
-
-
-def _peak(plan: Plan, peak: Throughput) -> str:
-    """Return the peak hour's load, latency and utilisation beside those of the mean hour."""
-    mean, rate = plan.throughput, f"{peak.reads_per_second:,.0f}/s"
-    if peak.offered_reads_per_second is not None:
-        rate = f"{rate} of {peak.offered_reads_per_second:,.0f} offered"
-    used = f"{format_percent(peak.utilisation_fraction)} of {peak.bottleneck} used"
-    return (
-        f"{rate}, {format_number(peak.mean_latency_ms)} ms on average, p99 {peak.p99_latency_ms:,.0f} ms (estimate); "
-        f"{used} (mean hour: {format_percent(mean.utilisation_fraction)}); the hit ratio stays "
-        f"{format_percent(plan.hit_ratio.predicted)}"
-    )
-
-
-def _cold(plan: Plan) -> Rows:
-    cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
-    if cold is None:
-        return
-    if offered is None or cold.carried_seconds == 0:
-        yield "cold", f"{cold.reads_per_second:,.0f} reads/s while the caches are empty"
-        return
-    carried = "never all" if cold.carried_seconds is None else f"all after {format_duration(cold.carried_seconds)}"
-    served = f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s while the caches are empty"
-    yield "cold", f"{served}, limited by {cold.bottleneck}; {carried}"
-
-
-def _mappers(plan: Plan) -> str:
-    """Return how many mappers copy, and what YARN needs for more than it has room for."""
-    if plan.snapshot.yarn_mib <= plan.yarn_mib:
-        return "one mapper per node" if plan.snapshot.mappers == plan.core.count else f"{plan.snapshot.mappers} mappers"
-    needed = format_size(plan.snapshot.yarn_mib * MIB)
-    return (
-        f"{plan.snapshot.mappers:,} mappers, which need {needed} of YARN memory per node; the plan leaves"
-        f" {format_size(plan.yarn_mib * MIB)}, so add task nodes for the copy"
-    )
-
-
-def _bad_hours(plan: Plan) -> Rows:
-    lost = plan.bad_hours.lost_node
-    if lost is not None:
-        offline, with_meta = (
-            format_duration(seconds) for seconds in (lost.offline_seconds, lost.offline_with_meta_seconds)
-        )
-        rows = f"{format_percent(lost.rows_fraction)} of rows are offline for {offline} (estimate)"
-        hit_ratio, p99 = format_percent(lost.cold_hit_ratio), f"{lost.p99_latency_ms:,.0f} ms"
-        afterwards = f"then the hit ratio is {hit_ratio}; once the other nodes are warm again, p99 is {p99}"
-        yield "node lost", f"{rows}, or {with_meta} if the node had hbase:meta; {afterwards}"
-    new = plan.bad_hours.replaced_node
-    if new is not None:
-        regions = format_duration(new.launch_seconds + new.regions_seconds)
-        while_cold = (
-            f"until then the hit ratio is {format_percent(new.hit_ratio)}, p99 {new.p99_latency_ms:,.0f} ms, and the "
-            f"cluster serves {new.reads_per_second:,.0f} reads/s"
-        )
-        warm = f", and a warm cache {format_duration(new.warm_seconds)} later; {while_cold}" if new.warm_seconds else ""
-        yield "replaced", f"EMR's new node has its regions after {regions} at most (ESTIMATE){warm}"
-    yield "load", f"at least {format_duration(plan.bad_hours.initial_load_seconds)} to load all data with puts"
-
-
-def _restart(restart: Restart) -> str:
-    away, window = format_duration(restart.away_seconds), format_duration(restart.retention_window_seconds)
-    if not restart.retain_retries:
-        return f"{format_duration(restart.seconds)} per server (estimate); other servers open its regions meanwhile"
-    return (
-        f"{format_duration(restart.seconds)} per server (estimate), cache kept; its regions are unavailable for {away} "
-        f"(the master waits up to {window} before it moves them)"
-    )
-
-
-def _hit_ratios(plan: Plan) -> str:
-    """Return how much cache the usual hit ratios need, from the curve; empty where the curve reaches none of them."""
-    needs = {
-        ratio: next((size for size, predicted in plan.hit_ratio.curve if predicted >= ratio), None)
-        for ratio in USUAL_HIT_RATIOS
-    }
-    sizes = [f"{ratio * 100:.0f} % with {format_size(size)}" for ratio, size in needs.items() if size is not None]
-    return f"hits reach {', '.join(sizes)} in the whole cluster; " if sizes else ""
-
-
-def _gets(per_hour: float) -> str:
-    return f"{per_hour / SECONDS_PER_HOUR:,.0f} GETs/s"
 
 
 def _region_server(plan: Plan) -> Rows:
