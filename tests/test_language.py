@@ -16,7 +16,14 @@ FILES = sorted(
     for file in PROJECT.rglob("*.py")
     if not {".venv", "node_modules", "cdk.out", ".cache"} & set(file.relative_to(PROJECT).parts)
 )
-SOURCES = [file for file in FILES if file.relative_to(PROJECT).parts[0] != "tests"]
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PROJECT).parts[0]
+
+
+SOURCES = frozenset(file for file in FILES if room_of(file) != "tests")
+ROOMS = sorted({room_of(file) for file in FILES})
 
 FILLERS = frozenset(
     [
@@ -79,10 +86,20 @@ def names(tree: ast.AST, *, locals_too: bool) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.id
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PROJECT)))
-def test_names_are_nouns_of_the_field(file: Path) -> None:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    assert not words(file.stem) & FILLERS
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def files_of(room: str) -> Iterator[tuple[str, Path, ast.Module]]:
+    """Yield every file of a room with its name in the project and its syntax tree."""
+    for file in FILES:
+        if room_of(file) == room:
+            yield str(file.relative_to(PROJECT)), file, tree_of(file)
+
+
+def fillers(file: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield the names in a file that hold a filler, each with its line."""
     fields = {
         (node.lineno, node.target.id)
         for outer in ast.walk(tree)
@@ -90,12 +107,16 @@ def test_names_are_nouns_of_the_field(file: Path) -> None:
         for node in outer.body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
-    fillers = [
-        f"{line}: {name}"
-        for line, name in names(tree, locals_too=file in SOURCES)
-        if words(name) & FILLERS and name not in PROTOCOLS and not ((line, name) in fields and name in FORMATS)
-    ]
-    assert fillers == []
+    if words(file.stem) & FILLERS:
+        yield file.stem
+    for line, name in names(tree, locals_too=file in SOURCES):
+        if words(name) & FILLERS and name not in PROTOCOLS and not ((line, name) in fields and name in FORMATS):
+            yield f"{line}: {name}"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_names_are_nouns_of_the_field(room: str) -> None:
+    assert [f"{path}:{filler}" for path, file, tree in files_of(room) for filler in fillers(file, tree)] == []
 
 
 @cache
@@ -129,25 +150,27 @@ def fault(node: Definition | ast.Module, text: str) -> str | None:
     return None if has_verb(paragraph) else "has no verb"
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(PROJECT)))
-def test_docstrings_are_sentences(file: Path) -> None:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "tests"])
+def test_docstrings_are_sentences(room: str) -> None:
     faults = [
-        f"{getattr(node, 'name', 'module')}: {why}: {text.partition(chr(10))[0]}"
+        f"{path}: {getattr(node, 'name', 'module')}: {why}: {text.partition(chr(10))[0]}"
+        for path, _, tree in files_of(room)
         for node, text in docstrings(tree)
         if (why := fault(node, text))
     ]
     assert faults == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PROJECT)))
-def test_no_string_below_an_attribute_begins_in_the_middle_of_a_sentence(file: Path) -> None:
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_string_below_an_attribute_begins_in_the_middle_of_a_sentence(room: str) -> None:
     """Docstrings of tests and strings below fields and constants open as a sentence does, too."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
     texts = (
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        (path, node.value.value)
+        for path, _, tree in files_of(room)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
-    assert [node.value for node in texts if isinstance(node.value, str) and OPENINGS.match(node.value)] == []
+    assert [(path, text) for path, text in texts if isinstance(text, str) and OPENINGS.match(text)] == []
 
 
 @pytest.mark.parametrize(
