@@ -275,7 +275,13 @@ LARGE: list[tuple[str, Callable[[], bytes]]] = [
 ]
 
 
-@pytest.mark.parametrize("data", [each[1] for each in LARGE], ids=[each[0] for each in LARGE])
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(make, id=name, marks=() if name == "chunks of a byte" else pytest.mark.thorough)
+        for name, make in LARGE
+    ],
+)
 def test_nothing_takes_longer_or_more_than_it_is_large(data: Callable[[], bytes]) -> None:
     """At most its bytes as they were read, and what a block of them holds."""
     held = ReadFile(data())
