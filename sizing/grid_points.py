@@ -119,7 +119,7 @@ class GridPoints:
         )
 
     def _any_serves(self, sizes: range, speed: int) -> bool:
-        """Bisect the sizes; where both halves may serve, down to a tenth of all sizes."""
+        """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
         if not sizes:
             return False
         middle = len(sizes) // 2
@@ -128,10 +128,13 @@ class GridPoints:
             return True
         if "no cache" in cures or cures >= {"larger cache", "smaller cache"}:
             return False
-        if cures == {"another cache"} and len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
-            return False
-        larger = "smaller cache" not in cures and self._any_serves(sizes[middle + 1 :], speed)
-        return larger or ("larger cache" not in cures and self._any_serves(sizes[:middle], speed))
+        smaller, larger = sizes[:middle], sizes[middle + 1 :]
+        if "smaller cache" in cures:
+            return self._any_serves(smaller, speed)
+        if "larger cache" in cures:
+            return self._any_serves(larger, speed)
+        is_wide = len(sizes) >= FINEST_FRACTION * len(self.grid.cache_mib)
+        return self._any_serves(smaller, speed) or (is_wide and self._any_serves(larger, speed))
 
     def _cures(self, size: int, speed: int, cold: AbstractSet[str] = frozenset({"warm_up"})) -> set[Cure]:
         return {cure(shortfall) for shortfall in shortfalls(self.grid.candidate(size, speed), cold)}
@@ -176,8 +179,6 @@ def cure(shortfall: Shortfall) -> Cure:
     """
     if shortfall.target in SMALLER_CACHE:
         return "smaller cache"
-    if shortfall.bottleneck == "handlers" or (
-        shortfall.target in {"reads", "writes"} and shortfall.bottleneck in LESS_WITH_A_LARGER_CACHE
-    ):
+    if shortfall.target in {"reads", "writes"} and shortfall.bottleneck in LESS_WITH_A_LARGER_CACHE:
         return "another cache"
     return "no cache" if shortfall.target in NO_CACHE else "larger cache"
