@@ -25,13 +25,13 @@ from sizing.shortfalls import COLD_TARGETS, Shortfall, shortfalls
 ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
 
 Cure = Literal["larger cache", "smaller cache", "another cache", "no cache"]
-SMALLER_CACHE: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
+SMALLER_CACHE_TARGETS: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
 """Targets that a cluster may meet with a smaller cache, but never with a larger one."""
-NO_CACHE: Final = frozenset({"writes", "recovery"})
+CACHE_INDEPENDENT_TARGETS: Final = frozenset({"writes", "recovery"})
 """Targets that no other cache helps to meet, unless a disk binds."""
-WHATEVER_THE_SPEED: Final = frozenset({"memory", "offline_after_crash"})
+SPEED_INDEPENDENT_TARGETS: Final = frozenset({"memory", "offline_after_crash"})
 """Targets that do not depend on the speed of the volumes."""
-LESS_WITH_A_LARGER_CACHE: Final = frozenset(
+CONTESTED_RESOURCES: Final = frozenset(
     [
         "handlers",
         "instance-ebs-throughput",
@@ -39,8 +39,8 @@ LESS_WITH_A_LARGER_CACHE: Final = frozenset(
         *(name for names in DISK_RESOURCES.values() for name in names),
     ]
 )
-"""The resources of which a larger cache needs less for reads, but also leaves less, because its index takes memory."""
-FINEST_FRACTION: Final = 0.1  # judgement: caches that serve beside many writes are more than a tenth of all sizes
+"""A larger cache needs less of these resources for reads, but it also leaves less, because its index takes memory."""
+FINEST_FRACTION: Final = 0.1  # judgement: if any cache serves beside many writes, a tenth of all sizes do
 
 
 @dataclass(kw_only=True, eq=False)
@@ -92,8 +92,8 @@ class GridPoints:
         if missed and not self.screened:
             self.screened = True
             usd[:, : bisect.bisect_left(range(usd.shape[1]), 1, key=self.any_serves)] = math.inf
-        if any(shortfall.target in WHATEVER_THE_SPEED for shortfall in missed):
-            usd[self._first_size(lambda row: self._misses(row, speed, WHATEVER_THE_SPEED)) :] = math.inf
+        if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
+            usd[self._first_size(lambda row: self._misses(row, speed, SPEED_INDEPENDENT_TARGETS)) :] = math.inf
         if "smaller cache" in cures:
             usd[self._first_size(lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
         if "larger cache" in cures:
@@ -172,13 +172,13 @@ class GridPoints:
 
 
 def cure(shortfall: Shortfall) -> Cure:
-    """Return what may meet a target on such nodes, as faster volumes always may.
+    """Return the change of the cache that may meet a target on these nodes; faster volumes always may.
 
     A larger cache answers more reads, but its index takes memory from the buffers of handlers, and from the memstore:
     smaller flushes then write more to the disks. So where handlers or disks bind, either may help.
     """
-    if shortfall.target in SMALLER_CACHE:
+    if shortfall.target in SMALLER_CACHE_TARGETS:
         return "smaller cache"
-    if shortfall.target in {"reads", "writes"} and shortfall.bottleneck in LESS_WITH_A_LARGER_CACHE:
+    if shortfall.target in {"reads", "writes"} and shortfall.bottleneck in CONTESTED_RESOURCES:
         return "another cache"
-    return "no cache" if shortfall.target in NO_CACHE else "larger cache"
+    return "no cache" if shortfall.target in CACHE_INDEPENDENT_TARGETS else "larger cache"
