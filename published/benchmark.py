@@ -23,13 +23,11 @@ from sizing.inputs import SizingInputs
 from sizing.plan import Plan
 from sizing.popularity import YCSB_RANKS, RowPopularity, Zipf, block_popularity
 from sizing.queueing import Handlers, closed_load, network
+from sizing.read import Hits, Read, Timings
 from sizing.requirements import Requirements, World
 from sizing.resource import (
-    Hits,
-    Read,
     Resource,
     ServingCluster,
-    Timings,
     bottleneck,
     delay_seconds,
     disk_bytes_per_read,

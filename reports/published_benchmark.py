@@ -16,7 +16,7 @@ from published.benchmark import (
 )
 from published.benchmark_numbers import COLD, FIELD_BYTES, FIELDS, RECORDS, WARM, WARM_MS
 from reports.markdown import bullets, paragraph, section, table
-from sizing.resource import Hits
+from sizing.read import Hits
 from sizing.units import MIB, format_percent, format_rate, format_size, format_usd
 
 ROW_BYTES: Final = FIELDS * FIELD_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -34,14 +35,27 @@ from sizing.relaxations import nearest_changes, relaxations
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import search
+from sizing.shortfalls import Shortfall
 from sizing.snapshot import Copy, eta
 from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd
-from sizing.warning import missed_target, warnings
+from sizing.warning import Warning, missed_target, warnings  # noqa: A004
 
 __all__ = ["plan"]
 
 LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch time, and over a day at least, shows its end
+# The figures that a plan takes over from its RegionServers, under the same names.
+OF_REGION_SERVER: Final = (
+    "memory",
+    "heap",
+    "handlers",
+    "call_queues",
+    "prefetch_threads",
+    "open_region_threads",
+    "s3_connections",
+    "persistence",
+    "restart",
+)
 
 
 def plan(requirements: Requirements, world: World) -> Plan:
@@ -77,8 +91,7 @@ def _no_room(requirements: Requirements, why: str) -> Infeasible:
 def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
     candidate, missed = replace(result.best.candidate, exact=True), result.best.shortfalls
     question = candidate.question
-    requirements, world, pinned = question.requirements, question.world, question.requirements.cluster.core.pinned
-    server = candidate.region_server
+    requirements, world, server = question.requirements, question.world, candidate.region_server
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.name,
@@ -92,40 +105,25 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         nearest=nearest,
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
         primary=_primary(candidate),
-        regions=candidate.question.regions,
-        memory=server.memory,
+        regions=question.regions,
+        **{name: getattr(server, name) for name in OF_REGION_SERVER},
         yarn_mib=YARN_MIB,
-        hdfs_replication=hdfs_replication(candidate.question, candidate.count),
+        hdfs_replication=hdfs_replication(question, candidate.count),
         hdfs=Hdfs.of(candidate.hdfs_load, requirements.pins) if candidate.hdfs_load else None,
         region_servers_to_start=candidate.survivors,
-        heap=server.heap,
-        handlers=server.handlers,
-        call_queues=server.call_queues,
-        prefetch_threads=server.prefetch_threads,
-        open_region_threads=server.open_region_threads,
-        s3_connections=server.s3_connections,
-        bucket_cache=candidate.question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
-        persistence=server.persistence,
+        bucket_cache=question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         hit_ratio=_hit_ratio(candidate),
-        throughput=_throughput(candidate, candidate.question, candidate.performance(candidate.count)),
+        throughput=_throughput(candidate, question, candidate.performance(candidate.count)),
         peak=_peak(candidate),
         writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
         bad_hours=bad_hours(candidate),
-        restart=server.restart,
         s3=_s3_requests(candidate),
         snapshot=_snapshot(candidate),
         cost=candidate_cost(candidate),
         because=explanations(candidate, result, relaxed=bool(nearest) and result.best.serves),
-        warnings=(
-            *(missed_target(shortfall) for shortfall in missed if pinned),
-            *warnings(candidate),
-            *freshness_warnings(world),
-        ),
-        rejected=(
-            *(_rejected(tried, result.best) for tried in result.others),
-            *(_dearer(tried, result.best) for tried in result.dearer),
-        ),
+        warnings=_warnings(candidate, missed),
+        rejected=_rejected(result),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )
 
@@ -216,6 +214,22 @@ def _snapshot(candidate: Candidate) -> Snapshot:
     )
 
 
+def _warnings(candidate: Candidate, missed: Sequence[Shortfall]) -> tuple[Warning, ...]:
+    question = candidate.question
+    return (
+        *(missed_target(shortfall) for shortfall in missed if question.requirements.cluster.core.pinned),
+        *warnings(candidate),
+        *freshness_warnings(question.world),
+    )
+
+
+def _rejected(result: SearchResult) -> tuple[Rejected, ...]:
+    return (
+        *(_not_chosen(other, result.best) for other in result.others),
+        *(_dearer(other, result.best) for other in result.dearer),
+    )
+
+
 def _dearer(tried: Unevaluated, best: Evaluation) -> Rejected:
     return Rejected(
         instance_type=tried.instance.name,
@@ -226,7 +240,7 @@ def _dearer(tried: Unevaluated, best: Evaluation) -> Rejected:
     )
 
 
-def _rejected(tried: Evaluation, best: Evaluation) -> Rejected:
+def _not_chosen(tried: Evaluation, best: Evaluation) -> Rejected:
     if tried.shortfalls:
         reason, limit = tried.shortfalls[0].reason, tried.shortfalls[0].bottleneck
     else:

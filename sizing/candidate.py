@@ -16,8 +16,17 @@ from sizing.memory import NotEnoughMemory
 from sizing.offline import Crash, Offline, offline
 from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
+from sizing.read import Hits
 from sizing.region_server import S3_TRIP_SECONDS, RegionServer, ServerShare, region_server
-from sizing.resource import GBIT_BYTES, Disk, EbsLimits, Hits, Resource, ServingCluster, ebs_disk, resources
+from sizing.resource import (
+    GBIT_BYTES,
+    Disk,
+    EbsLimits,
+    Resource,
+    ServingCluster,
+    ebs_disk,
+    resources,
+)
 from sizing.system_volume import with_disks, writing_server
 from sizing.writes import Writes, without_writes, write_load
 from sizing.writing_server import WritingServer

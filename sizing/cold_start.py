@@ -15,13 +15,11 @@ from typing import Final
 import numpy as np
 
 from sizing.popularity import Popularity
+from sizing.read import Hits, Read, Timings
 from sizing.resource import (
     DISK_RESOURCES,
     EBS_IO_BYTES,
-    Hits,
-    Read,
     ServingCluster,
-    Timings,
     concurrency,
     resources,
     seconds_alone,

@@ -18,7 +18,7 @@ from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.disks import Storage, VolumeChoice, cache_volume_gib, hdfs_volumes, layout, volume_load
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
-from sizing.resource import Hits
+from sizing.read import Hits
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 
 __all__ = ["CostGrid", "NodeChoice", "cost_grid", "least_storage_usd"]

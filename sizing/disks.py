@@ -18,7 +18,8 @@ from sizing.index_file import INDEX_BYTES_PER_BLOCK
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.persistence import COPIES_ON_DISK
-from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
+from sizing.read import Hits
+from sizing.resource import disk_bytes_per_read, disk_ios_per_read
 from sizing.shortfalls import Shortfall
 from sizing.system_volume import distinct_size, system_volume
 from sizing.units import GIB, MIB

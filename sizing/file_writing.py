@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from sizing.cells import CellSizes
-from sizing.resource import DISK_LATENCY_SECONDS, S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
+from sizing.read import S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
+from sizing.resource import DISK_LATENCY_SECONDS
 
 __all__ = ["FileWriting"]
 

@@ -12,9 +12,9 @@ from sizing.cluster import Layout
 from sizing.imbalance import Imbalance
 from sizing.modes import Mode
 from sizing.page_reads import mean_block_read
+from sizing.read import Read, Timings, block_cpu_seconds
 from sizing.region_size import Regions
 from sizing.requirements import Requirements, World
-from sizing.resource import Read, Timings, block_cpu_seconds
 from sizing.skew import RegionLoads, imbalance
 from sizing.stored_blocks import stored_blocks
 from sizing.workload import OpenLoad

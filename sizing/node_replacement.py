@@ -9,7 +9,7 @@ from sizing.candidate import Candidate
 from sizing.cold_start import ColdStart
 from sizing.performance import performance
 from sizing.prefetching import cold_start
-from sizing.resource import Hits
+from sizing.read import Hits
 
 __all__ = ["ReplacedNode", "cold_node", "replaced_node", "warm_seconds"]
 

@@ -21,7 +21,8 @@ from sizing.latency import (
     samples,
 )
 from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
-from sizing.resource import Hits, ServingCluster, bottleneck, delay_seconds, resources
+from sizing.read import Hits
+from sizing.resource import ServingCluster, bottleneck, delay_seconds, resources
 from sizing.workload import ClosedLoad
 
 __all__ = ["Performance", "performance", "reads_in_progress"]

@@ -11,7 +11,8 @@ from math import ceil, inf
 from typing import Final, Literal
 
 from sizing.imbalance import EVEN, Imbalance
-from sizing.page_reads import PAGE_BYTES, BlockRead, aligned_bytes, block_read
+from sizing.page_reads import PAGE_BYTES, aligned_bytes
+from sizing.read import Hits, Read, Timings, call_cpu_seconds, get_cpu_seconds
 from sizing.units import MIB
 
 ResourceName = Literal[
@@ -44,21 +45,8 @@ S3_GETS_PER_SECOND_PER_PREFIX: Final = 5_500
 GBIT_BYTES: Final = 125_000_000
 MB_BYTES: Final = 1_000_000
 
-# judgement: 15,344 cached reads a second of one 64 KiB block, on two cores that also ran the client, is 130
-# µs a read (measured with HBase 2.6.4, JDK 21, ZGC); 50 of them for the call and 80 for the block is a guess.
-RPC_CPU_SECONDS: Final = 50e-6
-BLOCK_CPU_SECONDS_PER_BYTE: Final = 80e-6 / 65_536
-# judgement: decompressing and checking 64 KiB takes 60-200 µs of a core; the middle.
-DECOMPRESS_CPU_SECONDS_PER_BYTE: Final = 130e-6 / 65_536
-# judgement: measured, 1.82-1.89 ms of RegionServer CPU for each GET through open-source S3A without TLS;
-# EMR's own S3A is said to be cheaper, TLS is dearer.
-S3_GET_CPU_SECONDS: Final = 1.85e-3
 # judgement: EBS promises "single-digit milliseconds" for gp3; an idle volume is commonly seen near 1.
 DISK_LATENCY_SECONDS: Final = 1e-3
-# judgement: Amazon S3 User Guide gives roughly 100-200 ms for a small object or first byte; the middle.
-S3_FIRST_BYTE_SECONDS: Final = 0.15
-# judgement: 40-90 MB/s for one stream; the low end, because the plan must hold on a bad day.
-S3_STREAM_BYTES_PER_SECOND: Final = 40e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,69 +106,6 @@ class ServingCluster:
     imbalance: Imbalance = EVEN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """One request: `blocks` data blocks in `runs` stretches of neighbouring slots, and the bytes answered.
-
-    The blocks of a row are cached one after the other and share their edge pages: one run. Where many writer
-    threads interleave files, runs tend to blocks, and a 64 KiB block costs 6 to 19 % more EBS bytes (`page_reads`).
-    """
-
-    blocks: float
-    cached_length_bytes: int
-    on_disk_length_bytes: int
-    answer_bytes: int
-    runs: float = 1.0
-    of_lengths: BlockRead | None = None
-    """The mean bytes and operations of one block over all lengths; None for a block of the mean length."""
-
-    @property
-    def of_disk(self) -> BlockRead:
-        """Return what one block takes from the disk."""
-        return self.of_lengths or block_read(self.cached_length_bytes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
-    """Share of blocks found in the BucketCache, and the share of those that the page cache answers.
-
-    judgement: a plan that counts on the page cache breaks when the heap grows, so it counts on none.
-    """
-
-    ratio: float
-    page_cache_fraction: float = 0.0
-
-    @property
-    def from_disk(self) -> float:
-        """Share of blocks that are read from the cache's disk."""
-        return self.ratio * (1 - self.page_cache_fraction)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timings:
-    """CPU and waiting of the parts of a read when nothing queues; `block_cpu_seconds` is for one block."""
-
-    rpc_cpu_seconds: float = RPC_CPU_SECONDS
-    block_cpu_seconds: float = BLOCK_CPU_SECONDS_PER_BYTE * 65_536
-    get_cpu_seconds: float = S3_GET_CPU_SECONDS
-    s3_first_byte_seconds: float = S3_FIRST_BYTE_SECONDS
-    s3_stream_bytes_per_second: float = S3_STREAM_BYTES_PER_SECOND
-
-
-def blocks_per_row(row_bytes: float, cell_bytes: float, payload_bytes: float) -> float:
-    """Blocks that a contiguous row touches when it starts anywhere: 1 + (row - cell) / payload, at least 1.
-
-    Blocks end at cells: of the row's (row / cell - 1) inner cell ends, a share cell / payload ends a block.
-    """
-    return 1 + max(0.0, row_bytes - cell_bytes) / payload_bytes
-
-
-def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
-    """CPU to serve one block from the cache; compressed blocks are decompressed on every hit."""
-    decompressing = DECOMPRESS_CPU_SECONDS_PER_BYTE if compressed else 0.0
-    return payload_bytes * (BLOCK_CPU_SECONDS_PER_BYTE + decompressing)
-
-
 def ios_per_fill(length_bytes: int, kind: DiskKind) -> int:
     """Return the IOs to write one block: its pages, split where the device splits, and its edge pages read before."""
     pages = ceil(aligned_bytes(length_bytes) / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
@@ -220,21 +145,6 @@ def disk_ios_per_read(read: Read, hits: Hits, kind: DiskKind) -> float:
     hit = read.of_disk.ios
     fill = max(hit, ios_per_fill(read.cached_length_bytes, kind))
     return read.blocks * (hits.from_disk * hit + (1 - hits.ratio) * fill)
-
-
-def cpu_seconds_per_read(read: Read, hits: Hits, timings: Timings) -> float:
-    """CPU of the RegionServer for one read: the call, its blocks, and the GET of each missing block."""
-    return call_cpu_seconds(read, timings) + get_cpu_seconds(read, hits, timings)
-
-
-def call_cpu_seconds(read: Read, timings: Timings) -> float:
-    """Return the CPU of a call and of its blocks, wherever they come from."""
-    return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds
-
-
-def get_cpu_seconds(read: Read, hits: Hits, timings: Timings) -> float:
-    """Return the CPU of the GETs for a read's missing blocks."""
-    return read.blocks * (1 - hits.ratio) * timings.get_cpu_seconds
 
 
 def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:

@@ -10,7 +10,7 @@ from typing import Final
 from sizing.block import HEADER_BYTES, LengthHistogram, cached_bytes, spread_block_lengths
 from sizing.inspection import Inspection
 from sizing.popularity import Popularity, block_popularity
-from sizing.resource import blocks_per_row
+from sizing.read import blocks_per_row
 from sizing.workload import FAMILY_BYTES, QUALIFIER_BYTES, ROW_KEY_BYTES, Workload
 
 __all__ = ["StoredBlocks", "stored_blocks"]

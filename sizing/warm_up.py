@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sizing.popularity import Popularity
-from sizing.resource import S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
+from sizing.read import S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
 from sizing.units import SECONDS_PER_HOUR
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,13 @@ from math import inf
 from typing import Final
 
 from sizing.compaction import WriteSettings
-from sizing.resource import DISK_RESOURCES, Disk, Resource, ServingCluster, bottleneck
+from sizing.resource import (
+    DISK_RESOURCES,
+    Disk,
+    Resource,
+    ServingCluster,
+    bottleneck,
+)
 from sizing.writing_server import LOG_IO_BYTES, WritingServer
 
 __all__ = ["WriteResource", "Writes", "blocking_resource", "without_writes", "write_load", "write_resources"]
@@ -55,10 +61,9 @@ def write_resources(
 
     `reads` is how much of a shared resource the reads use, by name.
     """
-    used = reads or {}
 
     def row(name: str, per_server: float, unit: str, demand_of_cell: float) -> WriteResource:
-        capacity = servers * per_server - used.get(name, 0.0)
+        capacity = servers * per_server - (reads or {}).get(name, 0.0)
         return WriteResource(
             name=name, capacity=max(0.0, capacity), unit=unit, demand_per_byte=demand_of_cell / server.cells.value_bytes
         )

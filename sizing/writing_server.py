@@ -21,7 +21,8 @@ from sizing.cost import PUT_BYTES
 from sizing.file_writing import FileWriting
 from sizing.memstore import Memstore
 from sizing.page_reads import PAGE_BYTES, aligned_bytes
-from sizing.resource import PARTIAL_PAGES_PER_FILL, RPC_CPU_SECONDS, Disk, ios_per_fill
+from sizing.read import RPC_CPU_SECONDS
+from sizing.resource import PARTIAL_PAGES_PER_FILL, Disk, ios_per_fill
 
 __all__ = ["Rates", "WritingServer"]
 

@@ -12,7 +12,8 @@ from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND, popularity_of, read_o
 from lab.model.scaled_plan import ScaledPlan
 from sizing.cold_start import ColdStart, Prefetching
 from sizing.popularity import UNIFORM
-from sizing.resource import Disk, ServingCluster, Timings, block_cpu_seconds
+from sizing.read import Timings, block_cpu_seconds
+from sizing.resource import Disk, ServingCluster
 from sizing.units import GIB, SECONDS_PER_HOUR
 from sizing.warm_up import CacheCapacity
 from sizing.workload import OpenLoad

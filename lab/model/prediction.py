@@ -12,13 +12,10 @@ from sizing.hit_ratio import OccupancyRange, hit_ratio
 from sizing.page_reads import mean_block_read
 from sizing.popularity import Popularity, RowPopularity, block_popularity
 from sizing.queueing import Handlers, LoadResult, closed_load, network
+from sizing.read import Hits, Read, Timings, block_cpu_seconds
 from sizing.resource import (
     Disk,
-    Hits,
-    Read,
     ServingCluster,
-    Timings,
-    block_cpu_seconds,
     bottleneck,
     concurrency,
     delay_seconds,

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND, LabNode
 from sizing.queueing import LoadResult, QueueingNetwork, Station, closed_load, network
-from sizing.resource import DISK_RESOURCES, Hits, Read, ServingCluster, Timings, delay_seconds, resources
+from sizing.read import Hits, Read, Timings
+from sizing.resource import DISK_RESOURCES, ServingCluster, delay_seconds, resources
 
 
 def region_shares(regions: int, skew: float) -> tuple[float, ...]:

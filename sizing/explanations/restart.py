@@ -71,40 +71,17 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
     timing = candidate.region_server.restart
     away = figure(timing.away_seconds, "s", "restart.away_seconds")
     opening = computed(timing.opening_seconds, "s", "sizing.restart.restart")
-    usual = constant(restart, "RETAIN_MARGIN")
-    margin = figure(timing.retain_margin, "", "restart.retain_margin")
-    retries = pinned(candidate.question.requirements.pins, "retain_retries") or explain(
-        "fewest_retries(margin * (away + opening))",
-        "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} until the "
-        "server is back and {opening} to open its regions) before it moves the regions to other servers.",
-        "HBase 2.6 hbase.master.scp.retain.assignment.force; the default of 600 retries never gives up",
-        {"fewest_retries": restart.retain_retries},
-        margin=margin,
-        away=away,
-        opening=opening,
-    )
     return {
         "restart.away_seconds": _away(candidate),
-        **({"restart.retain_retries": retries} if candidate.cache_mib else {}),
-        "restart.crash_offline_seconds": explain(
-            "wait * (doubled - first)",
-            "The master waits {wait} first and then twice as long each time, {retries} times in all, before it opens "
-            "the regions of a crashed server elsewhere."
-            if timing.retain_retries
-            else "The master does not wait for a crashed server, and opens its regions elsewhere at once.",
-            MASTER,
-            wait=constant(restart, "RETAIN_WAIT_SECONDS", "s"),
-            retries=figure(timing.retain_retries, "", "restart.retain_retries"),
-            doubled=computed(2.0**timing.retain_retries, "", "two to the power of the retries"),
-            first=WHOLE,
-        ),
+        **({"restart.retain_retries": _retain_retries(candidate, away, opening)} if candidate.cache_mib else {}),
+        "restart.crash_offline_seconds": _crash_offline(timing.retain_retries),
         "restart.wait_for_servers_ms": explain(
             "milliseconds * ceil(usual * away)",
             "In a full restart, the master waits for the servers at most {usual} times as long as one of them is away "
             "({away}), rounded up to a whole second.",
             f"{MASTER}: a master waits at most this long for maxtostart servers",
             milliseconds=MILLISECONDS,
-            usual=usual,
+            usual=constant(restart, "RETAIN_MARGIN"),
             away=away,
         ),
         "restart.seconds": explain(
@@ -120,6 +97,34 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
             opening=opening,
         ),
     }
+
+
+def _retain_retries(candidate: Candidate, away: Quantity, opening: Quantity) -> Explanation:
+    return pinned(candidate.question.requirements.pins, "retain_retries") or explain(
+        "fewest_retries(margin * (away + opening))",
+        "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} until the "
+        "server is back and {opening} to open its regions) before it moves the regions to other servers.",
+        "HBase 2.6 hbase.master.scp.retain.assignment.force; the default of 600 retries never gives up",
+        {"fewest_retries": restart.retain_retries},
+        margin=figure(candidate.region_server.restart.retain_margin, "", "restart.retain_margin"),
+        away=away,
+        opening=opening,
+    )
+
+
+def _crash_offline(retries: int) -> Explanation:
+    return explain(
+        "wait * (doubled - first)",
+        "The master waits {wait} first and then twice as long each time, {retries} times in all, before it opens "
+        "the regions of a crashed server elsewhere."
+        if retries
+        else "The master does not wait for a crashed server, and opens its regions elsewhere at once.",
+        MASTER,
+        wait=constant(restart, "RETAIN_WAIT_SECONDS", "s"),
+        retries=figure(retries, "", "restart.retain_retries"),
+        doubled=computed(2.0**retries, "", "two to the power of the retries"),
+        first=WHOLE,
+    )
 
 
 def _away(candidate: Candidate) -> Explanation:

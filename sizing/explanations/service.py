@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sizing import latency, resource, skew
+from sizing import latency, read, resource, skew
 from sizing.bill import candidate_cost, gets_per_second
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, constraint, explain
@@ -65,7 +65,7 @@ def _load(path: str, candidate: Candidate, question: SizingInputs, reads: Perfor
             simulated_reads=constant(latency, "READS", "reads"),
             hit_ratio=figure(candidate.hit_ratio(candidate.count), "fraction", "hit_ratio.predicted"),
             disk=constant(resource, "DISK_LATENCY_SECONDS", "s"),
-            first_byte=constant(resource, "S3_FIRST_BYTE_SECONDS", "s"),
+            first_byte=constant(read, "S3_FIRST_BYTE_SECONDS", "s"),
             milliseconds=MILLISECONDS,
         ),
     }

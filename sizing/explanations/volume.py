@@ -16,7 +16,8 @@ from sizing.explanations.quantities import (
     offered_reads,
     setting,
 )
-from sizing.resource import Hits, disk_bytes_per_read, disk_ios_per_read
+from sizing.read import Hits
+from sizing.resource import disk_bytes_per_read, disk_ios_per_read
 from sizing.system_volume import distinct_size
 
 __all__ = ["volume_explanations"]

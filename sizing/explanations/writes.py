@@ -19,7 +19,11 @@ LEAST = "HBase's own default where that is enough"
 
 def write_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain the bound of the writes, the settings of flushes and compactions, and the system volume."""
-    settings = {**_flush_explanations(candidate), **_compaction_explanations(candidate)}
+    settings = {
+        **_flush_explanations(candidate),
+        **_compaction_threads(candidate),
+        **_compaction_bounds(candidate),
+    }
     pins = candidate.question.requirements.pins
     return {
         "writes.bottleneck": _bottleneck(candidate),
@@ -105,14 +109,8 @@ def _flush_explanations(candidate: Candidate) -> dict[str, Explanation]:
     }
 
 
-def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
+def _compaction_threads(candidate: Candidate) -> dict[str, Explanation]:
     server = candidate.writing_server
-    rewriting = {
-        "cells": _cells(candidate)["cells"],
-        "utilisation": constant(inputs, "UTILISATION", "fraction"),
-        "amplification": figure(server.settings.amplification, "times", "writes.settings.amplification"),
-        "whole": WHOLE,
-    }
     return {
         "small_compactions": explain(
             "max(fewest, min(max(fewest, per_core * cores), ceil(cells / utilisation * (amplification - whole) *"
@@ -126,8 +124,20 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
             seconds=computed(
                 server.files.compaction_seconds(server.cells), "s", "sizing.compaction.FileWriting.compaction_seconds"
             ),
-            **rewriting,
+            **_rewriting(candidate),
         ),
+        "large_compactions": explain(
+            "threads",
+            "{threads} thread runs the compactions that exceed HBase's default threshold for large ones.",
+            LEAST,
+            threads=constant(compaction, "LARGE_COMPACTIONS"),
+        ),
+    }
+
+
+def _compaction_bounds(candidate: Candidate) -> dict[str, Explanation]:
+    server = candidate.writing_server
+    return {
         "compaction_lower_bytes": explain(
             "max(default, up_to(cells / utilisation * (amplification - whole) * key_value, mebibyte))",
             "HBase limits compactions to this rate while stores have few files. The rate is HBase's default of"
@@ -136,7 +146,7 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
             default=constant(compaction, "LOWER_BOUND_BYTES", "B"),
             key_value=computed(server.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
             mebibyte=MEBIBYTE,
-            **rewriting,
+            **_rewriting(candidate),
         ),
         "compaction_higher_bytes": explain(
             "factor * lower",
@@ -145,12 +155,6 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
             LEAST,
             factor=constant(compaction, "HIGHER_BOUND_FACTOR"),
             lower=figure(server.settings.compaction_lower_bytes, "B", "writes.settings.compaction_lower_bytes"),
-        ),
-        "large_compactions": explain(
-            "threads",
-            "{threads} thread runs the compactions that exceed HBase's default threshold for large ones.",
-            LEAST,
-            threads=constant(compaction, "LARGE_COMPACTIONS"),
         ),
         "night_bytes": explain(
             "lower",
@@ -166,6 +170,18 @@ def _compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
             f"HBase's default; EMR documents 10. {SELECTION}",
             files=constant(compaction, "BLOCKING_STORE_FILES", "store files"),
         ),
+    }
+
+
+def _rewriting(candidate: Candidate) -> dict[str, Quantity]:
+    """Return the cells that compactions rewrite, and how often each is written."""
+    return {
+        "cells": _cells(candidate)["cells"],
+        "utilisation": constant(inputs, "UTILISATION", "fraction"),
+        "amplification": figure(
+            candidate.writing_server.settings.amplification, "times", "writes.settings.amplification"
+        ),
+        "whole": WHOLE,
     }
 
 

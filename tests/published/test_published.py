@@ -16,7 +16,7 @@ from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigure
 from published.open_questions import slots, worth
 from published.sources import all_results
 from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
-from sizing.resource import Hits
+from sizing.read import Hits
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,11 @@ from sizing.calculator import plan
 from sizing.cold_start import ColdStart, Prefetching
 from sizing.inputs import SizingInputs
 from sizing.popularity import Popularity
+from sizing.read import Hits, Read, Timings
 from sizing.resource import (
     S3_GETS_PER_SECOND_PER_PREFIX,
     Disk,
-    Hits,
-    Read,
     ServingCluster,
-    Timings,
     bottleneck,
     resources,
 )

@@ -13,8 +13,8 @@ from sizing.disks import volume_load
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.modes import S3_PLAIN
 from sizing.plan import Plan
+from sizing.read import Hits
 from sizing.requirements import Requirements
-from sizing.resource import Hits
 from sizing.search import search
 from sizing.units import HOURS_PER_MONTH
 from sizing.warning import MISSED_TARGET

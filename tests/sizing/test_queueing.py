@@ -18,14 +18,11 @@ from sizing.queueing import (
     network,
     open_load,
 )
+from sizing.read import Hits, Read, Timings, blocks_per_row
 from sizing.resource import (
     EbsLimits,
-    Hits,
-    Read,
     Resource,
     ServingCluster,
-    Timings,
-    blocks_per_row,
     bottleneck,
     delay_seconds,
     ebs_disk,

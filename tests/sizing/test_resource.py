@@ -5,16 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.resource import (
-    Disk,
-    EbsLimits,
+from sizing.read import (
     Hits,
     Read,
-    Resource,
-    ServingCluster,
     Timings,
     block_cpu_seconds,
     blocks_per_row,
+)
+from sizing.resource import (
+    Disk,
+    EbsLimits,
+    Resource,
+    ServingCluster,
     bottleneck,
     concurrency,
     disk_bytes_per_read,

@@ -18,7 +18,8 @@ from sizing.calculator import plan
 from sizing.imbalance import EVEN, Imbalance
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.queueing import closed_load, network
-from sizing.resource import Disk, Hits, Read, ServingCluster, Timings, bottleneck, resources
+from sizing.read import Hits, Read, Timings
+from sizing.resource import Disk, ServingCluster, bottleneck, resources
 from sizing.skew import REMEMBERED_BYTES, RegionLoads, imbalance
 from tests.sizing.clusters import PINNED, REQUIREMENTS, WORLD, with_workload
 

@@ -14,7 +14,8 @@ from lab.hbase.recording import Recording
 from lab.hbase.result import Measurement
 from lab.hbase.store.settings import P99, Settings
 from lab.model.cold import ColdLab, Course, cold_course
-from sizing.resource import S3_FIRST_BYTE_SECONDS, Disk
+from sizing.read import S3_FIRST_BYTE_SECONDS
+from sizing.resource import Disk
 from sizing.units import GIB
 
 TITLE: Final = "A cluster with cold caches"

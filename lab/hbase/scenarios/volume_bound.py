@@ -25,7 +25,8 @@ from lab.hbase.recording import Sample
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.model.prediction import Expected, LabNode, expected, read_of, timings_of
 from sizing.problem import OperationFailed
-from sizing.resource import Disk, Hits, Read, disk_bytes_per_read
+from sizing.read import Hits, Read
+from sizing.resource import Disk, disk_bytes_per_read
 from sizing.units import MIB
 
 TITLE: Final = "Bound by the volume"

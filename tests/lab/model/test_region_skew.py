@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from lab.model.prediction import LabNode
 from lab.model.region_skew import region_shares, server_shares, skewed_load
-from sizing.resource import Disk, Read, Timings
+from sizing.read import Read, Timings
+from sizing.resource import Disk
 from sizing.units import MIB
 
 READ = Read(blocks=1.0, cached_length_bytes=65_000, on_disk_length_bytes=65_000, answer_bytes=0)

@@ -18,7 +18,8 @@ from lab.model.scaled_plan import SERVERS, ScaledPlan, Small, miniature
 from sizing.allocator import BucketAllocator, minimum_capacity_bytes
 from sizing.block import LengthHistogram
 from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf
-from sizing.resource import Disk, Hits
+from sizing.read import Hits
+from sizing.resource import Disk
 from sizing.units import GIB, MIB
 
 DATA = Small(memory_bytes=4 * GIB, data_bytes=256 * MIB)
