@@ -193,8 +193,15 @@ class CacheDemand:
 
     def estimated_hit_ratios(self, sizes_mib: Floats, servers: int) -> Floats:
         """Return `estimated_hit_ratio` of caches that hold as much as each size of a large one; shape as sizes_mib."""
-        total = np.maximum(0.0, sizes_mib * MIB - self.compaction_bytes) * servers
-        return np.where(total >= self.everything_bytes, 1.0, np.interp(total, *self._chords))
+        return self.chord_hit_ratios(self.useful_totals(sizes_mib, servers))
+
+    def useful_totals(self, sizes_mib: Floats, servers: int) -> Floats:
+        """Return the bytes for reads, cluster-wide, in caches that hold as much as each size of a large one."""
+        return np.maximum(0.0, sizes_mib * MIB - self.compaction_bytes) * servers
+
+    def chord_hit_ratios(self, totals: Floats) -> Floats:
+        """Return the estimated hit ratio of caches with this many useful bytes in all; shape as totals."""
+        return np.where(totals >= self.everything_bytes, 1.0, np.interp(totals, *self._chords))
 
     def hit_ratio(self, total_bytes: float) -> float:
         """Return the share of block reads that warm caches with this many useful bytes in all answer."""

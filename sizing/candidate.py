@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from sizing.cache_volumes import first_file_hit_ratio, useful_volumes
 from sizing.clients import SESSION_TIMEOUT_MS
 from sizing.cluster import Layout, Volume
 from sizing.cold_start import ColdStart
@@ -77,21 +78,35 @@ class Candidate:
 
     @cached_property
     def disk(self) -> Disk | None:
-        """Return what that volume and the instance sustain together."""
+        """Return what that volume and the instance sustain together in a survivor; None without a volume."""
+        return self.disk_of(self.survivors)
+
+    def disk_of(self, servers: int) -> Disk | None:
+        """Return the disk of each of this many warm nodes; several cache volumes carry less than their sum."""
         volume = self.data_volume
         if volume is None:
             return None
         if volume.type == "nvme":
             return Disk(kind="nvme", bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops)
-        return ebs_disk(
-            EbsLimits(
-                volumes=volume.count,
-                volume_mib_per_second=volume.throughput_mib_s,
-                volume_iops=volume.iops,
-                instance_mb_per_second=self.instance.ebs_sustained_bytes_per_second / MB,
-                instance_iops=self.instance.ebs_sustained_iops,
-            )
+        limits = EbsLimits(
+            volumes=volume.count,
+            volume_mib_per_second=volume.throughput_mib_s,
+            volume_iops=volume.iops,
+            instance_mb_per_second=self.instance.ebs_sustained_bytes_per_second / MB,
+            instance_iops=self.instance.ebs_sustained_iops,
+            files=volume.count,
         )
+        if volume.purpose == "cache" and volume.count > 1:
+            hit_ratio = self.hit_ratio(servers)
+            volumes = useful_volumes(hit_ratio, self.first_file_hit_ratio(servers), volume.count)
+            limits = replace(limits, volumes=volumes, warm_hit_ratio=hit_ratio)
+        return ebs_disk(limits)
+
+    def first_file_hit_ratio(self, servers: int) -> float:
+        """Return the share of block reads that the first file of each warm node's cache answers."""
+        demand, files = self.question.demand, self.layout.volume("cache").count
+        total_bytes = demand.useful_bytes(self.cache_mib, servers)
+        return first_file_hit_ratio(demand, total_bytes, files, exact=self.exact)
 
     def share_of(self, servers: int) -> ServerShare:
         """Return the share of the data and the load that each of this many nodes carries."""
@@ -111,7 +126,7 @@ class Candidate:
     @cached_property
     def region_server(self) -> RegionServer:
         """Raises NotEnoughMemory where the instance is too small."""
-        disk_bytes_per_second = self.disk.bytes_per_second if self.disk else 0.0
+        disk_bytes_per_second = self.disk.fill_bytes_per_second if self.disk else 0.0
         return region_server(self.instance, self.share, self.question, disk_bytes_per_second)
 
     @property
@@ -132,7 +147,7 @@ class Candidate:
             servers=servers,
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
-            disk=self.disk,
+            disk=self.disk_of(servers),
             imbalance=self.question.imbalance(servers),
         )
         return without_writes(cluster, self.writing_server, self.question.requirements.workload.write_bytes_per_second)

@@ -119,9 +119,13 @@ def _too_much(actual: float, limit: float, unit: str) -> Shortfall:
     return Shortfall(target="volume", reason=reason, bottleneck=None, actual=actual, limit=limit, unit=unit)
 
 
-def cache_volume_gib(cache_mib: int, demand: CacheDemand) -> int:
-    """Return the volume for a cache of this size, its index and its temporary copy, 85 % full."""
-    needed_gib = math.ceil(cache_mib * MIB * (1 + index_fraction(demand)) / FILL_FRACTION / GIB)
+def cache_volume_gib(cache_mib: int, demand: CacheDemand, count: int = 1) -> int:
+    """Return the size of each volume for a cache of this size, 85 % full.
+
+    The first volume holds an even share of the cache, and all of its index with the temporary copy; the others have the
+    same size.
+    """
+    needed_gib = math.ceil(cache_mib * MIB * (1 / count + index_fraction(demand)) / FILL_FRACTION / GIB)
     return distinct_size(max(MIN_VOLUME_GIB, needed_gib))
 
 
@@ -145,7 +149,7 @@ def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -
         return Layout(cache_mib=has, volumes=volumes)
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
-    room_bytes = cache.count * cache.size_bytes * fill / (1 + index_fraction(question.demand))
+    room_bytes = cache.size_bytes * fill / (1 / cache.count + index_fraction(question.demand))
     return Layout(
         cache_mib=min(question.demand.size_mib(1.0, servers), math.floor(room_bytes / GIB) * 1024), volumes=volumes
     )

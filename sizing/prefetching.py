@@ -27,7 +27,7 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
     if disk is None:
         raise ValueError("nothing is prefetched without a cache")
     writers = WRITER_THREADS * writer_bytes_per_second(
-        demand.writer_queue_length, blocks.cached_bytes, disk.bytes_per_second
+        demand.writer_queue_length, blocks.cached_bytes, disk.fill_bytes_per_second, disk.files
     )
     return prefetch(
         Fill(
@@ -38,7 +38,7 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
         Streams(threads=threads, get_bytes=GET_BYTES),
         Rates(
             network_bytes_per_second=cluster.network_gbit_per_second * GBIT_BYTES,
-            fill_bytes_per_second=min(disk.bytes_per_second, writers),
+            fill_bytes_per_second=min(disk.fill_bytes_per_second, writers),
             vcpus=cluster.vcpus,
             s3_gets_per_second=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX / cluster.servers,
         ),

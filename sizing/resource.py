@@ -5,8 +5,10 @@ burst is not capacity. `max_reads_per_second` is the bound that a resource sets 
 law); queueing takes off a little more, and is in `sizing/queueing.py`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Final, Literal
 
@@ -70,23 +72,60 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The rates that one RegionServer may use of its BucketCache's disk, for ever."""
+    """The rates that one RegionServer may use of its BucketCache's disk, for ever, when the cache is warm.
+
+    The disk has `files` volumes. A cache fills one of them after the other, and each alone has `one_fraction` of the
+    rates. `warm_hit_ratio` is the hit ratio at which the volumes reach these rates together.
+    """
 
     kind: DiskKind
     bytes_per_second: float
     ios_per_second: float
     latency_seconds: float = DISK_LATENCY_SECONDS
+    files: int = 1
+    one_fraction: float = 1.0
+    warm_hit_ratio: float = 0.0
+
+    @property
+    def fill_bytes_per_second(self) -> float:
+        """Return the rate at which one volume is filled."""
+        return self.one_fraction * self.bytes_per_second
+
+    def at(self, hit_ratio: float) -> Disk:
+        """Return the disk while the cache has this hit ratio: a cold cache uses only the volume that it fills first."""
+        if hit_ratio >= self.warm_hit_ratio or self.one_fraction == 1:
+            return self
+        fraction = max(self.one_fraction, hit_ratio / self.warm_hit_ratio)
+        return replace(
+            self,
+            bytes_per_second=fraction * self.bytes_per_second,
+            ios_per_second=fraction * self.ios_per_second,
+            one_fraction=self.one_fraction / fraction,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EbsLimits:
-    """The EBS volumes of one cache, and what the instance sustains to all its EBS (burst apart)."""
+    """The EBS volumes of one RegionServer, and what the instance sustains to all its EBS (burst apart).
 
-    volumes: int
+    When the busiest volume has reached its limit, all of them carry `volumes` times this limit: fewer than there are
+    if the load is uneven. `files` and `warm_hit_ratio` are those of `Disk`.
+    """
+
+    volumes: float
     volume_mib_per_second: float
     volume_iops: float
     instance_mb_per_second: float
     instance_iops: float
+    files: int = 1
+    warm_hit_ratio: float = 0.0
+
+    def rates(self, volumes: float) -> tuple[float, float]:
+        """Return the bytes and the operations a second of this many volumes: those of the instance if it has less."""
+        return (
+            min(volumes * self.volume_mib_per_second * MIB, self.instance_mb_per_second * MB_BYTES),
+            min(volumes * self.volume_iops, self.instance_iops),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,17 +152,15 @@ def ios_per_fill(length_bytes: int, kind: DiskKind) -> int:
 
 
 def ebs_disk(limits: EbsLimits) -> Disk:
-    """The disk that the volumes and the instance allow together: the smaller, in throughput and in IOPS.
-
-    Several volumes add up only once the cache is full: `files:` fills the first before the second.
-    """
+    """The disk that the volumes and the instance allow together: the smaller, in throughput and in IOPS."""
+    (bytes_per_second, ios_per_second), one = limits.rates(limits.volumes), limits.rates(1)
     return Disk(
         kind="ebs",
-        bytes_per_second=min(
-            limits.volumes * limits.volume_mib_per_second * MIB,
-            limits.instance_mb_per_second * MB_BYTES,
-        ),
-        ios_per_second=min(limits.volumes * limits.volume_iops, limits.instance_iops),
+        bytes_per_second=bytes_per_second,
+        ios_per_second=ios_per_second,
+        files=limits.files,
+        one_fraction=min(one[0] / bytes_per_second, one[1] / ios_per_second),
+        warm_hit_ratio=limits.warm_hit_ratio,
     )
 
 
@@ -234,9 +271,9 @@ def _network(cluster: ServingCluster, read: Read, hits: Hits) -> Resource:
 
 def _disk_resources(cluster: ServingCluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
     """Return throughput and IOPS of the cache disks, under the names of their kind; none without a disk."""
-    disk = cluster.disk
-    if disk is None:
+    if cluster.disk is None:
         return ()
+    disk = cluster.disk.at(hits.ratio)
     throughput, iops = DISK_RESOURCES[disk.kind]
     moved, ios = disk_bytes_per_read(read, hits), disk_ios_per_read(read, hits, disk.kind)
     return (

@@ -223,7 +223,7 @@ def _families(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _too_full(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
-    cache_bytes = candidate.cache_mib * MIB
+    cache_bytes = candidate.cache_mib * MIB / cache.count
     if cache_bytes > FILL_FRACTION * cache.size_bytes:
         yield Warning(
             id="cache-volume-full",
@@ -249,7 +249,9 @@ def _beyond_instance(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
     sustained = candidate.instance.ebs_sustained_bytes_per_second
     if cache.throughput_mib_s <= gp3.INCLUDED_MIB_S:
         return  # every volume has this much, and it costs nothing
-    if cache.count * cache.bytes_per_second > sustained:
+    # The volumes of a cache are never busy evenly, so together they may be faster than the instance.
+    together = cache.count if cache.purpose == "data" else 1
+    if together * cache.bytes_per_second > sustained:
         yield Warning(
             id="volume-beyond-instance",
             severity="warning",

@@ -135,12 +135,18 @@ def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> D
     """Return the disk minus the cache's writes, and no more than the log leaves of the instance's EBS throughput."""
     if disk is None:
         return None
-    bytes_per_second = _rest(disk.bytes_per_second, cells * server.disk_bytes)
-    ios_per_second = _rest(disk.ios_per_second, cells * server.disk_ios)
-    if disk.kind == "ebs":
-        bytes_per_second = min(bytes_per_second, _rest(server.ebs.bytes_per_second, cells * server.ebs_bytes))
-        ios_per_second = min(ios_per_second, _rest(server.ebs.ios_per_second, cells * server.ebs_ios))
-    return replace(disk, bytes_per_second=bytes_per_second, ios_per_second=ios_per_second)
+
+    def of_rates(fraction: float) -> tuple[float, float]:
+        bytes_per_second = _rest(fraction * disk.bytes_per_second, cells * server.disk_bytes)
+        ios_per_second = _rest(fraction * disk.ios_per_second, cells * server.disk_ios)
+        if disk.kind == "ebs":
+            bytes_per_second = min(bytes_per_second, _rest(server.ebs.bytes_per_second, cells * server.ebs_bytes))
+            ios_per_second = min(ios_per_second, _rest(server.ebs.ios_per_second, cells * server.ebs_ios))
+        return bytes_per_second, ios_per_second
+
+    (bytes_per_second, ios_per_second), one = of_rates(1.0), of_rates(disk.one_fraction)
+    fraction = min(one[0] / bytes_per_second, one[1] / ios_per_second)
+    return replace(disk, bytes_per_second=bytes_per_second, ios_per_second=ios_per_second, one_fraction=fraction)
 
 
 def _rest(whole: float, used: float) -> float:

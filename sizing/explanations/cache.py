@@ -130,7 +130,7 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
     rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
     return explain(
         f"min({rounded.format('everything / survivors + compaction')}, "
-        "down_to(volumes * volume * fill / (whole + index_copies * entry / capacity_per_block), gibibyte) / mebibyte)",
+        "down_to(volume * fill / (whole / volumes + index_copies * entry / capacity_per_block), gibibyte) / mebibyte)",
         "Cache per server: what fits on the pinned volume of {volume}, filled to {fill}, beside the cache's index, but "
         "no more than all blocks need ({everything} over {survivors}, plus {compaction} each for one compaction).",
         f"{ALLOCATOR}; HBase checks no free space",

@@ -22,6 +22,10 @@ from sizing.system_volume import distinct_size
 
 __all__ = ["volume_explanations"]
 
+_HOLDS = (
+    "The volume holds the cache ({cache}) and its index twice",
+    "The first of {count} volumes holds an even part of the cache ({cache}) and its whole index twice",
+)
 PUBLISHED = "a volume left at its included throughput is the ceiling of the published benchmark"
 
 
@@ -55,14 +59,15 @@ def _as_is(sentence: str, quantity: Quantity) -> Explanation:
 def _size(candidate: Candidate) -> Explanation:
     demand = candidate.question.demand
     return explain(
-        "unlike_other_disks(max(smallest, ceil(cache * mebibyte * (whole + index_copies * entry / capacity_per_block) "
-        "/ fill / gibibyte), ceil(iops / iops_per_gibibyte) if iops > included else smallest))",
-        "The volume holds the cache ({cache}) and its index twice, because HBase writes the new index beside the old "
-        "one, and is at most {fill} full. No other disk of the node has the same size, because a node identifies its"
+        "unlike_other_disks(max(smallest, ceil(cache * mebibyte * (whole / count + index_copies * entry / "
+        "capacity_per_block) / fill / gibibyte), ceil(iops / iops_per_gibibyte) if iops > included else smallest))",
+        f"{_HOLDS[candidate.layout.volume('cache').count > 1]}, because HBase writes the new index beside the old one,"
+        " and is at most {fill} full. No other disk of the node has the same size, because a node identifies its"
         " disks by size.",
         "HBase checks no free space; YARN gives up a disk that is nine tenths full, and EMR replaces the node",
         {"unlike_other_disks": distinct_size},
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
+        count=figure(candidate.layout.volume("cache").count, "", "core.volumes.cache.count"),
         mebibyte=MEBIBYTE,
         gibibyte=GIBIBYTE,
         whole=WHOLE,

@@ -1,0 +1,188 @@
+"""A cache on several volumes: the busiest carries more than an even share, and a cold cache uses only one of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.planning import requirements, world
+from environments.reader import read_environment
+from sizing.cache_volumes import first_file_hit_ratio, useful_volumes, useful_volumes_of
+from sizing.candidate import Candidate
+from sizing.cluster import Layout, Volume
+from sizing.disks import cache_volume_gib
+from sizing.inputs import SizingInputs
+from sizing.modes import S3_CACHED
+from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from sizing.resource import EbsLimits, ebs_disk
+from sizing.units import MIB, TIB
+
+PROD = read_environment("prod")
+SYSTEM = Volume(purpose="system", type="gp3", count=1, size_gib=64, iops=3_000, throughput_mib_s=125)
+POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9))
+
+
+@cache
+def question(popularity: RowPopularity = POPULARITIES[1], written: int = 0) -> SizingInputs:
+    asked = requirements(PROD, PROD.active)
+    workload = replace(
+        asked.workload, stored_bytes=10 * TIB, popularity=popularity, write_bytes_per_second=written, inspection=None
+    )
+    return SizingInputs.new(replace(asked, workload=workload, mode=S3_CACHED), world(PROD))
+
+
+def candidate(count: int, cache_gib: int = 800, **changes: object) -> Candidate:
+    """Return four nodes with this many cache volumes of 500 MiB/s."""
+    asked = question(**changes)
+    volume = Volume(
+        purpose="cache",
+        type="gp3",
+        count=count,
+        size_gib=cache_volume_gib(cache_gib * 1024, asked.demand, count),
+        iops=40_000,
+        throughput_mib_s=500,
+    )
+    return Candidate(
+        question=asked,
+        instance=asked.world.instance_types["r8g.16xlarge"],
+        count=4,
+        layout=Layout(cache_mib=cache_gib * 1024, volumes=(volume, SYSTEM)),
+    )
+
+
+def test_a_volume_holds_its_part_of_the_cache_and_the_whole_index() -> None:
+    demand = question().demand
+    one, four = (cache_volume_gib(800 * 1024, demand, count) for count in (1, 4))
+    index_gib = 0.85 * one - 800
+    assert 0.85 * four == pytest.approx(200 + index_gib, abs=1.5)
+    assert index_gib > 0
+
+
+@pytest.mark.parametrize("popularity", POPULARITIES)
+@pytest.mark.parametrize("exact", [False, True])
+def test_several_volumes_carry_at_least_one_and_at_most_all(popularity: RowPopularity, *, exact: bool) -> None:
+    for count in (2, 3, 12):
+        tried = replace(candidate(count, popularity=popularity), exact=exact)
+        disk, limit = tried.disk_of(3), 500 * MIB
+        assert disk is not None
+        assert limit <= disk.bytes_per_second <= count * limit * (1 + 1e-9)
+        busiest = tried.first_file_hit_ratio(3) / tried.hit_ratio(3)
+        carried = min(limit / max(busiest, 1 / count), tried.instance.ebs_sustained_bytes_per_second)
+        assert disk.bytes_per_second == pytest.approx(carried)
+
+
+def test_even_reads_use_all_volumes_and_skewed_reads_do_not() -> None:
+    even, skewed = (candidate(4, popularity=popularity).disk for popularity in (UNIFORM, Zipf(theta=0.99)))
+    assert even is not None
+    assert skewed is not None
+    assert even.bytes_per_second == pytest.approx(4 * 500 * MIB)
+    assert skewed.bytes_per_second < 0.5 * even.bytes_per_second
+
+
+def test_a_cold_cache_has_one_volume_and_a_warm_one_all_that_they_carry() -> None:
+    tried = candidate(4)
+    disk, one = tried.disk, candidate(1).disk
+    assert disk is not None
+    assert one is not None
+    assert disk.at(0.0).bytes_per_second == pytest.approx(one.bytes_per_second)
+    assert disk.fill_bytes_per_second == pytest.approx(one.bytes_per_second)
+    assert disk.at(0.0).fill_bytes_per_second == pytest.approx(one.bytes_per_second)
+    rates = [disk.at(ratio).bytes_per_second for ratio in np.linspace(0, disk.warm_hit_ratio, 20)]
+    assert rates == sorted(rates)
+    assert rates[-1] == pytest.approx(disk.bytes_per_second)
+    # Until the first file is full, it answers every hit; from then on, it answers what it did before.
+    ratio = (tried.first_file_hit_ratio(tried.survivors) + tried.hit_ratio(tried.survivors)) / 2
+    share = tried.first_file_hit_ratio(tried.survivors) / ratio
+    assert disk.at(ratio).bytes_per_second == pytest.approx(500 * MIB / share)
+
+
+def test_more_volumes_of_the_same_size_fill_no_faster() -> None:
+    one, four = (candidate(count, cache_gib=400) for count in (1, 4))
+    assert one.cold is not None
+    assert four.cold is not None
+    # Reads leave the volumes that are filled later to the prefetch.
+    assert four.warm_up_seconds(4) == pytest.approx(one.warm_up_seconds(4), rel=0.05)
+    assert four.cold.prefetching.blocks_per_second <= one.cold.prefetching.blocks_per_second
+
+
+def test_writes_leave_a_cold_cache_what_they_leave_of_one_volume() -> None:
+    tried = candidate(4, written=20 * MIB)
+    idle, cluster = candidate(4).cluster(3).disk, tried.cluster(3).disk
+    assert idle is not None
+    assert cluster is not None
+    taken = idle.bytes_per_second - cluster.bytes_per_second
+    assert taken > 0
+    assert cluster.at(0.0).bytes_per_second == pytest.approx(idle.at(0.0).bytes_per_second - taken, rel=1e-3)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 12))
+def test_useful_volumes_are_between_one_and_all(hit_ratio: float, first: float, volumes: int) -> None:
+    useful = useful_volumes(hit_ratio, min(first, hit_ratio), volumes)
+    assert 1 <= useful <= volumes * (1 + 1e-9)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(POPULARITIES), st.integers(2, 12))
+def test_the_grid_and_a_candidate_agree_on_the_busiest_volume(popularity: RowPopularity, volumes: int) -> None:
+    demand = candidate(1, popularity=popularity).question.demand
+    sizes = np.array([100.0, 900.0, 3_000.0, 50_000.0]) * 1024
+    useful = useful_volumes_of(demand, sizes, 3, volumes)
+    for size, grid in zip(sizes, useful, strict=True):
+        total = demand.useful_bytes(int(size), 3)
+        first = first_file_hit_ratio(demand, total, volumes, exact=False)
+        assert grid == pytest.approx(useful_volumes(demand.estimated_hit_ratio(int(size), 3), first, volumes))
+
+
+def test_an_instance_that_sustains_less_limits_all_volumes_together() -> None:
+    limits = EbsLimits(
+        volumes=2.5,
+        volume_mib_per_second=500,
+        volume_iops=4_000,
+        instance_mb_per_second=300 * MIB / 1e6,
+        instance_iops=1e6,
+        files=4,
+        warm_hit_ratio=0.9,
+    )
+    disk = ebs_disk(limits)
+    assert disk.bytes_per_second == pytest.approx(300 * MIB)
+    assert disk.at(0.0).bytes_per_second <= disk.fill_bytes_per_second * (1 + 1e-9) <= 500 * MIB
+
+
+def reads_by_file(weights: np.ndarray, capacity: int, files: int, rng: np.random.Generator) -> np.ndarray:
+    """Return each file's share of hits when reads have filled a cache that fills one file after the other."""
+    place: dict[int, int] = {}
+    order = rng.choice(len(weights), size=40 * len(weights), p=weights)
+    for block in order:
+        if len(place) == capacity:
+            break
+        place.setdefault(int(block), len(place) * files // capacity)
+    hits = np.zeros(files)
+    for block, file in place.items():
+        hits[file] += weights[block]
+    return np.asarray(hits / hits.sum())
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.99, 1.2])
+def test_the_first_file_of_a_replayed_cache_serves_the_share_of_the_rule(theta: float) -> None:
+    """An independent replay of reads: the first file is as good as a cache of its size that has just become full."""
+    weights = np.arange(1, 4_001.0) ** -theta
+    weights /= weights.sum()
+    full, files = 2_000, 4
+    shares = np.mean([reads_by_file(weights, full, files, np.random.default_rng(seed)) for seed in range(4)], axis=0)
+
+    def just_full(blocks: int) -> float:
+        """Return the hit ratio of a cache that reads have just filled, by bisection of the reads that fill it."""
+        low, high = 0.0, 1e9
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (low, middle) if -np.expm1(-weights * middle).sum() > blocks else (middle, high)
+        return float(-np.expm1(-weights * low) @ weights)
+
+    rule = just_full(full // files) / just_full(full)
+    assert shares[0] == pytest.approx(rule, rel=0.05)
+    assert shares[0] == max(shares)
