@@ -7,9 +7,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from lab.hbase.admin import TableFamily
@@ -18,6 +16,7 @@ from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, within
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.server_log import Restored, restored
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from sizing.heap import index_bytes_per_block, live_index_bytes
@@ -36,9 +35,6 @@ LIMIT: Final = (
 )
 PREFETCHED_SECONDS: Final = 600.0
 SETTLING_SECONDS: Final = 180.0
-RESTORING: Final = re.compile(r"^(\S+) .*Allocating cache")
-RESTORED: Final = re.compile(r"^(\S+) .*retrieved from file successfully with size: (\d+)")
-STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
 
 
 def run(lab: Experiment) -> ScenarioResult:
@@ -65,14 +61,6 @@ def run(lab: Experiment) -> ScenarioResult:
         figures=_figures(lab, small, (empty, class_histogram(bench.cluster)), few, all_of_them),
         limits=(LIMIT,),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
-    """The blocks that a server restored from its index after a restart, and the time it took."""
-
-    blocks: int
-    seconds: float
 
 
 def _restored(bench: Bench, server: LabServer) -> Restored:
@@ -141,28 +129,6 @@ def _reading_back(few: Restored, full: Restored) -> Measurement:
         f"{full.seconds:.3f} s, so that the JVM's first actions do not count",
         target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5),
     )
-
-
-def restored(log: Path) -> Restored:
-    """Return what was read back the last time in this log: from the cache's allocation to the line that says how many.
-
-    Raises OperationFailed where the log does not say.
-    """
-    began = matched = None
-    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-        if allocated := RESTORING.match(line):
-            began = datetime.strptime(allocated[1], STAMP)  # noqa: DTZ007
-        elif (ended := RESTORED.match(line)) and began:
-            seconds = (datetime.strptime(ended[1], STAMP) - began).total_seconds()  # noqa: DTZ007
-            matched = Restored(blocks=int(ended[2]), seconds=seconds)
-    if matched is None:
-        raise OperationFailed.of(
-            where=str(log),
-            what="does not say how long the index took to read back",
-            why="the RegionServer logged no such line",
-            fix="run the scenario again; if it happens again, read the log",
-        )
-    return matched
 
 
 LINE: Final = re.compile(r"^\s*\d+:\s+(\d+)\s+(\d+)\s+(\S+)", re.MULTILINE)

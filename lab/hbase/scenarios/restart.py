@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
+from statistics import mean
 from typing import Final
 
 from lab.hbase.bench import FRESH_SECONDS, Window
@@ -14,7 +15,7 @@ from lab.hbase.interleaving import IN_TURN, in_turn
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording, Sample
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
-from lab.hbase.scenarios.index import restored
+from lab.hbase.server_log import boot_seconds, restored
 from sizing.restart import RestartLoad, restart
 
 TITLE: Final = "Restarts"
@@ -59,13 +60,14 @@ CASES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartResult:
-    """A restart's counts of blocks and its windows; a control has the last window only."""
+    """A restart's counts of blocks and its windows; a control has its boot without an index and the last window."""
 
     after: Window
     first: Window | None = None
     cached: int = 0
     recovered: int = 0
     away: float = 0.0
+    boot: float = 0.0
     samples: tuple[Sample, ...] = ()
 
     @property
@@ -79,6 +81,7 @@ def run(lab: Experiment) -> ScenarioResult:
     lab = lab.filled()
     turns = in_turn(partial(_unrestarted, lab), [partial(_restarted, lab, case) for case in CASES[:-1]])
     forgetful = _restarted(lab, CASES[-1])
+    boot = mean(control.boot for control in turns.controls)
     results = [*turns.rounds[0], forgetful]
     ratios = [turns.ratio(number, lambda result: result.per_second) for number in range(len(CASES) - 1)]
     ratios.append(forgetful.per_second / turns.controls[-1].per_second)
@@ -86,7 +89,9 @@ def run(lab: Experiment) -> ScenarioResult:
         figures=tuple(
             figure
             for case, result, ratio in zip(CASES, results, ratios, strict=True)
-            for figure in _figures(lab, case, result, (turns.controls[0].per_second, ratio))
+            for figure in _figures(
+                case, result, _away_seconds(lab, result.cached, boot), (turns.controls[0].per_second, ratio)
+            )
         ),
         charts=tuple(_chart(case, result) for case, result in zip(CASES, results, strict=True)),
         recorded=tuple(
@@ -108,10 +113,12 @@ def _unrestarted(lab: Experiment) -> RestartResult:
     """Return the reads of a server that began with an empty cache and has filled it, after as long a time of reads."""
     bench = lab.bench
     bench.serve(LabServer(), cold=True)
+    log = bench.cluster.place.log(LabServer().name)
+    boot = boot_seconds(log, bench.cluster.begun[log])
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.store.set(bench.latency)
     bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
-    return RestartResult(after=_best(lab))
+    return RestartResult(after=_best(lab), boot=boot)
 
 
 def _best(lab: Experiment) -> Window:
@@ -155,9 +162,9 @@ def _away(lab: Experiment, case: RestartCase) -> float:
 
 
 def _figures(
-    lab: Experiment, case: RestartCase, result: RestartResult, against: tuple[float, float]
+    case: RestartCase, result: RestartResult, away_seconds: float, against: tuple[float, float]
 ) -> tuple[Measurement, ...]:
-    cached, recovered, away = result.cached, result.recovered, result.away
+    cached, recovered = result.cached, result.recovered
     return (
         Measurement(
             case=case.name,
@@ -181,10 +188,10 @@ def _figures(
             case=case.name,
             name="seconds until all regions serve",
             unit="s",
-            measured=away,
-            predicted=_away_seconds(lab, cached),
-            because="from the end of the old process: a boot of 20 s, as measured before on two cores, then "
-            "restoring the index and opening regions",
+            measured=result.away,
+            predicted=away_seconds,
+            because="from the end of the old process: the mean boot of the controls in this run, which read no index, "
+            "then restoring the index, the master's sleep and opening regions",
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
         ),
         *_reading_figures(case, result.first or result.after, *against),
@@ -227,8 +234,8 @@ def _reading_figures(case: RestartCase, first: Window, usual: float, ratio: floa
     )
 
 
-def _away_seconds(lab: Experiment, cached: int) -> float:
-    """The calculator's restart at the latency that S3 has here."""
+def _away_seconds(lab: Experiment, cached: int, boot_seconds: float) -> float:
+    """Return the calculator's restart with the boot that was measured here, at the latency that S3 has here."""
     estimate = restart(
         RestartLoad(
             heap_bytes=lab.miniature.heap_mib << 20,
@@ -236,7 +243,8 @@ def _away_seconds(lab: Experiment, cached: int) -> float:
             regions=lab.miniature.regions + SYSTEM_REGIONS,
             open_region_threads=lab.bench.cluster.launch.plan.open_region_threads,
             s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
-            pre_touch=True,
+            pre_touch=False,  # the measured boot includes it
+            boot_seconds=boot_seconds,
             restores_in_background=False,
         )
     )
