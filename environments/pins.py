@@ -62,6 +62,7 @@ PINNED: Final[Mapping[tuple[str, str], Pin]] = {
     ("hbase-site", "hbase.hstore.compaction.throughput.higher.bound"): Pin(figure="compaction_higher_bytes", most=LONG),
     ("hbase-site", "hbase.hstore.compaction.throughput.offpeak"): Pin(figure="night_bytes", most=LONG),
     ("hbase-site", "hbase.hstore.compaction.max.size"): Pin(figure="day_limit_bytes", most=LONG),
+    ("hbase-site", "hbase.hstore.compaction.min.size"): Pin(figure="min_size_bytes", most=LONG),
     ("hbase-site", "hbase.hstore.blockingStoreFiles"): Pin(figure="blocking_store_files"),
 }
 

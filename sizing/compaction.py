@@ -4,6 +4,10 @@ HBase does not flush a store with more than `hbase.hstore.blockingStoreFiles` fi
 limits compactions to a throughput that rises with the number of files from a lower to a higher bound, in bytes of cells
 that are neither encoded nor compressed. It lifts the limit only when flushes already wait.
 
+HBase merges files that together are smaller than `hbase.hstore.compaction.min.size` whatever their ratio. That does not
+follow the flush size: `hbase-default.xml` says 128 MiB, so the default in the code of CompactionConfiguration, which is
+the flush size, never applies.
+
 Source: HBase 2.6.2 PressureAwareCompactionThroughputController, CompactSplit, ExploringCompactionPolicy.
 """
 
@@ -20,14 +24,16 @@ from sizing.memstore import Memstore
 from sizing.pins import NO_PINS, Pins
 from sizing.units import GIB, MIB, SECONDS_PER_HOUR
 
-__all__ = ["WriteSettings", "amplification", "day_limit", "write_settings"]
+__all__ = ["StoreWrites", "WriteSettings", "day_limit", "has_night", "store_writes", "write_settings"]
 
-# These terms are within 15 % of the amplification of HBase's own selection, simulated for flushes of 2 to 480 MiB and
-# regions of 5 to 30 GiB: a flush, merges by a ratio, and a quarter for each flush below the least size.
+# These terms are within 15 % of the amplification of HBase's own selection, simulated for flushes of 1 to 480 MiB and
+# regions of 1 to 60 GiB (20 flushes or more) whose cells are overwritten evenly: a flush, and merges by a ratio of 1.2.
 FIRST_WRITES: Final = 0.87
 WRITES_PER_E_FOLD: Final = 0.89
+# Up to four flushes are merged anyway. Below the least size, each flush is then written a quarter of a time for each
+# flush that fits.
 FLUSHES_OF_A_MERGE: Final = 4
-NIGHT_WRITES: Final = 1  # cells that wait for the night are written once more
+NIGHT_WRITES: Final = 0.5  # simulated: the files of a day are merged half a time more at night
 
 LOWER_BOUND_BYTES: Final = 50 * MIB  # hbase.hstore.compaction.throughput.lower.bound, HBase's default
 HIGHER_BOUND_FACTOR: Final = 2  # hbase.hstore.compaction.throughput.higher.bound, the ratio of HBase's defaults
@@ -41,10 +47,11 @@ DAY_LIMIT_BYTES: Final = 2 * GIB
 NIGHT_SECONDS: Final = 4 * SECONDS_PER_HOUR
 """The hours in which large compactions run, one at a time on a RegionServer."""
 DAY_SECONDS: Final = 24 * SECONDS_PER_HOUR
-# judgement: in a simulation of HBase's selection, a store has 11 files at most if the limit is a fifth of a day's
-# writes. With a tenth it reaches 15, counts as stuck, and merges the smallest files again and again.
-FILES_OF_A_DAY: Final = 5
-BLOCKING_STORE_FILES: Final = 16  # HBase's default; EMR documents 10, and stores reach 11 without any trouble
+# judgement: in a simulation of HBase's selection, a store has 14 files at most if the limit is a quarter of a day's
+# writes. With a tenth it reaches 16, counts as stuck, and merges the smallest files again and again.
+FILES_OF_A_DAY: Final = 4
+BLOCKING_STORE_FILES: Final = 16  # HBase's default; EMR documents 10, and stores reach 14 without any trouble
+MOST_MIN_SIZE_BYTES: Final = 128 * MIB  # hbase.hstore.compaction.min.size, HBase's default
 COPIES_OF_A_REGION: Final = 2  # judgement: the files of one compaction hold a cell at most twice
 
 
@@ -64,6 +71,7 @@ class WriteSettings:
     compaction_higher_bytes: int
     night_bytes: int
     day_limit_bytes: int
+    min_size_bytes: int
     blocking_store_files: int
     amplification: float
 
@@ -73,16 +81,35 @@ class WriteSettings:
         return self.small_compactions + self.large_compactions
 
 
-def amplification(flush_bytes: float, flush_size_bytes: float, largest_bytes: float) -> float:
-    """How often a byte is written to store files until it lies in one of the largest.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreWrites:
+    """The sizes that decide how often HBase writes a byte to the store files of one region.
 
-    `flush_bytes` is the store file of one flush. Files that together are smaller than the flush size are merged
-    whatever their ratio (`hbase.hstore.compaction.min.size`), and so small flushes are written many times.
+    `flush_bytes` is the store file of one flush, `min_size_bytes` is `hbase.hstore.compaction.min.size`, and
+    `day_bytes` is what the region receives in a day.
     """
-    first = max(flush_bytes, flush_size_bytes)
-    merges = WRITES_PER_E_FOLD * math.log(max(1.0, largest_bytes / first))
-    small = max(0.0, flush_size_bytes / flush_bytes - 1) / FLUSHES_OF_A_MERGE
-    return max(LEAST_AMPLIFICATION, FIRST_WRITES + merges + small)
+
+    flush_bytes: float
+    min_size_bytes: float
+    region_bytes: float
+    day_bytes: float = 0.0
+
+    def amplification(self, largest_bytes: float) -> float:
+        """Return how often a byte is written to store files until it lies in one of the largest."""
+        flushes = max(FLUSHES_OF_A_MERGE, min(self.min_size_bytes, largest_bytes) / self.flush_bytes)
+        merged_bytes = self.flush_bytes * flushes / FLUSHES_OF_A_MERGE
+        merges = WRITES_PER_E_FOLD * math.log(max(1.0, largest_bytes / merged_bytes))
+        return max(LEAST_AMPLIFICATION, FIRST_WRITES + merges + flushes / FLUSHES_OF_A_MERGE - 1)
+
+    def amplification_with_nights(self, day_limit_bytes: float) -> float:
+        """Return the same where compactions above the limit wait for the night.
+
+        A night merges what a region has received by day at once, which is less writing than merging it all along.
+        """
+        whole = self.amplification(self.region_bytes)
+        by_day = self.amplification(min(self.region_bytes, day_limit_bytes))
+        levels = math.log(max(1.0, self.region_bytes / max(self.day_bytes, day_limit_bytes)))
+        return min(whole, by_day + NIGHT_WRITES + WRITES_PER_E_FOLD * levels)
 
 
 def write_settings(
@@ -91,11 +118,10 @@ def write_settings(
     """Return the settings that keep flushes and compactions below the planned utilisation; pins stay as stated."""
     cells, arriving = share.cells, share.cells_per_second / UTILISATION
     flush_cells = memstore.flush_heap_bytes / cells.heap_bytes
-    day_limit_bytes, night = day_limit(share, files)
-    day_limit_bytes = pins.day_limit_bytes or day_limit_bytes
-    written = night + amplification(
-        flush_cells * cells.stored_bytes, memstore.flush_size_bytes, min(share.region_bytes, day_limit_bytes)
-    )
+    stored_bytes = flush_cells * cells.stored_bytes
+    day_limit_bytes = pins.day_limit_bytes or day_limit(share, files)
+    min_size_bytes = pins.min_size_bytes or min(MOST_MIN_SIZE_BYTES, MIB * math.ceil(stored_bytes / MIB))
+    written = store_writes(share, stored_bytes, min_size_bytes).amplification_with_nights(day_limit_bytes)
     flushers = math.ceil(arriving * files.flush_seconds(cells, flush_cells) / flush_cells)
     compactions = math.ceil(arriving * (written - 1) * files.compaction_seconds(cells))
     most = max(FEWEST_COMPACTIONS, MOST_COMPACTIONS_PER_VCPU * vcpus)
@@ -111,19 +137,31 @@ def write_settings(
         compaction_higher_bytes=pins.compaction_higher_bytes or HIGHER_BOUND_FACTOR * lower,
         night_bytes=pins.night_bytes or lower,
         day_limit_bytes=day_limit_bytes,
+        min_size_bytes=min_size_bytes,
         blocking_store_files=pins.blocking_store_files or BLOCKING_STORE_FILES,
         amplification=written,
     )
 
 
-def day_limit(share: WriteShare, files: FileWriting) -> tuple[int, int]:
-    """Return the largest compaction by day, in whole GiB, and how often cells are written again at night.
+def store_writes(share: WriteShare, flush_bytes: float, min_size_bytes: int) -> StoreWrites:
+    """Return the sizes of the writes to one region of this share."""
+    return StoreWrites(
+        flush_bytes=flush_bytes,
+        min_size_bytes=min_size_bytes,
+        region_bytes=share.region_bytes,
+        day_bytes=share.cells_per_second * DAY_SECONDS * share.cells.stored_bytes / max(1.0, share.regions),
+    )
 
-    If one compaction at a time cannot merge a day's writes in a night, no cells wait for the night.
-    """
-    day_cells = share.cells_per_second * DAY_SECONDS
+
+def has_night(share: WriteShare, files: FileWriting) -> bool:
+    """Return whether one compaction at a time can merge a day's writes in a night; otherwise none waits for it."""
+    return share.cells_per_second * DAY_SECONDS * files.compaction_seconds(share.cells) <= NIGHT_SECONDS
+
+
+def day_limit(share: WriteShare, files: FileWriting) -> int:
+    """Return the largest compaction by day, in whole GiB."""
     most = max(DAY_LIMIT_BYTES, GIB * math.ceil(COPIES_OF_A_REGION * share.region_bytes / GIB))
-    if day_cells * files.compaction_seconds(share.cells) > NIGHT_SECONDS:
-        return most, 0
-    day_bytes = day_cells * share.cells.stored_bytes / max(1.0, share.regions)
-    return min(most, max(DAY_LIMIT_BYTES, GIB * math.ceil(day_bytes / FILES_OF_A_DAY / GIB))), NIGHT_WRITES
+    if not has_night(share, files):
+        return most
+    day_bytes = store_writes(share, 1.0, 1).day_bytes
+    return min(most, max(DAY_LIMIT_BYTES, GIB * math.ceil(day_bytes / FILES_OF_A_DAY / GIB)))

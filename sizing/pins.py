@@ -37,6 +37,7 @@ class Pins:
     compaction_higher_bytes: int | None = None
     night_bytes: int | None = None
     day_limit_bytes: int | None = None
+    min_size_bytes: int | None = None
     blocking_store_files: int | None = None
 
 
@@ -60,6 +61,7 @@ PINNED_BY: Final[Mapping[str, str]] = {
     "compaction_higher_bytes": "hbase-site.hbase.hstore.compaction.throughput.higher.bound",
     "night_bytes": "hbase-site.hbase.hstore.compaction.throughput.offpeak",
     "day_limit_bytes": "hbase-site.hbase.hstore.compaction.max.size",
+    "min_size_bytes": "hbase-site.hbase.hstore.compaction.min.size",
     "blocking_store_files": "hbase-site.hbase.hstore.blockingStoreFiles",
 }
 """The property whose override pins the figure, with its classification."""

@@ -10,7 +10,7 @@ from typing import Final
 from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND
 from lab.model.scaled_plan import ScaledPlan
 from sizing.cells import CellSizes
-from sizing.compaction import WriteSettings, amplification
+from sizing.compaction import StoreWrites, WriteSettings
 from sizing.file_writing import FileWriting
 from sizing.memstore import Memstore
 from sizing.units import GIB, MIB
@@ -44,7 +44,11 @@ def writing_server(lab: WritingLab) -> WritingServer:
         lower_limit=lower,
     )
     flush_bytes = memstore.flush_heap_bytes / cells.heap_bytes * cells.stored_bytes
-    region_bytes = lab.miniature.workload.stored_bytes / lab.regions
+    writes = StoreWrites(
+        flush_bytes=flush_bytes,
+        min_size_bytes=int(number["hbase.hstore.compaction.min.size"]),
+        region_bytes=lab.miniature.workload.stored_bytes / lab.regions,
+    )
     settings = WriteSettings(
         flush_size_bytes=memstore.flush_size_bytes,
         lower_limit=lower,
@@ -56,7 +60,8 @@ def writing_server(lab: WritingLab) -> WritingServer:
         night_bytes=int(number["hbase.hstore.compaction.throughput.offpeak"]),
         day_limit_bytes=int(number["hbase.hstore.compaction.max.size"]),
         blocking_store_files=int(number["hbase.hstore.blockingStoreFiles"]),
-        amplification=amplification(flush_bytes, memstore.flush_size_bytes, region_bytes),
+        min_size_bytes=int(writes.min_size_bytes),
+        amplification=writes.amplification(writes.region_bytes),
     )
     return WritingServer(
         cells=cells,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sizing import compaction, gp3, inputs, memstore, system_volume
 from sizing.candidate import Candidate
-from sizing.compaction import amplification, day_limit
+from sizing.compaction import day_limit, has_night, store_writes
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, figure, pinned, setting
 from sizing.pins import PINNED_BY
@@ -54,20 +54,17 @@ def _bottleneck(candidate: Candidate) -> Explanation:
 
 def _amplification(candidate: Candidate) -> Explanation:
     server, share = candidate.writing_server, write_share(candidate.question, candidate.survivors)
-    limit_bytes = server.settings.day_limit_bytes
-    largest_bytes = min(share.region_bytes, limit_bytes)
     stored_bytes = server.flush_cells * server.cells.stored_bytes
-    merges = amplification(stored_bytes, server.settings.flush_size_bytes, largest_bytes)
+    writes = store_writes(share, stored_bytes, server.settings.min_size_bytes)
     return explain(
-        "merged(store_file, flush_size, largest) + night",
+        "merged(limit)",
         "A cell is written by its flush and again by each compaction. A flush makes a store file of {store_file}, and"
-        " compactions merge files up to {largest}. Files that wait for the night are written {night} more.",
-        f"{SELECTION}, within 15 %",
-        {"merged": amplification},
+        " compactions merge files until one is as large as a region's {region}, those above {limit} at night.",
+        f"{SELECTION}, within 15 % by day, and from 10 % below to 22 % above with nights",
+        {"merged": writes.amplification_with_nights},
         store_file=computed(stored_bytes, "B", "sizing.memstore.Memstore.flush_heap_bytes"),
-        flush_size=figure(server.settings.flush_size_bytes, "B", "writes.settings.flush_size_bytes"),
-        largest=computed(largest_bytes, "B", "sizing.compaction.write_settings"),
-        night=computed(round(server.settings.amplification - merges), "times", "sizing.compaction.write_settings"),
+        region=setting(share.region_bytes, "B", "workload.stored and workload.regions"),
+        limit=figure(server.settings.day_limit_bytes, "B", "writes.settings.day_limit_bytes"),
     )
 
 
@@ -163,6 +160,16 @@ def _compaction_bounds(candidate: Candidate) -> dict[str, Explanation]:
             lower=figure(server.settings.compaction_lower_bytes, "B", "writes.settings.compaction_lower_bytes"),
         ),
         "day_limit_bytes": _day_limit(candidate),
+        "min_size_bytes": explain(
+            "min(default, up_to(cells * stored, mebibyte))",
+            "HBase merges files that together are smaller than this whatever their ratio. One flush has {cells} of"
+            " {stored} in its store file; at HBase's default of {default}, smaller flushes are written more often.",
+            SELECTION,
+            default=constant(compaction, "MOST_MIN_SIZE_BYTES", "B"),
+            cells=computed(server.flush_cells, "cells", "sizing.writing_server.WritingServer.flush_cells"),
+            stored=computed(server.cells.stored_bytes, "B", "sizing.cells.CellSizes.of"),
+            mebibyte=MEBIBYTE,
+        ),
         "blocking_store_files": explain(
             "files",
             "HBase does not flush a store with more than {files} until a compaction has merged some. A store whose"
@@ -187,11 +194,11 @@ def _rewriting(candidate: Candidate) -> dict[str, Quantity]:
 
 def _day_limit(candidate: Candidate) -> Explanation:
     share, files = write_share(candidate.question, candidate.survivors), candidate.writing_server.files
-    limit_bytes, night = day_limit(share, files)
+    limit_bytes = day_limit(share, files)
     why = (
-        "By day, a compaction reads at most {limit}. That is {least}, or a fifth of what a region receives in a day if"
-        " that is more, so that a store has few files when the night begins."
-        if night
+        "By day, a compaction reads at most {limit}. That is {least}, or a quarter of what a region receives in a day"
+        " if that is more, so that a store has few files when the night begins."
+        if has_night(share, files)
         else "By day, a compaction reads up to {limit}, enough to merge all files of a region. No compaction waits for"
         " the night, because one at a time cannot merge the writes of a day in a night."
     )

@@ -29,6 +29,7 @@ CORE: list[tuple[str, str, str, str]] = [
     ("hbase-site", "hbase.offpeak.end.hour", "10", "5 o'clock"),
     ("hbase-site", "hbase.hstore.compaction.max.size", "2147483648", "2 GiB"),
     ("hbase-site", "hbase.hstore.compaction.max.size.offpeak", "9223372036854775807", "any size"),
+    ("hbase-site", "hbase.hstore.compaction.ratio.offpeak", "1.2", "default of 5"),
     ("hbase-site", "hbase.hstore.compaction.throughput.lower.bound", "52428800", "50 MiB/s"),
     ("core-site", "fs.s3a.retry.throttle.interval", "500ms", "doubles"),
     ("core-site", "fs.s3a.retry.throttle.limit", "9", "9 times, for about 4 minutes"),

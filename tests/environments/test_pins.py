@@ -39,6 +39,7 @@ STATED = {
     ),
     "hbase.hstore.compaction.throughput.offpeak": ("70000000", "writes.settings.night_bytes", 7 * 10**7),
     "hbase.hstore.compaction.max.size": ("4294967296", "writes.settings.day_limit_bytes", 4 * 2**30),
+    "hbase.hstore.compaction.min.size": ("3145728", "writes.settings.min_size_bytes", 3 * 2**20),
     "hbase.hstore.blockingStoreFiles": ("20", "writes.settings.blocking_store_files", 20),
 }
 """An override of hbase-site with the figure that it pins, for each pin."""

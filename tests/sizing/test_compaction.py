@@ -1,0 +1,102 @@
+"""The amplification of writes is that of HBase's own selection of files, simulated."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from configurations.properties.compaction import NIGHT_RATIO
+from sizing.compaction import (
+    BLOCKING_STORE_FILES,
+    COPIES_OF_A_REGION,
+    DAY_LIMIT_BYTES,
+    FILES_OF_A_DAY,
+    MOST_MIN_SIZE_BYTES,
+    StoreWrites,
+)
+from sizing.units import MIB
+from tests.sizing.compaction_simulation import Selection, SimulatedStore, simulate_by_day, simulate_nights
+
+GIB = 1024.0
+"""In the unit of these tests, MiB."""
+TOLERANCE = 0.15
+NIGHT_UNDER, NIGHT_OVER = 0.12, 0.25
+FEWEST_FLUSHES = 20
+"""A region of fewer flushes has so few files that its amplification jumps with the size of a flush."""
+MOST_FLUSHES = 4_000
+"""The store of 60 GiB and 1 MiB flushes takes longer to reach its steady state than a test may."""
+
+FLUSHES = st.floats(min_value=math.log(1), max_value=math.log(480)).map(math.exp)
+REGIONS = st.floats(min_value=math.log(1 * GIB), max_value=math.log(60 * GIB)).map(math.exp)
+DAYS = st.floats(min_value=math.log(GIB / 4), max_value=math.log(60 * GIB)).map(math.exp)
+
+
+def min_size(flush: float) -> float:
+    """Return the size that the plan renders."""
+    return min(MOST_MIN_SIZE_BYTES / MIB, math.ceil(flush))
+
+
+@given(flush=FLUSHES, region=REGIONS, default=st.sampled_from([None, 128.0]))
+def test_amplification_is_that_of_the_simulated_selection(flush: float, region: float, default: float | None) -> None:
+    flushes = round(4 * region / flush)
+    assume(region >= FEWEST_FLUSHES * flush and flushes <= MOST_FLUSHES)
+    least = default or min_size(flush)
+    store = simulate_by_day(SimulatedStore(region=region, flush=flush), Selection(min_size=least), flushes)
+    predicted = StoreWrites(flush_bytes=flush, min_size_bytes=least, region_bytes=region).amplification(region)
+    assert predicted == pytest.approx(store.amplification, rel=TOLERANCE)
+
+
+@given(flush=FLUSHES, region=REGIONS, day=DAYS)
+def test_nights_merge_what_the_day_left_and_never_block_a_store(flush: float, region: float, day: float) -> None:
+    flushes = round(max(4 * region, 20 * day) / flush)
+    assume(region >= FEWEST_FLUSHES * flush and day >= 8 * flush and flushes <= MOST_FLUSHES)
+    limit = max(DAY_LIMIT_BYTES / MIB, GIB * math.ceil(day / FILES_OF_A_DAY / GIB))
+    limit = min(limit, max(DAY_LIMIT_BYTES / MIB, GIB * math.ceil(COPIES_OF_A_REGION * region / GIB)))
+    least = min_size(flush)
+    by_day, at_night = Selection(min_size=least, max_size=limit), Selection(min_size=least, ratio=NIGHT_RATIO)
+    store = simulate_nights(SimulatedStore(region=region, flush=flush), by_day, at_night, day, flushes)
+    writes = StoreWrites(flush_bytes=flush, min_size_bytes=least, region_bytes=region, day_bytes=day)
+    predicted = writes.amplification_with_nights(limit)
+    assert (1 - NIGHT_UNDER) * store.amplification <= predicted <= (1 + NIGHT_OVER) * store.amplification
+    assert store.most_files < BLOCKING_STORE_FILES
+
+
+@given(flush=FLUSHES, region=REGIONS)
+def test_the_rendered_least_size_never_writes_more_than_hbase_s_default(flush: float, region: float) -> None:
+    def amplification(least: float) -> float:
+        return StoreWrites(flush_bytes=flush, min_size_bytes=least, region_bytes=region).amplification(region)
+
+    assert amplification(min_size(flush)) <= amplification(128.0) * (1 + 1e-12)
+
+
+def test_a_default_least_size_writes_small_flushes_dozens_of_times() -> None:
+    for least, expected in ((128.0, 33.9), (1.0, 8.9)):
+        store = SimulatedStore(region=10 * GIB, flush=1.0)
+        simulated = simulate_by_day(store, Selection(min_size=least), 2_000).amplification
+        predicted = StoreWrites(flush_bytes=1.0, min_size_bytes=least, region_bytes=10 * GIB).amplification(10 * GIB)
+        assert predicted == pytest.approx(expected, rel=TOLERANCE)
+        assert simulated == pytest.approx(expected, rel=2 * TOLERANCE)
+
+
+def test_hbase_s_ratio_at_night_would_rewrite_a_region_for_a_fifth_of_it() -> None:
+    ratios = (5.0, NIGHT_RATIO)
+    default, rendered = (
+        simulate_nights(
+            SimulatedStore(region=30 * GIB, flush=112.0),
+            Selection(min_size=112, max_size=2 * GIB),
+            Selection(min_size=112, ratio=ratio),
+            GIB,
+            1_200,
+        ).amplification
+        for ratio in ratios
+    )
+    assert default > 1.4 * rendered
+
+
+def test_the_simulation_has_the_amplification_of_the_lab() -> None:
+    """HBase 2.6.2 wrote 5.33 times what it flushed, with flushes of 3.7 MiB into regions of 32 MiB."""
+    store = SimulatedStore(region=32.5, flush=3.75)
+    assert simulate_by_day(store, Selection(), 200).amplification == pytest.approx(5.33, rel=0.05)
