@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sizing.popularity import Popularity
 from sizing.read import Hits, Read, Timings
@@ -30,6 +31,8 @@ from sizing.workload import ClosedLoad, Load
 
 __all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
 
+Floats = NDArray[np.float64]
+
 # judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
 LEAST_SHARE: Final = 0.5
 STEP_ERROR: Final = 0.02  # the relative error of a time that is counted in steps
@@ -41,6 +44,7 @@ STEP_FRACTION: Final = 0.08
 NEARLY_WARM: Final = 1e-4
 LONGEST_HOURS: Final = 24.0  # judgement: nobody looks at a course of more than a day
 CURVE_POINTS: Final = 48
+RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
 BISECTIONS: Final = 30
 ROUNDING: Final = 1e-9
 LONGER: Final = 1.1
@@ -176,11 +180,28 @@ class ColdStart:
         return self.load.reads_per_second
 
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
-        """Return the time of the prefetch, exact where that decides; reads lengthen it, and at most double it."""
+        """Return the time of the prefetch, or the earliest or latest end of it where that decides."""
         alone = self.prefetching.blocks / self._undisturbed(self._contests(1.0))
         if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
             return alone
-        return self._prefetched.prefetch_seconds
+        stepper = _Stepper(self)
+        while not stepper.prefetched:
+            earliest, latest = stepper.ends_of_prefetch
+            if earliest > (1 + STEP_ERROR) * wanted_seconds:
+                return earliest
+            if latest <= (1 - STEP_ERROR) * wanted_seconds:
+                return latest
+            stepper.advance()
+        return stepper.prefetch_seconds
+
+    @cached_property
+    def prefetch_rates(self) -> tuple[Floats, Floats]:
+        """Return the least and the most blocks a second that prefetch brings from each hit ratio on.
+
+        Shape of both: (RATIOS,), at equal distances from 0 to 1.
+        """
+        rates = np.array([self.served(ratio).prefetched_per_second for ratio in np.linspace(0.0, 1.0, RATIOS)])
+        return np.minimum.accumulate(rates[::-1])[::-1], np.maximum.accumulate(rates[::-1])[::-1]
 
     def carried_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time until every read is served, exact where that decides, and a lower bound if it is too long.
@@ -217,17 +238,11 @@ class ColdStart:
         return self.served(hit_ratio, prefetches=False).carries
 
     @cached_property
-    def _prefetched(self) -> _Stepper:
-        """Step through time until prefetch has ended."""
+    def course(self) -> ColdCourse:
+        """Step through time until the caches are as warm as they get, or for a day."""
         stepper = _Stepper(self)
         while not stepper.prefetched:
             stepper.advance()
-        return stepper
-
-    @cached_property
-    def course(self) -> ColdCourse:
-        """Step through time until the caches are as warm as they get, or for a day."""
-        stepper = self._prefetched
         while stepper.seconds < LONGEST_HOURS * SECONDS_PER_HOUR and stepper.warmth.hit_ratio < 1 - NEARLY_WARM:
             stepper.advance()
         return ColdCourse(
@@ -254,6 +269,13 @@ class _Stepper:
         """Return whether prefetch has brought everything that fits."""
         return self.warmth.prefetched_blocks >= (1 - ROUNDING) * self.start.prefetching.blocks
 
+    @property
+    def ends_of_prefetch(self) -> tuple[float, float]:
+        """Return the earliest and the latest time at which prefetch can end, whatever the hit ratio is until then."""
+        rest = self.start.prefetching.blocks - self.warmth.prefetched_blocks
+        least, most = (float(rates[int(self.warmth.hit_ratio * (RATIOS - 1))]) for rates in self.start.prefetch_rates)
+        return self.seconds + rest / most, self.seconds + rest / least
+
     def advance(self) -> None:
         """Go one step further; a step ends at the latest when prefetch ends."""
         step, before, prefetches = max(FIRST_STEP_SECONDS, STEP_FRACTION * self.seconds), self.now, not self.prefetched
@@ -275,5 +297,6 @@ class _Stepper:
         self.points.append((self.seconds / SECONDS_PER_HOUR, self.warmth.hit_ratio, self.now.reads_per_second))
 
     def _rates(self, prefetches: bool, hit_ratio: float) -> tuple[float, float]:  # noqa: FBT001 - a partial's first
-        moment = self.start.served(hit_ratio, prefetches=prefetches)
+        is_now = hit_ratio == self.warmth.hit_ratio
+        moment = self.now if is_now else self.start.served(hit_ratio, prefetches=prefetches)
         return moment.reads_per_second * self.start.read.blocks, moment.prefetched_per_second

@@ -109,10 +109,7 @@ class GridPoints:
     def _serves_reads_alone(self, speed: int) -> bool:
         """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
         candidate = self.strongest(speed)
-        question = candidate.question
-        workload = replace(question.requirements.workload, write_bytes_per_second=0)
-        reads = replace(question, requirements=replace(question.requirements, workload=workload))
-        missed = shortfalls(replace(candidate, question=reads), cold=frozenset())
+        missed = shortfalls(replace(candidate, question=candidate.question.without_writes), cold=frozenset())
         return all(
             shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
             for shortfall in missed

@@ -17,7 +17,7 @@ from sizing.region_size import Regions
 from sizing.requirements import Requirements, World
 from sizing.skew import RegionLoads, imbalance
 from sizing.stored_blocks import stored_blocks
-from sizing.workload import OpenLoad
+from sizing.workload import OpenLoad, Workload
 
 __all__ = ["LEAST_AMPLIFICATION", "UTILISATION", "SizingInputs"]
 
@@ -103,8 +103,15 @@ class SizingInputs:
         workload = self.requirements.workload
         if not isinstance(workload.load, OpenLoad) or workload.load.at_peak is workload.load:
             return self
-        reads = replace(workload.reads, load=workload.load.at_peak)
-        return replace(self, requirements=replace(self.requirements, workload=replace(workload, reads=reads)))
+        return self._with_workload(replace(workload, reads=replace(workload.reads, load=workload.load.at_peak)))
+
+    @cached_property
+    def without_writes(self) -> SizingInputs:
+        """Return the same question for reads alone."""
+        return self._with_workload(replace(self.requirements.workload, write_bytes_per_second=0))
+
+    def _with_workload(self, workload: Workload) -> SizingInputs:
+        return replace(self, requirements=replace(self.requirements, workload=workload))
 
     @property
     def offered_reads_per_second(self) -> float | None:
