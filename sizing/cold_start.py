@@ -7,8 +7,8 @@ reads slow down the warm-up and the warm-up slows down reads, but neither stops 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final
 
@@ -20,6 +20,7 @@ from sizing.read import Hits, Read, Timings
 from sizing.resource import (
     DISK_RESOURCES,
     EBS_IO_BYTES,
+    Resource,
     ServingCluster,
     concurrency,
     resources,
@@ -44,6 +45,7 @@ STEP_FRACTION: Final = 0.08
 NEARLY_WARM: Final = 1e-4
 LONGEST_HOURS: Final = 24.0  # judgement: nobody looks at a course of more than a day
 CURVE_POINTS: Final = 48
+DEMANDS: Final = 5  # the hit ratios at which the demand of a read is computed
 RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
 BISECTIONS: Final = 30
 ROUNDING: Final = 1e-9
@@ -73,12 +75,22 @@ class Prefetching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take."""
+    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take.
+
+    A read takes `per_read` at the hit ratios from 0 to 1 in equal steps. Between two of them it is a straight line, but
+    for one kink where another of a handler's waits becomes the longest.
+    """
 
     name: str
     capacity: float
-    per_read: float
+    per_read: tuple[float, ...]
     per_block: float
+
+    def per_read_at(self, hit_ratio: float) -> float:
+        """Return how much one read takes at this hit ratio."""
+        at = hit_ratio * (DEMANDS - 1)
+        cell = min(int(at), DEMANDS - 2)
+        return self.per_read[cell] + (at - cell) * (self.per_read[cell + 1] - self.per_read[cell])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,16 +149,20 @@ class ColdStart:
 
         Reads get what prefetch leaves, but at least half of each resource; prefetch gets what these reads leave.
         """
-        contests = list(self._contests(hit_ratio))
-        wish = self._undisturbed(contests) if prefetches else 0.0
+        wish = self.undisturbed_blocks_per_second if prefetches else 0.0
+        demands = [(contest, contest.per_read_at(hit_ratio)) for contest in self.contests]
         bound, bottleneck = min(
-            (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
-            for one in contests
-            if one.per_read > 0
+            (max(LEAST_SHARE * contest.capacity, contest.capacity - wish * contest.per_block) / per_read, contest.name)
+            for contest, per_read in demands
+            if per_read > 0
         )
         offered = self._offered(hit_ratio)
         reads = min(bound, offered)
-        rest = ((one.capacity - reads * one.per_read) / one.per_block for one in contests if one.per_block > 0)
+        rest = (
+            (contest.capacity - reads * per_read) / contest.per_block
+            for contest, per_read in demands
+            if contest.per_block > 0
+        )
         return Moment(
             offered_per_second=offered,
             possible_per_second=bound,
@@ -154,23 +170,36 @@ class ColdStart:
             bottleneck=bottleneck,
         )
 
-    def _undisturbed(self, contests: Iterable[Contest]) -> float:
+    @cached_property
+    def undisturbed_blocks_per_second(self) -> float:
         """Return the blocks a second that prefetch brings while no reads are served."""
-        ends = (contest.capacity / contest.per_block for contest in contests if contest.per_block > 0)
+        ends = (resource.capacity / per_block for resource, per_block in self._demands(1.0) if per_block > 0)
         return min(self.prefetching.blocks_per_second, *ends)
 
-    def _contests(self, hit_ratio: float) -> Iterator[Contest]:
-        """Yield every resource; the network is full duplex, so prefetch competes only with incoming data."""
-        for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
-            per_read = resource.capacity / resource.max_reads_per_second
+    @cached_property
+    def contests(self) -> tuple[Contest, ...]:
+        """Return every resource; the network is full duplex, so prefetch competes only with incoming data."""
+        samples = zip(*map(self._demands, np.linspace(0.0, 1.0, DEMANDS)), strict=True)
+        return tuple(
+            Contest(
+                name=same[0][0].name,
+                capacity=same[0][0].capacity,
+                per_read=tuple(resource.demand_per_read * resource.imbalance for resource, _ in same),
+                per_block=same[0][1],
+            )
+            for same in samples
+        )
+
+    def _demands(self, hit_ratio: float) -> Iterator[tuple[Resource, float]]:
+        """Yield the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
+        for resource in resources(self.cluster, self.read, Hits(ratio=float(hit_ratio)), self.timings):
             if resource.name != "network":
-                per_block = self.prefetching.use(resource.name)
-                yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
+                yield resource, self.prefetching.use(resource.name)
                 continue
-            missed = self.read.blocks * (1 - hit_ratio) * self.read.on_disk_length_bytes
-            arriving, s3_bytes = missed * self.cluster.imbalance.blocks, self.prefetching.s3_bytes
-            yield Contest(name="network", capacity=resource.capacity, per_read=arriving, per_block=s3_bytes)
-            yield Contest(name="network", capacity=resource.capacity, per_read=per_read, per_block=0.0)
+            missed = self.read.blocks * (1 - float(hit_ratio)) * self.read.on_disk_length_bytes
+            imbalance = self.cluster.imbalance
+            yield replace(resource, demand_per_read=missed, imbalance=imbalance.blocks), self.prefetching.s3_bytes
+            yield replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests), 0.0
 
     def _offered(self, hit_ratio: float) -> float:
         """Return the reads a second that clients send; in a closed load, each client waits for its answers."""
@@ -181,7 +210,7 @@ class ColdStart:
 
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time of the prefetch, or the earliest or latest end of it where that decides."""
-        alone = self.prefetching.blocks / self._undisturbed(self._contests(1.0))
+        alone = self.prefetching.blocks / self.undisturbed_blocks_per_second
         if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
             return alone
         stepper = _Stepper(self)

@@ -97,19 +97,22 @@ class GridPoints:
         if "smaller cache" in cures:
             usd[self._first_size(lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
         if "larger cache" in cures:
-            usd[: self._first_size(lambda row: "larger cache" not in self._cures(row, speed)), : speed + 1] = math.inf
+            served = self._first_size(lambda row: "larger cache" not in self._cures(row, speed, cold=frozenset()))
+            usd[:served, : speed + 1] = math.inf
         usd[slice(None) if "no cache" in cures else size, : speed + 1] = math.inf
 
     def any_serves(self, speed: int) -> bool:
         """Return whether some cache on volumes of this speed meets all targets but the budget."""
-        if not self._serves_reads_alone(speed):
+        if not self._serves_reads_alone(speed) or "smaller cache" in self._cures(0, speed):
             return False
         return self._any_serves(range(len(self.grid.cache_mib)), speed)
 
     def _serves_reads_alone(self, speed: int) -> bool:
         """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
         candidate = self.strongest(speed)
-        missed = shortfalls(replace(candidate, question=candidate.question.without_writes), cold=frozenset())
+        if candidate.question.requirements.workload.write_bytes_per_second:
+            candidate = replace(candidate, question=candidate.question.without_writes)
+        missed = shortfalls(candidate, cold=frozenset())
         return all(
             shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
             for shortfall in missed
@@ -155,10 +158,10 @@ class GridPoints:
 
     def strongest(self, speed: int) -> Candidate:
         """Return the largest cache that memory allows, on volumes of that speed."""
-        largest = len(self.grid.cache_mib) - 1
-        if self._lacks_memory(largest):
-            largest = max(0, self._first_size(self._lacks_memory) - 1)
-        return self.grid.candidate(largest, speed)
+        largest = self.grid.candidate(len(self.grid.cache_mib) - 1, speed)
+        if largest.fits_memory:
+            return largest
+        return self.grid.candidate(max(0, self._first_size(self._lacks_memory) - 1), speed)
 
     def _lacks_memory(self, size: int) -> bool:
         return not self.grid.candidate(size, 0).fits_memory

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Final
 
 from sizing import gp3
@@ -81,9 +82,10 @@ class SizingInputs:
         compressed = self.requirements.workload.compressed
         return Timings(block_cpu_seconds=block_cpu_seconds(self.demand.blocks.payload_bytes, compressed=compressed))
 
-    def imbalance(self, servers: int) -> Imbalance:
-        """Return how much more the busiest of this many RegionServers serves than the mean."""
-        return imbalance(self.region_loads, servers)
+    @cached_property
+    def imbalance(self) -> Callable[[int], Imbalance]:
+        """Return a function of the number of RegionServers: how much more the busiest serves than the mean."""
+        return cache(partial(imbalance, self.region_loads))
 
     @cached_property
     def region_loads(self) -> RegionLoads:

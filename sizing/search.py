@@ -28,7 +28,7 @@ from sizing.shortfalls import shortfalls
 
 MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
 # judgement: the runner-up only explains the winner, and is not worth more time than the winner itself.
-RUNNER_UP_EVALUATIONS: Final = 300
+RUNNER_UP_EVALUATIONS: Final = 50
 
 
 @dataclass(kw_only=True)

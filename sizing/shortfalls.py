@@ -107,8 +107,11 @@ def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
 
 
 def _writes_missed(candidate: Candidate) -> list[Shortfall]:
+    offered = candidate.question.requirements.workload.write_bytes_per_second
+    if not offered:
+        return []
     writes = candidate.writes(candidate.survivors)
-    offered, carried = writes.offered_bytes_per_second, UTILISATION * writes.saturation_bytes_per_second
+    carried = UTILISATION * writes.saturation_bytes_per_second
     if offered <= carried * (1 + ROUNDING):
         return []
     reason = (

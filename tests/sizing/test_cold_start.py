@@ -126,9 +126,22 @@ def test_more_reads_are_never_carried_sooner(start: ColdStart, more: float) -> N
 
 
 @laws
-@given(starts, st.floats(10, 10_000))
-def test_what_a_target_is_held_against_decides_as_the_course_does(start: ColdStart, wanted: float) -> None:
+@given(starts, st.floats(0, 1))
+def test_the_demand_of_a_read_between_two_hit_ratios_is_almost_exact(start: ColdStart, ratio: float) -> None:
+    demands: dict[str, float] = {}
+    for contest in start.contests:
+        demands[contest.name] = max(demands.get(contest.name, 0.0), contest.per_read_at(ratio))
+    for limit in resources(start.cluster, start.read, Hits(ratio=ratio), start.timings):
+        assert demands[limit.name] == pytest.approx(limit.demand_per_read * limit.imbalance, rel=2e-3)
+
+
+@laws
+@given(starts, st.floats(10, 10_000), st.none() | st.floats(0.9, 0.9999) | st.floats(1.0001, 1.1))
+def test_what_a_target_is_held_against_decides_as_the_course_does(
+    start: ColdStart, wanted: float, nearness: float | None
+) -> None:
     course = start.course
+    wanted = wanted if nearness is None else nearness * course.prefetch_seconds
     assert (start.prefetch_seconds_against(wanted) <= wanted) == (course.prefetch_seconds <= wanted)
     met = course.carried_seconds is not None and course.carried_seconds <= wanted
     assert (start.carried_seconds_against(wanted) <= wanted) == met
