@@ -41,14 +41,14 @@ lab: lab-setup
 
 test: setup
 	@source .ci/parts; \
+	beside bats node_modules/bats/bin/bats tests/bootstrap_actions; \
 	part pytest $(PYTEST) -m "not lab and not speed and not bench and not thorough" $(ARGS); \
-	part bats node_modules/bats/bin/bats tests/bootstrap_actions; \
 	finish
 
 test-all: setup
 	@source .ci/parts; \
+	beside bats node_modules/bats/bin/bats tests/bootstrap_actions; \
 	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not speed and not bench" $(ARGS); \
-	part bats node_modules/bats/bin/bats tests/bootstrap_actions; \
 	part speed $(BIN)/pytest -q -m speed; \
 	finish
 

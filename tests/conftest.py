@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import pickle
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -16,8 +17,11 @@ from hypothesis import settings
 import cli
 from configurations.launch import Launch
 from configurations.rendering import classifications
+from environments import planning
 from environments.planning import plan_of
 from environments.reader import read_environment
+from sizing.plan import Plan
+from sizing.requirements import Requirements, World
 
 PROJECT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -46,6 +50,31 @@ def pytest_sessionstart() -> None:
     imported = Path(cli.__file__).parents[1]
     if imported != PROJECT:
         pytest.exit(f"{PROJECT} would test {imported}\n  fix: run ./setup.sh in {PROJECT}", returncode=2)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_search_for_the_same_plan() -> Iterator[None]:
+    """Search once for the plan of each environment: the same input gives the same plan.
+
+    Tests that change a constant of `sizing` call `sizing.calculator.plan`, which this leaves alone.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("plan", "alternatives"):
+            patch.setattr(planning, name, searched_once(getattr(planning, name)))
+        yield
+
+
+def searched_once(search: Callable[..., object]) -> Callable[..., object]:
+    """Return a function that searches once for each pair of requirements and world."""
+    answers: dict[bytes, object] = {}
+
+    def answer(requirements: Requirements, world: World, *plan: Plan) -> object:
+        question = pickle.dumps((requirements, world))
+        if question not in answers:
+            answers[question] = search(requirements, world, *plan)
+        return answers[question]
+
+    return answer
 
 
 @cache

@@ -19,16 +19,25 @@ from emr.classification import flattened
 from local_aws.extension import install
 from operations import verification as module
 from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
+from operations.verification.nodes import NODE_CHECKS
+from operations.verification.region_server import REGION_SERVER_CHECKS
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """One cluster for every test, because verification only reads."""
     install()
     with mock_aws():
-        yield deployed(clients(), tmp_path)
+        yield deployed(clients(), tmp_path_factory.mktemp("verification"))
+
+
+@pytest.fixture
+def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what is asked of AWS."""
+    monkeypatch.setattr(module, "CHECKS", (*NODE_CHECKS, *REGION_SERVER_CHECKS))
 
 
 def facts_of(here: Deployed) -> dict[str, Any]:
@@ -183,6 +192,7 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("properties in force", _set("configuration", value=None), "no answer"),
     ],
 )
+@pytest.mark.usefixtures("_node_checks")
 def test_a_difference_on_one_node_is_a_mismatch(
     check: str, change: Callable[[dict[str, Any]], None], observed: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +290,7 @@ def test_empty_graphs_differ_from_graphs_that_cannot_be_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(monitoring, "_shows", lambda _, graph: drawn(graph.title))
+    monkeypatch.setattr(module, "CHECKS", monitoring.MONITORING_CHECKS)
     findings = results(here, monkeypatch)
     assert findings["graph of requests"].good is of_requests
     assert findings["graphs"].good is of_all
@@ -290,6 +301,7 @@ def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypat
         raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
 
     monkeypatch.setattr(monitoring, "_shows", refused)
+    monkeypatch.setattr(module, "CHECKS", monitoring.MONITORING_CHECKS)
     findings = results(here, monkeypatch)
     assert findings["graphs"].good is False
     assert "no such function" in findings["graphs"].found

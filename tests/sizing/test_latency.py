@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.latency import (
@@ -18,8 +18,6 @@ from sizing.latency import (
     samples,
 )
 from tests.speed import loops
-
-laws = settings(max_examples=200, deadline=None)
 
 WARM = ReadPath(blocks=1.0, hit_ratio=1.0, disk=disk_spread(1e-3), waiting=Waiting(mean_seconds=0.0))
 ROW = ReadPath(
@@ -52,19 +50,16 @@ def rising(result: Percentiles) -> bool:
     return all(low <= high for low, high in pairwise(in_order))
 
 
-@laws
 @given(paths)
 def test_percentiles_rise(path: ReadPath) -> None:
     assert rising(percentiles(path))
 
 
-@laws
 @given(paths, st.integers(1, 64), st.one_of(st.none(), st.floats(0, 1)))
 def test_percentiles_of_a_fan_out_rise(path: ReadPath, servers: int, slowest: float | None) -> None:
     assert rising(fan_out(path, servers, slowest))
 
 
-@laws
 @given(paths, st.integers(1, 64))
 def test_more_servers_never_answer_sooner(path: ReadPath, servers: int) -> None:
     few, many = fan_out(path, servers), fan_out(path, servers + 1)
@@ -73,7 +68,6 @@ def test_more_servers_never_answer_sooner(path: ReadPath, servers: int) -> None:
     assert many.mean_ms >= few.mean_ms * (1 - 1e-9)
 
 
-@laws
 @given(paths, st.integers(0, 2**32))
 def test_the_same_seed_gives_the_same_figures(path: ReadPath, seed: int) -> None:
     assert percentiles(path, seed) == percentiles(path, seed)

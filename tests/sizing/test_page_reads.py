@@ -3,30 +3,25 @@
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing import page_reads
 from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, SLOT_STEP_BYTES, aligned_bytes, block_read, mean_block_read
 
-laws = settings(max_examples=200, deadline=None)
 
-
-@laws
 @given(st.integers(1, 1_000_000))
 def test_aligned_bytes_is_the_mean_over_every_slot_start(length_bytes: int) -> None:
     pages = [ceil((start + length_bytes) / 4096) * 4096 for start in range(0, 4096, 256)]
     assert aligned_bytes(length_bytes) == pytest.approx(sum(pages) / len(pages))
 
 
-@laws
 @given(st.integers(1, PIECE_BYTES))
 def test_a_block_that_hbase_reads_at_once_costs_its_own_pages(length_bytes: int) -> None:
     result = block_read(length_bytes)
     assert (result.bytes, result.ios) == pytest.approx((aligned_bytes(length_bytes), 1))
 
 
-@laws
 @given(st.integers(PIECE_BYTES + 1, 1_000_000))
 def test_a_longer_one_costs_more_than_its_pages_and_at_most_an_io_per_piece_and_128_kib_more(
     length_bytes: int,
@@ -55,7 +50,6 @@ def test_it_is_what_a_disk_counted(length_bytes: int, kilobytes: float, ios: flo
     assert 0.8 <= 1000 * kilobytes / result.bytes <= 1.15
 
 
-@laws
 @given(st.lists(st.tuples(st.integers(1, 200_000), st.integers(1, 1_000)), min_size=1, max_size=8))
 def test_of_several_lengths_it_is_the_mean(lengths: list[tuple[int, int]]) -> None:
     one_by_one = [block_read(length_bytes) for length_bytes, blocks in lengths for _ in range(blocks)]

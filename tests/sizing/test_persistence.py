@@ -1,10 +1,8 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.persistence import IndexFormat, dump_seconds, index_bytes, interval_ms, persistence
-
-laws = settings(max_examples=200, deadline=None)
 
 # Blocks of 64 KiB that a TiB of cache holds before it evicts, with HBase's default bucket sizes.
 BLOCKS_PER_TIB = 15_690_000
@@ -51,7 +49,6 @@ def test_a_tebibyte_on_gp3() -> None:
     assert index.write_bytes_per_second == pytest.approx(1.69e6, rel=0.01)
 
 
-@laws
 @given(st.integers(0, 10**9), st.floats(1e6, 4e9), st.sampled_from(IndexFormat))
 def test_dumping_takes_at_most_a_twentieth_unless_the_interval_is_the_longest(
     blocks: int, disk: float, index_format: IndexFormat
@@ -62,7 +59,6 @@ def test_dumping_takes_at_most_a_twentieth_unless_the_interval_is_the_longest(
     assert index.chunk_heap_bytes <= 200 * 1_000_000
 
 
-@laws
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_more_blocks_never_cost_less(one: int, other: int) -> None:
     fewer, more = (persistence(blocks, GP3_BYTES_PER_SECOND, IndexFormat.FROM_2_6_5) for blocks in sorted((one, other)))

@@ -3,7 +3,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.queueing import (
@@ -30,8 +30,6 @@ from sizing.resource import (
     seconds_alone,
 )
 from tests.speed import loops
-
-laws = settings(max_examples=200, deadline=None)
 
 
 @st.composite
@@ -99,7 +97,6 @@ def moved(state: State, origin: int | None, to: int | None) -> State:
 # -- laws
 
 
-@laws
 @given(clusters(), st.integers(1, 400), limits)
 def test_littles_law_holds_for_a_closed_load(
     cluster: tuple[QueueingNetwork, int], requests: int, limit: int | None
@@ -108,7 +105,6 @@ def test_littles_law_holds_for_a_closed_load(
     assert closed_load(net, requests, limited_to(servers, limit)).concurrency == pytest.approx(requests, rel=1e-9)
 
 
-@laws
 @given(networks, st.integers(1, 400))
 def test_a_closed_load_stays_under_both_bounds(net: QueueingNetwork, requests: int) -> None:
     load = closed_load(net, requests)
@@ -117,7 +113,6 @@ def test_a_closed_load_stays_under_both_bounds(net: QueueingNetwork, requests: i
     assert all(0 <= busy <= 1 + 1e-9 for _, busy in load.utilisation)
 
 
-@laws
 @given(clusters(), st.integers(1, 300), limits)
 def test_more_requests_never_lower_throughput(
     cluster: tuple[QueueingNetwork, int], requests: int, limit: int | None
@@ -127,14 +122,12 @@ def test_more_requests_never_lower_throughput(
     assert more.reads_per_second >= fewer.reads_per_second * (1 - 1e-9)
 
 
-@laws
 @given(networks, st.integers(1, 300))
 def test_more_requests_never_answer_sooner(net: QueueingNetwork, requests: int) -> None:
     fewer, more = closed_load(net, requests), closed_load(net, requests + 1)
     assert more.latency_seconds >= fewer.latency_seconds * (1 - 1e-9)
 
 
-@laws
 @given(clusters(), st.integers(1, 300), st.integers(1, 60))
 def test_more_handlers_never_lower_throughput(
     cluster: tuple[QueueingNetwork, int], requests: int, per_server: int
@@ -144,7 +137,6 @@ def test_more_handlers_never_lower_throughput(
     assert more.reads_per_second >= fewer.reads_per_second * (1 - 1e-9)
 
 
-@laws
 @given(networks, st.floats(0.01, 0.98))
 def test_littles_law_holds_for_an_open_load(net: QueueingNetwork, share: float) -> None:
     offered = share * net.bottleneck.max_reads_per_second
@@ -153,7 +145,6 @@ def test_littles_law_holds_for_an_open_load(net: QueueingNetwork, share: float) 
     assert load.latency_seconds >= net.seconds_alone * (1 - 1e-12)
 
 
-@laws
 @given(networks, st.floats(0.01, 0.97), st.floats(1.001, 1.02))
 def test_a_higher_open_load_never_answers_sooner(net: QueueingNetwork, share: float, more: float) -> None:
     offered = share * net.bottleneck.max_reads_per_second
@@ -271,7 +262,6 @@ def test_a_handler_limit_is_within_three_percent_of_the_markov_chain(think: floa
     assert load.reads_per_second == pytest.approx(expected, rel=0.03)
 
 
-@laws
 @given(clusters(), st.integers(1, 300))
 def test_a_handler_limit_that_never_binds_changes_nothing(cluster: tuple[QueueingNetwork, int], requests: int) -> None:
     """One side is computed by convolution, the other by mean-value analysis."""

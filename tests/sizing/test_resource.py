@@ -2,7 +2,7 @@ from dataclasses import replace
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.read import (
@@ -25,8 +25,6 @@ from sizing.resource import (
     resources,
     seconds_alone,
 )
-
-laws = settings(max_examples=200, deadline=None)
 
 reads = st.builds(
     Read,
@@ -58,7 +56,6 @@ def most(cluster: ServingCluster, read: Read, result: Hits) -> float:
     return bottleneck(resources(cluster, read, result, Timings())).max_reads_per_second
 
 
-@laws
 @given(clusters, reads, hits, st.floats(1, 10), st.floats(1, 10))
 def test_a_faster_disk_never_lowers_throughput(
     cluster: ServingCluster, read: Read, result: Hits, bandwidth: float, iops: float
@@ -72,7 +69,6 @@ def test_a_faster_disk_never_lowers_throughput(
     assert most(replace(cluster, disk=faster), read, result) >= most(cluster, read, result)
 
 
-@laws
 @given(clusters, reads, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_more_misses_never_raise_throughput(
     cluster: ServingCluster, read: Read, one: float, other: float, page_cache: float
@@ -84,14 +80,12 @@ def test_more_misses_never_raise_throughput(
     assert more <= fewer * (1 + 1e-12)
 
 
-@laws
 @given(clusters, reads, hits, st.integers(1, 50))
 def test_more_servers_never_lower_throughput(cluster: ServingCluster, read: Read, result: Hits, more: int) -> None:
     bigger = replace(cluster, servers=cluster.servers + more)
     assert most(bigger, read, result) >= most(cluster, read, result) * (1 - 1e-12)
 
 
-@laws
 @given(reads, hits)
 def test_scattered_blocks_never_cost_fewer_bytes(read: Read, result: Hits) -> None:
     together = Read(

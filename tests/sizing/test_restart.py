@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.restart import (
@@ -14,8 +14,6 @@ from sizing.restart import (
     retain_retries,
     retention_window_seconds,
 )
-
-laws = settings(max_examples=200, deadline=None)
 
 GIB = 1024**3
 BLOCKS_PER_TIB = 15_690_000
@@ -68,7 +66,6 @@ def test_retries_are_the_fewest_whose_window_is_long_enough(seconds: float, retr
     assert retain_retries(seconds) == retries
 
 
-@laws
 @given(st.floats(0, 1_000_000), st.floats(0, 1_000_000))
 def test_a_longer_restart_never_needs_fewer_retries(one: float, other: float) -> None:
     shorter, longer = (retain_retries(seconds) for seconds in sorted((one, other)))
@@ -82,13 +79,11 @@ def test_no_window_covers_a_month() -> None:
         retain_retries(30 * 86_400)
 
 
-@laws
 @given(st.floats(0.05, 1_000_000))
 def test_the_master_looks_again_before_the_server_was_away_twice(away: float) -> None:
     assert 0 <= late_seconds(away) <= away + 0.05 + 1e-9 * away
 
 
-@laws
 @given(servers)
 def test_phases_sum_to_the_restart_and_the_window_covers_it(server: RestartLoad) -> None:
     result = restart(server)
@@ -99,7 +94,6 @@ def test_phases_sum_to_the_restart_and_the_window_covers_it(server: RestartLoad)
     assert result.crash_offline_seconds == result.retention_window_seconds
 
 
-@laws
 @given(servers, st.integers(0, 10**7), st.integers(0, 100), st.integers(0, GIB))
 def test_more_to_do_never_restarts_sooner(server: RestartLoad, blocks: int, regions: int, heap: int) -> None:
     fuller = replace(

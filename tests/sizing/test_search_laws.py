@@ -147,7 +147,7 @@ RELAXATIONS: tuple[Callable[[Document], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("seed", quick_where(lambda seed: seed == 2, range(WORKLOADS)))
+@pytest.mark.parametrize("seed", quick_where(lambda seed: seed == 5, range(WORKLOADS)))
 def test_asking_for_less_never_costs_more(seed: int, tmp_path: Path) -> None:
     """The laws also hold the other way round: a stricter target never makes a plan cheaper."""
     asked = usd_per_month(environment(seed), tmp_path)

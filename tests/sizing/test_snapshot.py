@@ -1,12 +1,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.snapshot import Copy, eta
-
-laws = settings(max_examples=200, deadline=None)
 
 # 20 workers with 2.5 Gbit/s sustained (m5.2xlarge, recalled) and 8 mappers each.
 EXPORT = Copy(
@@ -55,7 +53,6 @@ def test_a_disk_writes_every_byte_once_per_replica() -> None:
     assert slow.bytes_per_second == pytest.approx(20 * 100e6 / 3)
 
 
-@laws
 @given(copies, st.integers(1, 50))
 def test_more_of_anything_never_takes_longer(copy: Copy, more: int) -> None:
     seconds = eta(copy).seconds
@@ -65,7 +62,6 @@ def test_more_of_anything_never_takes_longer(copy: Copy, more: int) -> None:
     assert eta(replace(copy, copied_bytes=copy.copied_bytes + more)).seconds >= seconds
 
 
-@laws
 @given(copies)
 def test_rate_times_time_is_what_was_copied(copy: Copy) -> None:
     result = eta(copy)

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.popularity import Popularity
@@ -23,8 +23,6 @@ from sizing.warm_up import (
     writer_bytes_per_second,
 )
 from tests.speed import loops
-
-laws = settings(max_examples=200, deadline=None)
 
 MIB, TIB = 2**20, 2**40
 ROWS = 49_828_500
@@ -79,14 +77,12 @@ rates = st.builds(
 # -- prefetch
 
 
-@laws
 @given(fills, streams, rates, st.integers(1, 32))
 def test_more_threads_never_prefetch_slower(fill: Fill, few: Streams, rate: Rates, more: int) -> None:
     many = replace(few, threads=few.threads + more)
     assert prefetch(fill, many, rate).seconds <= prefetch(fill, few, rate).seconds
 
 
-@laws
 @given(fills, streams, rates)
 def test_the_limit_is_the_longest_term(fill: Fill, reading: Streams, rate: Rates) -> None:
     result = prefetch(fill, reading, rate)
@@ -192,7 +188,6 @@ def test_demand_fill_of_equal_blocks_is_its_closed_form() -> None:
         assert ratio == pytest.approx(1 - np.exp(-500 * hours * 3_600 / ROWS), abs=1e-6)
 
 
-@laws
 @given(popularities, st.floats(0.01, 1.2), st.floats(0.9, 1.1), courses)
 def test_the_curve_never_falls(popularity: Popularity, size: float, stops: float, course: WarmUpLoad) -> None:
     blocks = float(popularity.blocks.sum())
@@ -207,7 +202,6 @@ def test_the_curve_never_falls(popularity: Popularity, size: float, stops: float
     assert len(drawn) == course.points + 1
 
 
-@laws
 @given(popularities, st.floats(0.05, 1.2), courses)
 def test_prefetch_never_hurts(popularity: Popularity, size: float, course: WarmUpLoad) -> None:
     room = CacheCapacity(
@@ -218,7 +212,6 @@ def test_prefetch_never_hurts(popularity: Popularity, size: float, course: WarmU
         assert high >= low - 1e-9
 
 
-@laws
 @given(popularities, st.floats(0.05, 1.0), st.floats(1.0, 3.0), courses)
 def test_more_room_never_lowers_the_curve(popularity: Popularity, size: float, more: float, course: WarmUpLoad) -> None:
     blocks = size * float(popularity.blocks.sum())
