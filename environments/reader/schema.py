@@ -21,6 +21,7 @@ from environments.override import Override
 from environments.reader import bounds
 from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
+from environments.reader.descriptions import describe
 from environments.reader.document import Document
 from environments.reader.messages import quoted
 from environments.reader.scalars import Share
@@ -264,6 +265,7 @@ class EnvironmentFile(Section):
 def schema_text() -> str:
     """The JSON schema as the file holds it."""
     schema = EnvironmentFile.model_json_schema()
+    describe(schema)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "warmbase environment"
     return json.dumps(schema, indent=2) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import yaml
 
 from environments.planning import plan_of
 from environments.reader import locate, read_environment, shared_roots
+from environments.reader.descriptions import DESCRIPTIONS
 from environments.reader.inspection import inspection_schema_text
 from environments.reader.schema import schema_text
 from facts.instance_types import instance_types
@@ -467,6 +469,18 @@ def test_the_schema_for_editors_is_current(request: pytest.FixtureRequest) -> No
     if request.config.getoption("--update-golden"):
         file.write_text(schema_text())
     assert file.read_text() == schema_text()
+
+
+def test_the_schema_for_editors_describes_every_key() -> None:
+    schema = json.loads((HOME / "schema.json").read_text())
+    sections = {"EnvironmentFile": schema, **schema["$defs"]}
+    keys = {name: section["properties"] for name, section in sections.items() if "properties" in section}
+    assert {name: set(of_section) for name, of_section in DESCRIPTIONS.items()} == {
+        name: set(of_section) for name, of_section in keys.items()
+    }
+    for name, of_section in keys.items():
+        for key, entry in of_section.items():
+            assert re.fullmatch(r"(?:[A-Z`]|[a-z0-9-]+: ).{15,}\.", entry["description"]), (name, key)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -1,0 +1,137 @@
+"""The descriptions of the keys of an environment file, which an editor shows with `environments/schema.json`.
+
+A field's own `description` is a phrase for error messages, and only a key whose form needs explaining has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "EnvironmentFile": {
+        "name": "The name of the environment, which begins the names of its stacks and buckets.",
+        "account": "The AWS account, twelve digits in quotes. By default, it is the account of your credentials.",
+        "region": "The AWS Region, for whose prices the cluster is planned.",
+        "release": "The Amazon EMR release label.",
+        "os_release": "The release of Amazon Linux 2023. By default, EMR uses the latest one.",
+        "storage": "Where the data is stored and where the write-ahead log is.",
+        "network": "The VPC to launch clusters in, or a new one.",
+        "access": "The clients that may reach ZooKeeper, the master and the RegionServers.",
+        "security": "Encryption besides that of S3, which is always on.",
+        "tags": "Tags for every resource, besides warmbase's own.",
+        "workload": "The stored data and its reads and writes.",
+        "targets": "The targets that a plan has to meet.",
+        "clusters": "The clusters of the environment by name: one active cluster, and replicas of it.",
+        "discount": "The share that a savings plan or private pricing takes off EC2's on-demand prices.",
+        "snapshots": "How snapshots are copied to another root and back.",
+        "alarms": "Who is notified of alarms.",
+        "overrides": "Properties that replace planned ones, by classification. warmbase checks and marks them.",
+    },
+    "Storage": {
+        "mode": "s3-cached: data in S3 and a BucketCache on each node. s3-plain: data in S3 without a BucketCache."
+        " hdfs: data on the nodes' volumes.",
+        "root": "`new` for a bucket that warmbase creates, or s3://BUCKET/PREFIX/ for an existing HBase root.",
+        "key": "The ARN of the KMS key that encrypts the bucket of an existing root.",
+        "wal": "Where HBase writes its write-ahead log: on HDFS, or in Amazon's EMR WAL service.",
+    },
+    "NetworkSection": {
+        "vpc": "`new`, or the id of an existing VPC.",
+        "subnet": "The id of a private subnet in the existing VPC.",
+        "route_table": "The id of that subnet's route table, if warmbase has to add an S3 gateway endpoint to it.",
+        "availability_zone": "The Availability Zone that all nodes are launched in.",
+    },
+    "AccessSection": {
+        "security_groups": "Security groups in the same VPC whose members may connect to HBase.",
+        "cidrs": "IPv4 networks from which clients may connect to HBase, such as 10.0.0.0/16.",
+    },
+    "InTransit": {
+        "pem": "The zip file in S3 with privateKey.pem, certificateChain.pem and trustedCertificates.pem.",
+    },
+    "Security": {
+        "in_transit": "The certificates with which nodes encrypt the traffic between them. By default, they do not.",
+        "local_disks": "Whether EMR encrypts the volumes of the nodes.",
+    },
+    "Alarms": {"email": "The mail address that is notified of alarms."},
+    "SnapshotsSection": {"mappers": "How many mappers copy a snapshot. By default, one for each core node."},
+    "ClusterSection": {
+        "role": "active: the cluster that writes to the root. replica: a cluster that only reads it.",
+        "primaries": "How many primary nodes the cluster has: three keep HBase available if one fails.",
+        "primary": "The primary nodes.",
+        "core": "The core nodes, on which the RegionServers run.",
+        "workload": "The replica's own load, where it differs from that of the environment.",
+        "targets": "The replica's own targets, where they differ from those of the environment.",
+    },
+    "ClusterWorkload": {"reads": "The reads of this cluster."},
+    "PrimarySection": {"type": "The instance type of the primary nodes. By default, the calculator chooses it."},
+    "Core": {
+        "type": "The instance type of the core nodes. By default, the calculator chooses it.",
+        "count": "How many core nodes the cluster has. By default, the calculator chooses it.",
+        "families": "The instance families from which the calculator chooses.",
+        "volumes": "The volumes of each core node. By default, the calculator chooses them.",
+    },
+    "VolumeSection": {
+        "purpose": "cache: a volume for the BucketCache alone. system: a volume for HDFS, YARN and logs.",
+        "type": "gp3: an EBS volume. nvme: the instance's own drives.",
+        "count": "How many volumes of this kind each core node has.",
+        "size": "The size of the volume, in whole GiB.",
+        "iops": "The IOPS of a gp3 volume; 3,000 are included in its price.",
+        "throughput": "The throughput of a gp3 volume; 125 MiB/s are included in its price.",
+    },
+    "WorkloadSection": {
+        "stored": "How many bytes the HBase root has, compressed as they are. State this or `inspection`.",
+        "inspection": "The result of `warmbase inspect` for real store files, a path from the environment's directory.",
+        "block_size": "The BLOCKSIZE of the column families.",
+        "cell": "The mean size of a cell's value.",
+        "row": "The mean number of bytes that one read touches in a row: all its cells together.",
+        "compression": "The codec of the store files and what it saves.",
+        "encoding": "The DATA_BLOCK_ENCODING of the column families.",
+        "reads": "The rate and the kind of the reads.",
+        "writes": "The rate of the writes.",
+        "popularity": "How the reads are distributed over rows. With `uniform`, each row gets as many as any other.",
+        "regions": "How many regions the tables have together.",
+        "spread": "How the reads are distributed over regions. `hashed`: popular rows lie anywhere in the key space."
+        " `even`: each region gets as many reads as any other. {zipf: …}: popular rows have neighbouring keys.",
+    },
+    "PopularitySection": {
+        "zipf": "The exponent of a Zipf distribution over rows, such as YCSB's 0.99.",
+        "hot": "The share of rows in the hot set, such as 10 %. It needs `of_reads`.",
+        "of_reads": "The share of reads that go to the hot set, such as 90 %. It needs `hot`.",
+        "curve": "A CSV file with the measured popularity, a path from the environment's directory.",
+    },
+    "SpreadSection": {
+        "zipf": "The exponent of a Zipf distribution over regions that fits their reads on the HBase master's page.",
+    },
+    "Compression": {
+        "codec": "The COMPRESSION of the column families.",
+        "ratio": "How many bytes before compression become one byte in a store file.",
+    },
+    "ReadsSection": {
+        "per_second": "The mean rate of an open load, from which the bill follows. State this or `concurrency`.",
+        "peak_per_second": "The rate of an open load in the busiest hour, for which the cluster is sized.",
+        "concurrency": "How many requests of a closed load, such as a benchmark, are in flight. State this or"
+        " `per_second`.",
+        "kind": "get: one row. multi-get: several rows in one call. scan: several rows with neighbouring keys.",
+        "rows": "How many rows one request reads.",
+    },
+    "Writes": {
+        "bytes_per_second": "The bytes of cell values that clients write in a second.",
+        "cells_per_put": "How many cells a client sends to a region in one call. Larger batches take less CPU.",
+    },
+    "TargetsSection": {
+        "hit_ratio": "The share of block reads that warm caches answer.",
+        "p99": "The longest time within which 99 % of the reads are answered.",
+        "warm_up": "The longest time in which the cluster fills its cold caches.",
+        "carries_load_within": "The longest time until a cluster that starts with cold caches serves all its reads.",
+        "offline_after_crash": "The longest time for which the rows of a crashed RegionServer are offline.",
+        "lost_nodes": "After how many lost core nodes the cluster still meets the targets.",
+        "budget_usd_per_month": "The most that the cluster may cost in a month, in US dollars.",
+    },
+}
+
+
+def describe(schema: dict[str, Any]) -> None:
+    """Give every key of a JSON schema its description. Raises KeyError for a key without one."""
+    for section in (schema, *schema["$defs"].values()):
+        for key, entry in section.get("properties", {}).items():
+            entry["description"] = DESCRIPTIONS[section["title"]][key]
