@@ -26,11 +26,11 @@ guard-regionserver.sh --KEY=VALUE ...
   --processes=N            its most threads
 
 Where there is a cache, all of these; otherwise none:
-  --cache-volume-gib=N     size of the cache's volume, in whole GiB
+  --cache-volume-gib=N     size of each cache volume, in whole GiB
   --cache-mib=N            "hbase.bucketcache.size" at launch: the size of all cache files together, in MiB
   --index-mib=N            expected size of that cache's persistence index, in MiB; room is kept for two
   --index-format=F         chunked (HBase 2.6.1 to 2.6.4) or streamed (2.6.5 and later)
-  --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch
+  --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch; if there are several, with commas between
   --index-file=PATH        "hbase.bucketcache.persistent.path" at launch
   --program=URL            before_regionserver.py as it was uploaded, s3://BUCKET/KEY
   --program-sha256=HEX     its SHA-256
@@ -40,13 +40,19 @@ each start of the RegionServer: the size and the paths there win, and it expects
 USAGE
 }
 
-# Each file needs a directory that will belong to hbase; the plain alphabet excludes systemd's % and quoting.
+# check_path NAME PATH: each file needs a directory that will belong to hbase; the plain alphabet excludes systemd's % and
+# quoting.
 check_path() {
-  local value=${argument[${1//-/_}]}
-  if [[ ! $value =~ ^/warmbase/cache(/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,}$ ]]; then
-    problems+=("--$1='$value': must be a file in a directory under /warmbase/cache")
+  if [[ ! $2 =~ ^/warmbase/cache(-[2-9]|-1[0-9])?(/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,}$ ]]; then
+    problems+=("--$1='$2': must be a file in a directory under /warmbase/cache")
   fi
 }
+
+# cache_files: prints the cache files, one a line.
+cache_files() { echo "${argument[cache_file]//,/$'\n'}"; }
+
+# cache_mounts: prints where the volumes of the cache files are mounted, one a line.
+cache_mounts() { cache_files | cut -d / -f 1-3; }
 
 cached() {
   local name
@@ -69,23 +75,26 @@ check_cache() {
   # 16,777,216 MiB is the largest size that HBase's float32 holds exactly.
   check_number cache-mib 1 16777216 MiB
   check_number index-mib 1 16777216 MiB
-  check_path cache-file
-  check_path index-file
+  local file
+  while read -r file; do check_path cache-file "$file"; done < <(cache_files)
+  check_path index-file "${argument[index_file]}"
   check_program program
   if [[ ! ${argument[index_format]} =~ ^(chunked|streamed)$ ]]; then
     problems+=("--index-format='${argument[index_format]}': must be chunked or streamed")
   fi
-  if [[ ${argument[cache_file]} == "${argument[index_file]}" ]]; then
+  if [[ ,${argument[cache_file]}, == *,"${argument[index_file]}",* ]]; then
     problems+=("--cache-file and --index-file are the same path")
   fi
   if ((${#problems[@]} == 0)); then check_room; fi
 }
 
 check_room() {
-  local volume_mib=$((argument[cache_volume_gib] * 1024))
-  local needed_mib=$((argument[cache_mib] + 2 * argument[index_mib]))
+  local files volume_mib=$((argument[cache_volume_gib] * 1024))
+  files=$(cache_files | wc -l)
+  # The first volume holds an even part of the cache, and the index with its successor.
+  local needed_mib=$(((argument[cache_mib] + files - 1) / files + 2 * argument[index_mib]))
   if ((needed_mib > volume_mib)); then
-    problems+=("--cache-mib + 2 x --index-mib is $needed_mib MiB, the volume $volume_mib MiB: plan a smaller cache")
+    problems+=("--cache-mib$( ((files == 1)) || echo " / $files") + 2 x --index-mib is $needed_mib MiB, the volume $volume_mib MiB: plan a smaller cache")
   fi
 }
 
@@ -94,7 +103,7 @@ drop_in() {
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then systemctl daemon-reload.
 [Unit]
 # Without its volumes a RegionServer would write to the root disk.
-RequiresMountsFor=$(if cached; then echo "/warmbase/cache "; fi)/warmbase/system
+RequiresMountsFor=$(if cached; then cache_mounts | tr '\n' ' '; fi)/warmbase/system
 
 [Service]
 $(if cached; then before_start; fi)
@@ -113,7 +122,7 @@ UNIT
 before_start() {
   cat <<UNIT
 # "+": as root, whatever User= says. Sizes and paths are those of the launch; different ones in hbase-site.xml win.
-ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py --volume=/warmbase/cache --owner=hbase \\
+ExecStartPre=+/usr/bin/python3 -I $PROGRAMS/before_regionserver.py $(cache_mounts | sed 's/^/--volume=/' | tr '\n' ' ')--owner=hbase \\
   --cache-file=${argument[cache_file]} --cache-mib=${argument[cache_mib]} \\
   --index-file=${argument[index_file]} --index-mib=${argument[index_mib]} --index-format=${argument[index_format]}
 UNIT

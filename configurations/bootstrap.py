@@ -115,8 +115,8 @@ def _of_core_nodes(plan: Plan) -> Iterator[Action]:
 def _volumes(plan: Plan) -> Iterator[str]:
     for volume in plan.core.volumes:
         yield f"--{volume.purpose}-volume-gib={volume.size_gib}"
-        if volume.purpose == "data":
-            yield f"--data-volumes={volume.count}"
+        if volume.purpose == "data" or volume.count > 1:
+            yield f"--{volume.purpose}-volumes={volume.count}"
 
 
 def _guarded_cache(plan: Plan) -> Iterator[str]:
@@ -125,5 +125,5 @@ def _guarded_cache(plan: Plan) -> Iterator[str]:
     yield f"--cache-mib={plan.cache.size_mib}"
     yield f"--index-mib={math.ceil(plan.persistence.index_bytes / MIB)}"
     yield f"--index-format={'streamed' if streamed else 'chunked'}"
-    yield f"--cache-file={layout.CACHE_FILE}"
+    yield f"--cache-file={layout.cache_files(plan.core)}"
     yield f"--index-file={layout.INDEX_FILE}"

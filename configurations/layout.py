@@ -19,6 +19,17 @@ DATA: Final = "/warmbase/data"
 DOMAIN_SOCKET: Final = "/var/lib/hadoop-hdfs/dn_socket"
 
 
+def cache_mounts(core: CoreGroup) -> tuple[str, ...]:
+    """Return where a core node mounts its cache volumes; the index is on the first one."""
+    numbers = range(1, core.volume("cache").count + 1)
+    return tuple(CACHE if number == 1 else f"{CACHE}-{number}" for number in numbers)
+
+
+def cache_files(core: CoreGroup) -> str:
+    """Return the cache file on each volume, as `hbase.bucketcache.ioengine` lists them."""
+    return ",".join(CACHE_FILE.replace(CACHE, mount) for mount in cache_mounts(core))
+
+
 def hdfs_directories(core: CoreGroup) -> str:
     """Return the directories of a DataNode: on data volumes where there are any, else on the system volume."""
     data = next((volume.count for volume in core.volumes if volume.purpose == "data"), 0)

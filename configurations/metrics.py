@@ -148,9 +148,9 @@ _NODE: Final = (
         "LongPauses", "Count", "pauseWarnThresholdExceeded",
         "JVM pauses longer than ten seconds, after which ZooKeeper may have expired the session",
     ),
-    ("DiskUsed", "None", "statvfs", "fraction of the cache volume in use; at 0.90 EMR replaces the node"),
-    ("VolumeBytes", "Bytes", "/sys/dev/block", "bytes read from and written to the cache volume"),
-    ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of the cache volume"),
+    ("DiskUsed", "None", "statvfs", "fraction in use of the fullest cache volume; at 0.90 EMR replaces the node"),
+    ("VolumeBytes", "Bytes", "/sys/dev/block", "bytes read from and written to the busiest cache volume"),
+    ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of the busiest cache volume"),
 )  # fmt: skip
 _AWS: Final = (
     (MetricSource.S3, "GetRequests", "requests", "GETs below the HBase root, from all clients"),

@@ -243,7 +243,8 @@ def _of_room(plan: Plan) -> Iterator[Alarm]:
             f"warmbase plan {plan.environment} to compare.",
         )
     volume = plan.core.volume("cache")
-    planned = (plan.cache.size_bytes + plan.persistence.file_bytes) / (volume.count * volume.size_bytes)
+    # The index is on the first of the volumes, which share the cache evenly.
+    planned = (plan.cache.size_bytes / volume.count + plan.persistence.file_bytes) / volume.size_bytes
     full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + DISK_MARGIN_FRACTION)), 3)
     yield alarm_above(
         name="disk-full",

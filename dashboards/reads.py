@@ -88,11 +88,16 @@ def _s3(root_bucket: str) -> Graph:
     )
 
 
+def _volume_name(plan: Plan) -> str:
+    """Return the name of the volume that the node's metrics describe: the busiest, where the cache has several."""
+    return "busiest cache volume" if plan.core.volume("cache").count > 1 else "cache volume"
+
+
 def _volume_bytes(plan: Plan) -> Graph:
     volume = plan.core.volume("cache")
-    provisioned = (volume.throughput_mib_s or 0) * MIB * volume.count
+    provisioned = (volume.throughput_mib_s or 0) * MIB
     return Graph(
-        title="Throughput of the cache volume, busiest node",
+        title=f"Throughput of the {_volume_name(plan)}, busiest node",
         lines=(
             GraphLine(
                 of=f"MAX({search(metric('VolumeBytes'), 'Sum', MINUTE)}) / {MINUTE}", id="bytes", label="busiest"
@@ -105,9 +110,9 @@ def _volume_bytes(plan: Plan) -> Graph:
 
 def _volume_operations(plan: Plan) -> Graph:
     volume = plan.core.volume("cache")
-    provisioned = (volume.iops or 0) * volume.count
+    provisioned = volume.iops or 0
     return Graph(
-        title="Reads and writes of the cache volume, busiest node",
+        title=f"Reads and writes of the {_volume_name(plan)}, busiest node",
         lines=(
             GraphLine(
                 of=f"MAX({search(metric('VolumeOperations'), 'Sum', MINUTE)}) / {MINUTE}", id="io", label="busiest"

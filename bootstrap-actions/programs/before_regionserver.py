@@ -219,20 +219,26 @@ def occupied_bytes(file: Path) -> int:
 
 
 def room(cache: BucketCache, options: argparse.Namespace) -> dict[Path, int]:
-    """Return the bytes that each file on the volume may grow to; a file elsewhere is reported and left out.
+    """Return the bytes that each file on the volumes may grow to; a file elsewhere is reported and left out.
 
     The index grows with the cache, and is written beside its predecessor.
     """
     index_mib = math.ceil(options.index_mib * cache.size_mib / options.cache_mib)
     share_bytes = math.ceil(cache.size_mib * MIB / len(cache.files))
     wanted = {**dict.fromkeys(cache.files, share_bytes), cache.index_file: 2 * index_mib * MIB}
-    for file in [file for file in wanted if options.volume not in file.parents]:
+    for file in [file for file in wanted if volume_of(file, options.volume) is None]:
+        volumes = " or ".join(map(str, options.volume))
         say(
-            f"{file} is not under {options.volume}: its directory and its room are not checked, and its disk may be"
-            f" HDFS's or the node's own. Name a path under {options.volume} in hbase-site.xml"
+            f"{file} is not under {volumes}: its directory and its room are not checked, and its disk may be"
+            f" HDFS's or the node's own. Name a path under {volumes} in hbase-site.xml"
         )
         del wanted[file]
     return wanted
+
+
+def volume_of(file: Path, volumes: list[Path]) -> Path | None:
+    """Return the volume that the file is on; None where it is on no volume of the cache."""
+    return next((volume for volume in volumes if volume in file.parents), None)
 
 
 def check_room(volume: Path, wanted: dict[Path, int]) -> None:
@@ -259,6 +265,12 @@ def check_room(volume: Path, wanted: dict[Path, int]) -> None:
     )
 
 
+def check_rooms(volumes: list[Path], wanted: dict[Path, int]) -> None:
+    """Raises Refused unless each volume has room for its own files."""
+    for volume in volumes:
+        check_room(volume, {file: size for file, size in wanted.items() if volume_of(file, volumes) == volume})
+
+
 def make_directory(directory: Path, owner: str) -> None:
     """Makes the directory, if it is missing, for the RegionServer alone."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -283,9 +295,9 @@ def arguments() -> argparse.Namespace:
     """Return the arguments that the unit's drop-in gives."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--hbase-site", type=Path, default=HBASE_SITE)
-    parser.add_argument("--volume", type=Path, required=True)
+    parser.add_argument("--volume", type=Path, required=True, action="append", help="where a cache volume is mounted")
     parser.add_argument("--owner", required=True)
-    parser.add_argument("--cache-file", type=Path, required=True)
+    parser.add_argument("--cache-file", required=True, help="the cache file, or several with commas between them")
     parser.add_argument("--cache-mib", type=int, required=True)
     parser.add_argument("--index-file", type=Path, required=True)
     parser.add_argument("--index-mib", type=int, required=True)
@@ -299,14 +311,15 @@ def prepare(options: argparse.Namespace) -> None:
     if cache is None:
         say(f"the BucketCache uses no disk ('hbase.bucketcache.ioengine' in {options.hbase_site}): nothing to check")
         return
-    if not os.path.ismount(options.volume):
-        raise Refused(f"{options.volume} is not mounted", "the cache would fill the root disk", "mount -a")
+    for volume in options.volume:
+        if not os.path.ismount(volume):
+            raise Refused(f"{volume} is not mounted", "the cache would fill the root disk", "mount -a")
     wanted = room(cache, options)
     for file in wanted:
         make_directory(file.parent, options.owner)
     if cache.index_file in wanted:
         guarded("index guard", SKIP_INDEX_GUARD, lambda: guard_index(cache.index_file, options.index_format))
-    guarded("room check", SKIP_ROOM_CHECK, lambda: check_room(options.volume, wanted))
+    guarded("room check", SKIP_ROOM_CHECK, lambda: check_rooms(options.volume, wanted))
 
 
 def main() -> int:

@@ -48,7 +48,7 @@ SECTOR_BYTES = 512  # the unit of /sys/dev/block/*/stat, whatever the device's o
 
 
 class Counters(NamedTuple):
-    """The counters of the RegionServer and of its cache's volume since `started`, and how full its cache is."""
+    """The counters of the RegionServer since `started`, and how full its cache is; and those of its cache volumes."""
 
     started: int
     hits: int
@@ -58,8 +58,8 @@ class Counters(NamedTuple):
     long_pauses: int
     used_bytes: int
     free_bytes: int
-    volume_bytes: int
-    volume_operations: int
+    volume_bytes: list[int]
+    volume_operations: list[int]
 
 
 class Memory(NamedTuple):
@@ -98,7 +98,7 @@ def bean_of(url: str, query: str) -> dict[str, object] | None:
         return None
 
 
-def counters(bean: dict[str, object], volume: tuple[int, int]) -> Counters | None:
+def counters(bean: dict[str, object], volumes: list[tuple[int, int]]) -> Counters | None:
     """Return the RegionServer's counters; None where it is starting and has not all of them."""
     try:
         return Counters(
@@ -110,8 +110,8 @@ def counters(bean: dict[str, object], volume: tuple[int, int]) -> Counters | Non
             long_pauses=int(bean.get("pauseWarnThresholdExceeded", 0)),
             used_bytes=int(bean["l2CacheSize"]),
             free_bytes=int(bean["l2CacheFreeSize"]),
-            volume_bytes=volume[0],
-            volume_operations=volume[1],
+            volume_bytes=[moved for moved, _ in volumes],
+            volume_operations=[operations for _, operations in volumes],
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -126,6 +126,16 @@ def volume_counters(directory: Path, devices: Path) -> tuple[int, int]:
     return 0, 0
 
 
+def cache_volumes(first: Path) -> list[Path]:
+    """Return where the cache volumes are mounted: cache, and beside it cache-2 and so on."""
+    return [first, *sorted(first.parent.glob(f"{first.name}-[0-9]*"))]
+
+
+def busiest(before: list[int], now: list[int]) -> int:
+    """Return the change of a counter on the volume where it changed most; at least 0, because a counter may restart."""
+    return max((after - earlier for earlier, after in zip(before, now)), default=0)
+
+
 def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]:
     """Return the figures of the window between two runs; without a read it has no hit ratio.
 
@@ -133,7 +143,7 @@ def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]
     """
     if now.started != before.started:
         volume = {"volume_bytes": before.volume_bytes, "volume_operations": before.volume_operations}
-        before = Counters(now.started, 0, 0, 0, 0, 0, 0, 0, 0, 0)._replace(**volume)
+        before = Counters(now.started, 0, 0, 0, 0, 0, 0, 0, [], [])._replace(**volume)
     hits = now.hits - before.hits
     misses = (now.misses - before.misses) / misses_for_one
     size_bytes = now.used_bytes + now.free_bytes
@@ -148,8 +158,8 @@ def window(before: Counters, now: Counters, misses_for_one: int) -> list[Figure]
         Figure("LongPauses", now.long_pauses - before.long_pauses, "Count"),
         Figure("Fill", now.used_bytes / size_bytes if size_bytes else 0.0, "None"),
         Figure("FreeBytes", now.free_bytes, "Bytes"),
-        Figure("VolumeBytes", max(0, now.volume_bytes - before.volume_bytes), "Bytes"),
-        Figure("VolumeOperations", max(0, now.volume_operations - before.volume_operations), "Count"),
+        Figure("VolumeBytes", max(0, busiest(before.volume_bytes, now.volume_bytes)), "Bytes"),
+        Figure("VolumeOperations", max(0, busiest(before.volume_operations, now.volume_operations)), "Count"),
     ]
     if hits + misses > 0:
         ratio = hits / (hits + misses)
@@ -202,8 +212,8 @@ def current_figures(options: argparse.Namespace, bean: dict[str, object], memory
         Figure("IndexBehindSeconds", behind_seconds, "Seconds"),
     ]
     with suppress(OSError):
-        disk = os.statvfs(options.cache)
-        figures.append(Figure("DiskUsed", 1 - disk.f_bavail / disk.f_blocks, "None"))
+        disks = [os.statvfs(volume) for volume in cache_volumes(options.cache)]
+        figures.append(Figure("DiskUsed", max(1 - disk.f_bavail / disk.f_blocks for disk in disks), "None"))
     with suppress(KeyError, TypeError, ValueError):
         figures.append(Figure("GetP99", float(str(bean["Get_99th_percentile"])), "Milliseconds"))
     return figures
@@ -215,11 +225,16 @@ def remembered(state: Path, now_seconds: float) -> Memory | None:
         fields = json.loads(state.read_text(encoding="utf-8"))
         if fields["at"] >= now_seconds:
             return None
-        before = Counters(**{name: int(fields["counters"][name]) for name in Counters._fields})
+        before = Counters(**{name: whole(fields["counters"][name]) for name in Counters._fields})
         changed_at = None if fields["changed_at"] is None else float(fields["changed_at"])
         return Memory(float(fields["at"]), before, int(fields["bytes_before_restart"]), changed_at)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def whole(value: object) -> object:
+    """Return a counter, or the counters of each volume, as whole numbers."""
+    return [int(count) for count in value] if isinstance(value, list) else int(str(value))
 
 
 def remember(state: Path, memory: Memory) -> None:
@@ -278,7 +293,8 @@ def main() -> int:
     """Return the exit status for systemd."""
     options = arguments()
     bean, at = bean_of(options.region_server, f"qry={quote(BEAN, safe=':=,')}"), time.time()
-    now = counters(bean, volume_counters(options.cache, options.block_devices)) if bean else None
+    volumes = [volume_counters(volume, options.block_devices) for volume in cache_volumes(options.cache)]
+    now = counters(bean, volumes) if bean else None
     figures = [Figure("Answering", float(now is not None), "Count")]
     before, memory = remembered(options.state, at), None
     if bean is None or now is None:

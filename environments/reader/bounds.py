@@ -47,6 +47,7 @@ VOLUME = Bounds(
     text=size_text,
     reason="EMR offers no smaller volume for core nodes, and EBS no larger one",
 )
+VOLUMES = Bounds(least=1, most=gp3.EMR_MOST_VOLUMES, reason="a core node has at most 12 volumes for one purpose")
 IOPS = Bounds(least=gp3.INCLUDED_IOPS, most=80_000, reason="gp3 includes 3,000 IOPS and takes no more than 80,000")
 THROUGHPUT = Bounds(
     least=gp3.INCLUDED_MIB_S * MIB,

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from environments.reader import bounds
 from environments.reader.messages import quoted
-from environments.reader.scalars import Auto, Rate, Size, not_a_switch, only
+from environments.reader.scalars import Auto, Rate, Size, not_a_switch
 from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
 from environments.reader.workload_schema import ReadsSection, TargetsSection
 from facts.instance_types import instance_types
@@ -72,14 +72,31 @@ def _gp3_throughput(section: RawSection) -> Iterator[Refusal]:
         )
 
 
+def _several_volumes(section: RawSection) -> Iterator[Refusal]:
+    """Refuse several volumes where only a cache on EBS may have them."""
+    count = section.whole("count", 1)
+    if count is None or count <= 1:
+        return
+    if section.text("type", GP3) != GP3:
+        yield Refusal(at=("count",), why="an instance has one drive for the cache", fix="write 1, or use gp3")
+    elif section.text("purpose") == "system":
+        yield Refusal(at=("count",), why="a node has one system volume", fix="write 1, and a larger size")
+
+
 class VolumeSection(Section):
     """One kind of data volume on each core node. The defaults are gp3's own: 3,000 IOPS and 125 MiB/s."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (_whole_units, _not_as_the_root_disk, _gp3_iops, _gp3_throughput)
+    rules: ClassVar[tuple[Rule, ...]] = (
+        _whole_units,
+        _not_as_the_root_disk,
+        _gp3_iops,
+        _gp3_throughput,
+        _several_volumes,
+    )
 
     purpose: Literal["cache", "system"]
     type: Literal["gp3", "nvme"] = "gp3"
-    count: Annotated[int, only(1)] = 1
+    count: Annotated[int, bounds.VOLUMES, Field(examples=[1])] = 1
     size: Annotated[Size, bounds.VOLUME, Field(examples=["500 GiB"])]
     iops: Annotated[int, bounds.IOPS] = gp3.INCLUDED_IOPS
     throughput: Annotated[Rate, bounds.THROUGHPUT] = INCLUDED_BYTES_PER_SECOND

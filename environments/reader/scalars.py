@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from environments.reader.messages import flow, quoted
+from environments.reader.messages import quoted
 from environments.reader.section import refuse
 from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
@@ -91,18 +91,6 @@ class Bounds:
 
     def _holds(self, value: float) -> bool:
         return (value > self.above if self.least is None else value >= self.least) and value <= self.most
-
-
-def only(*honoured: object, reason: str = "") -> AfterValidator:
-    """Refuses a value that the schema knows and that nothing behind it honours yet."""
-
-    def checked(value: Any) -> Any:  # noqa: ANN401 - any field may use it
-        if value in honoured:
-            return value
-        names = " or ".join(map(flow, honoured))
-        raise refuse(f"{quoted(value)} is not supported yet{reason and f': {reason}'}", f"use {names}")
-
-    return AfterValidator(checked)
 
 
 def _without_per_second(value: object) -> object:

@@ -191,8 +191,8 @@ def _counters(node: Any, moment: Moment) -> Any:  # noqa: ANN401 - of a program 
         long_pauses=0,
         used_bytes=cache.l2_bytes,
         free_bytes=CACHE_BYTES - cache.l2_bytes,
-        volume_bytes=0,
-        volume_operations=0,
+        volume_bytes=[],
+        volume_operations=[],
     )
 
 

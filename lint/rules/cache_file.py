@@ -9,6 +9,7 @@ from lint.finding import Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from lint.rules.volumes import files_of, largest_volume_gib, room_gib
+from sizing import gp3
 from sizing.disks import FILL_FRACTION
 from sizing.units import GIB, MIB
 
@@ -56,39 +57,31 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
 
 
 @rule(
-    id="WB211",
-    severity=Severity.WARNING,
-    title="cache size that its files do not divide evenly",
-    because="HBase gives each file the same whole share and drops the remainder",
-    fix="make the size a multiple of the number of files",
-    source="HBase 2.6.2 FileIOEngine",
-    proof=NEEDS_LOAD,
-)
-def _uneven_files(node: LintedNode) -> Iterator[Violation]:
-    files, size_mib = node.cache_files, node.cache_mib
-    if len(files) > 1 and size_mib is not None and size_mib % len(files):
-        yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"{size_mib:,.0f} MiB cannot be divided evenly over {len(files)} files",
-        )
-
-
-@rule(
     id="WB212",
     severity=Severity.WARNING,
-    title="cache spread over several files",
-    because="HBase does not stripe files: it fills the first before the second, so while the cache is "
-    "partly full, warm-up and reads use one volume",
-    fix="use one volume with the throughput that you need, or stripe below one file",
+    title="cache on several volumes that one volume could carry",
+    because="HBase does not stripe files: it fills one before the next, so while the cache is partly full, warm-up and "
+    "reads use one volume, and later the most popular blocks are on one volume",
+    fix="use one volume with the throughput that you need",
     source="HBase 2.6.2 FileIOEngine, BucketAllocator",
     proof=NEEDS_LOAD,
 )
 def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
-    if len(node.cache_files) > 1:
+    if len(node.cache_files) > 1 and not _beyond_one_volume(node):
         yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
             message=f"{len(node.cache_files)} files fill one after the other, so the cache is as fast as one volume",
         )
+
+
+def _beyond_one_volume(node: LintedNode) -> bool:
+    """Return whether the cache is larger, or the volumes together are faster, than one volume that EMR documents."""
+    size_mib, several = node.cache_mib, [volume for volume in node.volumes if volume.count > 1]
+    return (size_mib is not None and size_mib * MIB / GIB > FILL_FRACTION * gp3.EMR_DOCUMENTED_GIB) or any(
+        volume.count * (volume.throughput_mib_s or 0) > gp3.EMR_DOCUMENTED_MIB_S
+        or volume.count * (volume.iops or 0) > gp3.MOST_IOPS
+        for volume in several
+    )
 
 
 @rule(

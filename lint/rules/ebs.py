@@ -40,13 +40,20 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     bought = any((volume.throughput_mib_s or 0) > gp3.INCLUDED_MIB_S for volume in volumes)
     if instance is None or not bought:
         return
-    provisioned = sum((volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * volume.count for volume in volumes)
+    provisioned = sum(
+        (volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * _busy_at_once(node, volume) for volume in volumes
+    )
     sustained = instance.ebs_sustained_bytes_per_second // MIB
     if provisioned > sustained:
         yield _volume_violation(
             line=volumes[0].line,
             message=f"{provisioned:,} MiB/s of volumes on {instance.name}, which sustains only {sustained:,}",
         )
+
+
+def _busy_at_once(node: LintedNode, volume: EbsVolume) -> int:
+    """Return how many of these volumes are busy at once: of those with a cache file each, one is the busiest."""
+    return 1 if volume.count == len(node.cache_files) else volume.count
 
 
 @emr_rule(
@@ -63,7 +70,7 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
     bought = any((volume.iops or 0) > gp3.INCLUDED_IOPS for volume in volumes)
     if instance is None or not bought:
         return
-    provisioned = sum((volume.iops or gp3.INCLUDED_IOPS) * volume.count for volume in volumes)
+    provisioned = sum((volume.iops or gp3.INCLUDED_IOPS) * _busy_at_once(node, volume) for volume in volumes)
     if provisioned > instance.ebs_sustained_iops:
         yield _volume_violation(
             line=volumes[0].line,

@@ -29,6 +29,7 @@ UNITS = {
     "warmbase-cache-metrics.timer": ("ActiveState",),
 }
 MOUNTS = ("/warmbase/cache", "/warmbase/system")
+MORE_CACHES = "cache-[0-9]*"
 JAVA = Path("/usr/lib/jvm")
 ACTIONS = Path("/var/lib/warmbase/actions")
 LOGS = Path("/var/log/hbase")
@@ -175,7 +176,7 @@ def main() -> None:
         "java": sorted(home.name for home in JAVA.glob("*")) if JAVA.is_dir() else None,
         "region_server": region_server(arguments.proc),
         "units": {name: unit(name) for name in UNITS},
-        "mounts": {path: mount(path) for path in MOUNTS},
+        "mounts": {path: mount(path) for path in (*MOUNTS, *map(str, Path(MOUNTS[0]).parent.glob(MORE_CACHES)))},
         "devices": devices(),
         "owners": {path: owner(path) for path in OWNED},
         "logs": logs(arguments.logs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from configurations.layout import cache_mounts
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.units import GIB
 
@@ -73,8 +74,10 @@ def _actions_completed(facts: Facts) -> tuple[bool, str]:
 def _volume_checks(context: VerificationContext) -> Iterator[CheckResult]:
     """Check the size of each volume that has a path of its own."""
     for volume in context.launch.plan.core.volumes:
-        if volume.purpose in {"cache", "system"} and volume.count == 1:
-            path = f"/warmbase/{volume.purpose}"
+        if volume.purpose == "data":
+            continue
+        core = context.launch.plan.core
+        for path in cache_mounts(core) if volume.purpose == "cache" else ("/warmbase/system",):
             yield from Check(
                 f"volume at {path}",
                 "EMR formats and mounts data volumes before bootstrap actions run",

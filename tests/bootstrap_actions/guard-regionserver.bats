@@ -264,6 +264,36 @@ bats_test_function --description "before the RegionServer: a later HBase's index
   assert_output --partial "/warmbase/cache/a/1 30 MiB, /warmbase/cache/b/2 30 MiB,"
 }
 
+@test "before the RegionServer: each volume has room for its own file, and the first for the index" {
+  local two=$CACHE,/warmbase/cache-2/bucketcache/blocks
+  volume_of 40m
+  on_node mkdir -p /warmbase/cache-2
+  guard --cache-volume-gib=1 --cache-mib=64 --index-mib=2 --cache-file="$two"
+  assert_success
+  run on_node cat "$DROP_IN"
+  assert_line "RequiresMountsFor=/warmbase/cache /warmbase/cache-2 /warmbase/system"
+  assert_line --partial "--volume=/warmbase/cache --volume=/warmbase/cache-2 --owner=hbase"
+  site size=64 "ioengine=files:$two" "persistent.path=$INDEX"
+  start_pre
+  assert_failure 1
+  assert_output --partial "/warmbase/cache-2 is not mounted"
+  on_node mount -t tmpfs -o size=40m tmpfs /warmbase/cache-2
+  start_pre
+  assert_success
+  assert_equal "$(on_node stat -c '%U %a' /warmbase/cache-2/bucketcache)" "hbase 750"
+  fill /warmbase/cache-2/precious 20
+  start_pre
+  assert_failure 1
+  assert_output --partial "/warmbase/cache-2 has no room for the BucketCache"
+  assert_output --partial "32 MiB needed; 20 MiB free"
+  on_node rm /warmbase/cache-2/precious
+  fill /warmbase/cache/precious 6
+  start_pre
+  assert_failure 1
+  assert_output --partial "/warmbase/cache has no room for the BucketCache"
+  assert_output --partial "36 MiB needed; 34 MiB free"
+}
+
 elsewhere() {
   local places="/ /mnt1 /warmbase /warmbase/cached" before
   volume_of 64m

@@ -282,6 +282,51 @@ STUB
   assert [ ! -e "$node/warmbase/cache" ]
 }
 
+mount_caches() { act mount-volumes --cache-volume-gib=1 --cache-volumes=2 --system-volume-gib=3; }
+
+@test "mount-volumes: two cache volumes each have their path, after a reboot and in any order" {
+  attach 1
+  local first=$disk second system target before
+  attach 1
+  second=$disk
+  attach 3
+  system=$disk
+  mount_caches
+  assert_success
+  assert_volume cache "$first"
+  assert_volume cache-2 "$second"
+  assert_volume system "$system"
+  assert_equal "$(on_node stat -c %a /warmbase/cache-2)" 755
+  run on_node findmnt -no OPTIONS --mountpoint /warmbase/cache-2
+  assert_output --partial noatime
+  run on_node cat /etc/fstab
+  assert_line --regexp "^/warmbase/volumes/cache-2/warmbase-cache-2 /warmbase/cache-2 none bind,nofail"
+  before=$(changed)
+  mount_caches
+  assert_success
+  assert_equal "$(changed)" "$before"
+  for target in cache cache-2; do on_node umount "/warmbase/$target" "/warmbase/volumes/$target"; done
+  disks=("$second" "$first" "$system")
+  stub lsblk <<LSBLK
+case "\$*" in */dev/*) exec $(command -v lsblk) "\$@" ;; esac
+for device in ${disks[*]}; do $(command -v lsblk) "\$@" "\$device"; done | sed 's/ loop / disk /'
+LSBLK
+  mount_caches
+  assert_success
+  assert_volume cache "$first"
+  assert_volume cache-2 "$second"
+}
+
+@test "mount-volumes: one cache volume too few is refused, and none is touched" {
+  attach 1
+  local only=$disk
+  attach 3
+  mount_caches
+  assert_failure 1
+  assert_output --partial "1 disks of 1 GiB, exactly 2 needed"
+  is_blank "$only"
+}
+
 mount_data() { act mount-volumes --system-volume-gib=3 --data-volume-gib=1 --data-volumes=2; }
 
 # assert_data NUMBER DEVICE: that it is what is seen at /warmbase/data/NUMBER.

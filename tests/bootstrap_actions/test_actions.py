@@ -51,6 +51,17 @@ WRONG = [
     ("guard-regionserver", "--cache-mib=08", "--cache-mib='08': must be a whole number of MiB"),
     ("guard-regionserver", "--cache-mib=-1", "--cache-mib='-1': must be"),
     ("guard-regionserver", "--cache-mib=16777217", "--cache-mib='16777217': must be"),
+    ("mount-volumes", "--cache-volumes=25", "--cache-volumes='25': must be a whole number of disks from 1 to 24"),
+    (
+        "guard-regionserver",
+        "--cache-file=/warmbase/cache/a/1,/warmbase/cache2/a/1",
+        "--cache-file='/warmbase/cache2/a/1': must be a file in",
+    ),
+    (
+        "guard-regionserver",
+        "--cache-file=/warmbase/cache/index/bucketcache.index,/warmbase/cache-2/a/1",
+        "are the same path",
+    ),
     ("guard-regionserver", "--cache-mib=1009", "is 1025 MiB, the volume 1024 MiB: plan a smaller cache"),
     ("guard-regionserver", "--index-format=newest", "--index-format='newest': must be chunked or streamed"),
     ("guard-regionserver", "--stop-seconds=2m", "--stop-seconds='2m': must be a whole number of seconds"),

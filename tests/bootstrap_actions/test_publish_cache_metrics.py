@@ -60,9 +60,11 @@ class PublishingNode:
         """Return the kernel's counters of block devices."""
         return self.directory / "block"
 
-    def volume(self, *, reads: int, sectors_read: int, writes: int, sectors_written: int) -> None:
-        """Return what the kernel has counted of the cache's volume."""
-        device = self.directory.stat().st_dev
+    def volume(
+        self, *, reads: int, sectors_read: int, writes: int, sectors_written: int, directory: Path | None = None
+    ) -> None:
+        """Write what the kernel has counted of the volume of a directory, by default the first volume of the cache."""
+        device = (directory or self.directory).stat().st_dev
         place = self.devices / f"{os.major(device)}:{os.minor(device)}"
         place.mkdir(parents=True, exist_ok=True)
         (place / "stat").write_text(f"  {reads} 0 {sectors_read} 0 {writes} 0 {sectors_written} 0 0 0 0\n")
@@ -285,6 +287,19 @@ def test_what_the_volume_did_is_published(node: PublishingNode) -> None:
     node.volume(reads=25, sectors_read=180, writes=6, sectors_written=44)
     node.minute()
     assert (node.published()["VolumeOperations"], node.published()["VolumeBytes"]) == (16, 104 * 512)
+
+
+def test_the_busiest_of_several_volumes_is_published(node: PublishingNode) -> None:
+    second = node.directory.with_name(f"{node.directory.name}-2")
+    second.symlink_to("/dev/shm")  # noqa: S108 - another device
+    assert second.stat().st_dev != node.directory.stat().st_dev
+    node.volume(reads=900, sectors_read=9_000, writes=900, sectors_written=9_000)
+    node.volume(reads=10, sectors_read=80, writes=5, sectors_written=40, directory=second)
+    node.minute()
+    node.volume(reads=907, sectors_read=9_000, writes=900, sectors_written=9_000)
+    node.volume(reads=14, sectors_read=180, writes=6, sectors_written=44, directory=second)
+    node.minute()
+    assert (node.published()["VolumeOperations"], node.published()["VolumeBytes"]) == (7, 104 * 512)
 
 
 def test_a_restart_that_lost_the_cache_is_told_apart_from_one_that_kept_it(node: PublishingNode) -> None:

@@ -426,6 +426,11 @@ def test_an_endless_file_is_refused() -> None:
             "[{purpose: cache, type: nvme, size: 884 GiB}, {purpose: system, size: 64 GiB}]",
             "the calculator chooses the type",
         ),
+        (
+            "[{purpose: cache, size: 100 GiB}, {purpose: system, size: 64 GiB, count: 2}]",
+            "a node has one system volume",
+        ),
+        ("[{purpose: cache, size: 1 TiB, count: 13}, {purpose: system, size: 64 GiB}]", "at least 1 and at most 12"),
     ],
 )
 def test_volumes_that_ebs_or_the_node_cannot_do_are_refused(write: Write, volumes: str, why: str) -> None:
@@ -551,6 +556,14 @@ def test_the_schema_of_inspections_is_current(request: pytest.FixtureRequest) ->
         file.parent.mkdir(exist_ok=True)
         file.write_text(inspection_schema_text())
     assert file.read_text() == inspection_schema_text()
+
+
+def test_a_drive_is_one_volume(write: Write) -> None:
+    drive_gib = instance_types()["i8g.4xlarge"].nvme_disk_bytes // GIB
+    cache = f"{{purpose: cache, type: nvme, count: 2, size: {drive_gib} GiB}}"
+    core = f"{{core: {{type: i8g.4xlarge, count: 3, volumes: [{cache}, {{purpose: system, size: 64 GiB}}]}}}}"
+    [found] = problems(write(GOOD.replace("{role: active}", core)))
+    assert "an instance has one drive for the cache" in found
 
 
 def test_a_pinned_drive_does_what_the_instance_has(write: Write) -> None:

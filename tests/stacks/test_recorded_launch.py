@@ -184,7 +184,6 @@ CHANGES: dict[str, list[dict[str, object]]] = {
 REFUSED_CHANGES = {
     ("access.security_groups.[]", 0): "a security group belongs to a VPC",
     ("account", 1): "cannot be changed on a running cluster",
-    ("clusters.*.core.volumes.[].count", 1): "not supported yet",
     ("clusters.*.core.volumes.[].purpose", 0): "one cache volume and one system volume",
     ("clusters.*.core.volumes.[].purpose", 1): "one cache volume and one system volume",
     ("clusters.*.core.volumes.[].type", 1): "r8g.2xlarge has 0",

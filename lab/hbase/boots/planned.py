@@ -72,7 +72,7 @@ def _bucket_cache(plan: Plan) -> Mapping[str, Value]:
     cache, persistence = plan.cache, plan.persistence
     allocator = BucketAllocator(capacity_bytes=cache.size_bytes, sizes=cache.bucket_sizes)
     return {
-        "engine": f"files:{layout.CACHE_FILE}",
+        "engine": f"files:{layout.cache_files(plan.core)}",
         "BucketCache": float(cache.size_mib),
         "capacity": byte_text(cache.size_bytes),
         "whole buckets": float(allocator.total_bytes),
