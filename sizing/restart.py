@@ -46,7 +46,6 @@ class RestartLoad:
     restores_in_background: bool
     retained: bool = True
     """True if the master waits for the server, because the server has a cache to return to."""
-    boot_seconds: float = BOOT_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +115,7 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
     """
     pre_touch = server.heap_bytes / PRE_TOUCH_BYTES_PER_SECOND if server.pre_touch else 0.0
     restore = restore_seconds(server.cached_blocks)
-    away = server.boot_seconds + pre_touch + (0.0 if server.restores_in_background else restore)
+    away = BOOT_SECONDS + pre_touch + (0.0 if server.restores_in_background else restore)
     late = late_seconds(away) if server.retained else 0.0
     opening = opening_seconds(server) + (max(0.0, restore - late) if server.restores_in_background else 0.0)
     stop = server.cached_blocks * DUMP_SECONDS_PER_BLOCK
@@ -126,7 +125,7 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
         stop_seconds=stop,
         pre_touch_seconds=pre_touch,
         restore_seconds=restore,
-        boot_seconds=server.boot_seconds,
+        boot_seconds=BOOT_SECONDS,
         away_seconds=away,
         late_seconds=late,
         opening_seconds=opening,

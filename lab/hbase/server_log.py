@@ -1,4 +1,4 @@
-"""The times that a RegionServer's own log tells: until it served, and until it had read back its cache's index."""
+"""The log of a RegionServer, which says how long it took to read back its cache's index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sizing.problem import OperationFailed
 
 STAMPED: Final = re.compile(r"^(\d{4}-\d\d-\d\dT\S+) (.*)")
 STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
-SERVING: Final = "Serving as "
 RESTORING: Final = "Allocating cache"
 RESTORED: Final = re.compile(r".*retrieved from file successfully with size: (\d+)")
 
@@ -24,19 +23,6 @@ class Restored:
 
     blocks: int
     seconds: float
-
-
-def boot_seconds(log: Path, begins: int = 0) -> float:
-    """Return the time from the first line of a log, from that byte on, until the RegionServer served.
-
-    Raises OperationFailed where the log does not say that it serves.
-    """
-    first = None
-    for moment, text in _lines(log, begins):
-        first = first or moment
-        if SERVING in text:
-            return (moment - first).total_seconds()
-    raise _silent(log, "does not say when the RegionServer served")
 
 
 def restored(log: Path) -> Restored:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
-from statistics import mean
+from statistics import median
 from typing import Final
 
 from lab.hbase.bench import FRESH_SECONDS, Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, fill, over_time, within
 from lab.hbase.interleaving import IN_TURN, in_turn
+from lab.hbase.limits.machine import OwnCpu
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.recording import Recording, Sample
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
-from lab.hbase.server_log import boot_seconds, restored
-from sizing.restart import RestartLoad, restart
+from lab.hbase.server_log import restored
+from sizing.restart import RestartLoad, opening_seconds, restore_seconds
 
 TITLE: Final = "Restarts"
 QUESTION: Final = (
@@ -29,7 +30,7 @@ SYSTEM_REGIONS: Final = 2  # hbase:meta and hbase:namespace
 RESTORED_FRACTION: Final = 0.995
 AS_FAST: Final = 0.97
 BEST_OF: Final = 3
-"""The windows after each start, of which the best counts, for the control as for the cases."""
+"""The windows after each start, of which the best counts, because other work comes and goes within seconds."""
 FORGETFUL: Final = varied(
     {"hbase.bucketcache.persistent.path": None, "hbase.rs.prefetchblocksonopen": "false"},
     "without persistence, and without prefetch, which would hide the loss, for comparison",
@@ -60,14 +61,17 @@ CASES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartResult:
-    """A restart's counts of blocks and its windows; a control has its boot without an index and the last window."""
+    """A restart's counts of blocks and its windows; a control has no first window, and was away with an empty cache.
+
+    `reads_per_cpu_second` counts the processor time of all the lab's processes in the best window.
+    """
 
     after: Window
     first: Window | None = None
     cached: int = 0
     recovered: int = 0
-    away: float = 0.0
-    boot: float = 0.0
+    reads_per_cpu_second: float
+    away: float
     samples: tuple[Sample, ...] = ()
 
     @property
@@ -76,22 +80,43 @@ class RestartResult:
         return self.after.measured.operations_per_second
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """The control's reads a second, and a case's figures over those of its controls."""
+
+    usual: float
+    throughput: float
+    per_cpu_second: float
+
+
 def run(lab: Experiment) -> ScenarioResult:
     """Return each case in turn with a server that has filled its cache by prefetch, and at last one that forgets."""
     lab = lab.filled()
     turns = in_turn(partial(_unrestarted, lab), [partial(_restarted, lab, case) for case in CASES[:-1]])
     forgetful = _restarted(lab, CASES[-1])
-    boot = mean(control.boot for control in turns.controls)
     results = [*turns.rounds[0], forgetful]
-    ratios = [turns.ratio(number, lambda result: result.per_second) for number in range(len(CASES) - 1)]
-    ratios.append(forgetful.per_second / turns.controls[-1].per_second)
+    boot_seconds = median(control.away for control in turns.controls)
+    usual, last = turns.controls[0].per_second, turns.controls[-1]
+    against = [
+        Against(
+            usual=usual,
+            throughput=turns.ratio(number, lambda result: result.per_second),
+            per_cpu_second=turns.ratio(number, lambda result: result.reads_per_cpu_second),
+        )
+        for number in range(len(CASES) - 1)
+    ]
+    against.append(
+        Against(
+            usual=usual,
+            throughput=forgetful.per_second / last.per_second,
+            per_cpu_second=forgetful.reads_per_cpu_second / last.reads_per_cpu_second,
+        )
+    )
     return ScenarioResult(
         figures=tuple(
             figure
-            for case, result, ratio in zip(CASES, results, ratios, strict=True)
-            for figure in _figures(
-                case, result, _away_seconds(lab, result.cached, boot), (turns.controls[0].per_second, ratio)
-            )
+            for case, result, ratios in zip(CASES, results, against, strict=True)
+            for figure in _figures(case, result, _away_seconds(lab, result.cached, boot_seconds), ratios)
         ),
         charts=tuple(_chart(case, result) for case, result in zip(CASES, results, strict=True)),
         recorded=tuple(
@@ -112,19 +137,23 @@ def _chart(case: RestartCase, result: RestartResult) -> Chart:
 def _unrestarted(lab: Experiment) -> RestartResult:
     """Return the reads of a server that began with an empty cache and has filled it, after as long a time of reads."""
     bench = lab.bench
-    bench.serve(LabServer(), cold=True)
-    log = bench.cluster.place.log(LabServer().name)
-    boot = boot_seconds(log, bench.cluster.begun[log])
+    bench.cluster.stop_servers()
+    away = bench.serve(LabServer(), cold=True)
     bench.wait_until_still(PREFETCHED_SECONDS)
     bench.store.set(bench.latency)
     bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
-    return RestartResult(after=_best(lab), boot=boot)
+    after, per_cpu_second = _best(lab)
+    return RestartResult(after=after, reads_per_cpu_second=per_cpu_second, away=away)
 
 
-def _best(lab: Experiment) -> Window:
-    """Return the best of several windows, because other work on this machine comes and goes within seconds."""
-    windows = (lab.bench.measure(lab.table, lab.load()) for _ in range(BEST_OF))
-    return max(windows, key=lambda window: window.measured.operations_per_second)
+def _best(lab: Experiment) -> tuple[Window, float]:
+    """Return the fastest window, and the best reads for a second of the lab's own processor time in any window."""
+    windows, per_cpu_second = [], []
+    for _ in range(BEST_OF):
+        used, began = OwnCpu(), time.monotonic()
+        windows.append(lab.bench.measure(lab.table, lab.load()))
+        per_cpu_second.append(windows[-1].measured.reads / (used.cores() * (time.monotonic() - began)))
+    return max(windows, key=lambda window: window.measured.operations_per_second), max(per_cpu_second)
 
 
 def _restarted(lab: Experiment, case: RestartCase) -> RestartResult:
@@ -142,9 +171,15 @@ def _restarted(lab: Experiment, case: RestartCase) -> RestartResult:
             else bench.sample(0.0).cache.l2_blocks
         )
         first = bench.measure(lab.table, lab.load(seconds=FIRST_MINUTE_SECONDS))
-    after = _best(lab)
+    after, per_cpu_second = _best(lab)
     return RestartResult(
-        cached=cached, recovered=recovered, away=away, first=first, after=after, samples=tuple(samples)
+        cached=cached,
+        recovered=recovered,
+        reads_per_cpu_second=per_cpu_second,
+        away=away,
+        first=first,
+        after=after,
+        samples=tuple(samples),
     )
 
 
@@ -162,7 +197,7 @@ def _away(lab: Experiment, case: RestartCase) -> float:
 
 
 def _figures(
-    case: RestartCase, result: RestartResult, away_seconds: float, against: tuple[float, float]
+    case: RestartCase, result: RestartResult, away_seconds: float, against: Against
 ) -> tuple[Measurement, ...]:
     cached, recovered = result.cached, result.recovered
     return (
@@ -190,15 +225,16 @@ def _figures(
             unit="s",
             measured=result.away,
             predicted=away_seconds,
-            because="from the end of the old process: the mean boot of the controls in this run, which read no index, "
-            "then restoring the index, the master's sleep and opening regions",
+            because="from the end of the old process: the median start of the controls in this run, which read no "
+            "index and opened their regions from an S3 that answers at once; the calculator adds the index and S3's "
+            "latency",
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5) if case.keeps else None,
         ),
-        *_reading_figures(case, result.first or result.after, *against),
+        *_reading_figures(case, result.first or result.after, against),
     )
 
 
-def _reading_figures(case: RestartCase, first: Window, usual: float, ratio: float) -> tuple[Measurement, ...]:
+def _reading_figures(case: RestartCase, first: Window, against: Against) -> tuple[Measurement, ...]:
     figure = partial(Measurement, case=case.name)
     return (
         figure(
@@ -218,15 +254,21 @@ def _reading_figures(case: RestartCase, first: Window, usual: float, ratio: floa
         figure(
             name="throughput against before, in the first minute",
             unit="x",
-            measured=first.measured.operations_per_second / usual,
+            measured=first.measured.operations_per_second / against.usual,
             because="the JVM is cold as well",
         ),
         figure(
             name="throughput against before, after it",
             unit="x",
-            measured=ratio,
-            because=f"the same reads with a warm JVM, the best of {BEST_OF}; {IN_TURN}. The control is a "
-            "server that filled its cache by prefetch"
+            measured=against.throughput,
+            because="the same reads with a warm JVM; other work on this machine takes a part of its cores at times",
+        ),
+        figure(
+            name="reads for a second of processor time against before, after it",
+            unit="x",
+            measured=against.per_cpu_second,
+            because="the processor time of all the lab's processes, which limits the throughput of two cores, the best "
+            f"of {BEST_OF} windows; {IN_TURN}. The control is a server that filled its cache by prefetch"
             if case.keeps
             else "the same reads with a warm JVM, over the last control",
             target=at_least(AS_FAST) if case.keeps else None,
@@ -235,17 +277,14 @@ def _reading_figures(case: RestartCase, first: Window, usual: float, ratio: floa
 
 
 def _away_seconds(lab: Experiment, cached: int, boot_seconds: float) -> float:
-    """Return the calculator's restart with the boot that was measured here, at the latency that S3 has here."""
-    estimate = restart(
-        RestartLoad(
-            heap_bytes=lab.miniature.heap_mib << 20,
-            cached_blocks=cached,
-            regions=lab.miniature.regions + SYSTEM_REGIONS,
-            open_region_threads=lab.bench.cluster.launch.plan.open_region_threads,
-            s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
-            pre_touch=False,  # the measured boot includes it
-            boot_seconds=boot_seconds,
-            restores_in_background=False,
-        )
+    """Return the measured start of a server without an index, and what an index and the latency of S3 add to it."""
+    opening = RestartLoad(
+        heap_bytes=lab.miniature.heap_mib << 20,
+        cached_blocks=cached,
+        regions=lab.miniature.regions + SYSTEM_REGIONS,
+        open_region_threads=lab.bench.cluster.launch.plan.open_region_threads,
+        s3_trip_seconds=lab.bench.latency.latency_ms / 1000,
+        pre_touch=True,
+        restores_in_background=False,
     )
-    return estimate.seconds - estimate.stop_seconds
+    return boot_seconds + restore_seconds(cached) + opening_seconds(opening)

@@ -9,7 +9,7 @@ import pytest
 from lab.hbase.cluster import decisive_line
 from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.scenarios.index import LINE, Histogram
-from lab.hbase.server_log import Restored, boot_seconds, restored
+from lab.hbase.server_log import Restored, restored
 from sizing.problem import OperationFailed
 
 STARTED = "2026-11-22T01:58:{:02},{:03} INFO  [main] bucket.{}\n"
@@ -47,17 +47,6 @@ def test_a_log_without_a_restore_is_no_figure(tmp_path: Path) -> None:
     log.write_text(STARTED.format(1, 0, "FileIOEngine: Allocating cache 1 GB"))
     with pytest.raises(OperationFailed, match="how long the index took"):
         restored(log)
-
-
-def test_a_boot_lasts_from_the_first_line_of_the_last_start_until_the_server_serves(tmp_path: Path) -> None:
-    log = tmp_path / "server.log"
-    earlier = STARTED.format(1, 0, "STARTING") + STARTED.format(9, 0, "Serving as localhost,1,1")
-    log.write_text(earlier + STARTED.format(20, 100, "STARTING") + "\tat a stack trace\n")
-    with pytest.raises(OperationFailed, match="when the RegionServer served"):
-        boot_seconds(log, len(earlier))
-    log.write_text(log.read_text() + STARTED.format(27, 350, "HRegionServer: Serving as localhost,1,2"))
-    assert boot_seconds(log, len(earlier)) == 7.25
-    assert boot_seconds(log) == 8.0
 
 
 def test_what_grew_with_the_blocks_is_theirs() -> None:
