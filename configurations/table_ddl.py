@@ -17,6 +17,8 @@ TABLE: Final = "usertable"
 FAMILY: Final = "cf"
 BATCH_KEY: Final = "hbase.reopen.table.regions.progressive.batch.size.max"
 """The names of YCSB, for you to replace where no inspection names tables."""
+BEFORE_KEY: Final = "warmbase.before.load"
+"""The attribute of a table in which the script for an initial load keeps the values that the table had."""
 SMALLEST_BLOCK_BYTES: Final = 8 * KIB
 GET_BLOCK_BYTES: Final = 64 * KIB
 SCAN_BLOCK_BYTES: Final = 128 * KIB
@@ -72,7 +74,6 @@ def table_ddl(launch: Launch) -> str:
 
 def initial_load(launch: Launch) -> str:
     """Return a script, for `hbase shell -n`, that sets the tables for their initial load, and the way back."""
-    settings = launch.plan.bad_hours.initial_load_settings
     text = (
         templates()
         .get_template("initial-load.rb.j2")
@@ -80,8 +81,8 @@ def initial_load(launch: Launch) -> str:
             environment=launch.environment.name,
             tables=tuple(_tables(launch.environment.workload, launch.plan.core.count)),
             inspected=launch.environment.workload.inspection is not None,
-            attributes=[setting for setting in settings if setting.usual is not None],
-            configuration=[setting for setting in settings if setting.usual is None],
+            settings=launch.plan.bad_hours.initial_load_settings,
+            before=BEFORE_KEY,
             cached=launch.plan.mode.has_bucket_cache,
             batch=launch.plan.core.count,
             batch_key=BATCH_KEY,

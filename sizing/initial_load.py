@@ -19,7 +19,8 @@ BLOCKING_FILES: Final = 200  # judgement: a load may leave many files, which one
 class LoadSetting:
     """A setting of a table while it is loaded.
 
-    `usual` is the value to set again afterwards; None for a key of the configuration, which is removed from the table.
+    `usual` is HBase's default of an attribute, None for a key of the configuration. The way back restores the value
+    that the table had.
     """
 
     key: str

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, LOCK, STORE, Jar
+from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, LOCK, SHELL, STORE, Jar
 from sizing.problem import OperationFailed
 
 HERE: Final = Path(__file__).parent
@@ -21,10 +21,11 @@ SOURCES: Final = {
     f"{HBASE}2.6.4": ("hbase-pom.xml", "hbase-2.6.4"),
     STORE: ("store-pom.xml", None),
     COMPILER: ("compiler-pom.xml", None),
+    SHELL: ("shell-pom.xml", None),
 }
 PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
 PROVENANCE: Final = """\
-# Jars of the lab, on Maven Central: hbase-pom.xml, store-pom.xml and compiler-pom.xml as Maven resolves them.
+# Jars of the lab, on Maven Central: the poms beside this file as Maven resolves them.
 # Written by `python -m lab.hbase.software.lock`; do not edit.
 """
 MAVEN_SECONDS: Final = 1200  # judgement: a fresh local repository took 74 s
