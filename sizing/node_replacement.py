@@ -1,4 +1,11 @@
-"""A core node that EMR replaces: when it has its regions, when its cache is warm, and the service meanwhile."""
+"""A core node that EMR replaces: when it has its regions, when its cache is warm, and the service meanwhile.
+
+HBase does not move regions when a server joins. The next run of the balancer does, because a server without regions is
+a reason to balance whatever the imbalance costs.
+
+Source: HBase 2.6.2 hbase-default.xml (hbase.balancer.period), HMaster.getMaxBalancingTime, BalancerChore,
+StochasticLoadBalancer.needsBalance (idleRegionServerExist); Amazon EMR Management Guide, "Replacing unhealthy nodes".
+"""
 
 from __future__ import annotations
 
@@ -14,10 +21,11 @@ from sizing.read import Hits
 __all__ = ["ReplacedNode", "cold_node", "replaced_node", "warm_seconds"]
 
 # judgement: AWS publishes no time. EMR notices that an instance is gone, launches another one, runs the bootstrap
-# actions and installs Hadoop and HBase, which takes about as long as the launch of a cluster. This is an ESTIMATE.
+# actions and installs Hadoop and HBase, which takes about as long as the launch of a cluster. This is an ESTIMATE. A
+# node that runs but is unhealthy is replaced after 45 minutes, and has up to an hour more to be decommissioned.
 REPLACEMENT_SECONDS: Final = 600.0
 BALANCER_SECONDS: Final = 300.0
-"""The default of `hbase.balancer.period`, and of the time over which one run spreads its moves."""
+"""The default of `hbase.balancer.period`, and of `hbase.balancer.max.balancing`: one run moves regions for so long."""
 FEWEST_NODES: Final = 2
 
 
