@@ -208,7 +208,7 @@ REFUSED_CHANGES = {
     ("storage.wal", 0): "cannot be changed on a running cluster",
 }
 SINGLE = [(field, number) for field, changes in CHANGES.items() for number in range(len(changes))]
-SHARDS, QUICK_SHARDS, OF_A_SHARD = 16, 1, 25
+SHARDS, QUICK_SHARDS, OF_A_SHARD = 40, 1, 10
 TOGETHER = 4
 
 
