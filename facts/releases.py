@@ -59,9 +59,10 @@ def newest_release() -> Release:
 def improvements_since(release: Release) -> tuple[Improvement, ...]:
     """Return what the releases after this one improve, oldest first."""
     return tuple(
-        Improvement(release=row["release"], text=row["improvement"], source=row["source"])
+        Improvement(release=row["release"], text=row["improvement"], concerns=row["concerns"], source=row["source"])
         for row in rows("improvements.csv")
         if releases()[row["release"]].emr > release.emr
+        and (not row["since"] or releases()[row["since"]].emr <= release.emr)
     )
 
 

@@ -219,7 +219,7 @@ def _warnings(candidate: Candidate, missed: Sequence[Shortfall]) -> tuple[Warnin
     return (
         *(missed_target(shortfall) for shortfall in missed if question.requirements.cluster.core.pinned),
         *warnings(candidate),
-        *freshness_warnings(question.world),
+        *freshness_warnings(question.requirements, question.world),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Final
 
-from sizing.requirements import World
+from sizing.requirements import Requirements, World
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 __all__ = ["OLD_PRICES", "freshness_warnings"]
@@ -15,15 +15,20 @@ OLD_PRICES: Final = timedelta(days=90)  # judgement: AWS lowers a price or adds 
 _UPGRADE: Final = "to upgrade a running cluster, launch a replica on that release and promote it"
 
 
-def freshness_warnings(world: World) -> Iterator[Warning]:
-    """Yield what a newer release improves, and, if the day is known, whether support has ended or prices are old."""
+def freshness_warnings(requirements: Requirements, world: World) -> Iterator[Warning]:
+    """Yield what a newer release improves for this cluster.
+
+    If the day is known, also yield whether support has ended or prices are old.
+    """
     release = world.release
-    if world.improvements:
-        newest = world.improvements[-1].release
+    concerns = _concerns(requirements)
+    improvements = [better for better in world.improvements if better.concerns in concerns]
+    if improvements:
+        newest = improvements[-1].release
         yield Warning(
             id="release-newer",
             severity="info",
-            message=f"{newest} {'; it '.join(f'{better.text} ({better.source})' for better in world.improvements)}",
+            message=f"{newest} {'; it '.join(f'{better.text} ({better.source})' for better in improvements)}",
             fix=f"set release: {newest}; {_UPGRADE}",
         )
     if world.prices.basis:
@@ -51,3 +56,15 @@ def freshness_warnings(world: World) -> Iterator[Warning]:
             message=f"the prices date from {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
             fix=f"run {world.prices.note.refresh}",
         )
+
+
+def _concerns(requirements: Requirements) -> set[str]:
+    """Return which improvements matter to a cluster, as `Improvement.concerns` names them."""
+    mode = requirements.mode
+    applies = {
+        "": True,
+        "cache": mode.has_bucket_cache,
+        "s3": mode.keeps_data_in_s3,
+        "replica": requirements.cluster.role == "replica",
+    }
+    return {name for name, matters in applies.items() if matters}

@@ -18,11 +18,15 @@ def parse_version(text: str) -> Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Improvement:
-    """One thing that a release does better than those before it; `text` completes the sentence "emr-7.14.0 …"."""
+    """One thing that a release does better than those before it; `text` completes the sentence "emr-7.14.0 …".
+
+    `concerns` names the clusters that it matters to: `cache`, `s3` or `replica`; it is empty for all.
+    """
 
     release: str
     text: str
     source: str
+    concerns: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,16 +60,19 @@ def _crash(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _replacement(candidate: Candidate) -> dict[str, Explanation]:
+    warms = candidate.cold is not None
+    warm = computed(warm_seconds(candidate), "s", "sizing.node_replacement.warm_seconds")
     return {
         "bad_hours.replaced_node.seconds": explain(
-            "launch + runs * balancer + warm",
+            "launch + runs * balancer" + (" + warm" if warms else ""),
             "EMR has a new node ready {launch} after the loss. HBase's balancer runs every {balancer} and spreads its "
-            "moves over as long. The new node then prefetches its share beside its reads in {warm}.",
+            "moves over as long."
+            + (" The new node then prefetches its share beside its reads in {warm}." if warms else ""),
             "an estimate; AWS publishes no time for the replacement of a node",
             launch=constant(node_replacement, "REPLACEMENT_SECONDS", "s"),
             balancer=constant(node_replacement, "BALANCER_SECONDS", "s"),
             runs=Quantity(value=2, source="one period until the balancer runs, and one for its moves"),
-            warm=computed(warm_seconds(candidate), "s", "sizing.node_replacement.warm_seconds"),
+            **({"warm": warm} if warms else {}),
         )
     }
 

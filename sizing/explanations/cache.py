@@ -99,11 +99,12 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
     source = f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through"
     rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
     size = rounded.format("capacity / survivors + compaction")
+    plus = _while_compacting(demand, ", plus {compaction} per server for the new blocks of one compaction")
     if candidate.cache_mib <= least:
         return explain(
             size,
             "Cache per server: the smallest size that reaches a hit ratio of {target} on {survivors} ({capacity} in "
-            "all), plus {compaction} for the new blocks of one compaction, rounded up to a multiple of {gibibyte}.",
+            f"all{plus}), rounded up to a multiple of {{gibibyte}}.",
             source,
             functions,
             **names,
@@ -111,7 +112,7 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
     return constraint(
         "cache >= up_to(capacity / survivors + compaction, gibibyte) / mebibyte",
         "Cache per server: {cache}, for a hit ratio of {hit_ratio} on {survivors}. The target of {target} needs less "
-        "({capacity} in all, plus {compaction} per server for one compaction). The cache is larger because another "
+        f"({{capacity}} in all{plus}). The cache is larger because another "
         "target needs it, or because it saves more in S3 requests and volume speed than it costs.",
         f"{source}; the search over all sizes",
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
@@ -132,7 +133,9 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
         f"min({rounded.format('everything / survivors + compaction')}, "
         "down_to(volume * fill / (whole / volumes + index_copies * entry / capacity_per_block), gibibyte) / mebibyte)",
         "Cache per server: what fits on the pinned volume of {volume}, filled to {fill}, beside the cache's index, but "
-        "no more than all blocks need ({everything} over {survivors}, plus {compaction} each for one compaction).",
+        "no more than all blocks need ({everything} over {survivors}"
+        + _while_compacting(demand, ", plus {compaction} each for one compaction")
+        + ").",
         f"{ALLOCATOR}; HBase checks no free space",
         functions,
         everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),
@@ -149,6 +152,11 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
         gibibyte=GIBIBYTE,
         mebibyte=MEBIBYTE,
     )
+
+
+def _while_compacting(demand: CacheDemand, clause: str) -> str:
+    """Return a clause about the new blocks of a compaction; empty where nothing is written."""
+    return clause if demand.compaction_bytes else ""
 
 
 def _whole_gibibytes(demand: CacheDemand, cache_mib: int) -> tuple[str, dict[str, Callable[..., float]]]:
@@ -212,8 +220,9 @@ def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
     return {
         "hit_ratio.predicted": explain(
             "hit_ratio(max(nothing, usable - compaction) * nodes)",
-            "The share of block reads that {nodes} with {cache} of cache each answer from their disks, while each "
-            "compacts one region ({compaction}). A cache of {everything} in all would hold every block.",
+            "The share of block reads that {nodes} with {cache} of cache each answer from their disks"
+            + _while_compacting(demand, ", while each compacts one region ({compaction})")
+            + ". A cache of {everything} in all would hold every block.",
             "Che, Tung, Wang 2002, at every size that eviction swings through; checked against a replay of HBase's "
             "own eviction",
             {"hit_ratio": PredictedHitRatio(demand)},

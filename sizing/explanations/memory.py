@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sizing import cells, heap, memory, memstore
 from sizing.candidate import Candidate
-from sizing.explanation import Explanation, explain
+from sizing.explanation import Explanation, Quantity, explain
 from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.heap import HeapNeeds
 from sizing.memstore import flush_room_bytes
@@ -75,6 +75,17 @@ def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
 def _heap(candidate: Candidate) -> Explanation:
     server = candidate.region_server
     needs = server.heap_needs
+    if not candidate.cache_mib:
+        return explain(
+            "smallest_heap(on_heap_cache, memstore)",
+            "The smallest heap, in steps of {step} and at least {minimum}, that holds L1 ({on_heap_cache}) and the "
+            "memstore ({memstore}), and leaves {free} of it free.",
+            HEAP_CHECK,
+            {"smallest_heap": SmallestHeap(server.heap.collector)},
+            on_heap_cache=computed(needs.l1_bytes, "B", "sizing.heap.l1_bytes"),
+            memstore=computed(needs.memstore_bytes, "B", "sizing.memstore.memstore_bytes"),
+            **_heap_steps(),
+        )
     return explain(
         "smallest_heap(on_heap_cache, memstore, cache_index, write_queues, index_dump)",
         "The smallest heap, in steps of {step} and at least {minimum}, that holds L1 ({on_heap_cache}), the memstore "
@@ -87,10 +98,16 @@ def _heap(candidate: Candidate) -> Explanation:
         cache_index=computed(needs.index_bytes, "B", "sizing.heap.index_bytes_per_block x cached blocks"),
         write_queues=computed(needs.write_queue_bytes, "B", "sizing.region_server"),
         index_dump=computed(needs.persist_chunk_bytes, "B", "sizing.persistence"),
-        free=constant(heap, "FREE_FRACTION", "fraction"),
-        step=constant(heap, "STEP_MIB", "MiB"),
-        minimum=constant(heap, "MINIMUM_MIB", "MiB"),
+        **_heap_steps(),
     )
+
+
+def _heap_steps() -> dict[str, Quantity]:
+    return {
+        "free": constant(heap, "FREE_FRACTION", "fraction"),
+        "step": constant(heap, "STEP_MIB", "MiB"),
+        "minimum": constant(heap, "MINIMUM_MIB", "MiB"),
+    }
 
 
 def _on_heap_cache(candidate: Candidate) -> Explanation:
@@ -119,6 +136,21 @@ def _on_heap_cache(candidate: Candidate) -> Explanation:
 def _memstore(candidate: Candidate) -> Explanation:
     share = write_share(candidate.question, candidate.survivors)
     files = candidate.share.files(candidate.question.requirements.workload)
+    least = constant(memstore, "MINIMUM_MEMSTORE_BYTES", "B")
+    fraction_of_heap = {
+        "heap": figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
+        "smallest": constant(heap, "MINIMUM_FRACTION", "fraction"),
+        "percents": constant(heap, "PERCENTS"),
+    }
+    if not share.cells_per_second:
+        return explain(
+            "max(smallest, ceil(percents * least / heap) / percents)",
+            "The workload does not write, so the memstore has {least}. The share of the heap is rounded up to a whole"
+            " percent, and at least {smallest}.",
+            HEAP_CHECK,
+            least=least,
+            **fraction_of_heap,
+        )
     return explain(
         "max(smallest, ceil(percents * ceil(max(least, room, min(cells * (cell + entry) * interval, max(regions,"
         " one_region) * flush_size))) / heap) / percents)",
@@ -131,14 +163,12 @@ def _memstore(candidate: Candidate) -> Explanation:
         cell=computed(share.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
         entry=constant(cells, "CELL_HEAP_BYTES", "B"),
         interval=constant(memstore, "FLUSH_INTERVAL_SECONDS", "s"),
-        least=constant(memstore, "MINIMUM_MEMSTORE_BYTES", "B"),
+        least=least,
         room=computed(flush_room_bytes(share, files), "B", "sizing.memstore.flush_room_bytes"),
         regions=setting(share.regions, "regions", "workload.regions, one surviving node's share"),
         one_region=constant(memstore, "FEWEST_REGIONS"),
         flush_size=figure(candidate.writing_server.settings.flush_size_bytes, "B", "writes.settings.flush_size_bytes"),
-        heap=figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
-        smallest=constant(heap, "MINIMUM_FRACTION", "fraction"),
-        percents=constant(heap, "PERCENTS"),
+        **fraction_of_heap,
     )
 
 

@@ -15,7 +15,9 @@ MASTER = "HBase 2.6.2 ServerManager"
 
 
 def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """The persisted index: its size, how often it is written, and how long a stop may take."""
+    """The persisted index: its size, how often it is written, and how long a stop may take, also without a cache."""
+    if not candidate.cache_mib:
+        return {"persistence.stop_timeout_seconds": _stop()}
     index = candidate.region_server.persistence
     dump = computed(index.dump_seconds, "s", "sizing.persistence.dump_seconds")
     return {
@@ -49,6 +51,15 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
             blocks=constant(persistence, "CHUNK_BLOCKS", "blocks"),
         ),
     }
+
+
+def _stop() -> Explanation:
+    return explain(
+        "closing",
+        "A stop gets {closing} to close its regions, which is HBase's own limit.",
+        "HBase's HBASE_STOP_TIMEOUT",
+        closing=constant(persistence, "STOP_SECONDS", "s"),
+    )
 
 
 def _interval(dump: Quantity) -> Explanation:
@@ -134,6 +145,14 @@ def _away(candidate: Candidate) -> Explanation:
     )
     boot = constant(restart, "BOOT_SECONDS", "s")
     pre_touch = computed(timing.pre_touch_seconds, "s", "heap / sizing.restart.PRE_TOUCH_BYTES_PER_SECOND")
+    if not candidate.cache_mib:
+        return explain(
+            "boot + pre_touch",
+            "A server is away while it boots ({boot}) and touches its heap ({pre_touch}).",
+            "an estimate, of judgements",
+            boot=boot,
+            pre_touch=pre_touch,
+        )
     if candidate.question.world.release.index_restored_in_background:
         return explain(
             "boot + pre_touch",

@@ -17,21 +17,29 @@ __all__ = ["service_explanations"]
 
 def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain bottleneck, latency, requests and cost."""
-    warm_gets = computed(gets_per_second(candidate), "GETs/s", "sizing.bill.gets_per_second")
     return {
         "throughput.bottleneck": _bottleneck(candidate),
         **_load("throughput", candidate, candidate.question, candidate.performance(candidate.count)),
         **_peak(candidate),
         **_busiest_server(candidate),
+        **_s3_requests(candidate),
+        "cost.usd_per_month": _cost(candidate),
+    }
+
+
+def _s3_requests(candidate: Candidate) -> dict[str, Explanation]:
+    warm_gets = gets_per_second(candidate)
+    if not warm_gets:
+        return {}
+    return {
         "s3.prefix_limit_fraction": explain(
             "warm_gets / limit",
             "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that is not"
             " cached counts as one GET, whatever the read policy of the S3 client.",
             "Amazon S3 User Guide, optimizing performance",
-            warm_gets=warm_gets,
+            warm_gets=computed(warm_gets, "GETs/s", "sizing.bill.gets_per_second"),
             limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),
-        ),
-        "cost.usd_per_month": _cost(candidate),
+        )
     }
 
 
@@ -55,20 +63,33 @@ def _load(path: str, candidate: Candidate, question: SizingInputs, reads: Perfor
             resource=figure(limit.name, "", f"{path}.bottleneck"),
         ),
         f"{path}.mean_latency_ms": _mean_latency(question, reads),
-        f"{path}.p99_latency_ms": explain(
-            "simulated_latency(quantile) * milliseconds",
-            "{quantile} of the reads are faster in a simulation of {simulated_reads} with a fixed seed. A disk takes "
-            "{disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from disks.",
-            "an estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
-            {"simulated_latency": reads.quantile_seconds},
-            quantile=constant(latency, "TAIL_QUANTILE", "fraction"),
-            simulated_reads=constant(latency, "READS", "reads"),
-            hit_ratio=figure(candidate.hit_ratio(candidate.count), "fraction", "hit_ratio.predicted"),
-            disk=constant(resource, "DISK_LATENCY_SECONDS", "s"),
-            first_byte=constant(read, "S3_FIRST_BYTE_SECONDS", "s"),
-            milliseconds=MILLISECONDS,
-        ),
+        f"{path}.p99_latency_ms": _p99(candidate, reads),
     }
+
+
+def _p99(candidate: Candidate, reads: Performance) -> Explanation:
+    """Explain the simulated percentile by what a block waits for: a disk, S3, or either."""
+    in_s3, on_disk = candidate.question.mode.keeps_data_in_s3, candidate.disk is not None
+    waits = {"disk": constant(resource, "DISK_LATENCY_SECONDS", "s")} if on_disk else {}
+    if in_s3:
+        waits["first_byte"] = constant(read, "S3_FIRST_BYTE_SECONDS", "s")
+    sentence = "A disk takes {disk} on average." if on_disk else "S3's first byte takes {first_byte} on average."
+    if in_s3 and on_disk:
+        waits["hit_ratio"] = figure(candidate.hit_ratio(candidate.count), "fraction", "hit_ratio.predicted")
+        sentence = (
+            "A disk takes {disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from"
+            " disks."
+        )
+    return explain(
+        "simulated_latency(quantile) * milliseconds",
+        "{quantile} of the reads are faster in a simulation of {simulated_reads} with a fixed seed. " + sentence,
+        "an estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
+        {"simulated_latency": reads.quantile_seconds},
+        quantile=constant(latency, "TAIL_QUANTILE", "fraction"),
+        simulated_reads=constant(latency, "READS", "reads"),
+        milliseconds=MILLISECONDS,
+        **waits,
+    )
 
 
 def _bottleneck(candidate: Candidate) -> Explanation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sizing import compaction, gp3, inputs, memstore, system_volume
 from sizing.candidate import Candidate
+from sizing.cluster import Volume
 from sizing.compaction import day_limit, has_night, store_writes
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, figure, pinned, setting
@@ -24,15 +25,50 @@ def write_explanations(candidate: Candidate) -> dict[str, Explanation]:
         **_compaction_threads(candidate),
         **_compaction_bounds(candidate),
     }
+    if not _cells(candidate)["cells"].value:
+        settings |= _without_writes()
     pins = candidate.question.requirements.pins
     return {
-        "writes.bottleneck": _bottleneck(candidate),
-        "writes.settings.amplification": _amplification(candidate),
+        **_load(candidate),
         **{
             f"writes.settings.{name}": (pinned(pins, name) if name in PINNED_BY else None) or explanation
             for name, explanation in settings.items()
         },
         **_system_volume(candidate),
+    }
+
+
+def _load(candidate: Candidate) -> dict[str, Explanation]:
+    if not _cells(candidate)["cells"].value:
+        return {}
+    return {
+        "writes.bottleneck": _bottleneck(candidate),
+        "writes.settings.amplification": _amplification(candidate),
+    }
+
+
+def _without_writes() -> dict[str, Explanation]:
+    """Return the explanations of the settings that follow from the rate of the writes, where nothing is written."""
+    return {
+        "flushers": explain(
+            "fewest",
+            "The workload does not write, so HBase's default of {fewest} is enough.",
+            LEAST,
+            fewest=constant(compaction, "FEWEST_FLUSHERS"),
+        ),
+        "small_compactions": explain(
+            "fewest - whole",
+            "The workload does not write, so {fewest} threads are enough, and one of them is for large compactions.",
+            LEAST,
+            fewest=constant(compaction, "FEWEST_COMPACTIONS"),
+            whole=WHOLE,
+        ),
+        "compaction_lower_bytes": explain(
+            "default",
+            "HBase limits compactions to its default of {default} while stores have few files.",
+            LEAST,
+            default=constant(compaction, "LOWER_BOUND_BYTES", "B"),
+        ),
     }
 
 
@@ -216,22 +252,8 @@ def _system_volume(candidate: Candidate) -> dict[str, Explanation]:
     core, server = candidate.question.requirements.cluster.core, candidate.writing_server
     if volume is None or core.volumes is not None or server.log is None:
         return {}
-    most = candidate.instance.ebs_sustained_bytes_per_second
     return {
-        "core.volumes.system.throughput_mib_s": constraint(
-            "throughput >= included and throughput * mebibyte >= min(most - mebibyte, cells * per_cell / utilisation)",
-            "The write-ahead log and the uploads to S3 write {per_cell} to this volume for each cell. The throughput"
-            " carries {cells} at {utilisation} of its limit. It is at least the {included} that gp3 includes, and the"
-            " instance sustains {most} to all its volumes.",
-            "judgement: the parts of an upload are written to disk before they are sent",
-            throughput=figure(volume.throughput_mib_s, "MiB/s", "core.volumes.system.throughput_mib_s"),
-            included=constant(gp3, "INCLUDED_MIB_S", "MiB/s"),
-            most=computed(float(most), "B/s", f"instance type {candidate.instance.name}"),
-            per_cell=computed(server.log_volume_bytes, "B", "sizing.writing_server.WritingServer.log_volume_bytes"),
-            utilisation=constant(inputs, "UTILISATION", "fraction"),
-            mebibyte=MEBIBYTE,
-            cells=_cells(candidate)["cells"],
-        ),
+        "core.volumes.system.throughput_mib_s": _system_throughput(candidate, volume),
         "core.volumes.system.size_gib": constraint(
             "size >= usual",
             "HDFS, YARN and logs get {usual}, and more if faster writes fill more logs: HBase deletes a write-ahead log"
@@ -242,6 +264,35 @@ def _system_volume(candidate: Candidate) -> dict[str, Explanation]:
             archived=constant(system_volume, "ARCHIVE_SECONDS", "s"),
         ),
     }
+
+
+def _system_throughput(candidate: Candidate, volume: Volume) -> Explanation:
+    server, cells = candidate.writing_server, _cells(candidate)["cells"]
+    throughput = figure(volume.throughput_mib_s, "MiB/s", "core.volumes.system.throughput_mib_s")
+    included = constant(gp3, "INCLUDED_MIB_S", "MiB/s")
+    if not cells.value:
+        return constraint(
+            "throughput >= included",
+            "The workload does not write, so the {included} that gp3 includes is enough.",
+            "gp3 volumes cost nothing more for it",
+            throughput=throughput,
+            included=included,
+        )
+    most = candidate.instance.ebs_sustained_bytes_per_second
+    return constraint(
+        "throughput >= included and throughput * mebibyte >= min(most - mebibyte, cells * per_cell / utilisation)",
+        "The write-ahead log and the uploads to S3 write {per_cell} to this volume for each cell. The throughput"
+        " carries {cells} at {utilisation} of its limit. It is at least the {included} that gp3 includes, and the"
+        " instance sustains {most} to all its volumes.",
+        "judgement: the parts of an upload are written to disk before they are sent",
+        throughput=throughput,
+        included=included,
+        most=computed(float(most), "B/s", f"instance type {candidate.instance.name}"),
+        per_cell=computed(server.log_volume_bytes, "B", "sizing.writing_server.WritingServer.log_volume_bytes"),
+        utilisation=constant(inputs, "UTILISATION", "fraction"),
+        mebibyte=MEBIBYTE,
+        cells=cells,
+    )
 
 
 def _cells(candidate: Candidate) -> dict[str, Quantity]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing import cold_start
+from sizing import cold_start, warning
 from sizing.calculator import plan
 from sizing.cold_start import ColdStart, Prefetching
 from sizing.inputs import SizingInputs
@@ -240,7 +240,18 @@ def test_what_the_shipped_cluster_serves_cold_is_what_handlers_allow() -> None:
     assert cold.gets_per_second <= S3_GETS_PER_SECOND_PER_PREFIX
     assert cold.course[-1][1] == pytest.approx(sized.warm_up.curve[-1][1], abs=1e-3)
     assert cold.carried_seconds is not None
-    assert "cold-load" in {warning.id for warning in sized.warnings}
+    assert "cold-load" in {item.id for item in sized.warnings}
+
+
+def test_a_cold_cache_is_no_warning_where_clients_outwait_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert warning.SHORT_COLD_SECONDS == 60
+    pinned = with_core(REQUIREMENTS, type="r8g.xlarge", count=11)
+    cold = plan(pinned, WORLD).bad_hours.cold
+    assert cold is not None
+    assert cold.carried_seconds is not None
+    for threshold, warns in ((cold.carried_seconds - 1, True), (cold.carried_seconds, False)):
+        monkeypatch.setattr(warning, "SHORT_COLD_SECONDS", threshold)
+        assert ("cold-load" in {item.id for item in plan(pinned, WORLD).warnings}) == warns
 
 
 @pytest.mark.parametrize("reads", [1.0, 900.0, 1_500.0])
@@ -255,7 +266,7 @@ def test_a_benchmark_carries_whatever_it_is_served() -> None:
     sized = plan(with_workload(PINNED, reads=CLOSED), WORLD)
     assert sized.bad_hours.cold is not None
     assert sized.bad_hours.cold.carried_seconds is None
-    assert "cold-load" not in {warning.id for warning in sized.warnings}
+    assert "cold-load" not in {item.id for item in sized.warnings}
 
 
 def test_a_time_until_the_load_is_carried_is_met_or_named() -> None:

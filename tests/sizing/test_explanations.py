@@ -43,6 +43,8 @@ from tests.sizing.clusters import (
 PRODUCT_NAMES = re.compile(r"\b(L1|S3|p99|gp3)\b")
 """Names with a digit, which no constant can change."""
 
+NONE_OF_IT = re.compile(r"(?<![\d.,])0 (?!nodes)[A-Za-z]")
+
 
 def lies(sized: Plan) -> Iterator[str]:
     """Yield each explanation of a plan that is not true, as text."""
@@ -94,6 +96,8 @@ CASES: dict[str, Requirements] = {
     "little data": with_workload(RELAXED, stored_bytes=20 * GIB),
     "much data": with_workload(RELAXED, stored_bytes=90 * TIB, regions=3_000),
     "no writes": with_workload(RELAXED, write_bytes_per_second=0),
+    "no writes in s3-plain": with_workload(replace(RELAXED, mode=S3_PLAIN), write_bytes_per_second=0),
+    "no writes in hdfs": with_workload(replace(RELAXED, mode=HDFS), write_bytes_per_second=0),
     "many writes": with_workload(RELAXED, write_bytes_per_second=60 * MIB, regions=2_000),
     "few regions": with_workload(RELAXED, regions=3, stored_bytes=200 * GIB),
     "closed load": with_workload(RELAXED, reads=CLOSED),
@@ -215,6 +219,13 @@ def test_every_number_in_a_sentence_is_an_input(case: str) -> None:
             text = text.replace(quantity, "")
         assert not re.search(r"\d", text), f"{path}: {explanation.sentence}"
         assert re.match(r"[A-Z0-9].*\.$", explanation.sentence), f"{path}: {explanation.sentence}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_sentence_explains_what_is_not_there(case: str) -> None:
+    """A cluster without a cache has no index, and one without writes no cells; no node need be lost."""
+    sentences = {path: str(explanation.sentence) for path, explanation in planned(case).because.items()}
+    assert {path for path, sentence in sentences.items() if NONE_OF_IT.search(sentence)} == set()
 
 
 def test_every_figure_that_decides_a_cluster_is_explained() -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from facts.releases import improvements_since, releases
 from sizing.freshness import OLD_PRICES, freshness_warnings
-from sizing.requirements import World
-from tests.sizing.clusters import WORLD
+from sizing.modes import HDFS, S3_CACHED, S3_PLAIN, Mode
+from sizing.requirements import Requirements, World
+from tests.sizing.clusters import REQUIREMENTS, WORLD
 
+TEXTS = ("hbase-log4j2", "ZGC", "region that splits", "read-policy defect", "promotes a replica")
 PRICED_ON = date.fromisoformat(WORLD.prices.as_of)
 
 
@@ -21,7 +23,13 @@ def world(label: str = "emr-7.12.0", today: date | None = PRICED_ON) -> World:
 
 
 def ids(world: World) -> set[str]:
-    return {warning.id for warning in freshness_warnings(world)}
+    return {warning.id for warning in freshness_warnings(REQUIREMENTS, world)}
+
+
+def improvements(requirements: Requirements, label: str = "emr-7.12.0") -> str:
+    """Return what a newer release improves; empty where it improves nothing that the cluster uses."""
+    messages = [item.message for item in freshness_warnings(requirements, world(label)) if item.id == "release-newer"]
+    return "".join(messages)
 
 
 @pytest.mark.parametrize("label", releases())
@@ -43,8 +51,27 @@ def test_without_a_day_nothing_depends_on_it() -> None:
 
 
 def test_an_older_release_is_told_what_the_newest_improves() -> None:
-    (newer,) = (warning for warning in freshness_warnings(world()) if warning.id == "release-newer")
-    assert newer.message.startswith("emr-7.14.0 ")
-    assert "read-policy defect" in newer.message
-    assert "promotes a replica in 10 to 15 s instead of 6 min" in newer.message
+    message = improvements(REQUIREMENTS)
+    assert message.startswith("emr-7.14.0 ")
+    assert "read-policy defect" in message
     assert "release-newer" not in ids(world("emr-7.14.0"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "role", "label", "texts"),
+    [
+        (S3_CACHED, "active", "emr-7.12.0", ["region that splits", "read-policy defect"]),
+        (S3_CACHED, "replica", "emr-7.12.0", ["region that splits", "read-policy defect", "promotes a replica"]),
+        (S3_PLAIN, "active", "emr-7.12.0", ["read-policy defect"]),
+        (HDFS, "active", "emr-7.12.0", []),
+        (HDFS, "active", "emr-7.9.0", ["ZGC"]),
+        # The defect began with emr-7.10.
+        (S3_CACHED, "active", "emr-7.9.0", ["ZGC", "region that splits"]),
+    ],
+)
+def test_only_improvements_that_concern_the_cluster_are_listed(
+    mode: Mode, role: str, label: str, texts: list[str]
+) -> None:
+    cluster = replace(REQUIREMENTS.cluster, role=role)
+    message = improvements(replace(REQUIREMENTS, mode=mode, cluster=cluster), label)
+    assert [text for text in TEXTS if text in message] == texts
