@@ -1,5 +1,5 @@
 # make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
-# make test       the tests to run before a commit, in five to six minutes on two idle cores
+# make test       the tests to run before a commit: at most 5 minutes on two idle cores
 # make test-all   every test that needs no real HBase, with more examples of each law: at most 20 minutes
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more

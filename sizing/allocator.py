@@ -68,10 +68,6 @@ class BucketAllocator:
         """How many items of that size one bucket holds."""
         return self.bucket_bytes // slot_bytes
 
-    def waste_bytes(self, slot_bytes: int) -> int:
-        """Return the bytes of a bucket of that size that no item uses."""
-        return self.bucket_bytes % slot_bytes
-
     def slot_bytes(self, length_bytes: int) -> int | None:
         """The smallest size that holds the block; None where none does, and the block is silently never cached."""
         return next((size for size in self.sizes if length_bytes <= size), None)

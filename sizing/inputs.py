@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Final
 
-from sizing import gp3
 from sizing.bucket_cache import CacheDemand
-from sizing.cluster import Layout
 from sizing.imbalance import Imbalance
 from sizing.modes import Mode
 from sizing.page_reads import mean_block_read
@@ -120,7 +118,3 @@ class SizingInputs:
         """Return the mean rate of an open load, or None for a closed one."""
         load = self.requirements.workload.load
         return load.reads_per_second if isinstance(load, OpenLoad) else None
-
-    def disk_usd(self, layout: Layout) -> float:
-        """Return what the volumes of one node cost a month."""
-        return sum(gp3.usd_per_month(volume, self.world.prices) for volume in layout.volumes)
