@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from sizing import gp3
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
-from sizing.disks import Storage, VolumeChoice, cache_volume_gib, hdfs_volumes, layout, volume_load
+from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
-from sizing.read import Hits
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
+from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes
 
 __all__ = ["CostGrid", "NodeChoice", "cost_grid", "least_storage_usd"]
 
@@ -57,12 +57,14 @@ class NodeChoice:
 class CostGrid:
     """The clusters of one choice of nodes: rows are cache sizes, ascending; columns are volume speeds, ascending.
 
-    `cache_mib` has shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes, speeds). `usd` leaves out
-    the cost that all points have in common, and is infinite where no volume on sale carries the offered reads.
+    `cache_mib` and the number of `volumes` have shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes,
+    speeds). `usd` leaves out the cost that all points have in common, and is infinite where no volumes on sale carry
+    the offered reads.
     """
 
     nodes: NodeChoice
     cache_mib: Floats
+    volumes: Floats
     throughput_mib_s: Floats
     iops: Floats
     usd: Floats
@@ -73,6 +75,7 @@ class CostGrid:
         choice = VolumeChoice(
             instance=nodes.instance,
             cache_mib=int(self.cache_mib[size]),
+            volumes=int(self.volumes[size]),
             throughput_mib_s=int(self.throughput_mib_s[size, speed]),
             iops=int(self.iops[size, speed]),
         )
@@ -83,63 +86,60 @@ class CostGrid:
 def cost_grid(nodes: NodeChoice) -> CostGrid | None:
     """Return the grid of these nodes; None if no volume is large or fast enough."""
     if nodes.storage in {"pinned", "none"}:
-        return CostGrid(nodes=nodes, cache_mib=np.zeros(1), throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
+        return CostGrid(nodes=nodes, cache_mib=np.zeros(1), volumes=ONE[0], throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":
         return _hdfs(nodes)
     sizes = _cache_sizes_mib(nodes)
-    most_gib = nodes.instance.nvme_disk_bytes // GIB if nodes.storage == "nvme" else gp3.EMR_DOCUMENTED_GIB
-    volume_gib = np.array([cache_volume_gib(int(size), nodes.question.demand) for size in sizes])
-    sizes, volume_gib = sizes[volume_gib <= most_gib], volume_gib[volume_gib <= most_gib]
+    if nodes.storage == "nvme":
+        return _on_drives(nodes, sizes)
+    volumes = fewest_cache_volumes(nodes.question, nodes.instance, sizes, nodes.survivors)
+    rows = volumes.count > 0
+    return _provisioned(nodes, sizes[rows], volumes.where(rows))
+
+
+def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
+    """Return the grid of the instances' own drives, which have one speed and no price."""
+    volume_gib = cache_volumes_gib(sizes, nodes.question.demand, 1)
+    sizes = sizes[volume_gib <= nodes.instance.nvme_disk_bytes // GIB]
     if not len(sizes):
         return None
-    gets = _gets_usd(nodes, sizes)[:, None]
-    if nodes.storage == "nvme":
-        speeds = np.ones((len(sizes), 1))
-        return CostGrid(nodes=nodes, cache_mib=sizes, throughput_mib_s=speeds, iops=speeds, usd=gets * speeds)
-    demand = nodes.question.demand
-    hits = demand.estimated_hit_ratios(demand.effective_sizes_mib(sizes), nodes.survivors)
-    return _provisioned(nodes, sizes, _Volumes(size_gib=volume_gib, count=1, hits=hits), gets)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Volumes:
-    """The EBS volumes of a node for each cache size: their size, their number, and the share of reads that hit them."""
-
-    size_gib: Floats
-    count: int
-    hits: Floats
+    speeds = np.ones((len(sizes), 1))
+    usd = _gets_usd(nodes, sizes)[:, None] * speeds
+    return CostGrid(nodes=nodes, cache_mib=sizes, volumes=speeds[:, 0], throughput_mib_s=speeds, iops=speeds, usd=usd)
 
 
 def _hdfs(nodes: NodeChoice) -> CostGrid | None:
-    size_gib, count = hdfs_volumes(nodes.question, nodes.survivors)
-    if count > gp3.EMR_MOST_VOLUMES:
-        return None
-    volumes = _Volumes(size_gib=np.array([float(size_gib)]), count=count, hits=np.ones(1))
-    return _provisioned(nodes, np.zeros(1), volumes, 0 * ONE)
+    volumes = data_volumes(nodes.question, nodes.instance, nodes.survivors)
+    return _provisioned(nodes, np.zeros(1), volumes) if volumes.count.all() else None
 
 
-def _provisioned(nodes: NodeChoice, sizes: Floats, volumes: _Volumes, usd: Floats) -> CostGrid | None:
+def _provisioned(nodes: NodeChoice, sizes: Floats, volumes: NodeVolumes) -> CostGrid | None:
     """Return the grid of gp3 volumes at every speed from the least that carries the offered reads."""
     question, prices = nodes.question, nodes.question.world.prices
-    none, every = (volume_load(question, nodes.survivors * volumes.count, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
-    mib_s, iops = (low + (high - low) * volumes.hits for low, high in zip(none, every, strict=True))
-    most = gp3.Provisions.of(nodes.instance)
-    enough = (mib_s <= most.mib_s * MIB) & (iops <= most.iops)
-    if not enough.any():
+    if not volumes.carries.any():
         return None
-    base = np.maximum(mib_s / MIB, gp3.INCLUDED_MIB_S)[:, None]
-    throughput, operations = most.sufficient(base * SPEEDS, iops[:, None] * SPEEDS)
+    base = np.maximum(volumes.bytes_per_second / MIB, gp3.INCLUDED_MIB_S)[:, None]
+    throughput, operations = gp3.Provisions.of(nodes.instance).sufficient(
+        base * SPEEDS, volumes.ios_per_second[:, None] * SPEEDS
+    )
     size_gib = np.maximum(volumes.size_gib[:, None], gp3.least_gib(operations))
     provisioned_usd = (
         (throughput - gp3.INCLUDED_MIB_S) * prices.usd("gp3-mib-s-month")
         + (operations - gp3.INCLUDED_IOPS) * prices.usd("gp3-iops-month")
         + size_gib * prices.usd("gp3-gib-month")
     )
-    usd = usd + nodes.count * volumes.count * provisioned_usd
+    gets_usd = _gets_usd(nodes, sizes)[:, None] if question.mode.keeps_data_in_s3 else 0.0
+    usd = gets_usd + nodes.count * volumes.count[:, None] * provisioned_usd
     # A speed that is not on sale becomes the fastest one again.
     again = np.diff(throughput, axis=1, prepend=0) + np.diff(operations, axis=1, prepend=0) == 0
-    usd = np.where(again | ~enough[:, None], np.inf, usd)
-    return CostGrid(nodes=nodes, cache_mib=sizes, throughput_mib_s=throughput, iops=operations, usd=usd)
+    return CostGrid(
+        nodes=nodes,
+        cache_mib=sizes,
+        volumes=volumes.count,
+        throughput_mib_s=throughput,
+        iops=operations,
+        usd=np.where(again | ~volumes.carries[:, None], np.inf, usd),
+    )
 
 
 def _cache_sizes_mib(nodes: NodeChoice) -> Floats:

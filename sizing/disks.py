@@ -1,8 +1,9 @@
 """The data volumes of a core node, in every way that could serve.
 
-The cache has a volume of its own: YARN calls a disk over 90 % unhealthy and EMR then replaces the node, cache and
-all. `files:` over several volumes is not striped, so it is one volume, on EBS or an instance's own NVMe drive. In
-HDFS mode the data lies on volumes of the nodes, several where one would be larger than EMR documents.
+The cache has volumes of its own: YARN calls a disk over 90 % unhealthy and EMR then replaces the node, cache and all.
+`files:` over several volumes is not striped, so it is one volume, on EBS or an instance's own NVMe drive, or the fewest
+on EBS that carry it (`volume_counts`). In HDFS mode the data lies on volumes of the nodes, several where one would be
+larger than EMR documents.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy as np
+
 from sizing import gp3
 from sizing.bucket_cache import CacheDemand
+from sizing.cache_volumes import useful_volumes_of
 from sizing.cluster import Layout, Volume
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.instance import InstanceType
 from sizing.persistence import COPIES_ON_DISK
+from sizing.popularity import Floats
 from sizing.read import Hits
 from sizing.resource import disk_bytes_per_read, disk_ios_per_read
 from sizing.shortfalls import Shortfall
-from sizing.system_volume import distinct_size, system_volume
+from sizing.system_volume import RESERVED_SIZES_GIB, distinct_size, system_volume
 from sizing.units import GIB, MIB
 
 __all__ = [
@@ -29,6 +34,7 @@ __all__ = [
     "Storage",
     "VolumeChoice",
     "cache_volume_gib",
+    "cache_volumes_gib",
     "hdfs_volumes",
     "index_fraction",
     "layout",
@@ -74,16 +80,18 @@ def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, serve
     if storage == "data":
         volume = provisioned_volume("data", *hdfs_volumes(question, servers), provision)
     else:
-        volume = provisioned_volume("cache", cache_volume_gib(choice.cache_mib, question.demand), 1, provision)
+        size_gib = cache_volume_gib(choice.cache_mib, question.demand, choice.volumes)
+        volume = provisioned_volume("cache", size_gib, choice.volumes, provision)
     return Layout(cache_mib=choice.cache_mib, volumes=(volume, system.beside(volume)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeChoice:
-    """The open choices for a node's volumes: the size of the cache that they hold, and their speed."""
+    """The open choices for a node's volumes: the cache that they hold, their number, and the speed of each."""
 
     instance: InstanceType
     cache_mib: int = 0
+    volumes: int = 1
     throughput_mib_s: int = gp3.INCLUDED_MIB_S
     iops: int = gp3.INCLUDED_IOPS
 
@@ -97,18 +105,24 @@ def hdfs_volumes(question: SizingInputs, servers: int) -> tuple[int, int]:
 
 def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
     """Return why this many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
+    most, most_gib = gp3.Provisions.of(instance), gp3.EMR_DOCUMENTED_GIB
     if question.mode.data_volume == "data":
         node_gib = _hdfs_node_gib(question, servers)
-        size_gib, most_gib, hits = node_gib, gp3.EMR_DOCUMENTED_GIB * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
-        volumes = servers * math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
+        size_gib, most_gib, hits = node_gib, most_gib * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
+        busy: float = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     else:
-        cache_mib = question.demand.size_mib(question.requirements.targets.hit_ratio, servers)
-        size_gib, most_gib = cache_volume_gib(cache_mib, question.demand), gp3.EMR_DOCUMENTED_GIB
-        volumes, hits = servers, Hits(ratio=question.demand.estimated_hit_ratio(cache_mib, servers))
+        demand, count = question.demand, gp3.EMR_MOST_VOLUMES
+        cache_mib = demand.size_mib(question.requirements.targets.hit_ratio, servers)
+        size_gib, hits = (
+            cache_volume_gib(cache_mib, demand, count),
+            Hits(ratio=demand.estimated_hit_ratio(cache_mib, servers)),
+        )
+        useful = useful_volumes_of(demand, demand.effective_sizes_mib(np.array([float(cache_mib)])), servers, count)[0]
+        # Several volumes are together no faster than their instance.
+        busy = max(1.0, min(useful, instance.ebs_sustained_bytes_per_second / MIB / most.mib_s))
     if size_gib > most_gib:
         return _too_much(size_gib, most_gib, "GiB")
-    bytes_per_second, ios_per_second = volume_load(question, volumes, hits)
-    most = gp3.Provisions.of(instance)
+    bytes_per_second, ios_per_second = (load / busy for load in volume_load(question, servers, hits))
     if bytes_per_second > most.mib_s * MIB:
         return _too_much(bytes_per_second / MIB, most.mib_s, "MiB/s")
     return _too_much(ios_per_second, most.iops, "IOPS")
@@ -120,13 +134,19 @@ def _too_much(actual: float, limit: float, unit: str) -> Shortfall:
 
 
 def cache_volume_gib(cache_mib: int, demand: CacheDemand, count: int = 1) -> int:
-    """Return the size of each volume for a cache of this size, 85 % full.
+    """Return the size of each of this many volumes for a cache of this size."""
+    return int(cache_volumes_gib(np.array([cache_mib]), demand, count)[0])
+
+
+def cache_volumes_gib(sizes_mib: Floats, demand: CacheDemand, count: int) -> Floats:
+    """Return the size of each of this many volumes for a cache of each size, 85 % full; shape as sizes_mib.
 
     The first volume holds an even share of the cache, and all of its index with the temporary copy; the others have the
     same size.
     """
-    needed_gib = math.ceil(cache_mib * MIB * (1 / count + index_fraction(demand)) / FILL_FRACTION / GIB)
-    return distinct_size(max(MIN_VOLUME_GIB, needed_gib))
+    needed_gib = np.ceil(sizes_mib * MIB * (1 / count + index_fraction(demand)) / FILL_FRACTION / GIB)
+    sizes_gib = np.maximum(MIN_VOLUME_GIB, needed_gib)
+    return sizes_gib + np.isin(sizes_gib, tuple(RESERVED_SIZES_GIB))
 
 
 def provisioned_volume(purpose: str, size_gib: int, count: int, provision: gp3.Provision) -> Volume:

@@ -30,7 +30,7 @@ IOPS_PER_GIB: Final = 500
 EMR_DOCUMENTED_GIB: Final = 1_024
 EMR_DOCUMENTED_MIB_S: Final = 1_000
 # judgement: EMR documents 25 volumes for an instance, but a DataNode has twelve disks at most in practice, and all of
-# them are lost with its node.
+# them are lost with its node; and a cache is lost with any one of its volumes.
 EMR_MOST_VOLUMES: Final = 12
 # judgement: a step costs a dollar a month; with finer steps, plans would differ for no reason.
 THROUGHPUT_STEP_MIB_S: Final = 25

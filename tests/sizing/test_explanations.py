@@ -80,6 +80,16 @@ CASES: dict[str, Requirements] = {
     "pinned in hdfs": replace(with_core(PINNED, volumes=(gp3_volume("data", 5_000), SYSTEM)), mode=HDFS),
     "pinned with a cache that runs": with_core(PINNED, cache_mib=700 * 1024),
     "pinned volume too small for everything": with_core(PINNED, volumes=(gp3_volume("cache", 200), SYSTEM)),
+    "three pinned cache volumes": with_core(PINNED, volumes=(replace(gp3_volume("cache", 300), count=3), SYSTEM)),
+    "several cache volumes": with_core(
+        with_workload(
+            RELAXED, stored_bytes=90 * TIB, regions=3_000, reads=Reads(load=OpenLoad(reads_per_second=60_000))
+        ),
+        families=("r8g",),
+    ),
+    "several cache volumes with a closed load": with_core(
+        with_workload(RELAXED, stored_bytes=90 * TIB, regions=3_000, reads=CLOSED), families=("r8g",)
+    ),
     "pinned type": with_core(RELAXED, type="r8gd.4xlarge"),
     "pinned count": with_core(RELAXED, count=14),
     "pinned volumes": with_core(RELAXED, volumes=(gp3_volume("cache", 1_000, 250), SYSTEM)),

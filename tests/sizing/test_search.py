@@ -39,6 +39,8 @@ QUICK = frozenset({5, 10, 14, 20})
 """Workloads for which all that is cheaper than the winner is tried in a second or two."""
 MOST_NODES = 12
 EMR_LARGEST_GIB = 1_024  # of a volume, as EMR documents it
+EMR_FASTEST_MIB_S = 1_000
+EMR_MOST_VOLUMES = 12
 CHEAPER = 0.99  # nothing that serves may cost less than this share of the winner
 ALLOWANCE_USD = 2.0  # of the bill's estimate below, which leaves out nothing larger
 
@@ -106,8 +108,10 @@ def caches(question: SizingInputs, instance: InstanceType, storage: str, rng: ra
         yield Layout(cache_mib=0, volumes=(SYSTEM,))
         return
     drive_gib = instance.nvme_disk_bytes // GIB
-    for size_gib in np.unique(np.geomspace(1, 870, 70) * rng.uniform(0.96, 1.04)).astype(int) + 1:
-        needed_gib = max(5, int(size_gib * (1 + 2 * 76 / question.demand.claimed_bytes) / 0.85) + 1)
+    everything_gib = question.demand.everything_bytes / GIB
+    sizes = np.geomspace(1, 12 * 860, 95) * rng.uniform(0.96, 1.01)
+    for size_gib in np.unique(sizes[sizes < 1.2 * everything_gib + 5].astype(int) + 1):
+        needed_gib = volume_gib(question, size_gib, 1)
         if storage == "nvme" and needed_gib <= drive_gib:
             drive = Volume(
                 purpose="cache",
@@ -118,10 +122,25 @@ def caches(question: SizingInputs, instance: InstanceType, storage: str, rng: ra
                 throughput_mib_s=instance.nvme_disk_bytes_per_second // MIB,
             )
             yield Layout(cache_mib=int(size_gib) * 1024, volumes=(drive, SYSTEM))
-        elif storage == "gp3" and needed_gib < EMR_LARGEST_GIB:
-            for mib_s, iops in provisions(instance, needed_gib):
-                cache = volume("cache", needed_gib + (needed_gib in {30, 64}), mib_s, iops)
+        elif storage == "gp3":
+            yield from on_ebs(question, instance, size_gib)
+
+
+def on_ebs(question: SizingInputs, instance: InstanceType, size_gib: int) -> Iterator[Layout]:
+    """Yield a cache on the fewest volumes that hold it, or more if the instance is faster than one, at every speed."""
+    fewest = next(count for count in range(1, 99) if volume_gib(question, size_gib, count) < EMR_LARGEST_GIB)
+    fast = instance.ebs_sustained_bytes_per_second > EMR_FASTEST_MIB_S * MIB
+    for count in range(fewest, min(EMR_MOST_VOLUMES, fewest + 3 * fast) + 1):
+        needed_gib = volume_gib(question, size_gib, count)
+        for mib_s, iops in provisions(instance, needed_gib):
+            if count == fewest or mib_s > EMR_FASTEST_MIB_S / 2:
+                cache = replace(volume("cache", needed_gib + (needed_gib in {30, 64}), mib_s, iops), count=count)
                 yield Layout(cache_mib=int(size_gib) * 1024, volumes=(cache, SYSTEM))
+
+
+def volume_gib(question: SizingInputs, size_gib: int, count: int) -> int:
+    """Return the size of each volume: an even part of the cache and the whole index twice, 85 % full."""
+    return max(5, int(size_gib * (1 / count + 2 * 76 / question.demand.claimed_bytes) / 0.85) + 1)
 
 
 def provisions(instance: InstanceType, size_gib: int) -> Iterator[tuple[int, int]]:
