@@ -21,16 +21,7 @@ def freshness_warnings(requirements: Requirements, world: World) -> Iterator[War
     If the day is known, also yield whether support has ended or prices are old.
     """
     release = world.release
-    concerns = _concerns(requirements)
-    improvements = [better for better in world.improvements if better.concerns in concerns]
-    if improvements:
-        newest = improvements[-1].release
-        yield Warning(
-            id="release-newer",
-            severity="info",
-            message=f"{newest} {'; it '.join(f'{better.text} ({better.source})' for better in improvements)}",
-            fix=f"set release: {newest}; {_UPGRADE}",
-        )
+    yield from _improvements(requirements, world)
     if world.prices.basis:
         yield Warning(
             id="prices-estimated",
@@ -55,6 +46,19 @@ def freshness_warnings(requirements: Requirements, world: World) -> Iterator[War
             severity="info",
             message=f"the prices date from {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
             fix=f"run {world.prices.note.refresh}",
+        )
+
+
+def _improvements(requirements: Requirements, world: World) -> Iterator[Warning]:
+    concerns = _concerns(requirements)
+    improvements = [better for better in world.improvements if better.concerns in concerns]
+    if improvements:
+        newest = improvements[-1].release
+        yield Warning(
+            id="release-newer",
+            severity="info",
+            message=f"{newest} {'; it '.join(f'{better.text} ({better.source})' for better in improvements)}",
+            fix=f"set release: {newest}; {_UPGRADE}",
         )
 
 

@@ -98,11 +98,10 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
     }
     source = f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through"
     rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
-    size = rounded.format("capacity / survivors + compaction")
     plus = _while_compacting(demand, ", plus {compaction} per server for the new blocks of one compaction")
     if candidate.cache_mib <= least:
         return explain(
-            size,
+            rounded.format("capacity / survivors + compaction"),
             "Cache per server: the smallest size that reaches a hit ratio of {target} on {survivors} ({capacity} in "
             f"all{plus}), rounded up to a multiple of {{gibibyte}}.",
             source,
