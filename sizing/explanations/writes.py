@@ -73,7 +73,7 @@ def _amplification(candidate: Candidate) -> Explanation:
         "merged(limit)",
         "A cell is written by its flush and again by each compaction. A flush makes a store file of {store_file}, and"
         " compactions merge files until one is as large as a region's {region}, those above {limit} at night.",
-        f"{SELECTION}, within 15 % by day, and from 10 % below to 22 % above with nights",
+        f"{SELECTION}, within 15 % by day, and from 12 % below to 25 % above with nights",
         {"merged": writes.amplification_with_nights},
         store_file=computed(stored_bytes, "B", "sizing.memstore.Memstore.flush_heap_bytes"),
         region=setting(share.region_bytes, "B", "workload.stored and workload.regions"),
