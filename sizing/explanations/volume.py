@@ -99,7 +99,7 @@ def _count(candidate: Candidate) -> Explanation:
         "The fewest volumes of at most {largest} that hold the cache ({cache}) and carry the reads. HBase fills the "
         "file on one volume before the next one, so the most popular blocks are on one volume, and together the volumes"
         " carry only {useful} times the load of that one (ESTIMATE: prefetch and evictions spread them more evenly).",
-        "HBase 2.6.2 FileIOEngine, BucketAllocator; a replay of reads agrees to 5 %",
+        "HBase 2.6.2 FileIOEngine; measured with its BucketAllocator to 6 %",
         {"fewest": fewest},
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
         largest=constant(gp3, "EMR_DOCUMENTED_GIB", "GiB"),
