@@ -94,7 +94,7 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return _on_drives(nodes, sizes)
     volumes = fewest_cache_volumes(nodes.question, nodes.instance, sizes, nodes.survivors)
     rows = volumes.count > 0
-    return _provisioned(nodes, sizes[rows], volumes.where(rows))
+    return _provisioned(nodes, volumes.where(rows))
 
 
 def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
@@ -110,10 +110,10 @@ def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
 
 def _hdfs(nodes: NodeChoice) -> CostGrid | None:
     volumes = data_volumes(nodes.question, nodes.instance, nodes.survivors)
-    return _provisioned(nodes, np.zeros(1), volumes) if volumes.count.all() else None
+    return _provisioned(nodes, volumes) if volumes.count.all() else None
 
 
-def _provisioned(nodes: NodeChoice, sizes: Floats, volumes: NodeVolumes) -> CostGrid | None:
+def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     """Return the grid of gp3 volumes at every speed from the least that carries the offered reads."""
     question, prices = nodes.question, nodes.question.world.prices
     if not volumes.carries.any():
@@ -128,13 +128,13 @@ def _provisioned(nodes: NodeChoice, sizes: Floats, volumes: NodeVolumes) -> Cost
         + (operations - gp3.INCLUDED_IOPS) * prices.usd("gp3-iops-month")
         + size_gib * prices.usd("gp3-gib-month")
     )
-    gets_usd = _gets_usd(nodes, sizes)[:, None] if question.mode.keeps_data_in_s3 else 0.0
+    gets_usd = _gets_usd(nodes, volumes.cache_mib)[:, None] if question.mode.keeps_data_in_s3 else 0.0
     usd = gets_usd + nodes.count * volumes.count[:, None] * provisioned_usd
     # A speed that is not on sale becomes the fastest one again.
     again = np.diff(throughput, axis=1, prepend=0) + np.diff(operations, axis=1, prepend=0) == 0
     return CostGrid(
         nodes=nodes,
-        cache_mib=sizes,
+        cache_mib=volumes.cache_mib,
         volumes=volumes.count,
         throughput_mib_s=throughput,
         iops=operations,

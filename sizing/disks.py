@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 
 from sizing import gp3
-from sizing.bucket_cache import CacheDemand
+from sizing.bucket_cache import MIB_PER_GIB, CacheDemand
 from sizing.cache_volumes import useful_volumes_of
 from sizing.cluster import Layout, Volume
 from sizing.index_file import INDEX_BYTES_PER_BLOCK
@@ -42,6 +42,7 @@ __all__ = [
     "storages",
     "volume_load",
     "volume_shortfall",
+    "whole_files_mib",
 ]
 
 FILL_FRACTION: Final = 0.85  # cache file and index below 85 % of the volume, clear of every 90 % alarm
@@ -149,6 +150,14 @@ def cache_volumes_gib(sizes_mib: Floats, demand: CacheDemand, count: int) -> Flo
     return sizes_gib + np.isin(sizes_gib, tuple(RESERVED_SIZES_GIB))
 
 
+def whole_files_mib(sizes_mib: Floats, count: int) -> Floats:
+    """Return the sizes rounded up to whole GiB in each of this many files; shape as sizes_mib.
+
+    HBase cannot write a block at the end of a cache that its files do not divide evenly (HBase 2.6.2 FileIOEngine).
+    """
+    return np.ceil(sizes_mib / (count * MIB_PER_GIB)) * count * MIB_PER_GIB
+
+
 def provisioned_volume(purpose: str, size_gib: int, count: int, provision: gp3.Provision) -> Volume:
     """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
     _, iops = provision
@@ -170,9 +179,9 @@ def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
     room_bytes = cache.size_bytes * fill / (1 / cache.count + index_fraction(question.demand))
-    return Layout(
-        cache_mib=min(question.demand.size_mib(1.0, servers), math.floor(room_bytes / GIB) * 1024), volumes=volumes
-    )
+    everything_mib = int(whole_files_mib(np.array(question.demand.size_mib(1.0, servers)), cache.count))
+    room_mib = math.floor(room_bytes / GIB / cache.count) * cache.count * MIB_PER_GIB
+    return Layout(cache_mib=min(everything_mib, room_mib), volumes=volumes)
 
 
 def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sizing import gp3
 from sizing.cache_volumes import useful_volumes_of
-from sizing.disks import cache_volumes_gib, hdfs_volumes, volume_load
+from sizing.disks import cache_volumes_gib, hdfs_volumes, volume_load, whole_files_mib
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.popularity import Floats
@@ -29,10 +29,11 @@ __all__ = ["NodeVolumes", "data_volumes", "fewest_cache_volumes"]
 class NodeVolumes:
     """The EBS volumes of a node for each cache size: how large they are, how many, and the load of the busiest one.
 
-    Every field has shape (sizes,). `count` is 0 where the volumes would be too large, and `carries` tells whether
-    volumes on sale are fast enough.
+    Every field has shape (sizes,). `cache_mib` is a whole number of GiB in each file. `count` is 0 where the volumes
+    would be too large, and `carries` tells whether volumes on sale are fast enough.
     """
 
+    cache_mib: Floats
     size_gib: Floats
     count: Floats
     bytes_per_second: Floats
@@ -42,6 +43,7 @@ class NodeVolumes:
     def where(self, rows: Switches) -> NodeVolumes:
         """Return the volumes of some sizes only."""
         return NodeVolumes(
+            cache_mib=self.cache_mib[rows],
             size_gib=self.size_gib[rows],
             count=self.count[rows],
             bytes_per_second=self.bytes_per_second[rows],
@@ -57,6 +59,7 @@ def data_volumes(question: SizingInputs, instance: InstanceType, servers: int) -
         np.array([load / count]) for load in volume_load(question, servers, Hits(ratio=1.0))
     )
     return NodeVolumes(
+        cache_mib=np.zeros(1),
         size_gib=np.array([float(size_gib)]),
         count=np.array([count if count <= gp3.EMR_MOST_VOLUMES else 0]),
         bytes_per_second=bytes_per_second,
@@ -78,20 +81,23 @@ def fewest_cache_volumes(
     none, every = (volume_load(question, servers, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
     node_bytes, node_ios = (low + (high - low) * hits for low, high in zip(none, every, strict=True))
     sustained = (node_bytes <= instance.ebs_sustained_bytes_per_second) & (node_ios <= instance.ebs_sustained_iops)
-    size_gib, numbers, busy = np.zeros_like(hits), np.zeros_like(hits), np.ones_like(hits)
+    size_gib, numbers, busy, cache_mib = np.zeros_like(hits), np.zeros_like(hits), np.ones_like(hits), sizes_mib
     carried = np.zeros_like(hits, dtype=bool)
     for count in range(1, gp3.EMR_MOST_VOLUMES + 1):
         useful = useful_volumes_of(demand, effective_mib, servers, count) if count > 1 else busy
-        sizes_gib = cache_volumes_gib(sizes_mib, demand, count)
+        whole_mib = whole_files_mib(sizes_mib, count)
+        sizes_gib = cache_volumes_gib(whole_mib, demand, count)
         holds = sizes_gib <= gp3.EMR_DOCUMENTED_GIB
         fast = (node_bytes / useful <= most.mib_s * MIB) & (node_ios / useful <= most.iops)
         carries = holds & fast & (sustained if count > 1 else True)
         chosen = ~carried & (carries | (holds & (numbers == 0)))
         size_gib, numbers = np.where(chosen, sizes_gib, size_gib), np.where(chosen, count, numbers)
+        cache_mib = np.where(chosen, whole_mib, cache_mib)
         busy, carried = np.where(chosen, useful, busy), carried | carries
         if np.all(carried | ((numbers > 0) & ~sustained)):
             break
     return NodeVolumes(
+        cache_mib=cache_mib,
         size_gib=size_gib,
         count=numbers,
         bytes_per_second=node_bytes / busy,

@@ -57,6 +57,25 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
 
 
 @rule(
+    id="WB211",
+    severity=Severity.WARNING,
+    title="cache size that its files do not divide evenly",
+    because="HBase gives each file the same whole share and drops the remainder, and it cannot write a block that ends "
+    "there",
+    fix="make the size a multiple of the number of files",
+    source="HBase 2.6.2 FileIOEngine",
+    proof=NEEDS_LOAD,
+)
+def _uneven_files(node: LintedNode) -> Iterator[Violation]:
+    files, size_mib = node.cache_files, node.cache_mib
+    if len(files) > 1 and size_mib is not None and size_mib % len(files):
+        yield Violation(
+            at=node.setting("hbase.bucketcache.size"),
+            message=f"{size_mib:,.0f} MiB cannot be divided evenly over {len(files)} files",
+        )
+
+
+@rule(
     id="WB212",
     severity=Severity.WARNING,
     title="cache on several volumes that one volume could carry",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from sizing import allocator, bucket_cache, disks, persistence
 from sizing.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes
 from sizing.bucket_cache import CacheDemand
@@ -86,7 +88,8 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
     """Explain a cache that the search chose: the target's size, or a larger one that pays for itself."""
     question, demand = candidate.question, candidate.question.demand
     target = question.requirements.targets.hit_ratio
-    least = demand.size_mib(target, candidate.survivors)
+    files = candidate.layout.volume("cache").count
+    least = int(disks.whole_files_mib(np.array(demand.size_mib(target, candidate.survivors)), files))
     names = {
         "target": setting(target, "fraction", "targets.hit_ratio"),
         "capacity": computed(demand.capacity_bytes(target), "B", "sizing.bucket_cache.CacheDemand.capacity_bytes"),
@@ -95,15 +98,16 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
         "blocks": computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
         "gibibyte": GIBIBYTE,
         "mebibyte": MEBIBYTE,
+        **({"files": figure(files, "files", "core.volumes.cache.count")} if files > 1 else {}),
     }
     source = f"{ALLOCATOR}, freeSpace; Che's approximation at every size that eviction swings through"
     rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
     plus = _while_compacting(demand, ", plus {compaction} per server for the new blocks of one compaction")
     if candidate.cache_mib <= least:
         return explain(
-            rounded.format("capacity / survivors + compaction"),
+            _whole_files(rounded.format("capacity / survivors + compaction"), files),
             "Cache per server: the smallest size that reaches a hit ratio of {target} on {survivors} ({capacity} in "
-            f"all{plus}), rounded up to a multiple of {{gibibyte}}.",
+            f"all{plus}), rounded up to a multiple of {{gibibyte}}{' in each of {files}' if files > 1 else ''}.",
             source,
             functions,
             **names,
@@ -129,8 +133,9 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
     fill = "FILL_FRACTION" if volume.type == "nvme" else "PINNED_FILL_FRACTION"
     rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
     return explain(
-        f"min({rounded.format('everything / survivors + compaction')}, "
-        "down_to(volume * fill / (whole / volumes + index_copies * entry / capacity_per_block), gibibyte) / mebibyte)",
+        f"min({_whole_files(rounded.format('everything / survivors + compaction'), volume.count)}, "
+        "down_to(volume * fill / (whole / files + index_copies * entry / capacity_per_block), gibibyte * files) / "
+        "mebibyte)",
         "Cache per server: what fits on the pinned volume of {volume}, filled to {fill}, beside the cache's index, but "
         "no more than all blocks need ({everything} over {survivors}"
         + _while_compacting(demand, ", plus {compaction} each for one compaction")
@@ -140,7 +145,7 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
         everything=computed(demand.everything_bytes, "B", "sizing.bucket_cache.CacheDemand.everything_bytes"),
         survivors=figure(candidate.survivors, "nodes", "region_servers_to_start"),
         compaction=computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
-        volumes=setting(volume.count, "", "core.volumes"),
+        files=setting(volume.count, "files", "core.volumes"),
         volume=setting(volume.size_bytes, "B", "core.volumes"),
         fill=constant(disks, fill, "fraction"),
         index_copies=constant(persistence, "COPIES_ON_DISK"),
@@ -156,6 +161,11 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
 def _while_compacting(demand: CacheDemand, clause: str) -> str:
     """Return a clause about the new blocks of a compaction; empty where nothing is written."""
     return clause if demand.compaction_bytes else ""
+
+
+def _whole_files(size: str, files: int) -> str:
+    """Return the formula that rounds up a size to whole GiB in each file; HBase divides a cache evenly."""
+    return f"up_to({size} * mebibyte, gibibyte * files) / mebibyte" if files > 1 else size
 
 
 def _whole_gibibytes(demand: CacheDemand, cache_mib: int) -> tuple[str, dict[str, Callable[..., float]]]:

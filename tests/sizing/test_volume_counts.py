@@ -117,3 +117,13 @@ def test_volumes_and_gets_cost_no_less_than_their_lower_bound(popularity: RowPop
         for count in (3, 10, 60):
             grid = cost_grid(NodeChoice(question=asked, instance=instance(name), storage="gp3", count=count))
             assert grid is None or grid.usd.min() >= least
+
+
+def test_each_file_has_whole_gibibytes() -> None:
+    """HBase cannot write to the end of a cache that its files do not divide evenly."""
+    sizes = np.ceil(np.geomspace(500.0, 9_900.0, 100)) * 1024
+    volumes = fewest_cache_volumes(question(60 * TIB, 1_000), instance("r8g.4xlarge"), sizes, 8)
+    assert set(volumes.count) == set(range(1, 13))
+    assert (volumes.cache_mib % (1024 * volumes.count) == 0).all()
+    assert (volumes.cache_mib >= sizes).all()
+    assert (np.diff(volumes.cache_mib) > 0).all()

@@ -96,8 +96,15 @@ CACHE = (
         says="takes the colon as part of a single path",
     ),
     Case(
+        id="WB211",
+        faulty=File(site={ENGINE: TWO_FILES, SIZE: "512001"}, volumes=2, volume={"Throughput": 125}),
+        right=File(site={ENGINE: TWO_FILES, SIZE: "512000"}, volumes=2, volume={"Throughput": 125}),
+        at=SIZE,
+        says="512,001 MiB cannot be divided evenly over 2 files",
+    ),
+    Case(
         id="WB212",
-        faulty=File(site={ENGINE: TWO_FILES, SIZE: "891289"}, volumes=2, volume={"SizeInGB": 1024, "Throughput": 125}),
+        faulty=File(site={ENGINE: TWO_FILES, SIZE: "891288"}, volumes=2, volume={"SizeInGB": 1024, "Throughput": 125}),
         right=File(site={ENGINE: TWO_FILES, SIZE: "891290"}, volumes=2, volume={"SizeInGB": 1024, "Throughput": 125}),
         at=ENGINE,
         says="2 files fill one after the other",
