@@ -65,7 +65,7 @@ class WriteWindow:
         return self.counts.log_edits / self.seconds
 
 
-def write_counters(cluster: LabCluster, volume: LimitedVolume) -> WriteCounters:
+def write_counters(cluster: LabCluster, volume: LimitedVolume | None = None) -> WriteCounters:
     """Return the counters as of now, which are a second old at most. Raises OperationFailed without an answer."""
     port = cluster.place.ports.servers_info[0]
     log, server = bean(port, WAL_BEAN), bean(port, SERVER_BEAN)
@@ -76,4 +76,4 @@ def write_counters(cluster: LabCluster, volume: LimitedVolume) -> WriteCounters:
             why="its JMX page does not answer",
             fix=f"read {cluster.place.log('server-0')}",
         )
-    return WriteCounters.of(log, server, volume.traffic.written_bytes)
+    return WriteCounters.of(log, server, volume.traffic.written_bytes if volume else 0)

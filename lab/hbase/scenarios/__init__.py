@@ -30,6 +30,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "compressed": "scenarios.compressed",
     "index": "scenarios.index",
     "writes": "scenarios.writes",
+    "compactions": "scenarios.compactions",
     "skew": "scenarios.skew",
     "cold": "scenarios.cold",
     "crash": "scenarios.crash",

@@ -60,7 +60,7 @@ def run(lab: Experiment) -> ScenarioResult:
     reason = no_volumes() or no_limits()
     if reason is not None:
         return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. A log would go to the page cache.",))
-    small = _of_cells(lab)
+    small = cells_of(lab)
     table = YcsbTable(name="writes", rows=small.rows, value_bytes=CELL_BYTES)
     lab = replace(lab, table=table, miniature=small)
     lab.bench.table(table, family_of(table, small), REGIONS)
@@ -94,7 +94,7 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _of_cells(lab: Experiment) -> ScaledPlan:
+def cells_of(lab: Experiment) -> ScaledPlan:
     """Return less data in longer cells, uncompressed."""
     workload = replace(
         lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"

@@ -1,0 +1,170 @@
+"""Writes while HBase limits compactions: the rate that they keep up with, and the rate at which HBase blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, family_of, within
+from lab.hbase.jmx import SERVER_BEAN, bean
+from lab.hbase.overlay import SCALE, varied
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.scenarios.writes import CELL_BYTES, CLIENTS, REGIONS, cells_of
+from lab.hbase.write_counters import WriteWindow, write_counters
+from lab.hbase.ycsb import YcsbTable
+from lab.model.writes import WritingLab, writing_server
+from sizing.units import MIB
+from sizing.writes import WriteResource, write_resources
+
+TITLE: Final = "Slow compactions"
+QUESTION: Final = "Which writes can limited compactions keep up with, and at which rate does HBase block?"
+FLUSH_BYTES: Final = MIB
+COMPACTED_MIB_S: Final = 3
+"""judgement: enough for some 500 cells a second, which leaves two cores idle most of the time."""
+BLOCKING_FILES: Final = 10
+"""Fewer than planned, so that stores reach the limit within a minute."""
+CARRIED: Final = 0.8
+SETTLING_SECONDS: Final = 45.0
+BLOCKED_SECONDS: Final = 150.0
+WINDOWS: Final = 6
+ENDING_SECONDS: Final = 15.0
+START_SECONDS: Final = 20.0
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Return writes at a part of the calculator's rate, and then as fast as they are answered."""
+    small = cells_of(lab)
+    table = YcsbTable(name="compacted", rows=small.rows, value_bytes=CELL_BYTES)
+    lab = replace(lab, table=table, miniature=small)
+    lab.bench.table(table, family_of(table, small), REGIONS)
+    server = _server()
+    lab.bench.serve(server, cold=True)
+    properties = lab.bench.cluster.site(server).properties
+    limit = _limit(lab, properties)
+    rate = limit.max_bytes_per_second / CELL_BYTES
+    carried, files = _written(lab, CARRIED * rate)
+    fast, _ = _written(lab, None)
+    return ScenarioResult(
+        figures=_figures((carried, files), fast, rate),
+        limits=(
+            (
+                "HBase lifts its limit on compactions a minute after a store has reached the limit of its files. The "
+                "lab keeps the limit, because it stands for a volume or cores that cannot compact faster."
+            ),
+        ),
+    )
+
+
+def _server() -> LabServer:
+    bound = str(COMPACTED_MIB_S * MIB)
+    settings = {
+        "hbase.hregion.memstore.flush.size": str(FLUSH_BYTES),
+        "hbase.hstore.compaction.min.size": str(FLUSH_BYTES),
+        "hbase.hstore.blockingStoreFiles": str(BLOCKING_FILES),
+        "hbase.hstore.compaction.throughput.lower.bound": bound,
+        "hbase.hstore.compaction.throughput.higher.bound": bound,
+        "hbase.hstore.compaction.throughput.control.check.interval": "65536",
+        "hbase.hstore.compaction.throughput.tune.period": "3600000",
+        "hbase.hstore.compaction.max.size.offpeak": None,
+        "hbase.offpeak.start.hour": None,
+        "hbase.offpeak.end.hour": None,
+    }
+    return LabServer(varied=varied(settings, f"slow compactions, {SCALE}, and no night"))
+
+
+def _limit(lab: Experiment, properties: Mapping[str, str]) -> WriteResource:
+    """Return the calculator's compactions of this server."""
+    model = writing_server(WritingLab(miniature=lab.miniature, properties=properties, regions=REGIONS, vcpus=lab.cores))
+    return next(resource for resource in write_resources(model, 1) if resource.name == "compactions")
+
+
+def _written(lab: Experiment, cells_per_second: float | None) -> tuple[WriteWindow, float]:
+    """Return a window of writes and the mean files of a store at its end.
+
+    Without a rate, the window begins when HBase blocks writes.
+    """
+    bench, seconds = lab.bench, WINDOWS * lab.seconds
+    load = lab.load(
+        seconds=START_SECONDS + BLOCKED_SECONDS + seconds + ENDING_SECONDS,
+        threads=CLIENTS,
+        reads=0.0,
+        updates=1.0,
+        target_per_second=cells_per_second,
+    )
+    first = write_counters(bench.cluster)
+    clients = bench.ycsb.start(lab.table, load)
+    bench.wait_until(lambda _: write_counters(bench.cluster).log_edits > first.log_edits, START_SECONDS)
+    if cells_per_second:
+        time.sleep(SETTLING_SECONDS)
+    else:
+        bench.wait_until(
+            lambda _: write_counters(bench.cluster).blocked_requests > first.blocked_requests, BLOCKED_SECONDS
+        )
+    before, began = write_counters(bench.cluster), time.monotonic()
+    time.sleep(seconds)
+    window = WriteWindow(seconds=time.monotonic() - began, counts=write_counters(bench.cluster) - before)
+    files = _server_bean(lab)["storeFileCount"] / REGIONS
+    clients.kill()
+    bench.say(f"  {window.per_second:,.0f} cells/s, {files:.1f} files, {window.counts.blocked_requests:,} blocked")
+    return window, files
+
+
+def _server_bean(lab: Experiment) -> Mapping[str, Any]:
+    return bean(lab.bench.cluster.place.ports.servers_info[0], SERVER_BEAN)
+
+
+def _figures(carried: tuple[WriteWindow, float], fast: WriteWindow, rate: float) -> tuple[Measurement, ...]:
+    slow, files = carried
+    unblocked = partial(Measurement, case=f"{CARRIED:.0%} of what compactions should keep up with")
+    blocked = partial(Measurement, case=f"{CLIENTS} clients as fast as they are answered")
+    return (
+        unblocked(
+            name="cells written",
+            unit="cells/s",
+            measured=slow.per_second,
+            predicted=CARRIED * rate,
+            because=f"what was offered; the calculator's `compactions` at {COMPACTED_MIB_S} MiB/s",
+            target=within(0.05),
+        ),
+        unblocked(
+            name="writes blocked by memstore or store files",
+            unit="",
+            measured=float(slow.counts.blocked_requests),
+            predicted=0.0,
+            because="HBase's `blockedRequestCount`",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+        unblocked(
+            name="files of a store",
+            unit="",
+            measured=files,
+            because="the mean at the end of the window; the stores stay below the limit of their files",
+            target=at_most(BLOCKING_FILES - 1),
+        ),
+        blocked(
+            name="writes blocked by memstore or store files",
+            unit="",
+            measured=float(fast.counts.blocked_requests),
+            because="HBase blocks, because stores have as many files as they may",
+            target=at_least(1.0),
+        ),
+        blocked(
+            name="cells written",
+            unit="cells/s",
+            measured=fast.per_second,
+            predicted=rate,
+            because="the calculator's rate is where compactions fall behind. HBase blocks later: the more files wait, "
+            "the more of them one compaction merges, and the less it writes for each",
+            target=at_least(rate),
+        ),
+        blocked(
+            name="write amplification",
+            unit="x",
+            measured=1 + fast.counts.compacted_bytes / max(1, fast.counts.flushed_bytes),
+            because="bytes of all store files over those of flushes, while HBase blocks",
+        ),
+    )
