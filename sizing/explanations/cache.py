@@ -119,12 +119,16 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
         "target needs it, or because it saves more in S3 requests and volume speed than it costs.",
         f"{source}; the search over all sizes",
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
-        hit_ratio=computed(
-            demand.estimated_hit_ratio(candidate.cache_mib, candidate.survivors),
-            "fraction",
-            "sizing.bucket_cache.CacheDemand.estimated_hit_ratio",
-        ),
+        hit_ratio=_estimated_hit_ratio(candidate),
         **names,
+    )
+
+
+def _estimated_hit_ratio(candidate: Candidate) -> Quantity:
+    return computed(
+        candidate.question.demand.estimated_hit_ratio(candidate.cache_mib, candidate.survivors),
+        "fraction",
+        "sizing.bucket_cache.CacheDemand.estimated_hit_ratio",
     )
 
 
